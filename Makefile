@@ -1,0 +1,98 @@
+# make demo   crawl the bundled site, or URL=https://..., and show what comes out
+# make test   style, types and tests
+# make clean  remove what building and running left behind; make distclean also removes .venv
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+FEED := out/demo.jsonl
+URL ?=
+export FEED URL
+
+.PHONY: demo test clean distclean
+
+# The first Python that serves; the environment of an active virtualenv does not matter.
+define FIND_PYTHON
+for python in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && break; python=; \
+done
+endef
+
+$(VENV)/.made:
+	@set -e; \
+	if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+		$(FIND_PYTHON); \
+		if [ -z "$$python" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing python3 with apt-get ..."; \
+			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3 python3-venv >/dev/null; \
+			$(FIND_PYTHON); \
+		fi; \
+		if [ -z "$$python" ]; then echo "Python 3.11, 3.12 or 3.13 is needed: install one, or name it with PYTHON=..." >&2; exit 1; fi; \
+		if ! "$$python" -c 'import ensurepip, venv' 2>/dev/null; then \
+			package="$$("$$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')"; \
+			if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+				echo "$$python cannot make virtual environments: install $$package (apt-get install $$package)." >&2; exit 1; \
+			fi; \
+			echo "Installing $$package with apt-get ..."; \
+			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$$package" >/dev/null; \
+		fi; \
+		echo "Making $(VENV) with $$("$$python" --version) ..."; \
+		"$$python" -m venv --clear $(VENV); \
+	fi; \
+	touch $@
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/.made
+	@echo "Installing scrapy-pagelets and what it needs ..."
+	@$(PIP) install --quiet --editable '.[archive,corpus,markdown]'
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(VENV)/.made
+	@echo "Installing scrapy-pagelets and what its development needs ..."
+	@$(PIP) install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+define SHOW_FEED
+import json, os, pathlib
+
+feed = pathlib.Path(os.environ["FEED"])
+lines = feed.read_text(encoding="utf-8").splitlines() if feed.exists() else []
+if not lines:
+    raise SystemExit("No page was written. The log above says why: a wrong address, a host that does not answer, robots.txt?")
+
+def shortened(value, limit=160):
+    if isinstance(value, str):
+        return value if len(value) <= limit else value[:limit] + " ..."
+    if isinstance(value, list):
+        return [shortened(part, 80) for part in value[:1]] + (["... %d more" % (len(value) - 1)] if value[1:] else [])
+    if isinstance(value, dict):
+        return {key: shortened(part, 80) for key, part in value.items()}
+    return value
+
+line = max(map(json.loads, lines[:50]), key=lambda line: len(line.get("text") or ""))
+print("\nOne line of the feed, shortened:")
+print(json.dumps(shortened(line), indent=1, ensure_ascii=False))
+print("\n%d pages written, one line each: %s" % (len(lines), feed.resolve()))
+endef
+export SHOW_FEED
+
+demo: $(VENV)/.installed
+	@mkdir -p $(dir $(FEED)); rm -f $(FEED)
+	@if [ -n "$$URL" ]; then \
+		$(BIN)/scrapy crawl site -a url="$$URL" -O $(FEED) -s LOG_LEVEL=INFO; \
+	else \
+		$(BIN)/python tests/server.py tests/site -- $(BIN)/scrapy crawl site -a 'url={url}index.html' -O $(FEED) -s LOG_LEVEL=INFO; \
+	fi
+	@$(BIN)/python -c "$$SHOW_FEED"
+
+test: $(VENV)/.installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2
+
+clean:
+	rm -rf out build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -path ./$(VENV) -prune -o -path ./.data -prune -o -name __pycache__ -type d -exec rm -rf {} +
+
+distclean: clean
+	rm -rf $(VENV)

@@ -1,0 +1,3 @@
+"""Keeps pytest, when it is started on the whole tree, from collecting the same modules under a second name."""
+
+collect_ignore = ["crawler", "middlewares", "pipelines"]

@@ -1,0 +1,1 @@
+"""What runs: settings, items, add-on, spiders, commands, report."""

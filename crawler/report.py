@@ -1,0 +1,49 @@
+"""What a crawl has learnt, in the log."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final, Self
+
+from scrapy import signals
+from scrapy.crawler import Crawler
+
+from scrapy_pagelets.middlewares.state import state_of
+
+logger = logging.getLogger(__name__)
+
+#: A line of progress each so many items.
+_EVERY: Final = 500
+
+
+class SiteReport:
+    """A progress line each 500 items, and a line a site when the spider closes."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.state = state_of(crawler)
+        self._items = 0
+        crawler.signals.connect(self.item_scraped, signals.item_scraped)
+        crawler.signals.connect(self.spider_closed, signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def item_scraped(self) -> None:
+        self._items += 1
+        if self._items % _EVERY == 0:
+            logger.info("%d pages cleaned, %d %% of the words were template", self._items, self._share())
+
+    def spider_closed(self) -> None:
+        stats = self.state.stats
+        for site in self.state.sites:
+            logger.info("%s: %d pages, %d classes of pages", site.name, site.pages, len(site.templates))
+        if stats is not None:
+            stats.set_value("pagelets/sites", sum(1 for _ in self.state.sites))
+            stats.set_value("pagelets/templates", sum(len(site.templates) for site in self.state.sites))
+
+    def _share(self) -> int:
+        stats = self.state.stats
+        if stats is None:
+            return 0
+        return round(100 * stats.get_value("pagelets/words/template", 0) / max(1, stats.get_value("pagelets/words", 0)))

@@ -1,0 +1,22 @@
+"""The project that ``scrapy crawl site`` and ``scrapy crawl archive`` run in."""
+
+BOT_NAME = "scrapy-pagelets"
+USER_AGENT = "scrapy-pagelets (+https://pypi.org/project/scrapy-pagelets/)"
+SPIDER_MODULES = ["scrapy_pagelets.crawler.spiders"]
+ADDONS = {"scrapy_pagelets.Addon": 500}
+
+ROBOTSTXT_OBEY = True
+# As fast as the site answers, and no faster: delays follow its latency.
+AUTOTHROTTLE_ENABLED = True
+AUTOTHROTTLE_START_DELAY = 0.5
+AUTOTHROTTLE_TARGET_CONCURRENCY = 2.0
+CONCURRENT_REQUESTS_PER_DOMAIN = 8
+DOWNLOAD_DELAY = 0
+# A page may be large; Scrapy's warning about it says nothing new here.
+DOWNLOAD_WARNSIZE = 0
+
+REQUEST_FINGERPRINTER_CLASS = "scrapy_pagelets.crawler.fingerprint.PageFingerprinter"
+FEED_EXPORT_ENCODING = "utf-8"
+LOG_LEVEL = "INFO"
+TELNETCONSOLE_ENABLED = False
+REMOTE_CONTROL_ENABLED = False

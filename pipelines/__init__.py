@@ -1,0 +1,1 @@
+"""The item side: segment and strip."""

@@ -1,0 +1,70 @@
+"""The content of items: what is left when the template is taken away."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Self
+
+import numpy as np
+from scrapy.crawler import Crawler
+
+from scrapy_pagelets import text
+from scrapy_pagelets.middlewares.state import state_of
+from scrapy_pagelets.middlewares.visit import Visit, current_visit, ensure_visits
+from scrapy_pagelets.pipelines.fields import Fields
+from scrapy_pagelets.segmentation.segment import CONTENT
+
+
+class StripPipeline:
+    """Take the template away: sets the forms of the content that ``PAGELETS_FORMATS`` names, and ``template``.
+
+    Stats: ``pagelets/words`` and ``pagelets/words/template`` give the chrome ratio of the crawl, ``pagelets/pages/empty`` counts
+    pages of which nothing is left.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.state = state_of(crawler)
+        self.fields = Fields(self.state)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def open_spider(self) -> None:
+        ensure_visits(self.crawler)
+
+    async def process_item(self, item: Any) -> Any:
+        visit = current_visit()
+        if visit is not None:
+            for name, value in (await asyncio.to_thread(self._stripped, visit)).items():
+                self.fields.put(item, name, value)
+        return item
+
+    def _stripped(self, visit: Visit) -> dict[str, Any]:
+        page, nodes = visit.page, visit.page.nodes
+        keep = np.zeros(len(nodes.leaves), np.bool_)
+        for pagelet in visit.pagelets():
+            if pagelet.role == CONTENT:
+                keep |= pagelet.leaves
+        forms = {
+            "text": lambda: text.plain(nodes, keep),
+            "markdown": lambda: text.markdown(page, keep),
+            "html": lambda: text.cleaned(page, keep),
+        }
+        total, kept = int(nodes.words.sum()), int(nodes.words[keep].sum())
+        self._count(total, kept)
+        template = visit.template
+        about = {
+            "id": template.id,
+            "pages": template.votes.pages,
+            "share": round((total - kept) / total, 3) if total else 0.0,
+        } if template else None  # fmt: skip
+        return {name: forms[name]() for name in self.state.config.formats} | {"template": about}
+
+    def _count(self, total: int, kept: int) -> None:
+        self.state.count("pages/cleaned")
+        self.state.count("words", total)
+        self.state.count("words/template", total - kept)
+        if total and not kept:
+            self.state.count("pages/empty")

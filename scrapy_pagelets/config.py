@@ -1,0 +1,84 @@
+"""Every setting with its default, read in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from importlib.util import find_spec
+from types import MappingProxyType
+from typing import Any, Final, Self
+
+FORMATS: Final = ("text", "markdown", "html")
+#: The fields of the feed, by the name that other tools know them by.
+FIELDS: Final = (
+    "url", "title", "language", "fetched_at", *FORMATS, "pagelets", "template", "near_duplicate_of", "similarity", "sketch",
+)  # fmt: skip
+SEGMENTERS: Final = ("pagelets", "pagelets-strict")
+EXPORTS: Final = ("content", "all")
+
+
+class ConfigError(ValueError):
+    """A setting has a value that cannot be used; the message names the setting and says what it takes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """The ``PAGELETS_*`` settings; ``docs/settings.md`` explains each.
+
+    Raises
+    ------
+    ConfigError : at once, for every value that cannot be used
+    """
+
+    #: PAGELETS_PROBE: how many pages shall link each other before a template is believed; 0 loads none.
+    probe: int = 4
+    #: PAGELETS_SETTLE: how many pages of a site the spider `site` waits for before it hands out the first one.
+    settle: int = 100
+    #: PAGELETS_SEGMENTER: how pages are cut into pagelets.
+    segmenter: str = "pagelets"
+    #: PAGELETS_EXPORT: which pagelets are exported.
+    export: str = "content"
+    #: PAGELETS_FORMATS: in which forms the content is exported.
+    formats: tuple[str, ...] = ("text",)
+    #: PAGELETS_FIELDS: other names for fields of the feed, None to leave one out.
+    fields: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        if self.probe < 0 or self.probe == 1:
+            raise ConfigError(f"PAGELETS_PROBE is {self.probe}: give 0 to load no pages, or how many shall link each other, from 2")
+        if self.settle < 1:
+            raise ConfigError(f"PAGELETS_SETTLE is {self.settle}: give a number of pages, from 1")
+        _one_of("PAGELETS_SEGMENTER", [self.segmenter], SEGMENTERS)
+        _one_of("PAGELETS_EXPORT", [self.export], EXPORTS)
+        _one_of("PAGELETS_FORMATS", self.formats, FORMATS)
+        _one_of("PAGELETS_FIELDS", self.fields, FIELDS)
+        if "markdown" in self.formats and find_spec("markdownify") is None:
+            raise ConfigError("PAGELETS_FORMATS has markdown, which needs a library: pip install 'scrapy-pagelets[markdown]'")
+
+    @classmethod
+    def from_settings(cls, settings: Any) -> Self:
+        """Read the settings of a crawler, or any object with Scrapy's ``getint``, ``getlist``, ``getdict`` and ``get``."""
+        default = {f.name: f for f in fields(cls)}
+        try:
+            return cls(
+                probe=settings.getint("PAGELETS_PROBE", default["probe"].default),
+                settle=settings.getint("PAGELETS_SETTLE", default["settle"].default),
+                segmenter=settings.get("PAGELETS_SEGMENTER", default["segmenter"].default),
+                export=settings.get("PAGELETS_EXPORT", default["export"].default),
+                formats=tuple(settings.getlist("PAGELETS_FORMATS", default["formats"].default)),
+                fields=settings.getdict("PAGELETS_FIELDS"),
+            )
+        except ConfigError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"a PAGELETS_ setting has a value of the wrong kind: {error}; see docs/settings.md") from error
+
+    def field_name(self, name: str) -> str | None:
+        """The item's name of a field of the feed, None if it is left out."""
+        return self.fields.get(name, name)
+
+
+def _one_of(setting: str, values: Any, allowed: tuple[str, ...]) -> None:
+    for value in values:
+        if value not in allowed:
+            raise ConfigError(f"{setting} has {value!r}: choose from {', '.join(allowed)}")

@@ -1,0 +1,369 @@
+"""The node table: a DOM tree as numpy columns, one row a node in preorder."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Final, TypeVar
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
+
+from scrapy_pagelets.urls import resolve
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+T = TypeVar("T", bound=np.generic)
+
+#: Names of the tags that have a number of their own; 0 is any other tag, 1 a run of text.
+TAGS: Final = (
+    "? #text html body main article section nav aside header footer dialog form fieldset div p h1 h2 h3 h4 h5 h6 hgroup ul ol menu dl "
+    "li dt dd table caption thead tbody tfoot tr td th colgroup col pre blockquote figure figcaption address hr br details summary "
+    "center dir a span b i em strong u s small big font tt code kbd samp var cite q abbr acronym sub sup time mark label button "
+    "input select optgroup option textarea img picture video audio svg map area frameset frame iframe legend ins del bdo bdi wbr "
+    "nobr data dfn output progress meter object param embed search slot ruby rt rp rb"
+).split()
+TAG: Final = {name: number for number, name in enumerate(TAGS)}
+TEXT: Final = TAG["#text"]
+
+#: How far a run of text stands from the one before: glued, a space, a table cell, a line, a paragraph.
+GLUED, SPACE, CELL, LINE, PARAGRAPH = range(5)
+_GAPS: Final = {
+    **dict.fromkeys(
+        "html body main article section nav aside header footer dialog form fieldset div p h1 h2 h3 h4 h5 h6 hgroup ul ol menu dl "
+        "table caption pre blockquote figure figcaption address hr details center dir frameset search".split(),
+        PARAGRAPH,
+    ),
+    **dict.fromkeys("li dt dd tr thead tbody tfoot br summary legend option optgroup".split(), LINE),
+    **dict.fromkeys("td th".split(), CELL),
+    **dict.fromkeys("input select button textarea img label".split(), SPACE),
+}
+# What a reader never sees as text. Frames, players and canvases show something else than their fallback.
+# `title` stands in `head` or, as a tooltip, in `svg`.
+_UNSEEN: Final = frozenset("head script style template noscript noframes noembed iframe audio video canvas datalist title desc metadata".split())
+_FRAMES: Final = frozenset(("frame", "iframe"))
+_LINKS: Final = frozenset(("a", "area", "frame", "iframe"))
+_VERBATIM: Final = frozenset(("pre", "textarea", "listing", "xmp"))
+_HIDING_STYLE: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_WORD: Final = re.compile(
+    r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
+)
+_DIGITS: Final = str.maketrans("123456789", "0" * 9)
+_VOLATILE: Final = re.compile(r"\d{3,}|^(?:in)?(?:active|current|selected|open|opened|closed|collapsed|expanded)$|^(?:is|has)-|"
+                              r"(?:^|[-_])(?:active|current|selected)(?:[-_]|$)", re.IGNORECASE)  # fmt: skip
+
+#: A node's look: tag, id, class, role.
+Look = tuple[str, str, str, str]
+
+
+@lru_cache(65536)
+def signature(look: Look) -> int:
+    """64-bit hash of what two nodes must share to be equal: tag, id, class tokens and role, without the volatile ones.
+
+    Volatile are tokens with three digits or more and marks of the current entry.
+    """
+    tag, name, classes, role = look
+    if tag in ("html", "body"):  # there is only one, and blog engines write the page's number on it
+        return xxh3_64_intdigest(tag.encode()) >> 1
+    tokens = sorted(t for t in classes.split() if not _VOLATILE.search(t))
+    return xxh3_64_intdigest("\0".join((tag, "" if _VOLATILE.search(name) else name, role, *tokens)).encode("utf-8", "replace")) >> 1
+
+
+@lru_cache(131072)
+def text_key(text: str) -> tuple[int, int]:
+    """Hash and number of words of a run of text with its white space folded; case and digits do not count in the hash."""
+    words = text.count(" ") + 1 if len(text) > 3 and text.isascii() else len(_WORD.findall(text))
+    return xxh3_64_intdigest(text.casefold().translate(_DIGITS).encode("utf-8", "replace")) >> 1, words
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class Links:
+    """The hyperlinks of a page in document order, an entry each.
+
+    Attributes
+    ----------
+    row : (links,) the node that carries the link (``a``, ``area``, ``frame``, ``iframe``)
+    href : the attribute as written
+    target : the normalised URL, "" for what is not a page
+    key : (links,) 64-bit hash of the target, 0 for what is not a page
+    rel : the ``rel`` attribute, lower case
+    """
+
+    row: Ints
+    href: list[str]
+    target: list[str]
+    key: Ints
+    rel: list[str]
+
+
+@dataclass(kw_only=True, frozen=True)
+class NodeTable:
+    """One row a node in preorder: elements, and the runs of text that a reader sees (*leaves*).
+
+    Attributes
+    ----------
+    tag : (n,) number of the tag in ``TAGS``
+    parent : (n,) row of the parent, -1 at the root
+    end : (n,) row after the last one of the subtree: ``slice(i, end[i])`` is the subtree
+    depth : (n,) 0 at the root
+    look : (n,) index into ``looks``; a run of text has the look of its parent
+    path : (n,) hash of the path from the root, signatures with their rank among equal siblings
+    looks : the different looks of the page
+    elements : (n,) the lxml element of the row; for a run of text, its parent
+    leaves : (m,) rows of the runs of text
+    strings : (m,) the runs of text, white space folded outside of ``pre``
+    spaces : exact white space before a run of text inside of ``pre``, by index of the leaf
+    text, words, gap, number : (m,) hash, number of words, distance from the run before (``GLUED`` ... ``PARAGRAPH``),
+        k of ``text()[k]``
+    anchor, hidden : (n,) inside of a hyperlink; inside of ``hidden`` or an inline style that hides
+    links : the hyperlinks
+    """
+
+    tag: Ints
+    parent: Ints
+    end: Ints
+    depth: Ints
+    look: Ints
+    path: Ints
+    looks: list[Look]
+    elements: list[etree._Element]
+    leaves: Ints
+    strings: list[str]
+    spaces: dict[int, str]
+    text: Ints
+    words: Ints
+    gap: Ints
+    number: Ints
+    anchor: Bools
+    hidden: Bools
+    links: Links
+
+    def __len__(self) -> int:
+        return len(self.elements)
+
+    def spread(self, of_leaves: NDArray[T]) -> NDArray[T]:
+        """A column of the leaves, (m,), as a column of all rows, (n,), zero at the elements."""
+        column = np.zeros(len(self), of_leaves.dtype)
+        column[self.leaves] = of_leaves
+        return column
+
+    def total(self, column: NDArray[T]) -> NDArray[T]:
+        """Sum of a column, (n,), over the subtree of each row. Integers wrap around."""
+        sums = np.zeros(len(self) + 1, column.dtype)
+        np.cumsum(column, out=sums[1:])
+        return sums[self.end] - sums[:-1]
+
+    @cached_property
+    def first_leaf(self) -> Ints:
+        """(n,) index of the first leaf of the subtree, or after the row where it has none."""
+        return np.searchsorted(self.leaves, np.arange(len(self)))
+
+    @cached_property
+    def last_leaf(self) -> Ints:
+        """(n,) index after the last leaf of the subtree: ``first_leaf:last_leaf`` are its leaves."""
+        return np.searchsorted(self.leaves, self.end)
+
+    @cached_property
+    def levels(self) -> list[Ints]:
+        """Rows of each depth from the root down, in document order: the children of one parent stand together."""
+        order = np.argsort(self.depth, kind="stable")
+        return np.split(order, np.cumsum(np.bincount(self.depth))[:-1])
+
+    @cached_property
+    def signature(self) -> Ints:
+        """(n,) ``signature`` of the look of each row."""
+        return np.array([signature(look) for look in self.looks], np.int64)[self.look]
+
+    @cached_property
+    def shape(self) -> Ints:
+        """(n,) hash of the path without ranks: the records of one listing have one shape."""
+        own = np.where(self.tag == TEXT, 1, self.signature)
+        column = np.zeros(len(self), np.int64)
+        for rows in self.levels:
+            column[rows] = mix(column[self.parent[rows]] * 31 + own[rows])
+        return column
+
+
+def mix(x: Ints) -> Ints:
+    """Bijective scrambling of 64-bit integers (the finaliser of splitmix64)."""
+    z = x.astype(np.uint64)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (z ^ (z >> np.uint64(31))).astype(np.int64)
+
+
+def build(root: etree._Element, base: str) -> NodeTable:
+    """Flatten a tree in one pass, without recursion.
+
+    One long loop on purpose: it runs for each node of each page, and calls would double its cost.
+
+    Parameters
+    ----------
+    root : of the tree; comments and processing instructions are passed over, their tails are not
+    base : URL against which links are resolved
+    """
+    tags, parents, ends, depths, look_ids, paths = (array("q") for _ in range(6))
+    leaves, keys, words, gaps, numbers = (array("q") for _ in range(5))
+    elements: list[etree._Element] = []
+    strings: list[str] = []
+    spaces: dict[int, str] = {}
+    looks: dict[Look, int] = {}
+    signatures: list[int] = []
+    ranks: dict[tuple[int, int], int] = {}
+    runs: dict[int, int] = {}
+    anchors, hidden = [], []
+    links: list[tuple[int, str, str]] = []
+
+    stack = [-1]
+    pending = PARAGRAPH  # the widest gap since the last run of text
+    verbatim = 0  # how many open elements keep white space
+    white = ""  # white space since the last run of text inside of `pre`
+    context = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
+    for event, element in context:
+        if event == "start":
+            tag = element.tag
+            name = classes = role = href = rel = ""
+            row = len(tags)
+            for attribute, value in element.items():
+                if attribute == "class":
+                    classes = value
+                elif attribute == "id":
+                    name = value
+                elif attribute == "href" or (attribute == "src" and tag in _FRAMES):
+                    href = value
+                elif attribute == "role":
+                    role = value
+                elif attribute == "rel":
+                    rel = value
+                elif (attribute == "style" and _HIDING_STYLE.search(value)) or attribute == "hidden":
+                    hidden.append(row)
+            look = (tag, name, classes, role)
+            look_id = looks.get(look, -1)
+            if look_id < 0:
+                looks[look] = look_id = len(looks)
+                signatures.append(signature(look))
+            mark = signatures[look_id]
+            parent = stack[-1]
+            rank = ranks.get((parent, mark), 0)
+            ranks[parent, mark] = rank + 1
+            tags.append(TAG.get(tag, 0))
+            parents.append(parent)
+            ends.append(0)
+            depths.append(len(stack) - 1)
+            look_ids.append(look_id)
+            paths.append(hash((paths[parent] if parent >= 0 else 0, mark, rank)))
+            elements.append(element)
+            stack.append(row)
+            if href and tag in _LINKS:
+                links.append((row, href, rel))
+                if tag == "a":
+                    if pending == GLUED and anchors and leaves and row > leaves[-1] > anchors[-1] and ends[anchors[-1]]:
+                        pending = SPACE  # style sheets part neighbouring links
+                    anchors.append(row)
+            gap = _GAPS.get(tag, GLUED)
+            if gap > pending:
+                pending = gap
+            if tag in _UNSEEN:
+                context.skip_subtree()
+                continue
+            if tag in _VERBATIM:
+                verbatim += 1
+            text = element.text
+        else:
+            if event == "end":
+                row = stack.pop()
+                ends[row] = len(tags)
+                tag = element.tag
+                gap = _GAPS.get(tag, GLUED)
+                if gap > pending:
+                    pending = gap
+                if verbatim and tag in _VERBATIM:
+                    verbatim -= 1
+            if len(stack) == 1:  # what stands behind the root
+                continue
+            text = element.tail
+        if not text:
+            continue
+        row = stack[-1]
+        number = runs[row] = runs.get(row, 0) + 1
+        folded = " ".join(text.split())
+        if not folded:
+            if pending < SPACE:
+                pending = SPACE
+            if verbatim:
+                white += text
+            continue
+        if verbatim:
+            string = text.strip()
+            start = text.find(string)
+            spaces[len(strings)] = white + text[:start]
+            white = text[start + len(string) :]
+        else:
+            string, white = folded, ""
+        if pending < SPACE and text[0].isspace():
+            pending = SPACE
+        key, count = text_key(folded)
+        leaves.append(len(tags))
+        strings.append(string)
+        keys.append(key)
+        words.append(count)
+        gaps.append(pending)
+        numbers.append(number)
+        pending = SPACE if text[-1].isspace() else GLUED
+        tags.append(TEXT)
+        parents.append(row)
+        ends.append(len(tags))
+        depths.append(len(stack) - 1)
+        look_ids.append(look_ids[row])
+        paths.append(hash((paths[row], number)))
+        elements.append(elements[row])
+
+    end = _column(ends)
+    return NodeTable(
+        tag=_column(tags),
+        parent=_column(parents),
+        end=end,
+        depth=_column(depths),
+        look=_column(look_ids),
+        path=_column(paths),
+        looks=list(looks),
+        elements=elements,
+        leaves=_column(leaves),
+        strings=strings,
+        spaces=spaces,
+        text=_column(keys),
+        words=_column(words),
+        gap=_column(gaps),
+        number=_column(numbers),
+        anchor=_inside(anchors, end),
+        hidden=_inside(hidden, end),
+        links=_links(links, base),
+    )
+
+
+def _column(values: array[int]) -> Ints:
+    return np.frombuffer(values, np.int64) if values else np.zeros(0, np.int64)
+
+
+def _inside(rows: list[int], end: Ints) -> Bools:
+    """(n,) True in the subtrees of the rows."""
+    change = np.zeros(len(end) + 1, np.int64)
+    np.add.at(change, rows, 1)
+    np.add.at(change, end[rows], -1)
+    return np.cumsum(change[:-1]) > 0
+
+
+def _links(links: list[tuple[int, str, str]], base: str) -> Links:
+    resolved = [resolve(base, href) for _, href, _ in links]
+    return Links(
+        row=np.array([row for row, _, _ in links], np.int64),
+        href=[href for _, href, _ in links],
+        target=[target for _, target in resolved],
+        key=np.array([key for key, _ in resolved], np.int64),
+        rel=[rel.lower() for _, _, rel in links],
+    )

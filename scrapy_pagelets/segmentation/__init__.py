@@ -1,0 +1,1 @@
+"""Segmentation: a page to its pagelets."""

@@ -1,0 +1,1 @@
+"""Templates: what the pages of a site share."""

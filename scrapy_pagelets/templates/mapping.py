@@ -1,0 +1,182 @@
+"""Equal top-down mappings: the DOM that the pages of one template share.
+
+Source: Alarte, Insa, Silva, Tamarit 2014, Definitions 3.2 and 3.3, Algorithm 2. ``etdm`` and ``extract`` are the paper's pairwise
+form with an open node equality; ``Votes`` is the streaming form by path hashes (``algorithms.md`` E.2).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable, mix
+
+#: How equal two nodes are, 0 to 1; 0 forbids the pair.
+Equality = Callable[[NodeTable, int, NodeTable, int], float]
+
+#: A node belongs to the template if this share of the pages has it: one odd page must not delete the template.
+VOTE: Final = 0.6
+#: A counter that grows beyond this forgets what stands on one page only.
+CAPACITY: Final = 50_000
+
+
+def weighted(one: NodeTable, i: int, other: NodeTable, j: int) -> float:
+    """The paper's ponderation: tag must agree; class, further attributes, number of children and position add up to 1.
+
+    Texts are equal as nodes whatever they say. Weights are ours: the paper leaves them to its code.
+    """
+    if one.tag[i] != other.tag[j]:
+        return 0.0
+    if one.tag[i] == TEXT:
+        return 1.0
+    tag, name, classes, role = one.looks[one.look[i]]
+    tag_, name_, classes_, role_ = other.looks[other.look[j]]
+    if tag != tag_:
+        return 0.0
+    same = 0.4 * _overlap(classes.split(), classes_.split())
+    same += 0.3 * ((name == name_) + (role == role_)) / 2
+    children, children_ = len(one.elements[i]), len(other.elements[j])
+    same += 0.15 * (1 - abs(children - children_) / max(children, children_, 1))
+    same += 0.15 * (1 - min(1.0, abs(_position(one, i) - _position(other, j)) / 10))
+    return same if same >= 0.5 else 0.0
+
+
+def _overlap(one: Sequence[str], other: Sequence[str]) -> float:
+    union = set(one) | set(other)
+    return len(set(one) & set(other)) / len(union) if union else 1.0
+
+
+def _position(nodes: NodeTable, row: int) -> int:
+    """Number of element siblings before the row."""
+    element = nodes.elements[row]
+    parent = element.getparent()
+    return 0 if parent is None else parent.index(element)
+
+
+def same_signature(one: NodeTable, i: int, other: NodeTable, j: int) -> float:
+    """1 if the signatures agree (tag, id, class tokens, role, without volatile ones), else 0."""
+    return float((one.tag[i] == TEXT) == (other.tag[j] == TEXT) and (one.tag[i] == TEXT or one.signature[i] == other.signature[j]))
+
+
+def etdm(one: NodeTable, other: NodeTable, equality: Equality = weighted, among: Bools | None = None) -> dict[int, int]:
+    """The equal top-down mapping of two trees as row of the first -> row of the second; {} if the roots differ.
+
+    Children of a mapped pair are paired by falling equality, ties in document order, each once.
+
+    Parameters
+    ----------
+    among : (n,) rows of the first tree that may be mapped, all if None; the template so far
+    """
+    if not equality(one, 0, other, 0):
+        return {}
+    mapping = {0: 0}
+    children, children_ = _children(one), _children(other)
+    stack = [(0, 0)]
+    while stack:
+        row, row_ = stack.pop()
+        free = [i for i in children[row] if among is None or among[i]]
+        pairs = [(-equality(one, i, other, j), x, y, i, j) for x, i in enumerate(free) for y, j in enumerate(children_[row_])]
+        used: set[int] = set()
+        # Position breaks ties, so that the k-th of equal siblings meets the k-th.
+        for score, _, _, i, j in sorted(pairs, key=lambda p: (p[0], abs(p[1] - p[2]), p[1], p[2])):
+            if score < 0 and i not in mapping and j not in used:
+                mapping[i] = j
+                used.add(j)
+                stack.append((i, j))
+    return mapping
+
+
+def _children(nodes: NodeTable) -> list[list[int]]:
+    children: list[list[int]] = [[] for _ in range(len(nodes))]
+    for row, parent in enumerate(nodes.parent.tolist()):
+        if parent >= 0:
+            children[parent].append(row)
+    return children
+
+
+def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality = weighted) -> Bools:
+    """(n,) rows of the key page that are its template with respect to the pages: Definition 3.3 by Algorithm 2.
+
+    Pages whose root differs are passed over, as in the paper.
+    """
+    template = np.ones(len(key_page), np.bool_)
+    for page in pages:
+        if mapping := etdm(key_page, page, equality, template):
+            kept = np.zeros(len(key_page), np.bool_)
+            kept[list(mapping)] = True
+            template = kept
+    return template
+
+
+class Votes:
+    """The streaming form: paths and texts counted by page, so that a look-up a node tells the template.
+
+    Nodes of equal path hash form a mapping that is one-to-one, equal and top-down: Definition 3.2 with ``same_signature`` and
+    the rank among equal siblings as equality.
+
+    Attributes
+    ----------
+    pages : number of pages counted
+    """
+
+    def __init__(self) -> None:
+        self.pages = 0
+        self._paths: Counter[int] = Counter()
+        self._filled: Counter[int] = Counter()
+        self._linked: Counter[int] = Counter()
+
+    def learn(self, nodes: NodeTable) -> None:
+        """Count a page."""
+        self.pages += 1
+        self._paths.update(set(nodes.path.tolist()))
+        self._filled.update(set(path_and_text(nodes).tolist()))
+        words = nodes.total(nodes.spread(nodes.words))
+        linked = nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves]))
+        self._linked.update(set(nodes.path[(linked > 0.75 * words)].tolist()))
+        for counter in (self._paths, self._filled, self._linked):
+            forget_rare(counter)
+
+    def support(self, nodes: NodeTable) -> Floats:
+        """(n,) share of the pages that have the node."""
+        return look_up(self._paths, nodes.path) / max(1, self.pages)
+
+    def linked(self, nodes: NodeTable) -> Floats:
+        """(n,) share of the pages with the node on which it holds links and little else."""
+        return look_up(self._linked, nodes.path) / np.maximum(1, look_up(self._paths, nodes.path))
+
+    def template(self, nodes: NodeTable, *, include_slots: bool = False) -> Bools:
+        """(n,) rows of the template: on ``VOTE`` of the pages, two at least, below rows that are.
+
+        Parameters
+        ----------
+        include_slots : also runs of text whose place all pages have while their words vary
+        """
+        needed = max(2.0, VOTE * self.pages)
+        mapped: Bools = look_up(self._paths, nodes.path) >= needed
+        if not include_slots:
+            mapped[nodes.leaves] &= look_up(self._filled, path_and_text(nodes)) >= needed
+        for rows in nodes.levels[1:]:
+            mapped[rows] &= mapped[nodes.parent[rows]]
+        return mapped
+
+
+def path_and_text(nodes: NodeTable) -> Ints:
+    """(m,) hash of each run of text together with the path of its parent."""
+    return mix(nodes.path[nodes.parent[nodes.leaves]] * 31 + nodes.text)
+
+
+def look_up(counter: Counter[int], keys: Ints) -> Ints:
+    """Counts of the keys, in their shape."""
+    return np.fromiter(map(counter.__getitem__, keys.tolist()), np.int64, len(keys))
+
+
+def forget_rare(counter: Counter[int]) -> None:
+    """Bound a counter: beyond its capacity it loses the keys with the smallest counts (lossy counting, Manku & Motwani 2002)."""
+    least = 1
+    while len(counter) > CAPACITY:
+        for key in [key for key, count in counter.items() if count <= least]:
+            del counter[key]
+        least *= 2

@@ -1,0 +1,171 @@
+"""Complete subdigraphs: which pages to load so that they link each other, as the pages of a menu do.
+
+Source: Alarte, Insa, Silva, Tamarit 2014, *Web Template Extraction Based on Hyperlink Analysis*, Section 4.1, Algorithm 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from scrapy_pagelets.nodes import Ints, NodeTable
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.urls import acts, is_page
+
+#: Links of a region are a menu if they hold this share of its words.
+_DENSE: Final = 0.5
+_HARMFUL_REL: Final = frozenset(("nofollow", "external", "alternate", "logout", "delete", "sponsored", "ugc"))
+
+
+class Subdigraph:
+    """The largest set of mutually linked pages among those loaded so far, grown a page at a time.
+
+    A page counts as linking to itself: menus leave out the link to the current page.
+
+    Parameters
+    ----------
+    candidates : keys of the pages that the key page links to (``reachableLinks``), best first
+    size : n, how many pages shall link each other
+
+    Examples
+    --------
+    >>> graph = Subdigraph([1, 2, 3], size=2)
+    >>> graph.next(), graph.add(1, [2, 3]), graph.done
+    (1, {1}, False)
+    >>> graph.next(), graph.add(2, [1]), graph.done
+    (2, {1, 2}, True)
+    """
+
+    def __init__(self, candidates: Iterable[int], size: int) -> None:
+        self.size = size
+        self.best: set[int] = set()
+        self._waiting = dict.fromkeys(candidates, 0)  # candidate -> how many loaded pages link to it
+        self._links: dict[int, set[int]] = {}
+
+    @property
+    def done(self) -> bool:
+        """True once ``size`` pages link each other."""
+        return len(self.best) >= self.size
+
+    def next(self) -> int | None:
+        """Take out the candidate to load next, None if there is no more.
+
+        It is the one that most of the loaded pages link to, the first of them: what all pages link to stands in their menu.
+        """
+        if not self._waiting:
+            return None
+        found = max(self._waiting, key=self._waiting.__getitem__)  # the first of the largest
+        del self._waiting[found]
+        return found
+
+    def add(self, page: int, links: Iterable[int]) -> set[int]:
+        """Add a loaded page; returns the largest complete subdigraph that contains it."""
+        targets = set(links)
+        for target in targets & self._waiting.keys():
+            self._waiting[target] += 1
+        self._links[page] = targets
+        mutual = [other for other in self._links if other != page and other in targets and page in self._links[other]]
+        found = {page} | self._clique(mutual)
+        if len(found) > len(self.best):
+            self.best = found
+        return found
+
+    def _clique(self, pages: list[int]) -> set[int]:
+        """Largest set of mutually linked pages: branch and bound over an explicit stack, exact."""
+        best: set[int] = set()
+        stack: list[tuple[set[int], list[int]]] = [(set(), pages)]
+        while stack:
+            chosen, rest = stack.pop()
+            if len(chosen) > len(best):
+                best = chosen
+            for i, page in enumerate(rest):
+                if len(chosen) + len(rest) - i <= len(best):
+                    break
+                near = [p for p in rest[i + 1 :] if p in self._links[page] and page in self._links[p]]
+                stack.append((chosen | {page}, near))
+        return best
+
+
+def same_host(url: str, other: str) -> bool:
+    """True for URLs of one host and port, ``www.`` or not."""
+    hosts = [urlsplit(u).netloc.lower().removeprefix("www.") for u in (url, other)]
+    return hosts[0] == hosts[1]
+
+
+def links_of(page: Page) -> list[int]:
+    """Indices of the links that may be followed for a template: pages of the same host, without the page itself.
+
+    Links that act (log out, delete, vote: by ``rel``, ``data-method`` and URL) are left out.
+    """
+    links = page.nodes.links
+    return [
+        i
+        for i, target in enumerate(links.target)
+        if target
+        and links.key[i] != page.key
+        and is_page(target)
+        and same_host(target, page.url)
+        and not acts(target)
+        and not _HARMFUL_REL.intersection(links.rel[i].split())
+        and (page.nodes.elements[links.row[i]].get("data-method") or "get").lower() == "get"
+    ]
+
+
+def candidates(page: Page) -> list[int]:
+    """Indices of the followable links, one for each target, those that are likeliest to be in the site's menu first.
+
+    Order: links of link-dense regions, hyperlink distance, DOM distance from the first such link, document order
+    (Section 4.1; Section 6 names the density of links as the next step).
+    """
+    nodes, links = page.nodes, page.nodes.links
+    own = links_of(page)
+    if not own:
+        return []
+    rows = links.row[own]
+    dense = _in_dense_region(nodes)[rows]
+    far = [hyperlink_distance(page.url, links.target[i]) for i in own]
+    first = int(rows[min(range(len(own)), key=lambda j: (not dense[j], far[j], j))])
+    order = sorted(range(len(own)), key=lambda j: (not dense[j], far[j], dom_distance(nodes, first, int(rows[j])), j))
+    best: dict[int, int] = {}
+    for j in order:
+        best.setdefault(int(links.key[own[j]]), own[j])
+    return list(best.values())
+
+
+def hyperlink_distance(url: str, target: str) -> int:
+    """Number of path segments between the folders of two URLs: up from the one to the common folder, down to the other.
+
+    >>> hyperlink_distance("http://h/a/b/x", "http://h/a/y"), hyperlink_distance("http://h/", "http://h/a/b/y")
+    (1, 2)
+    """
+    one, other = (urlsplit(u).path.split("/")[1:-1] for u in (url, target))
+    common = 0
+    while common < min(len(one), len(other)) and one[common] == other[common]:
+        common += 1
+    return len(one) + len(other) - 2 * common
+
+
+def dom_distance(nodes: NodeTable, row: int, other: int) -> int:
+    """Number of edges between two nodes."""
+    edges = 0
+    while row != other:
+        if nodes.depth[row] < nodes.depth[other]:
+            row, other = other, row
+        row = int(nodes.parent[row])
+        edges += 1
+    return edges
+
+
+def _in_dense_region(nodes: NodeTable) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """(n,) True below a node with three links or more, most of whose words are link text."""
+    words: Ints = nodes.total(nodes.spread(nodes.words))
+    linked = nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves]))
+    count = np.zeros(len(nodes), np.int64)
+    count[nodes.links.row] = 1
+    dense = (nodes.total(count) >= 3) & (linked > _DENSE * words)
+    for rows in nodes.levels[1:]:
+        dense[rows] |= dense[nodes.parent[rows]]
+    return dense
