@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import date, datetime, time
 from typing import IO, TYPE_CHECKING, Any, Self
 
+import numpy as np
 from itemadapter import ItemAdapter, is_item
+from scrapy import Spider, signals
 from scrapy.exporters import BaseItemExporter
+from scrapy.extensions.postprocessing import PostProcessingManager
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
@@ -18,12 +21,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from scrapy.crawler import Crawler
 
-logger = logging.getLogger(__name__)
-
 FEED_VERSION = "1"
 EXTRA = "extra"
 BATCH_ITEMS = 256
-BATCH_CHARACTERS = 16 << 20  # a batch of very long pages is written earlier
+BATCH_BYTES = 32 << 20  # a row group of very long pages is written earlier
 
 MOST_FIELDS = 256  # a dictionary with words for keys would become thousands of columns
 _EXACT = 2**53  # integers up to here are floats without loss
@@ -43,9 +44,9 @@ class ParquetItemExporter(BaseItemExporter):
     because they came later. A feed column takes a foreign item's type where no value of the first row group has the
     feed's. Fields that an item lacks are null. Lone surrogates, which UTF-8 cannot hold, become U+FFFD.
 
-    Parquet is readable only when it was finished, and cannot be appended to. So a crawl whose feed already exists is
-    stopped at its first item with an ERROR line (``-O`` and ``"overwrite": True`` replace the file), and a crawl that
-    may be killed is better written in parts, with ``FEED_EXPORT_BATCH_ITEM_COUNT``.
+    Parquet is readable only when it was finished, and cannot be appended to. So a crawl whose feed already exists stops
+    after its first item with an ERROR line (``-O`` and ``"overwrite": True`` replace the file), and a crawl that may be
+    killed is better written in parts, with ``FEED_EXPORT_BATCH_ITEM_COUNT``.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ class ParquetItemExporter(BaseItemExporter):
         _require_pyarrow()
         if batch_items < 1:
             raise ValueError(f"batch_items is {batch_items}: a row group has at least one item")
-        if _has_data(file):
+        if not isinstance(file, PostProcessingManager) and _has_data(file):
             name = getattr(file, "name", "the feed")
             raise ValueError(
                 f"{name} already has data and Parquet cannot be appended to: use -O, or 'overwrite': True in FEEDS"
@@ -79,49 +80,81 @@ class ParquetItemExporter(BaseItemExporter):
         self._sink = _Sink(file)
         self._batch_items = batch_items
         self._compression = compression
-        self._rows: list[Row] = []
-        self._characters = 0
+        self._first: list[Row] = []
         self._table: _Table | None = None
+        self._batches: list[pa.RecordBatch] = []
+        self._size = 0
         self._writer: Any = None
+        self._thread = ThreadPoolExecutor(1, "parquet")
+        self._writing: Future[None] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> Self:
         """Stop a crawl whose items could not be written, rather than lose every one of them."""
         try:
             return cls(file, **kwargs)
-        except (ImportError, ValueError) as error:
-            logger.error("No Parquet can be written, the crawl stops: %s", error)
-            if crawler.engine is not None:
-                deferred_from_coro(crawler.engine.close_spider_async(reason="parquet_not_writable"))
+        except (ImportError, ValueError):
+            crawler.signals.connect(_stop, signals.request_reached_downloader)
             raise
 
     def export_item(self, item: Any) -> None:
-        """Keep the item until its row group is full."""
+        """Keep what the item is now until its row group is full."""
         row = dict(self.get_serialized_fields(item))
-        self._rows.append(row)
-        self._characters += sum(len(value) for value in row.values() if isinstance(value, str))
-        if len(self._rows) >= self._batch_items or self._characters >= BATCH_CHARACTERS:
-            self._write_batch()
+        if self._table is not None:
+            self._add(self._table, row)
+            return
+        self._first.append({name: _plain(value) for name, value in row.items()})
+        self._size += sum(len(value) for value in row.values() if isinstance(value, str))
+        if self._is_full(len(self._first)):
+            self._settle()
 
     def finish_exporting(self) -> None:
         """Write the last row group and what makes the file readable."""
-        if self._rows or self._writer is None:
-            self._write_batch()
-        self._writer.close()
+        try:
+            if self._table is None:
+                self._settle()
+            if self._batches:
+                self._write()
+            self._wait()
+            if self._writer is not None:  # None: it could not be opened, which was told
+                self._writer.close()
+        finally:
+            self._thread.shutdown()
 
-    def _write_batch(self) -> None:
-        rows, self._rows, self._characters = self._rows, [], 0
-        if self._table is None:
-            self._table = _Table(rows, self._declared())
-        if self._writer is None:
-            self._writer = self._open(self._table.schema)
-        if rows:
-            self._writer.write_batch(self._table.batch(rows))
+    def _is_full(self, items: int) -> bool:
+        return items >= self._batch_items or self._size >= BATCH_BYTES
 
-    def _open(self, schema: pa.Schema) -> Any:
+    def _settle(self) -> None:
         from pyarrow.parquet import ParquetWriter
 
-        return ParquetWriter(self._sink, schema, compression=self._compression)
+        first, self._first, self._size = self._first, [], 0
+        self._table = table = _Table(first, self._declared())
+        self._writer = ParquetWriter(self._sink, table.schema, compression=self._compression)
+        for row in first:
+            self._add(table, row)
+
+    def _add(self, table: _Table, row: Row) -> None:
+        batch = table.batch(row)
+        self._batches.append(batch)
+        self._size += batch.nbytes
+        if self._is_full(len(self._batches)):
+            self._write()
+
+    def _write(self) -> None:
+        """Let a thread write the row group; one at a time, for memory is bounded."""
+        batches, self._batches, self._size = self._batches, [], 0
+        self._wait()
+        self._writing = self._thread.submit(self._write_group, batches)
+
+    def _write_group(self, batches: list[pa.RecordBatch]) -> None:
+        import pyarrow as pa
+
+        self._writer.write_table(pa.Table.from_batches(batches).combine_chunks())
+
+    def _wait(self) -> None:
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            writing.result()
 
     def _declared(self) -> dict[str, pa.DataType | None]:
         """Give the columns known before the first item, with the types of those that belong to the feed."""
@@ -131,6 +164,13 @@ class ParquetItemExporter(BaseItemExporter):
         if isinstance(self.fields_to_export, Mapping):
             return {column: feed.get(field) for field, column in self.fields_to_export.items()}
         return {field: feed.get(field) for field in self.fields_to_export}
+
+
+def _stop(spider: Spider) -> None:
+    """Close while a request is on its way: closing in the middle of items of ``start()`` never ends (Scrapy 2.19)."""
+    engine = spider.crawler.engine
+    assert engine is not None
+    deferred_from_coro(engine.close_spider_async(reason="parquet_not_writable"))
 
 
 def feed_types() -> dict[str, pa.DataType]:
@@ -173,7 +213,7 @@ def _require_pyarrow() -> None:
 def _has_data(file: IO[bytes]) -> bool:
     try:
         return file.tell() > 0
-    except (OSError, AttributeError):  # a pipe, or a feed that is compressed as it is written
+    except (OSError, AttributeError):  # a pipe
         return False
 
 
@@ -213,12 +253,11 @@ class _Table:
         columns = [*self.types.items(), (EXTRA, pa.string())]
         self.schema = pa.schema(columns, metadata={"scrapy_pagelets.feed": FEED_VERSION})
 
-    def batch(self, rows: list[Row]) -> pa.RecordBatch:
+    def batch(self, row: Row) -> pa.RecordBatch:
         import pyarrow as pa
 
-        fitted = [self._fitted(row) for row in rows]
-        arrays = [pa.array([row.get(field.name) for row in fitted], field.type) for field in self.schema]
-        return pa.record_batch(arrays, schema=self.schema)
+        fitted = self._fitted(row)
+        return pa.record_batch([pa.array([fitted.get(field.name)], field.type) for field in self.schema], self.schema)
 
     def _fitted(self, row: Row) -> Row:
         """Move what does not fit its column to the column for the rest."""
@@ -240,7 +279,7 @@ def _names(rows: list[Row], declared: Iterable[str]) -> list[str]:
 
 
 def _values(rows: list[Row], name: str) -> list[Any]:
-    return [_plain(row[name]) for row in rows if row.get(name) is not None]
+    return [row[name] for row in rows if row.get(name) is not None]
 
 
 # Types
@@ -252,6 +291,8 @@ def _column_type(declared: pa.DataType | None, values: list[Any]) -> pa.DataType
 
     if not values:
         return declared or pa.string()
+    if declared is not None and all(map(_fits(declared), values)):
+        return declared
     seen = _inferred(values)
     if declared is None or seen is None:
         return declared or seen
@@ -326,7 +367,7 @@ def _fits_leaf(kind: pa.DataType) -> Fits:
 
     types = pa.types
     if types.is_string(kind):
-        return lambda value: isinstance(value, str) and (value.isascii() or not _SURROGATES.search(value))
+        return lambda value: isinstance(value, str) and _is_utf8(value)
     if types.is_integer(kind):
         end = 1 << (kind.bit_width - 1)
         return lambda value: _is_integer(value) and -end <= value < end
@@ -337,6 +378,16 @@ def _fits_leaf(kind: pa.DataType) -> Fits:
     if types.is_date(kind):
         return lambda value: isinstance(value, date) and not isinstance(value, datetime)
     return lambda value: _converts(value, kind)
+
+
+def _is_utf8(value: str) -> bool:
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_integer(value: Any) -> bool:
@@ -357,15 +408,17 @@ def _converts(value: Any, kind: pa.DataType) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Turn nested items, sets and numpy values into what Arrow and JSON know."""
+    """Copy, and turn nested items, sets and numpy values into what Arrow and JSON know."""
+    if value is None or isinstance(value, bool | int | float):
+        return value.tolist() if isinstance(value, np.generic) else value
     if isinstance(value, str):
-        return _SURROGATES.sub("\ufffd", value)
-    if is_item(value):
-        return _plain_mapping(ItemAdapter(value))
+        return value if value.isascii() else _SURROGATES.sub("\ufffd", value)
     if isinstance(value, Mapping):
         return _plain_mapping(value)
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(part) for part in value]
+    if is_item(value):
+        return _plain_mapping(ItemAdapter(value))
     return _plain(value.tolist()) if hasattr(value, "tolist") else value
 
 

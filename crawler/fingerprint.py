@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
+
 from scrapy import Request
-from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_pagelets.urls import normalise
 
 
-class PageFingerprinter(RequestFingerprinter):
-    """Fingerprint of the normalised URL: ``/`` and ``/index.html``, http and https, tracking parameters are one page."""
+class PageFingerprinter:
+    """Fingerprint of method, body and normalised URL: ``/`` and ``/index.html``, http and https are one page."""
 
     def fingerprint(self, request: Request) -> bytes:
+        """Twenty bytes."""
         try:
-            return super().fingerprint(request.replace(url=normalise(request.url)))
+            url = normalise(request.url)
         except ValueError:  # a host that no parser takes; the download will say so
-            return super().fingerprint(request)
+            url = request.url
+        return blake2b(b"\0".join((request.method.encode(), url.encode(), request.body)), digest_size=20).digest()

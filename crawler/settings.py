@@ -8,8 +8,8 @@ ADDONS = {"scrapy_pagelets.Addon": 500}
 ROBOTSTXT_OBEY = True
 # As fast as the site answers, and no faster: delays follow its latency.
 AUTOTHROTTLE_ENABLED = True
-AUTOTHROTTLE_START_DELAY = 0.5
-AUTOTHROTTLE_TARGET_CONCURRENCY = 2.0
+AUTOTHROTTLE_START_DELAY = 0.2
+AUTOTHROTTLE_TARGET_CONCURRENCY = 4.0
 CONCURRENT_REQUESTS_PER_DOMAIN = 8
 DOWNLOAD_DELAY = 0
 # A page may be large; Scrapy's warning about it says nothing new here.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final, Self
 from urllib.parse import urldefrag, urljoin
@@ -15,18 +16,19 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
 
-from scrapy_pagelets.middlewares.handover import PROBE, STORED, fingerprint_of
+from scrapy_pagelets.middlewares.handover import ARCHIVED, PROBE, STORED, fingerprint_of
 from scrapy_pagelets.middlewares.state import state_of
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.site import Site, outline, same_class
-from scrapy_pagelets.templates.subdigraph import Subdigraph, candidates, links_of
+from scrapy_pagelets.templates.subdigraph import Subdigraph, candidates, followed
 
 logger = logging.getLogger(__name__)
 
-#: Pages loaded for one template at the most; links that came to nothing without a download count half.
+#: Pages loaded for one template at the most.
 _MAX_LOADS: Final = 8
 #: Seconds that a template waits for a page. A slower one goes on loading, for the spider that may ask for it.
 _PATIENCE: Final = 10.0
+_MAX_PAGELESS: Final = 10_000
 #: What a probe takes over from the request of its key page.
 _META: Final = ("cookiejar", "proxy", "http_user", "http_pass")
 
@@ -58,18 +60,31 @@ class MenuSubdigraphMiddleware:
             raise NotConfigured("menu subdigraphs need the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")
         self.crawler = crawler
         self._decisions: dict[str, list[_Decision]] = {}
+        #: Requests of the spider on their way, by fingerprint; the links of the page once it is there.
+        self._coming: dict[str, asyncio.Future[frozenset[int] | None]] = {}
+        #: Fingerprints of the last requests that ended without a page: dead links, files.
+        self._pageless: OrderedDict[str, None] = OrderedDict()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
 
+    def process_request(self, request: Request) -> None:
+        if PROBE not in request.meta and request.callback is not NO_CALLBACK:
+            self._coming.setdefault(fingerprint_of(self.crawler, request), asyncio.get_running_loop().create_future())
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        self._arrived(request, None)
+
     async def process_response(self, request: Request, response: Response) -> Response:
         if not _is_page(request, response):
+            self._arrived(request, None)
             return response
         assert isinstance(response, HtmlResponse)
         page, mark = await asyncio.to_thread(self._read, response)
         site = self.state.sites.of(page)
+        self._arrived(request, followed(page))
         decisions = self._decisions.setdefault(site.name, [])
         waiting = next((d for d in decisions if same_class(d.outline, mark)), None)
         if waiting is not None:
@@ -79,6 +94,16 @@ class MenuSubdigraphMiddleware:
         site.learn(page)
         return response
 
+    def _arrived(self, request: Request, links: frozenset[int] | None) -> None:
+        fingerprint = fingerprint_of(self.crawler, request)
+        coming = self._coming.pop(fingerprint, None)
+        if coming is not None and not coming.done():
+            coming.set_result(links)
+        if links is None:
+            self._pageless[fingerprint] = None
+            if len(self._pageless) > _MAX_PAGELESS:
+                self._pageless.popitem(last=False)
+
     def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int]]:
         page = self.state.page(response)
         return page, outline(page.nodes)
@@ -87,52 +112,65 @@ class MenuSubdigraphMiddleware:
         decision = _Decision(mark, asyncio.Event())
         self._decisions[site.name].append(decision)
         try:
-            found, loaded = await self._subdigraph(page, request)
+            graph, loads = await self._subdigraph(site, page, request)
         finally:
             self._decisions[site.name].remove(decision)
             decision.done.set()
-        site.learn(page)
-        for other in loaded:
-            site.learn(other)
         self.state.count("templates/probed")
-        self.state.count(f"templates/subdigraph/{found}")
-        logger.info("%s: a template from %d pages that link each other, %d loaded for it", site.name, found, len(loaded))
+        self.state.count(f"templates/subdigraph/{len(graph.best)}")
+        logger.info("%s: a template from %d pages that link each other, %d loaded for it", site.name, len(graph.best), loads)
 
-    async def _subdigraph(self, page: Page, request: Request) -> tuple[int, list[Page]]:
-        """Size of the subdigraph found, and the pages loaded for it."""
+    async def _subdigraph(self, site: Site, page: Page, request: Request) -> tuple[Subdigraph, int]:
+        """The subdigraph of a key page, and the number of pages loaded for it; all of them are learnt."""
         links = page.nodes.links
         urls = {int(links.key[i]): urldefrag(urljoin(page.base, links.href[i].strip())).url for i in candidates(page)}
         graph = Subdigraph(urls, self.state.config.probe)
-        loaded: list[Page] = []
-        tries = 0
-        while not graph.done and len(loaded) < _MAX_LOADS and tries < 2 * _MAX_LOADS and (key := graph.next()) is not None:
+        site.learn(page)
+        loads = tries = 0
+        while not graph.done and loads < _MAX_LOADS and tries < 4 * _MAX_LOADS and (key := graph.next()) is not None:
             tries += 1
-            if other := await self._load(urls[key], request):
-                loaded.append(other)
-                graph.add(key, {int(other.nodes.links.key[i]) for i in links_of(other)})
-        return len(graph.best), loaded
+            known = site.links.get(key) or await self._on_its_way(urls[key])
+            if known is None:
+                other, asked = await self._load(urls[key], request)
+                loads += asked
+                if other is None:
+                    continue
+                site.learn(other)
+                known = followed(other)
+            graph.add(key, known)
+        return graph, loads
 
-    async def _load(self, url: str, key: Request) -> Page | None:
-        """The page behind a link, None if there is none to be had; the reason is counted."""
+    async def _on_its_way(self, url: str) -> frozenset[int] | None:
+        """Links of a page that the spider has asked for already, None if it has not or the page does not come."""
+        fingerprint = fingerprint_of(self.crawler, Request(url))
+        if fingerprint in self._pageless:
+            return frozenset()
+        coming = self._coming.get(fingerprint)
+        if coming is None:
+            return None
+        await asyncio.wait({coming}, timeout=_PATIENCE)
+        return (coming.result() if coming.done() else None) or frozenset()
+
+    async def _load(self, url: str, key: Request) -> tuple[Page | None, bool]:
+        """The page behind a link, None if there is none to be had; and whether the site was asked. The reason is counted."""
         meta: dict[str, Any] = {k: key.meta[k] for k in _META if k in key.meta}
         probe = Request(url, callback=NO_CALLBACK, meta=meta | {PROBE: True, "dont_redirect": True})
         fingerprint = fingerprint_of(self.crawler, probe)
         if fingerprint in self.state.probes:
-            return None  # loaded for another template and not asked for yet
-        task = asyncio.ensure_future(self._download(probe, fingerprint))
-        self.state.probes[fingerprint] = task
+            return None, False  # loaded for another template, and of no use there
+        task = self.state.probes[fingerprint] = asyncio.ensure_future(self._download(probe, fingerprint))
         await asyncio.wait({task}, timeout=_PATIENCE)
         if not task.done():
             self.state.count("probe/failed/slow")
-            return None
+            return None, True
         response = task.result()
         if response is None:
             self.state.probes.pop(fingerprint, None)
-            return None
+            return None, False
         if response.status != 200 or not isinstance(response, HtmlResponse):
             self.state.count(f"probe/failed/{_reason(response)}")
-            return None
-        return await asyncio.to_thread(self.state.page, response)
+            return None, True
+        return await asyncio.to_thread(self.state.page, response), True
 
     async def _download(self, probe: Request, fingerprint: str) -> Response | None:
         assert self.crawler.engine is not None
@@ -163,6 +201,7 @@ def _is_page(request: Request, response: Response) -> bool:
         and response.status == 200
         and request.callback is not NO_CALLBACK
         and STORED not in request.meta
+        and ARCHIVED not in request.meta
     )
 
 

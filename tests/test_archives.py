@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from scrapy_pagelets.crawler import archives
-from scrapy_pagelets.crawler.archives import ArchiveError, Reader, expand, read, records
+from scrapy_pagelets import archives
+from scrapy_pagelets.archives import ArchiveError, Reader, expand, read, records
 
 DATA = Path(__file__).parent.parent / ".data"
 HTML = [("Content-Type", "text/html; charset=utf-8")]
@@ -107,6 +107,10 @@ def test_a_file_compressed_as_a_whole_is_read_like_any_other(tmp_path):
     whole.write_bytes(gzip.compress(plain.read_bytes()))
     pages, _ = read_all(whole)
     assert [found.body for found in pages] == [page(number) for number in range(6)]
+    with Reader() as reader:
+        with pytest.raises(ArchiveError, match="no page at record 99 any more"):
+            reader.read(str(whole), -99)
+        assert [reader.read(found.source, found.offset) for found in pages] == pages
 
 
 def test_members_of_several_records_are_read_like_any_other(tmp_path):
@@ -218,10 +222,11 @@ def test_a_compression_bomb_is_counted_and_not_unpacked(tmp_path, monkeypatch):
     path = write_warc(tmp_path / "x.warc", [bomb], [*HTML, ("Content-Encoding", "gzip")])
     with path.open("ab") as file:
         response(WARCWriter(file, gzip=False), "http://example.com/huge", huge)
+        response(WARCWriter(file, gzip=False), "http://example.com/film", huge, [("Content-Type", "video/mp4")])
         response(WARCWriter(file, gzip=False), "http://example.com/small", b"<p>small")
     pages, skipped = read_all(path)
     assert [found.url for found in pages] == ["http://example.com/small"]
-    assert skipped == {"type": 1, "too_large": 2}
+    assert skipped == {"type": 1, "too_large": 3}  # the film is not even read
 
 
 def test_http_heads_are_read_leniently(tmp_path):

@@ -17,7 +17,7 @@ from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
 from twisted.python.failure import Failure
 
 from scrapy_pagelets.crawler.items import page_item
-from scrapy_pagelets.middlewares.handover import STORED, fingerprint_of
+from scrapy_pagelets.middlewares.handover import fingerprint_of, stored
 from scrapy_pagelets.middlewares.state import state_of
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.pipelines.segment import fetched_at
@@ -51,6 +51,7 @@ class SiteSpider(Spider):
         self.sitemap = sitemap not in ("", "0")
         self.state: dict[str, Any] = {}
         self._count = 0
+        self._met: set[int] = set()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -79,8 +80,7 @@ class SiteSpider(Spider):
         page = self.shared.page(response)
         yield from self._hold(response, page)
         if not self.depth or response.meta.get("depth", 0) < self.depth:
-            for url in self._links(page):
-                yield Request(url)
+            yield from map(Request, self._links(page))
 
     def parse_stored(self, response: Response) -> Iterator[Any]:
         """A page that was held back."""
@@ -113,7 +113,7 @@ class SiteSpider(Spider):
         self.state["settled"].update(held)
         for requests in held.values():
             for held_page in requests:
-                self.crawler.engine.crawl(self._stored(*held_page))
+                self.crawler.engine.crawl(stored(self.parse_stored, *held_page))
         if held:
             raise DontCloseSpider
 
@@ -131,18 +131,16 @@ class SiteSpider(Spider):
         if len(waiting) >= self.shared.config.settle:
             self.state["settled"].add(page.site)
             for held_page in self.state["held"].pop(page.site):
-                yield self._stored(*held_page)
-
-    def _stored(self, url: str, token: str, time: str) -> Request:
-        meta = {STORED: token, "pagelets_fetched_at": time}
-        return Request(url, self.parse_stored, dont_filter=True, priority=10, meta=meta)
+                yield stored(self.parse_stored, *held_page)
 
     def _links(self, page: Page) -> Iterator[str]:
+        """Links to pages of the hosts that no earlier page had: menus would fill the dupefilter's ears."""
         links = page.nodes.links
-        for href, target in zip(links.href, links.target, strict=True):
-            if target and is_page(target):
+        for key, href, target in zip(links.key.tolist(), links.href, links.target, strict=True):
+            if key and key not in self._met:
+                self._met.add(key)
                 url = urldefrag(urljoin(page.base, href.strip())).url
-                if _host(url) in self.hosts:
+                if is_page(target) and _host(url) in self.hosts:
                     yield url
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable, mix, signature
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.mapping import Votes, forget_rare, look_up
+from scrapy_pagelets.templates.subdigraph import followed
 
 #: Two pages are of one class if so much of their outline is common (Jaccard).
 _SAME_CLASS: Final = 0.4
@@ -22,6 +23,8 @@ _OUTLINE_DEPTH: Final = 4
 _MAX_TEMPLATES: Final = 8
 #: Pages whose URL is remembered, so that none is counted twice.
 _MAX_SEEN: Final = 100_000
+#: Pages whose links are remembered, for subdigraphs.
+_MAX_LINKS: Final = 500
 #: A text on this share of the other pages is template; a place on `VOTE` of the pages that holds links on this share of them, too.
 _REPEATED: Final = 0.7
 
@@ -50,12 +53,14 @@ class Site:
     name : registrable domain, or host and port
     pages : number of distinct pages learnt
     templates : the classes of pages seen so far
+    links : keys of the pages that a page links to, by its key, of the last pages
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.pages = 0
         self.templates: list[Template] = []
+        self.links: OrderedDict[int, frozenset[int]] = OrderedDict()
         self._texts: Counter[int] = Counter()
         self._seen: OrderedDict[int, Template] = OrderedDict()
         self._lock = threading.Lock()
@@ -67,8 +72,10 @@ class Site:
                 return self._seen[page.key]
             template = self._template(page) or self._new(page)
             self._seen[page.key] = template
-            if len(self._seen) > _MAX_SEEN:
-                self._seen.popitem(last=False)
+            self.links[page.key] = followed(page)
+            for memory, most in ((self._seen, _MAX_SEEN), (self.links, _MAX_LINKS)):
+                if len(memory) > most:
+                    memory.popitem(last=False)
             self.pages += 1
             self._texts.update(set(page.nodes.text.tolist()))
             forget_rare(self._texts)

@@ -114,6 +114,11 @@ def links_of(page: Page) -> list[int]:
     ]
 
 
+def followed(page: Page) -> frozenset[int]:
+    """Keys of the pages that a page links to (``getLinks``)."""
+    return frozenset(page.nodes.links.key[links_of(page)].tolist())
+
+
 def candidates(page: Page) -> list[int]:
     """Indices of the followable links, one for each target, those that are likeliest to be in the site's menu first.
 

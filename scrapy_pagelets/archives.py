@@ -98,7 +98,7 @@ def expand(path: str) -> list[str]:
     >>> expand("nowhere.warc.gz")
     Traceback (most recent call last):
     ...
-    scrapy_pagelets.crawler.archives.ArchiveError: nowhere.warc.gz does not exist: give a WARC file, a glob in quotes, \
+    scrapy_pagelets.archives.ArchiveError: nowhere.warc.gz does not exist: give a WARC file, a glob in quotes, \
 or a folder of WARC or HTML files
     """
     known = os.path.normpath(os.path.expanduser(path)) if path else ""
