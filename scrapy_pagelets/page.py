@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -22,7 +23,7 @@ from scrapy_pagelets.nodes import NodeTable, build
 
 #: lxml keeps no more levels than this, even with ``huge_tree``; what is nested deeper is lost.
 MAX_DEPTH: Final = 2046
-_XHTML: Final = "{http://www.w3.org/1999/xhtml}"
+_MENDED: Final = "scrapy-pagelets-cp1252"
 
 
 @dataclass(frozen=True)
@@ -100,11 +101,20 @@ def decode(body: bytes, content_type: str | None = None) -> str:
     rest = body if mark is None else body[len(mark) :]
     declared = declared or http_content_type_encoding(content_type) or html_body_declared_encoding(body)
     if declared and (name := resolve_encoding(declared)):
-        return to_unicode(rest, name)
+        # Pages pasted together from two charsets are common; a replacement character would lose a letter, or a link.
+        return rest.decode(name, _MENDED) if name == "utf-8" else to_unicode(rest, name)
     try:
         return rest.decode()
     except UnicodeDecodeError:
         return to_unicode(rest, _detect(rest))
+
+
+def _as_cp1252(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
+
+
+codecs.register_error(_MENDED, _as_cp1252)
 
 
 def _detect(body: bytes) -> str:

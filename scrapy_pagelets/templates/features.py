@@ -1,0 +1,302 @@
+"""Features of the leaves of a page, for the page-level classifier and for the last decision.
+
+Source of the cues: Chakrabarti, Kumar, Punera 2007 (slides): placement, link density, sentence size, text outside of anchors;
+``algorithms.md`` C.4. Nothing here knows a language or a class name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
+
+from scrapy_pagelets.nodes import TAG, TEXT, Bools, Floats, Ints, Look, NodeTable
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.evidence import Counts, Keys
+
+#: Regions around a leaf that are looked at: the leaf's own, and each time the next larger one.
+LEVELS: Final = 6
+#: Log odds that a class, id or role token stands on template, by hash of the token.
+Lexicon = Mapping[int, float]
+
+_LANDMARKS: Final = {
+    "nav": ("nav", "navigation"),
+    "header": ("header", "banner"),
+    "footer": ("footer", "contentinfo"),
+    "aside": ("aside", "complementary"),
+    "main": ("main", "main"),
+    "article": ("article", "article"),
+    "form": ("form", "form"),
+    "table": ("table", "table"),
+    "list": ("ul", "list"),
+    "pre": ("pre", ""),
+    "heading": ("", "heading"),
+    "p": ("p", ""),
+    "dl": ("dl", ""),
+    "label": ("label", ""),
+    "button": ("button", "button"),
+    "dialog": ("dialog", "dialog"),
+    "figure": ("figure", ""),
+    "address": ("address", ""),
+}
+_BITS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}
+_BY_TAG: Final = {tag: _BITS[name] for name, (tag, _) in _LANDMARKS.items() if tag} | {
+    "ol": _BITS["list"],
+    "blockquote": _BITS["p"],
+    "select": _BITS["form"],
+    **{f"h{i}": _BITS["heading"] for i in range(1, 7)},
+}
+_BY_ROLE: Final = {role: _BITS[name] for name, (_, role) in _LANDMARKS.items() if role}
+
+_LEAF: Final = (
+    "words", "chars_per_word", "ends_sentence", "starts_upper", "digits", "anchor", "hidden", "depth", "position", "word_position",
+    "from_end", "gap", "same_shape", "in_title", "internal", "fragment", "same_target", "prev_words", "next_words", "near_words",
+    "lexicon_sum", "lexicon_min", "lexicon_max", "lexicon_near", *(f"in_{name}" for name in _LANDMARKS),
+)  # fmt: skip
+_PAGE: Final = ("page_words", "page_link_density", "page_leaves", "has_main", "has_article", "page_depth")
+_REGION: Final = ("words", "link_density", "leaves", "words_per_leaf", "share_of_page", "headings", "prose", "first")
+_SITE_LEAF: Final = (
+    "pages", "class_pages", "text", "placed", "placed_given_path", "path", "variants", "target", "class_text", "prev_text", "next_text", "page_text",
+    "target_reach",
+)  # fmt: skip
+_SITE_REGION: Final = ("text", "path", "exact", "links", "linked", "target", "shape")
+
+PAGE_FEATURES: Final = (*_LEAF, *_PAGE, *(f"{name}_{k}" for k in range(LEVELS) for name in _REGION))
+SITE_FEATURES: Final = (*(f"site_{n}" for n in _SITE_LEAF), *(f"site_{name}_{k}" for k in range(LEVELS) for name in _SITE_REGION))
+
+
+class Regions:
+    """The nested regions around the leaves of a page: chains of single children are one region.
+
+    Attributes
+    ----------
+    rows : (LEVELS, m) row of the region of each leaf at each level, the root once there is no larger one
+    """
+
+    def __init__(self, nodes: NodeTable) -> None:
+        leaves = nodes.last_leaf - nodes.first_leaf
+        larger = nodes.parent.copy()
+        larger[0] = 0
+        for rows in nodes.levels[1:]:
+            above = larger[rows]
+            alone = leaves[above] == leaves[rows]
+            larger[rows] = np.where(alone & (above > 0), larger[above], above)
+        current = nodes.leaves
+        levels = []
+        for _ in range(LEVELS):
+            current = larger[current]
+            levels.append(current)
+        self.rows = np.array(levels)
+
+
+def page_features(page: Page, lexicon: Lexicon) -> NDArray[np.float32]:
+    """(m, len(PAGE_FEATURES)) what the page alone says of each leaf."""
+    nodes = page.nodes
+    m = len(nodes.leaves)
+    words = nodes.words.astype(np.float64)
+    linked = words * nodes.anchor[nodes.leaves]
+    total = max(1.0, float(words.sum()))
+    bits = _landmarks(nodes)
+    lex = _lexicon(nodes, lexicon)
+    log = np.log1p(words)
+    before, after = np.roll(log, 1), np.roll(log, -1)
+    before[:1] = after[-1:] = 0
+    window = np.convolve(words, np.ones(7), "same") if m >= 7 else np.full(m, total)
+    text = nodes.strings
+    target, internal, fragment = _targets(page)
+    title = page.title.casefold()
+    index = np.arange(m)
+    seen = np.cumsum(words)
+    leaf = [
+        log,
+        np.fromiter(map(len, text), np.float64, m) / np.maximum(1, words),
+        np.fromiter((s[-1] in ".!?…。！？:;" for s in text), np.float64, m),
+        np.fromiter((s[0].isupper() for s in text), np.float64, m),
+        np.fromiter((any(map(str.isdigit, s[:40])) for s in text), np.float64, m),
+        nodes.anchor[nodes.leaves],
+        nodes.hidden[nodes.leaves],
+        nodes.depth[nodes.leaves],
+        index / max(1, m),
+        seen / total,
+        np.log1p(total - seen),
+        nodes.gap,
+        np.log1p(_repeats(nodes.shape[nodes.leaves])),
+        np.fromiter((len(s) > 3 and s.casefold() in title for s in text), np.float64, m),
+        internal,
+        fragment,
+        np.log1p(np.where(target != 0, _repeats(target), 0)),
+        before,
+        after,
+        np.log1p(window),
+        *lex,
+        *((bits & bit) > 0 for bit in _BITS.values()),
+    ]
+    of_page = (
+        np.log1p(total), linked.sum() / total, np.log1p(m), (bits & _BITS["main"]).any(), (bits & _BITS["article"]).any(), nodes.depth.max(),
+    )  # fmt: skip
+    columns = np.empty((m, len(PAGE_FEATURES)), np.float32)
+    for j, column in enumerate((*leaf, *of_page)):
+        columns[:, j] = column
+    _regions(columns[:, len(leaf) + len(of_page) :], nodes, words, linked, bits)
+    return columns
+
+
+def _regions(out: NDArray[np.float32], nodes: NodeTable, words: Floats, linked: Floats, bits: Ints) -> None:
+    """Fill in ``_REGION`` for each level."""
+    rows = Regions(nodes).rows
+    total = nodes.total(nodes.spread(words))
+    leaves = nodes.last_leaf - nodes.first_leaf
+    link_words = nodes.total(nodes.spread(linked))
+    heading = nodes.total(nodes.spread((bits & _BITS["heading"] > 0).astype(np.float64)))
+    prose = nodes.total(nodes.spread(np.where((words >= 10) & (linked == 0), words, 0.0)))
+    floor = np.maximum(1, total)
+    per_row = np.stack(
+        [
+            np.log1p(total),
+            link_words / floor,
+            np.log1p(leaves),
+            np.log1p(total / np.maximum(1, leaves)),
+            total / max(1.0, float(words.sum())),
+            heading / np.maximum(1, leaves),
+            prose / floor,
+            nodes.first_leaf / max(1, len(words)),
+        ],
+        axis=1,
+    ).astype(np.float32)
+    for k in range(LEVELS):
+        out[:, k * len(_REGION) : (k + 1) * len(_REGION)] = per_row[rows[k]]
+
+
+def site_features(page: Page, keys: Keys, site: Counts, template: Counts, known: bool) -> NDArray[np.float32]:
+    """(m, len(SITE_FEATURES)) what the other pages of the site say of each leaf; NaN while there is no other page.
+
+    Parameters
+    ----------
+    site, template : fragments counted over the site and over the pages of the same class
+    known : the page itself has been counted
+    """
+    nodes = page.nodes
+    m = len(nodes.leaves)
+    if site.pages - known < 1:
+        return np.full((m, len(SITE_FEATURES)), np.nan, np.float32)
+    words = nodes.words.astype(np.float64)
+    text = site.share("text", keys.text, known)
+    placed = template.share("placed", keys.placed, known)
+    path = template.share("path", keys.path, known)
+    target = site.share("target", keys.target, known) * (keys.target != 0)
+    leaf_target = nodes.spread(np.zeros(m))
+    leaf_target[nodes.links.row] = target
+    reach = np.maximum.reduceat(np.append(target, 0), [0]) if len(target) else np.zeros(1)
+    inherited = _inherit(nodes, leaf_target)[nodes.leaves]
+    class_text = template.share("text", keys.text, known)
+    before, after = np.roll(text, 1), np.roll(text, -1)
+    floor = np.maximum(1, nodes.total(nodes.spread(words)))
+    leaf = (
+        np.log1p(site.pages - known),
+        np.log1p(template.pages - known),
+        text,
+        placed,
+        placed / np.maximum(path[nodes.leaves], 1e-3),
+        path[nodes.leaves],
+        template.variants(nodes),
+        inherited,
+        class_text,
+        before,
+        after,
+        float((text * words).sum() / max(1.0, words.sum())),
+        float(reach[0]),
+    )
+    columns = np.empty((m, len(SITE_FEATURES)), np.float32)
+    for j, column in enumerate(leaf):
+        columns[:, j] = column
+    links = np.zeros(len(nodes))
+    links[nodes.links.row] = 1
+    per_row = np.stack(
+        [
+            nodes.total(nodes.spread(text * words)) / floor,
+            path,
+            site.share("exact", keys.exact, known),
+            site.share("links", keys.links, known) * (keys.links != 0),
+            template.linked(nodes),
+            nodes.total(leaf_target) / np.maximum(1, nodes.total(links)),
+            template.share("shape", keys.shape, known),
+        ],
+        axis=1,
+    ).astype(np.float32)
+    rows = Regions(nodes).rows
+    for k in range(LEVELS):
+        start = len(leaf) + k * len(_SITE_REGION)
+        columns[:, start : start + len(_SITE_REGION)] = per_row[rows[k]]
+    return columns
+
+
+def _landmarks(nodes: NodeTable) -> Ints:
+    """(m,) the landmarks that each leaf is in, as bits."""
+    own = np.array([_BY_TAG.get(tag, 0) | _BY_ROLE.get(role, 0) for tag, _, _, role in nodes.looks], np.int64)[nodes.look]
+    for rows in nodes.levels[1:]:
+        own[rows] |= own[nodes.parent[rows]]
+    return own[nodes.leaves]
+
+
+def _inherit(nodes: NodeTable, column: Floats) -> Floats:
+    """(n,) the value of the nearest row, upwards, that has one."""
+    column = column.copy()
+    for rows in nodes.levels[1:]:
+        column[rows] = np.where(column[rows] > 0, column[rows], column[nodes.parent[rows]])
+    return column
+
+
+@lru_cache(65536)
+def tokens(look: Look) -> tuple[int, ...]:
+    """Hashes of the words of id, class and role; a token like ``main-menu`` gives ``main``, ``menu`` and itself."""
+    _, name, classes, role = look
+    found = set()
+    for token in (name, *classes.split(), role):
+        lowered = token.lower()
+        words = "".join(c if c.isalpha() else " " for c in lowered).split()
+        found.update(words)
+        if len(words) > 1:
+            found.add("-".join(words))
+    return tuple(sorted(xxh3_64_intdigest(t.encode("utf-8", "replace")) for t in found if len(t) > 1))
+
+
+def _lexicon(nodes: NodeTable, lexicon: Lexicon) -> tuple[Floats, Floats, Floats, Floats]:
+    """(m,) log odds of the looks above each leaf: sum, least, greatest, nearest."""
+    own = np.array([sum(lexicon.get(t, 0.0) for t in tokens(look)) for look in nodes.looks])[nodes.look]
+    own[nodes.tag == TEXT] = 0
+    summed, least, most, near = own.copy(), np.minimum(own, 0), np.maximum(own, 0), own.copy()
+    for rows in nodes.levels[1:]:
+        above = nodes.parent[rows]
+        summed[rows] += summed[above]
+        least[rows] = np.minimum(least[rows], least[above])
+        most[rows] = np.maximum(most[rows], most[above])
+        near[rows] = np.where(own[rows] != 0, own[rows], near[above])
+    return tuple(c[nodes.leaves] for c in (summed, least, most, near))  # type: ignore[return-value]
+
+
+def _targets(page: Page) -> tuple[Ints, Floats, Floats]:
+    """(m,) key of the link that each leaf is in, whether it stays on the host, whether it stays on the page."""
+    nodes, links = page.nodes, page.nodes.links
+    key, inside, own = np.zeros(len(nodes), np.int64), np.zeros(len(nodes)), np.zeros(len(nodes))
+    if len(links.row):
+        host = page.base.split("/")[2] if page.base.count("/") > 1 else ""
+        key[links.row] = links.key
+        inside[links.row] = [t.split("/", 3)[2] == host if t else 0 for t in links.target]
+        own[links.row] = [h.lstrip().startswith("#") for h in links.href]
+    for rows in nodes.levels[1:]:
+        above = nodes.parent[rows]
+        free = key[rows] == 0
+        key[rows] = np.where(free, key[above], key[rows])
+        inside[rows] = np.where(free, inside[above], inside[rows])
+        own[rows] = np.where(free, own[above], own[rows])
+    return key[nodes.leaves], inside[nodes.leaves], own[nodes.leaves]
+
+
+def _repeats(column: Ints) -> Ints:
+    """How often each value stands in the column."""
+    _, back, count = np.unique(column, return_inverse=True, return_counts=True)
+    return count[back]
