@@ -1,0 +1,77 @@
+"""What the benchmarks share: tables, the folders they need, the referee's functions."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print rows below a head: the first column to the left, the others to the right."""
+    cells = [list(head), *([_cell(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for number, row in enumerate(cells):
+        print(
+            "  ".join(
+                [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]
+            ).rstrip()
+        )
+        if not number:
+            print("  ".join("-" * width for width in widths))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def need(path: Path, what: str) -> Path:
+    """Return the path, or end with a sentence if it is not there."""
+    if not path.exists():
+        sys.exit(f"{path} is not there: {what}")
+    return path
+
+
+def sites_below(data: Path) -> Path:
+    """Return the folder with the sites of the data."""
+    return need(data / "sites", "the benchmarks need a folder of sites below --data, with sites.json and gold.jsonl.gz")
+
+
+def names(only: str) -> set[str]:
+    """Split a list of names."""
+    return {name.strip() for name in only.split(",") if name.strip()}
+
+
+def referee(folder: Path) -> ModuleType:
+    """Load the referee's ``score.py``."""
+    path = need(folder / "score.py", "name the folder of the referee (score.py and crawl_sites.py) with --referee")
+    spec = importlib.util.spec_from_file_location("score", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(command: Sequence[str], log: Path | None = None) -> int:
+    """Run a command at the root of the project, ``scrapy`` found beside this Python; returns its exit code."""
+    path = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", "")))
+    environment = os.environ | {"PATH": path}
+    if log is None:
+        return subprocess.call(command, cwd=ROOT, env=environment)
+    with open(log, "w", encoding="utf-8") as file:
+        return subprocess.call(command, cwd=ROOT, env=environment, stdout=file, stderr=file)
+
+
+def last_lines(log: Path, count: int = 3) -> str:
+    """Return the last lines of a log."""
+    return "\n".join(log.read_text(encoding="utf-8").splitlines()[-count:])
