@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import Final
 
 from scrapy.settings import BaseSettings
+from scrapy.utils.misc import load_object
 
 _COMPONENTS: Final = {
     "DOWNLOADER_MIDDLEWARES": {
-        # Before robots.txt, throttle and cache have their say: what is handed over has been through them.
-        "scrapy_pagelets.middlewares.handover.HandoverMiddleware": 10,
-        # Nearer to the engine than retries, redirects and decompression: it sees pages as the spider does.
+        # Nearer to the engine than retries, redirects and decompression: they see pages as the spider does. And side by
+        # side: no other middleware may wait between "is it being loaded?" and "it is on its way".
+        "scrapy_pagelets.middlewares.handover.HandoverMiddleware": 544,
         "scrapy_pagelets.middlewares.subdigraph.MenuSubdigraphMiddleware": 545,
     },
-    "SPIDER_MIDDLEWARES": {"scrapy_pagelets.middlewares.visit.VisitMiddleware": 50},
     "ITEM_PIPELINES": {
         "scrapy_pagelets.pipelines.segment.SegmentPipeline": 100,
         "scrapy_pagelets.pipelines.strip.StripPipeline": 200,
     },
     "EXTENSIONS": {"scrapy_pagelets.crawler.report.SiteReport": 500},
 }
+_PARQUET: Final = "scrapy_pagelets.crawler.exporters.ParquetItemExporter"
 
 
 class Addon:
@@ -30,11 +31,9 @@ class Addon:
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Put the components in place, as defaults: the project's own settings win."""
-        from scrapy.utils.misc import load_object
-
         for setting, components in _COMPONENTS.items():
             for path, priority in components.items():
                 settings.setdefault_in_component_priority_dict(setting, load_object(path), priority)
         exporters = settings.getdict("FEED_EXPORTERS")
-        exporters.setdefault("parquet", "scrapy_pagelets.crawler.exporters.ParquetItemExporter")
+        exporters.setdefault("parquet", _PARQUET)
         settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)

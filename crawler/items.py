@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from scrapy_pagelets.config import Config
 
-def page_item(url: str) -> dict[str, Any]:
+
+def page_item(url: str, config: Config) -> dict[str, Any]:
     """A line of the feed, version 1, before the pipelines have filled it."""
-    return {
+    line: dict[str, Any] = {
         "url": url,
         "title": None,
         "language": None,
         "fetched_at": None,
-        "text": "",
+        "text": None,
         "pagelets": [],
         "template": None,
         "near_duplicate_of": None,
         "similarity": None,
         "sketch": None,
     }
+    names = {name: config.field_name(name) for name in line}
+    return {field: line[name] for name, field in names.items() if field is not None}

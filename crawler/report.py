@@ -32,18 +32,19 @@ class SiteReport:
     def item_scraped(self) -> None:
         self._items += 1
         if self._items % _EVERY == 0:
-            logger.info("%d pages cleaned, %d %% of the words were template", self._items, self._share())
+            logger.info("%d items, %d %% of the words were template", self._items, self._share())
 
     def spider_closed(self) -> None:
-        stats = self.state.stats
-        for site in self.state.sites:
+        sites = list(self.state.sites)
+        for site in sites:
             logger.info("%s: %d pages, %d classes of pages", site.name, site.pages, len(site.templates))
-        if stats is not None:
-            stats.set_value("pagelets/sites", sum(1 for _ in self.state.sites))
-            stats.set_value("pagelets/templates", sum(len(site.templates) for site in self.state.sites))
+            if site.pages == 1:
+                sentence = "%s: one page alone does not tell its template, little or nothing was stripped"
+                self.state.tell("sites/of_one_page", sentence, site.name)
+        self.state.count("sites", len(sites))
+        self.state.count("templates", sum(len(site.templates) for site in sites))
 
     def _share(self) -> int:
         stats = self.state.stats
-        if stats is None:
-            return 0
-        return round(100 * stats.get_value("pagelets/words/template", 0) / max(1, stats.get_value("pagelets/words", 0)))
+        words = stats.get_value("pagelets/words", 0) if stats is not None else 0
+        return round(100 * stats.get_value("pagelets/words/template", 0) / words) if stats is not None and words else 0

@@ -16,6 +16,7 @@ DOWNLOAD_DELAY = 0
 DOWNLOAD_WARNSIZE = 0
 
 REQUEST_FINGERPRINTER_CLASS = "scrapy_pagelets.crawler.fingerprint.PageFingerprinter"
+FEED_EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}
 FEED_EXPORT_ENCODING = "utf-8"
 LOG_LEVEL = "INFO"
 TELNETCONSOLE_ENABLED = False

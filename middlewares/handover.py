@@ -1,9 +1,9 @@
-"""Responses that are here already: loaded for a template, or held back by a spider."""
+"""Responses that are here already: loaded for a template, or standing in an archive."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from hashlib import blake2b
 from threading import Lock
 from typing import Any, Final, Self
 
@@ -14,22 +14,22 @@ from scrapy.http import HtmlResponse, Response
 
 from scrapy_pagelets.archives import ArchiveError, Reader, Record
 from scrapy_pagelets.middlewares.state import state_of
+from scrapy_pagelets.middlewares.threads import in_thread
 
-Callback = Callable[..., Any]
-#: Request meta: token of the stored response that answers the request.
-STORED: Final = "_pagelets_stored"
 #: Request meta: source, offset and base of the archived page that answers the request.
 ARCHIVED: Final = "_pagelets_archived"
 #: Request meta: the request loads a page for a template.
 PROBE: Final = "_pagelets_probe"
+#: Request meta by which a site knows its visitors apart: one's page is not handed to another.
+_VISITOR: Final = ("cookiejar", "http_user")
 
 
 class HandoverMiddleware:
-    """Answer requests from what is stored, so that no page is fetched twice.
+    """Answer requests from what is here already, so that no page is fetched twice.
 
-    A request whose meta names a stored response or an archived page is answered by that; any other one by the response that
-    `MenuSubdigraphMiddleware` has loaded, or is loading, for the same fingerprint. Each is handed over once; what nobody asked for
-    is counted in ``pagelets/probe/unclaimed``.
+    A request for an archived page is answered by that; any other one by the response that `MenuSubdigraphMiddleware`
+    has loaded, or is loading, for the same fingerprint. Each is handed over once; ``pagelets/probe/unclaimed`` counts
+    those that were not asked for.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -37,6 +37,7 @@ class HandoverMiddleware:
         self.crawler = crawler
         self._reader = Reader()
         self._reading = Lock()
+        crawler.signals.connect(self.scheduler_empty, signals.scheduler_empty)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     @classmethod
@@ -47,22 +48,15 @@ class HandoverMiddleware:
         if PROBE in request.meta:
             return None
         if ARCHIVED in request.meta:
-            return await asyncio.to_thread(self._read, *request.meta[ARCHIVED])
-        if STORED in request.meta:
-            return self._stored(request.meta[STORED])
-        fingerprint = fingerprint_of(self.crawler, request)
-        loading = self.state.probes.pop(fingerprint, None)
-        if loading is not None:
+            return await in_thread(self._read, *request.meta[ARCHIVED])
+        token = token_of(self.crawler, request)
+        if (loading := self.state.probes.pop(token, None)) is not None:
             await asyncio.wait({loading})
-        response = self.state.spool.take(fingerprint)
+        elif not self.state.spool.has(token):
+            return None
+        response = await in_thread(self.state.spool.take, token)
         if response is not None:
             self.state.count("probe/handed_over")
-        return response
-
-    def _stored(self, token: str) -> Response:
-        response = self.state.spool.take(token)
-        if response is None:
-            raise IgnoreRequest("the stored page is gone: was the job directory changed?")
         return response
 
     def _read(self, source: str, offset: int, base: str) -> Response:
@@ -73,23 +67,23 @@ class HandoverMiddleware:
             raise IgnoreRequest(str(error)) from None
         return HtmlResponse(record.url, headers=record.headers, body=record.body)
 
+    def scheduler_empty(self) -> None:
+        """Give up slow pages that nobody waits for, when they are all that keeps the crawl from its end."""
+        assert self.crawler.engine is not None
+        engine: Any = self.crawler.engine
+        active = engine.downloader.active
+        if not active or engine._start is not None or not engine.scraper.slot.is_idle():
+            return
+        if all(PROBE in request.meta for request in active):
+            for loading in self.state.probes.values():
+                loading.cancel()
+
     def spider_closed(self) -> None:
         self._reader.close()
         if self.state.probes:
             self.state.count("probe/unclaimed", len(self.state.probes))
-        for task in self.state.probes.values():
-            task.cancel()
-        self.state.spool.close()
-
-
-def stored(callback: Callback, url: str, token: str, time: str) -> Request:
-    """Request that is answered by a stored response.
-
-    Parameters
-    ----------
-    time : when the response was made
-    """
-    return _local(url, {STORED: token, "pagelets_fetched_at": time}, callback)
+        for loading in self.state.probes.values():
+            loading.cancel()
 
 
 def archived(record: Record, base: str) -> Request:
@@ -99,17 +93,22 @@ def archived(record: Record, base: str) -> Request:
     ------
     ValueError : if the URL is none that Scrapy takes
     """
-    meta = {ARCHIVED: (record.source, record.offset, base), "pagelets_fetched_at": record.fetched_at}
-    return _local(record.url, meta, None)
-
-
-def _local(url: str, meta: dict[str, Any], callback: Callback | None) -> Request:
+    meta: dict[str, Any] = {ARCHIVED: (record.source, record.offset, base), "pagelets_fetched_at": record.fetched_at}
     # No middleware shall send it out into the world, whatever the page says.
-    home = {"dont_redirect": True, "dont_retry": True, "dont_cache": True, "dont_merge_cookies": True}
-    return Request(url, callback, dont_filter=True, priority=10, meta=meta | home)
+    meta |= dict.fromkeys(
+        ("dont_redirect", "dont_retry", "dont_cache", "dont_merge_cookies", "dont_obey_robotstxt"), True
+    )
+    return Request(record.url, dont_filter=True, priority=10, meta=meta)
 
 
 def fingerprint_of(crawler: Crawler, request: Request) -> str:
     """Fingerprint of a request as text."""
     assert crawler.request_fingerprinter is not None
     return crawler.request_fingerprinter.fingerprint(request).hex()
+
+
+def token_of(crawler: Crawler, request: Request) -> str:
+    """Under what the response to a request is kept: its fingerprint, and as whom it was asked for."""
+    visitor = [repr(request.meta[name]) for name in _VISITOR if name in request.meta]
+    suffix = blake2b("\0".join(visitor).encode(), digest_size=8).hexdigest() if visitor else ""
+    return fingerprint_of(crawler, request) + suffix

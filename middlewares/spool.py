@@ -5,52 +5,54 @@ from __future__ import annotations
 import pickle
 import shutil
 import tempfile
+from functools import cached_property
 from pathlib import Path
-from typing import cast
 
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
+from scrapy_pagelets.middlewares.memory import replace
+
 
 class Spool:
-    """A folder of responses by token. In the job directory they outlive the process, else they go with it.
+    """A folder of responses by token.
 
     Parameters
     ----------
-    job : job directory, None if the crawl has none
+    lasting : the folder, if it shall outlive the process; else there is one for the time of the crawl
     """
 
-    def __init__(self, job: str | None) -> None:
-        self._lasting = job is not None
-        self._job = job
-        self._path: Path | None = None
+    def __init__(self, lasting: Path | None) -> None:
+        self._lasting = lasting
 
-    @property
-    def folder(self) -> Path:
-        """The folder, made when first used."""
-        if self._path is None:
-            self._path = Path(self._job, "pagelets-responses") if self._job else Path(tempfile.mkdtemp(prefix="pagelets-"))
-            self._path.mkdir(parents=True, exist_ok=True)
-        return self._path
+    @cached_property
+    def _folder(self) -> Path:
+        """Made when first used."""
+        folder = self._lasting or Path(tempfile.mkdtemp(prefix="pagelets-"))
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     def put(self, token: str, response: Response) -> None:
         """Store a response; one of the same token is replaced."""
         kept = (response.url, response.status, dict(response.headers), response.body)
-        with open(self.folder / token, "wb") as file:
-            pickle.dump(kept, file, pickle.HIGHEST_PROTOCOL)
+        replace(self._folder / token, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
+
+    def has(self, token: str) -> bool:
+        """True if a response of this token is stored."""
+        return (self._folder / token).exists()
 
     def take(self, token: str) -> Response | None:
         """Take a response out, None if there is none of this token."""
-        path = self.folder / token
+        path = self._folder / token
         try:
             url, status, headers, body = pickle.loads(path.read_bytes())
         except FileNotFoundError:
             return None
         path.unlink()
         kind = responsetypes.from_args(headers=Headers(headers), url=url, body=body)
-        return cast(Response, kind(url=url, status=status, headers=headers, body=body))
+        return kind(url=url, status=status, headers=headers, body=body)
 
     def close(self) -> None:
         """Remove the folder of a crawl without job directory."""
-        if self._path and not self._lasting:
-            shutil.rmtree(self._path, ignore_errors=True)
+        if self._lasting is None and "_folder" in vars(self):
+            shutil.rmtree(self._folder, ignore_errors=True)

@@ -3,62 +3,112 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import traceback
+from pathlib import Path
+from typing import Final, NoReturn
 from weakref import WeakKeyDictionary
 
+from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response, TextResponse
 from scrapy.utils.job import job_dir
 
-from scrapy_pagelets.config import Config
+from scrapy_pagelets.config import Config, ConfigError
+from scrapy_pagelets.middlewares.memory import Memory
 from scrapy_pagelets.middlewares.spool import Spool
-from scrapy_pagelets.page import Page, decode, parse
-from scrapy_pagelets.templates.site import Sites
+from scrapy_pagelets.page import MAX_DEPTH, Page, decode, parse
+
+logger = logging.getLogger(__name__)
+
+#: A page of so many bytes is told of: it takes seconds.
+_LARGE: Final = 10_000_000
 
 
 class State:
     """Settings, what is learnt of the sites, parsed pages and stored responses of one crawl."""
 
     def __init__(self, crawler: Crawler) -> None:
+        job = job_dir(crawler.settings)
         self.config = Config.from_settings(crawler.settings)
-        self.sites = Sites()
-        self.spool = Spool(job_dir(crawler.settings))
         self.stats = crawler.stats
-        #: Pages that are being or have been loaded for a template, by fingerprint of the request; nobody has asked for them yet.
-        self.probes: dict[str, asyncio.Task[Response | None]] = {}
+        self.spool = Spool(Path(job, "pagelets-responses") if job else None)
+        self.memory = Memory.load(Path(job, "pagelets-memory.pickle") if job else None)
+        self.sites = self.memory.sites
+        #: Pages that are being or have been loaded for a template, by token; nobody has asked for them yet.
+        self.probes: dict[str, asyncio.Task[Response | Exception]] = {}
         self._pages: WeakKeyDictionary[Response, Page] = WeakKeyDictionary()
+        self._told: set[str] = set()
+        crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def page(self, response: TextResponse) -> Page:
         """The page of a response, parsed once; runs in a thread as well."""
         if (page := self._pages.get(response)) is None:
-            page = self._pages[response] = _parse(response)
-            if page.truncated:
-                self.count("pages/too_deep")
+            page = self._pages[response] = self._parse(response)
         return page
+
+    def _parse(self, response: TextResponse) -> Page:
+        content_type = response.headers.get("Content-Type")
+        text = decode(response.body, content_type.decode("latin-1") if content_type else None)
+        # The spider's parse serves if it read the same characters; else (no declared charset) ours knows better.
+        root = response.selector.root if text == response.text and text.strip() else parse(text)
+        page = Page.from_root(root, response.url)
+        self._look_at(page, response, text)
+        return page
+
+    def _look_at(self, page: Page, response: TextResponse, text: str) -> None:
+        if not text.strip():
+            self.tell("pages/blank", "%s is an empty page", page.url)
+        if len(response.body) > _LARGE:
+            self.tell(
+                "pages/large", "%s has %d MB: cleaning it takes a while", page.url, len(response.body) // 1_000_000
+            )
+        if (misfits := response.text.count("\ufffd") - response.body.count(b"\xef\xbf\xbd")) > 0:
+            self.tell("pages/wrong_charset", "%s has %d characters that its charset does not have", page.url, misfits)
+        if page.truncated:
+            self.tell("pages/too_deep", "%s nests deeper than %d levels: what is below is lost", page.url, MAX_DEPTH)
 
     def count(self, name: str, by: int = 1) -> None:
         """Add to the stat ``pagelets/<name>``."""
         if self.stats is not None:
             self.stats.inc_value(f"pagelets/{name}", by)
 
+    def tell(self, name: str, message: str, *arguments: object) -> None:
+        """Count what is not as it should be; the first case of its kind is a warning, further ones are debug lines."""
+        self.count(name)
+        level = logging.DEBUG if name in self._told else logging.WARNING
+        self._told.add(name)
+        logger.log(level, message, *arguments)
 
-def _parse(response: TextResponse) -> Page:
-    content_type = response.headers.get("Content-Type")
-    text = decode(response.body, content_type.decode("latin-1") if content_type else None)
-    # The spider's parse serves if it read the same characters; else (no declared charset) ours knows better.
-    root = response.selector.root if text == response.text and text.strip() else parse(text)
-    return Page.from_root(root, response.url)
+    def failed(self, url: str) -> None:
+        """Log the exception that is being handled: an error of ours, for which the crawl need not end."""
+        self.count("pages/failed")
+        logger.error(
+            "%s could not be cut into pagelets and goes on as it is: please report this\n%s",
+            url,
+            traceback.format_exc(),
+        )
+
+    def spider_closed(self) -> None:
+        self.memory.save()
+        self.spool.close()
 
 
 _states: WeakKeyDictionary[Crawler, State] = WeakKeyDictionary()
 
 
 def state_of(crawler: Crawler) -> State:
-    """The shared state of a crawler, made at the first call.
-
-    Raises
-    ------
-    ConfigError : if a setting cannot be used
-    """
+    """The shared state of a crawler, made at the first call. A setting that cannot be used calls the crawl off."""
     if crawler not in _states:
-        _states[crawler] = State(crawler)
+        try:
+            _states[crawler] = State(crawler)
+        except ConfigError as error:
+            call_off(crawler, error)
     return _states[crawler]
+
+
+def call_off(crawler: Crawler, why: object) -> NoReturn:
+    """End a crawl that has not begun: one ERROR line, no traceback, exit code 1."""
+    logger.error("%s", why)
+    crawler.spider = None  # by this `scrapy crawl` knows that the crawl could not begin
+    raise asyncio.CancelledError(str(why))

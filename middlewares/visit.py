@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from contextvars import ContextVar
-from typing import Self
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from threading import RLock
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet, ref
 
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
@@ -17,63 +22,98 @@ _visit: ContextVar[Visit | None] = ContextVar("pagelets_visit", default=None)
 
 
 class Visit:
-    """A response on its way through spider and pipelines, with what has been found out about its page.
+    """A page on its way through spider and pipelines, with what has been found out about it.
 
     All items of one response share it. Its methods may run in a thread.
+
+    Attributes
+    ----------
+    url : of the response
+    fetched_at : when the response was made, as in the feed
     """
 
     def __init__(self, response: HtmlResponse, state: State) -> None:
-        self.response = response
-        self.state = state
+        self.url = response.url
+        self.fetched_at = fetched_at(response)
+        self._response = ref(response)  # Scrapy holds it as long as its items are in the pipelines, and no longer
+        self._state = state
+        self._lock = RLock()
+        self._page: Page | None = None
         self._pagelets: list[Pagelet] | None = None
 
     @property
     def page(self) -> Page:
         """The parsed page."""
-        return self.state.page(self.response)
+        with self._lock:
+            if self._page is None:
+                response = self._response()
+                assert response is not None
+                self._page = self._state.page(response)
+            return self._page
 
     @property
     def template(self) -> Template | None:
         """The template of the page."""
-        return self.state.sites.of(self.page).template(self.page)
+        return self._state.sites.of(self.page).template(self.page)
 
     def pagelets(self) -> list[Pagelet]:
         """The pagelets of the page, weighed by what is known of its site; the page becomes part of that."""
-        if self._pagelets is None:
-            site = self.state.sites.of(self.page)
-            site.learn(self.page)
-            self._pagelets = segment(self.page, site.templateness(self.page), self.state.config.segmenter)
-        return self._pagelets
+        with self._lock:
+            if self._pagelets is None:
+                site = self._state.sites.of(self.page)
+                site.learn(self.page)
+                self._pagelets = segment(self.page, site.templateness(self.page), self._state.config.segmenter)
+            return self._pagelets
+
+
+def fetched_at(response: Response) -> str:
+    """When a response was made: request meta ``pagelets_fetched_at``, the ``Date`` header, or now."""
+    if response.request is not None and (known := response.request.meta.get("pagelets_fetched_at")):
+        return str(known)
+    moment = datetime.now(UTC)
+    with suppress(ValueError, OverflowError):
+        moment = parsedate_to_datetime((response.headers.get("Date") or b"").decode("latin-1")).astimezone(UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def current_visit() -> Visit | None:
-    """The visit whose item is being processed; None for items that come from no HTML page."""
+    """The visit whose item is being processed; None for an item that comes from no HTML page."""
     return _visit.get()
 
 
-class VisitMiddleware:
-    """Remember which response the spider is working on.
-
-    Scrapy hands items to the pipelines without their response. Whatever a callback yields is processed in tasks that are
-    started from here and inherit the context; so an item of any type, even one that another pipeline has replaced, finds
-    its page, and the spider need not help.
-    """
-
-    def __init__(self, state: State) -> None:
-        self.state = state
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(state_of(crawler))
-
-    def process_spider_input(self, response: Response) -> None:
-        _visit.set(Visit(response, self.state) if isinstance(response, HtmlResponse) else None)
-
-
 def ensure_visits(crawler: Crawler) -> None:
-    """Put the middleware in place for a project that has switched on the pipelines alone."""
-    if crawler.get_spider_middleware(VisitMiddleware) is None and crawler.engine is not None:
-        methods = crawler.engine.scraper.spidermw.methods["process_spider_input"]
-        middleware = VisitMiddleware.from_crawler(crawler)
-        if not any(isinstance(getattr(m, "__self__", None), VisitMiddleware) for m in methods):
-            methods.append(middleware.process_spider_input)
+    """Let pipelines know the response behind each item; to be called when they are opened.
+
+    Scrapy hands items to the pipelines without it, and only the scraper knows it for sure: a task inherits the context
+    of the response that led to its request, and an item of an errback passes no spider middleware. So the scraper's
+    public entry for items is wrapped.
+    """
+    if crawler in _wrapped:
+        return
+    _wrapped.add(crawler)
+    assert crawler.engine is not None
+    scraper: Any = crawler.engine.scraper
+    state = state_of(crawler)
+    visits: WeakKeyDictionary[HtmlResponse, Visit] = WeakKeyDictionary()
+    process = scraper.start_itemproc_async
+
+    async def start_itemproc_async(item: Any, *, response: Any) -> None:
+        before = _visit.set(_visit_of(response, visits, state))
+        try:
+            await process(item, response=response)
+        finally:
+            _visit.reset(before)
+
+    scraper.start_itemproc_async = start_itemproc_async
+
+
+_wrapped: WeakSet[Crawler] = WeakSet()
+
+
+def _visit_of(response: Any, visits: WeakKeyDictionary[HtmlResponse, Visit], state: State) -> Visit | None:
+    # The items of an errback come with the error page, if there was one.
+    if not isinstance(response, HtmlResponse) or not 200 <= response.status < 300:
+        return None
+    if (visit := visits.get(response)) is None:
+        visit = visits[response] = Visit(response, state)
+    return visit

@@ -15,12 +15,13 @@ logger = logging.getLogger(__name__)
 class Fields:
     """Set fields of the feed on items of any type, under the names that ``PAGELETS_FIELDS`` gives them.
 
-    An item type without the field is left as it is: a warning the first time, ``pagelets/fields/missing`` always.
+    An item without the field is left as it is, and counted in ``pagelets/fields/missing``; a value of the spider that
+    is replaced is counted in ``pagelets/fields/replaced``. The first case of each is a warning.
     """
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._warned: set[tuple[type, str]] = set()
+        self._warned: set[tuple[str, type, str]] = set()
 
     def put(self, item: Any, name: str, value: Any, *, keep: bool = False) -> None:
         """Set a field.
@@ -32,18 +33,26 @@ class Fields:
         field = self.state.config.field_name(name)
         if field is None:
             return
+        if not ItemAdapter.is_item(item):
+            self._tell("missing", item, field, "is no item for Scrapy: yield a dict, dataclass, attrs class or Item")
+            return
         adapter = ItemAdapter(item)
-        if keep and adapter.get(field) is not None:
+        before = adapter.get(field)
+        if keep and before not in (None, ""):
             return
         try:
             adapter[field] = value
-        except (KeyError, AttributeError):
-            self._missing(item, field)
+        except (KeyError, AttributeError, TypeError, ValueError):
+            self._tell("missing", item, field, "has no such field, or does not take what we have: change it")
+            return
+        if before and before != value:
+            self._tell("replaced", item, field, "had a value there, which was replaced: name its field otherwise")
 
-    def _missing(self, item: Any, field: str) -> None:
-        self.state.count("fields/missing")
-        if (type(item), field) not in self._warned:
-            self._warned.add((type(item), field))
+    def _tell(self, case: str, item: Any, field: str, what: str) -> None:
+        self.state.count(f"fields/{case}")
+        kind = type(item)
+        if (case, kind, field) not in self._warned:
+            self._warned.add((case, kind, field))
             logger.warning(
-                "Items of type %s have no field %r: add it, or give it another name or None in PAGELETS_FIELDS", type(item).__name__, field
+                "Field %r: %s %s, or give ours another name or None in PAGELETS_FIELDS", field, kind.__name__, what
             )

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-from datetime import UTC, datetime
 from typing import Any, Self
 
 from scrapy.crawler import Crawler
-from scrapy.http import HtmlResponse
 
 from scrapy_pagelets.middlewares.state import state_of
+from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.middlewares.visit import Visit, current_visit, ensure_visits
 from scrapy_pagelets.pipelines.fields import Fields
 from scrapy_pagelets.segmentation.segment import CONTENT
 
 
 class SegmentPipeline:
-    """Cut the page behind an item into pagelets: sets ``pagelets``, and ``url``, ``title``, ``language`` and ``fetched_at`` where
-    the spider has not.
+    """Cut the page behind an item into pagelets: sets ``pagelets``.
 
-    Items that come from no HTML page pass untouched and are counted in ``pagelets/items/no_page``.
-    """  # noqa: D205
+    Also ``url``, ``title``, ``language`` and ``fetched_at`` where the spider has not set them. Items that come from no
+    HTML page pass untouched and are counted in ``pagelets/items/no_page``.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
@@ -39,21 +37,17 @@ class SegmentPipeline:
         if visit is None:
             self.state.count("items/no_page")
             return item
-        for name, value in (await asyncio.to_thread(self._about, visit)).items():
+        try:
+            about, pagelets = await in_thread(self._segmented, visit)
+        except Exception:
+            self.state.failed(visit.url)
+            return item
+        for name, value in about.items():
             self.fields.put(item, name, value, keep=True)
-        self.fields.put(item, "pagelets", await asyncio.to_thread(self._records, visit))
+        self.fields.put(item, "pagelets", pagelets)
         return item
 
-    def _about(self, visit: Visit) -> dict[str, Any]:
-        page = visit.page
-        return {"url": page.url, "title": page.title, "language": page.language, "fetched_at": fetched_at(visit.response)}
-
-    def _records(self, visit: Visit) -> list[dict[str, Any]]:
-        every = self.state.config.export == "all"
-        return [pagelet.record() for pagelet in visit.pagelets() if every or pagelet.role == CONTENT]
-
-
-def fetched_at(response: HtmlResponse) -> str:
-    """When the response was made: request meta ``pagelets_fetched_at``, the ``Date`` header, or now."""
-    known = response.meta.get("pagelets_fetched_at")
-    return str(known) if known else datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    def _segmented(self, visit: Visit) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        page, every = visit.page, self.state.config.export == "all"
+        about = {"url": page.url, "title": page.title, "language": page.language, "fetched_at": visit.fetched_at}
+        return about, [pagelet.record() for pagelet in visit.pagelets() if every or pagelet.role == CONTENT]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +9,7 @@ from scrapy.crawler import Crawler
 
 from scrapy_pagelets import text
 from scrapy_pagelets.middlewares.state import state_of
+from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.middlewares.visit import Visit, current_visit, ensure_visits
 from scrapy_pagelets.pipelines.fields import Fields
 from scrapy_pagelets.segmentation.segment import CONTENT
@@ -18,8 +18,8 @@ from scrapy_pagelets.segmentation.segment import CONTENT
 class StripPipeline:
     """Take the template away: sets the forms of the content that ``PAGELETS_FORMATS`` names, and ``template``.
 
-    Stats: ``pagelets/words`` and ``pagelets/words/template`` give the chrome ratio of the crawl, ``pagelets/pages/empty`` counts
-    pages of which nothing is left.
+    Stats: ``pagelets/words`` and ``pagelets/words/template`` give the chrome ratio of the crawl,
+    ``pagelets/pages/empty`` counts pages of which nothing is left.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -36,9 +36,15 @@ class StripPipeline:
 
     async def process_item(self, item: Any) -> Any:
         visit = current_visit()
-        if visit is not None:
-            for name, value in (await asyncio.to_thread(self._stripped, visit)).items():
-                self.fields.put(item, name, value)
+        if visit is None:
+            return item
+        try:
+            stripped = await in_thread(self._stripped, visit)
+        except Exception:
+            self.state.failed(visit.url)
+            return item
+        for name, value in stripped.items():
+            self.fields.put(item, name, value)
         return item
 
     def _stripped(self, visit: Visit) -> dict[str, Any]:

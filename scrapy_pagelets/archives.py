@@ -115,7 +115,9 @@ or a folder of WARC or HTML files
     return found
 
 
-def records(source: str, base: str = "", skipped: Counter[str] | None = None) -> Iterator[Record]:
+def records(
+    source: str, base: str = "", skipped: Counter[str] | None = None, *, quiet: bool = False
+) -> Iterator[Record]:
     """Read the pages of one source in order; never raises for bad data.
 
     Parameters

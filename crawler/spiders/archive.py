@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from functools import partial
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Self
 
-from scrapy import Spider
-from scrapy.http import HtmlResponse
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 
-from scrapy_pagelets.archives import ArchiveError, Record, expand, records
+from scrapy_pagelets.archives import Record, expand, records
+from scrapy_pagelets.crawler import arguments
 from scrapy_pagelets.crawler.items import page_item
 from scrapy_pagelets.middlewares.handover import archived
-from scrapy_pagelets.middlewares.state import State, state_of
+from scrapy_pagelets.middlewares.state import call_off, state_of
+from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.page import Page
 
 logger = logging.getLogger(__name__)
@@ -40,47 +41,59 @@ class ArchiveSpider(Spider):
 
     def __init__(self, path: str = "", base: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.path, self.base = path, base
-        self.shared: State
+        if not path:
+            raise ValueError("the spider archive needs something to read: -a path=FILE, a glob in quotes, or a folder")
+        if complaint := arguments.unknown(kwargs, "path and base"):
+            logger.warning("%s", complaint)
+        self.path, self.base = path, arguments.beginning("base", base)
+        self.sources = expand(path)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        try:
+            return super().from_crawler(crawler, *args, **kwargs)
+        except ValueError as error:
+            call_off(crawler, error)
 
     async def start(self) -> AsyncIterator[Any]:
         self.shared = state_of(self.crawler)
-        try:
-            sources = expand(self.path)
-        except ArchiveError as error:
-            logger.error("%s (-a path=...)", error)
-            self.shared.count("start/failed")
-            return
-        found = await self._learn(sources)
-        logger.info("%d pages in %d sources; cleaning them", found, len(sources))
-        async for record in self._records(sources, Counter()):
+        found = await self._learn()
+        logger.info("%d pages in %d sources; cleaning them", found, len(self.sources))
+        async for record in self._records():
+            # The archive is the queue: only as many requests are made as are worked at.
+            if self.crawler.engine.needs_backout():
+                await self.crawler.signals.wait_for(signals.scheduler_empty)
             yield archived(record, self.base)
 
-    def parse(self, response: HtmlResponse) -> Iterator[Any]:
-        yield page_item(response.url)
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        yield page_item(response.url, self.shared.config)
 
-    async def _learn(self, sources: list[str]) -> int:
+    async def _learn(self) -> int:
         """First pass: every page becomes known, so that the first one is cleaned as well as the last; their number."""
         skipped: Counter[str] = Counter()
         found = 0
-        async for record in self._records(sources, skipped):
+        async for record in self._records(skipped):
             found += 1
-            await asyncio.to_thread(self._learn_page, record)
+            await in_thread(self._learn_page, record)
         for why, count in skipped.items():
             self.shared.count(f"archive/skipped/{why}", count)
         if not found:
             reasons = ", ".join(f"{count} {why}" for why, count in skipped.items()) or "it is empty"
+            self.shared.count("start/failed")
             logger.error("%s has no HTML page: %s", self.path, reasons)
         return found
 
     def _learn_page(self, record: Record) -> None:
-        page = Page.parse(record.body, record.url, (record.headers.get("Content-Type") or [None])[0])
-        self.shared.sites.of(page).learn(page)
+        try:
+            page = Page.parse(record.body, record.url, record.headers.get("Content-Type", [""])[0])
+            self.shared.sites.of(page).learn(page)
+        except Exception:
+            self.shared.failed(record.url)
 
-    async def _records(self, sources: list[str], skipped: Counter[str]) -> AsyncIterator[Record]:
-        for source in sources:
-            found = records(source, self.base, skipped)
-            while batch := await asyncio.to_thread(partial(_take, found)):
+    async def _records(self, skipped: Counter[str] | None = None) -> AsyncIterator[Record]:
+        for source in self.sources:
+            found = records(source, self.base, skipped, quiet=skipped is None)
+            while batch := await in_thread(_take, found):
                 for record in batch:
                     yield record
 

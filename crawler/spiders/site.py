@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any, Final, Self
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider, IgnoreRequest
-from scrapy.http import HtmlResponse, Response, TextResponse
-from scrapy.spidermiddlewares.httperror import HttpError
-from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
+from scrapy.http import HtmlResponse, Response
+from scrapy.utils.job import job_dir
 from twisted.python.failure import Failure
 
+from scrapy_pagelets.crawler import arguments, failures, sitemaps
+from scrapy_pagelets.crawler.held import HeldPages
 from scrapy_pagelets.crawler.items import page_item
-from scrapy_pagelets.middlewares.handover import fingerprint_of, stored
-from scrapy_pagelets.middlewares.state import state_of
+from scrapy_pagelets.middlewares.state import call_off, state_of
+from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.pipelines.segment import fetched_at
 from scrapy_pagelets.urls import is_page
 
 logger = logging.getLogger(__name__)
+
+#: Pages in reserve for those of a limited number that fail.
+_SPARE: Final = 10_000
+_ARGUMENTS: Final = "url, urls, depth, pages and sitemap"
 
 
 class SiteSpider(Spider):
@@ -37,156 +40,178 @@ class SiteSpider(Spider):
     pages : how many pages at the most; 0, the default, is no limit
     sitemap : ``1`` to start from the site's sitemaps as well
 
-    The first ``PAGELETS_SETTLE`` pages of a site are held back on disk until so many are known or the crawl is idle: the first page
-    is then as clean as the last.
+    The first ``PAGELETS_SETTLE`` pages of a site are held back on disk until so many are known or the crawl ends: the
+    first page is then as clean as the last.
     """
 
     name = "site"
 
-    def __init__(self, url: str = "", urls: str = "", depth: str = "0", pages: str = "0", sitemap: str = "0", **kwargs: Any) -> None:
+    def __init__(
+        self, url: str = "", urls: str = "", depth: str = "0", pages: str = "0", sitemap: str = "0", **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
-        self.start_urls = _start_urls(url, urls)
-        self.hosts = {_host(u) for u in self.start_urls}
-        self.depth, self.pages = _number("depth", depth), _number("pages", pages)
-        self.sitemap = sitemap not in ("", "0")
+        self.start_urls = arguments.start_urls(url, urls)
+        self.depth, self.pages = arguments.number("depth", depth), arguments.number("pages", pages)
+        self.sitemap = arguments.flag("sitemap", sitemap)
+        if complaint := arguments.unknown(kwargs, _ARGUMENTS):
+            logger.warning("%s", complaint)
         self.state: dict[str, Any] = {}
-        self._count = 0
         self._met: set[int] = set()
+        self._finished = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        spider = super().from_crawler(crawler, *args, **kwargs)
+        try:
+            spider = super().from_crawler(crawler, *args, **kwargs)
+        except ValueError as error:
+            call_off(crawler, error)
+        crawler.signals.connect(spider.spider_opened, signals.spider_opened)
+        crawler.signals.connect(spider.request_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.spider_idle, signals.spider_idle)
+        failures.spare_tracebacks("scrapy.downloadermiddlewares.robotstxt")
         return spider
 
     async def start(self) -> AsyncIterator[Any]:
         self.shared = state_of(self.crawler)
-        self.state.setdefault("held", {})
-        self.state.setdefault("settled", set())
-        for url in self.start_urls:
-            yield Request(url, errback=self.start_failed, meta={"pagelets_start": True})
-            if self.sitemap:
-                yield Request(urljoin(url, "/robots.txt"), self.parse_robots, dont_filter=True)
+        self.hosts: set[str] = self.state.setdefault("hosts", set(map(_host, self.start_urls)))
+        self.state.setdefault("spare", [])
+        self.state.setdefault("asked", 0)
+        self.state.setdefault("pages", 0)
+        self.held = HeldPages(self.crawler, self.item, self.state.setdefault("held", {}))
+        meta = {"pagelets_start": True}
+        for request in self._within_limit(Request(u, errback=self.start_failed, meta=meta) for u in self.start_urls):
+            yield request
+        if self.sitemap:
+            meta = {"pagelets_probe": False, "handle_httpstatus_all": True}
+            for url in {urljoin(u, "/robots.txt") for u in self.start_urls}:
+                yield Request(url, self.parse_robots, errback=self.failed, meta=meta, dont_filter=True)
 
-    def parse(self, response: Response) -> Iterator[Any]:
+    def item(self, response: HtmlResponse) -> Any:
+        """The item of a page, before the pipelines have filled it."""
+        return page_item(response.url, self.shared.config)
+
+    async def parse(self, response: Response) -> AsyncIterator[Any]:
+        start = response.meta.get("pagelets_start", False)
         if not isinstance(response, HtmlResponse):
             self.shared.count("pages/not_html")
-            if response.meta.get("pagelets_start"):
+            if start:
+                self.shared.count("start/failed")
                 logger.error("%s is not an HTML page (%s): give the address of a page", response.url, _type(response))
             return
-        if self._full():
+        self.state["pages"] += 1
+        try:
+            page = await in_thread(self.shared.page, response)
+        except Exception:
+            self.shared.failed(response.url)
+            yield self.item(response)
             return
-        self._count += 1
-        page = self.shared.page(response)
-        yield from self._hold(response, page)
-        if not self.depth or response.meta.get("depth", 0) < self.depth:
-            yield from map(Request, self._links(page))
-
-    def parse_stored(self, response: Response) -> Iterator[Any]:
-        """A page that was held back."""
-        yield page_item(response.url)
+        if start and not self._is_own(response.url):
+            self.hosts.add(_host(response.url))
+        depth = response.meta.get("depth", 0) + 1
+        if not self.depth or depth <= self.depth:
+            for request in self._within_limit(self._page(url, depth) for url in self._links(page)):
+                yield request
+        if self.held.is_settled(page.site):
+            yield self.item(response)
+        else:
+            await self.held.put(response, page)
 
     def parse_robots(self, response: Response) -> Iterator[Request]:
-        found = list(sitemap_urls_from_robots(response.body, base_url=response.url))
-        for url in found or [urljoin(response.url, "/sitemap.xml")]:
-            yield Request(url, self.parse_sitemap)
+        response.meta["depth"] = -1  # what sitemaps list is as near as a start page
+        for url in sitemaps.sitemaps_of(response):
+            yield Request(url, self.parse_sitemap, errback=self.sitemap_failed)
 
     def parse_sitemap(self, response: Response) -> Iterator[Request]:
+        response.meta["depth"] = -1
         try:
-            sitemap = Sitemap(response.body)
-        except Exception as error:  # the parser raises whatever lxml does
-            logger.warning("%s is not a sitemap: %s", response.url, error)
+            entries = list(sitemaps.entries(response))
+        except ValueError as error:
+            self.shared.tell("sitemaps/failed", "%s", error)
             return
-        for entry in sitemap:
-            if _host(entry["loc"]) in self.hosts:
-                yield Request(entry["loc"], self.parse_sitemap if sitemap.type == "sitemapindex" else self.parse)
+        own = [entry for entry in entries if self._is_own(entry.url)]
+        for entry in own:
+            if entry.is_sitemap:
+                yield Request(entry.url, self.parse_sitemap, errback=self.sitemap_failed)
+        yield from self._within_limit(self._page(e.url, 0) for e in own if not e.is_sitemap and is_page(e.url))
 
     def start_failed(self, failure: Failure) -> None:
         """Say in a sentence why there is nothing to crawl."""
         self.shared.count("start/failed")
-        logger.error("%s", _why(failure))
+        logger.error("%s", failures.why(failure))
+
+    def failed(self, failure: Failure) -> None:
+        """Count a page that cannot be had."""
+        self.shared.count(f"pages/missing/{failures.reason(failure)}")
+
+    def sitemap_failed(self, failure: Failure) -> None:
+        url = failure.request.url  # type: ignore[attr-defined]
+        self.shared.tell("sitemaps/failed", "%s cannot be had (%s)", url, failures.reason(failure))
+
+    def request_scheduled(self, request: Request) -> None:
+        """Keep redirects from leading away from the site, but for those of a start page."""
+        if "redirect_urls" in request.meta and "pagelets_start" not in request.meta and not self._is_own(request.url):
+            self.shared.count("pages/missing/offsite")
+            raise IgnoreRequest("redirected to another site")
+
+    def spider_opened(self) -> None:
+        """Let the held pages go before the pipelines close, whatever ends the crawl."""
+        assert self.crawler.engine is not None
+        scraper: Any = self.crawler.engine.scraper
+        close = scraper.close_spider_async
+
+        async def close_spider_async() -> None:
+            try:
+                if self._finished or not job_dir(self.settings):  # else they wait for the next run of the job
+                    await self.held.release()
+            finally:
+                await close()
+
+        scraper.close_spider_async = close_spider_async
 
     def spider_idle(self) -> None:
-        """Hand out what is held back, once nothing more comes."""
-        held = self.state.pop("held", {})
-        self.state["held"] = {}
-        self.state["settled"].update(held)
-        for requests in held.values():
-            for held_page in requests:
-                self.crawler.engine.crawl(stored(self.parse_stored, *held_page))
-        if held:
+        """Ask for other pages instead of those that failed, if the number is limited."""
+        assert self.crawler.engine is not None
+        missing = self.pages - self.state["pages"]
+        spare, self.state["spare"] = self.state["spare"][: max(missing, 0)], self.state["spare"][max(missing, 0) :]
+        self._finished = not spare
+        for url, depth in spare:
+            self.crawler.engine.crawl(self._page(url, depth))
+        if spare:
             raise DontCloseSpider
 
-    def _full(self) -> bool:
-        return bool(self.pages) and self._count >= self.pages
+    def _page(self, url: str, depth: int) -> Request:
+        return Request(url, errback=self.failed, meta={"depth": depth})
 
-    def _hold(self, response: HtmlResponse, page: Page) -> Iterator[Any]:
-        if page.site in self.state["settled"]:
-            yield page_item(response.url)
-            return
-        token = "held-" + fingerprint_of(self.crawler, response.request)
-        self.shared.spool.put(token, response)
-        waiting = self.state["held"].setdefault(page.site, [])
-        waiting.append((response.url, token, fetched_at(response)))
-        if len(waiting) >= self.shared.config.settle:
-            self.state["settled"].add(page.site)
-            for held_page in self.state["held"].pop(page.site):
-                yield stored(self.parse_stored, *held_page)
+    def _within_limit(self, requests: Iterable[Request]) -> Iterator[Request]:
+        """The requests that are still to be sent; the others stay in reserve."""
+        for request in requests:
+            if not self.pages or self.state["asked"] < self.pages:
+                self.state["asked"] += 1
+                yield request
+            elif len(self.state["spare"]) < _SPARE:
+                self.state["spare"].append((request.url, request.meta.get("depth", 0)))
 
     def _links(self, page: Page) -> Iterator[str]:
-        """Links to pages of the hosts that no earlier page had: menus would fill the dupefilter's ears."""
+        """Links to pages of the site that no earlier page had: menus would fill the dupefilter's ears."""
         links = page.nodes.links
         for key, href, target in zip(links.key.tolist(), links.href, links.target, strict=True):
             if key and key not in self._met:
                 self._met.add(key)
                 url = urldefrag(urljoin(page.base, href.strip())).url
-                if is_page(target) and _host(url) in self.hosts:
+                if is_page(target) and self._is_own(url):
                     yield url
 
-
-def _start_urls(url: str, urls: str) -> list[str]:
-    if bool(url) == bool(urls):
-        raise ValueError("the spider site needs a start page: -a url=https://example.com/, or -a urls=FILE with one a line")
-    if urls:
-        try:
-            lines = Path(urls).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"the file of start pages cannot be read: {error}") from error
-    else:
-        lines = [url]
-    found = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-    found = [line if "://" in line else f"https://{line}" for line in found]
-    for line in found:
-        if urlsplit(line).scheme not in ("http", "https") or not urlsplit(line).hostname:
-            raise ValueError(f"{line!r} is not the address of a page: give one like https://example.com/")
-    if not found:
-        raise ValueError(f"{urls} has no start page: write one a line")
-    return found
-
-
-def _number(name: str, value: str) -> int:
-    if not value.isdecimal():
-        raise ValueError(f"{name} is {value!r}: give a whole number, 0 for no limit")
-    return int(value)
+    def _is_own(self, url: str) -> bool:
+        return _host(url) in self.hosts
 
 
 def _host(url: str) -> str:
-    return urlsplit(url).netloc.lower().removeprefix("www.")
+    try:
+        return urlsplit(url).netloc.lower().removeprefix("www.")
+    except ValueError:  # "http://[broken"
+        return ""
 
 
 def _type(response: Response) -> str:
     declared = response.headers.get("Content-Type")
     return declared.decode("latin-1") if declared else type(response).__name__
-
-
-def _why(failure: Failure) -> str:
-    error = failure.value
-    url = failure.request.url  # type: ignore[attr-defined]
-    if isinstance(error, HttpError):
-        return f"{url} answers {error.response.status}: nothing to crawl; check the address"
-    if isinstance(error, IgnoreRequest):
-        reason = str(error)
-        if "robots" in reason.lower():
-            return f"robots.txt of {urlsplit(url).netloc} forbids {url}: nothing to crawl (ROBOTSTXT_OBEY)"
-        return f"{url} leads nowhere: {reason or 'the request was refused'}"
-    return f"{url} cannot be loaded: {str(error).strip() or type(error).__name__}; check the address and whether the site is up"

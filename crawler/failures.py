@@ -1,0 +1,49 @@
+"""Why a page could not be had, in a sentence."""
+
+from __future__ import annotations
+
+import logging
+from urllib.parse import urlsplit
+
+from scrapy.exceptions import IgnoreRequest
+from scrapy.spidermiddlewares.httperror import HttpError
+from twisted.python.failure import Failure
+
+
+def why(failure: Failure) -> str:
+    """A sentence for the user of a spider whose start page failed."""
+    error, url = failure.value, failure.request.url  # type: ignore[attr-defined]
+    if isinstance(error, HttpError):
+        return f"{url} answers {error.response.status}: nothing to crawl; check the address"
+    if not isinstance(error, IgnoreRequest):
+        return f"{url} cannot be loaded: {_message(error)}; check the address and whether the site is up"
+    reason = str(error).lower()
+    if "robots.txt" in reason:
+        return f"robots.txt of {urlsplit(url).netloc} forbids {url}: nothing to crawl (ROBOTSTXT_OBEY)"
+    if "redirection" in reason:
+        return f"{url} redirects in a circle: nothing to crawl; check the address"
+    return f"{url} was not loaded: {reason or 'the request was refused'}"
+
+
+def reason(failure: Failure) -> str:
+    """The name under which the failure of a page is counted."""
+    error = failure.value
+    if isinstance(error, HttpError):
+        return str(error.response.status)
+    if not isinstance(error, IgnoreRequest):
+        return type(error).__name__
+    return "forbidden" if "robots.txt" in str(error) else "ignored"
+
+
+def _message(error: BaseException | None) -> str:
+    return str(error).strip().rstrip(".") or type(error).__name__
+
+
+def spare_tracebacks(logger: str) -> None:
+    """Let a logger name exceptions without their tracebacks: a site that is down is no bug."""
+
+    def without(record: logging.LogRecord) -> bool:
+        record.exc_info = None
+        return True
+
+    logging.getLogger(logger).addFilter(without)
