@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from scrapy_pagelets import archives
+from scrapy_pagelets import record, warc
 from scrapy_pagelets.archives import ArchiveError, Reader, expand, read, records
 
 DATA = Path(__file__).parent.parent / ".data"
@@ -216,7 +216,8 @@ def test_a_body_that_cannot_be_unpacked_is_counted(tmp_path, encoding):
 
 
 def test_a_compression_bomb_is_counted_and_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(archives, "MAX_BODY", 100_000)
+    monkeypatch.setattr(record, "MAX_BODY", 100_000)
+    monkeypatch.setattr(warc, "MAX_BODY", 100_000)
     bomb = gzip.compress(b"<p>" + b" a" * 500_000)
     huge = b"<p>" + b" a" * 500_000
     path = write_warc(tmp_path / "x.warc", [bomb], [*HTML, ("Content-Encoding", "gzip")])

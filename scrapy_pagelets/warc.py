@@ -1,0 +1,173 @@
+"""WARC files: their records, one after the other or found again."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from scrapy_pagelets import http_message
+from scrapy_pagelets.http_message import PACKING, SNIFFED, Headers
+from scrapy_pagelets.record import MAX_BODY, Record, SkipRecord, checked
+
+if TYPE_CHECKING:
+    from fastwarc.stream_io import WarcReader
+    from fastwarc.warc import WarcRecord
+
+_HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
+_DICTIONARY: Final = b"\x5d\x2a\x4d\x18"  # a zstd file whose members need the dictionary at its start
+
+
+def walk(file: BinaryIO) -> Iterator[tuple[int, WarcRecord]]:
+    """Each record from where the file stands, with what finds it again.
+
+    That is its offset. Of the records that share a compressed member (``gzip crawl.warc`` makes one member of a file)
+    all but the first have none, and are found by their number in the file, negative.
+
+    Raises
+    ------
+    EOFError, OSError, ValueError : if the file is cut off or damaged
+    """
+    from fastwarc.warc import ArchiveIterator
+
+    start = file.tell()
+    magic = file.read(4)
+    file.seek(start)
+    opened = _decompressor(magic)
+    stream = opened(file) if opened else None
+    member = -1
+    for number, record in enumerate(ArchiveIterator(stream or file, parse_http=False)):
+        begun = record.stream_pos if stream is None else _member(stream)
+        yield (-number if begun == member or magic == _DICTIONARY else begun), record
+        member = begun
+    if stream is not None and _member(stream) != member:
+        _refuse_begun_member(file, _member(stream))
+
+
+class Finder:
+    """Finds records of one file again, fastest in their order."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._file = open(path, "rb")  # noqa: SIM115
+        self._walking = open(path, "rb")  # noqa: SIM115
+        self._passed = -1
+        self._records = walk(self._walking)
+
+    def find(self, offset: int) -> WarcRecord:
+        """The record that `walk` gave with this offset."""
+        if offset >= 0:
+            self._file.seek(offset)
+            return _first(walk(self._file))
+        if self._passed >= -offset:
+            self._walking.seek(0)
+            self._passed, self._records = -1, walk(self._walking)
+        record = _first(itertools.islice(self._records, -offset - self._passed - 1, None))
+        self._passed = -offset
+        return record
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        self._walking.close()
+
+
+def page(record: WarcRecord, source: str, offset: int) -> Record:
+    """The page in a record.
+
+    Raises
+    ------
+    SkipRecord : if there is none
+    EOFError : if the record is cut off
+    """
+    from fastwarc.warc import WarcRecordType
+
+    is_page = record.record_type in (WarcRecordType.response, WarcRecordType.resource)
+    block = _block(record, keep=is_page)
+    if not is_page:
+        raise SkipRecord("type")
+    url = http_message.text(record.headers.get_bytes(b"WARC-Target-URI", b"") or b"").strip().strip("<>")
+    if not url:
+        raise SkipRecord("no_url")
+    declared = record.headers.get("Content-Type") or ""
+    if record.record_type == WarcRecordType.response and _is_http(declared, block):
+        status, headers, body = http_message.parse(block)
+    else:
+        status, headers, body = 200, {"Content-Type": [declared]} if declared else {}, block
+    if status != 200:
+        raise SkipRecord("status")
+    body = _html(headers, body)
+    if "://" not in url:
+        raise SkipRecord("no_url")
+    kept = {name: values for name, values in headers.items() if name not in PACKING}
+    return Record(url, kept, status, body, _timestamp(record.headers.get("WARC-Date") or ""), source, offset)
+
+
+def _block(record: WarcRecord, keep: bool) -> bytes:
+    if not (record.headers.get("Content-Length") or "").strip().isdigit():
+        raise EOFError("a record without a length")
+    length = record.content_length
+    large = length > MAX_BODY
+    block = record.reader.read() if keep and not large else b""
+    if (len(block) if block else record.consume()) < length:
+        raise EOFError("the record ends before its length")
+    if keep and large:
+        raise SkipRecord("too_large")
+    return block
+
+
+def _html(headers: Headers, packed: bytes) -> bytes:
+    declared = http_message.media_type(headers.get("Content-Type", [""])[0])
+    if declared and declared not in _HTML_TYPES:
+        raise SkipRecord("not_html")
+    try:
+        body = checked(http_message.unpacked(headers, checked(packed), MAX_BODY))
+    except ValueError:
+        raise SkipRecord("encoding") from None
+    if not declared and not http_message.looks_like_html(body):
+        raise SkipRecord("not_html")
+    return body
+
+
+def _is_http(declared: str, block: bytes) -> bool:
+    return http_message.media_type(declared) == "application/http" or block.startswith(b"HTTP/")
+
+
+def _timestamp(date: str) -> str | None:
+    try:
+        moment = datetime.fromisoformat(date)
+    except ValueError:
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _first(found: Iterator[tuple[int, WarcRecord]]) -> WarcRecord:
+    for _, record in found:
+        return record
+    raise EOFError("no such record")
+
+
+def _member(stream: WarcReader) -> int:
+    return stream.frame_start_position() or 0
+
+
+def _decompressor(magic: bytes) -> Callable[[BinaryIO], WarcReader] | None:
+    from fastwarc.stream_io import GzipReader, ZstdReader
+
+    if magic.startswith(b"\x1f\x8b"):
+        return GzipReader
+    return ZstdReader if magic in (b"\x28\xb5\x2f\xfd", _DICTIONARY) else None
+
+
+def _refuse_begun_member(file: BinaryIO, start: int) -> None:
+    """Raise for a member that was cut off before its first record; FastWARC takes it for the end of the file."""
+    file.seek(start)
+    try:
+        empty = not zlib.decompress(file.read(SNIFFED), 31).strip()
+    except zlib.error:
+        empty = False
+    if not empty:
+        raise EOFError("the last member is cut off")
