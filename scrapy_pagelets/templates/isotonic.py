@@ -1,0 +1,341 @@
+"""Regularised isotonic regression on the DOM tree: scores of templateness made monotone, in few sections.
+
+A node is template if and only if all its children are: no node may be more template than one of its children. Among
+all such scores ``y`` the functions here find those that minimise ``sum w |x - y| + c * #{edges: y_parent != y_child}``.
+
+Source: Chakrabarti, Kumar, Punera 2007, *Page-level Template Detection via Isotonic Smoothing* (slides), "Smoothing via
+Regularized Isotonic Regression". The slides charge ``c`` for each distinct value of ``y``, and call a set of *adjacent*
+nodes of one value a section; only sections decompose over a tree, so here each edge between two of them costs ``c``
+(``algorithms.md`` C.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.nodes import Bools, Floats, Ints
+
+#: Most numbers in a table of ``smooth_exact``, a gigabyte.
+_MOST_CELLS: Final = 1 << 27
+#: Numbers that are worked on at once: more would be fetched from main memory each time.
+_BLOCK: Final = 1 << 14
+
+
+def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.3, k: int = 64) -> Floats:
+    """Scores on a grid of k levels with ``y[parent[i]] <= y[i]`` and the least objective; exact on the grid.
+
+    Of several best scores the lower is taken: less template. The optimum of the grid is above the one of
+    ``smooth_exact`` by ``sum(w) / (2 * (k - 1))`` at most. Time and memory are n * k.
+
+    Parameters
+    ----------
+    levels : rows of each depth from the root down (``NodeTable.levels``)
+    parent : (n,) row of the parent, -1 at the root
+    x : (n,) raw scores, 0 to 1
+    w : (n,) weights, 0 or more: what a difference of 1 between ``x`` and ``y`` costs
+    c : cost of an edge between two sections, in the unit of the weights
+    k : number of levels, evenly spaced from 0 to 1
+
+    Returns
+    -------
+    (n,) smoothed scores
+
+    Raises
+    ------
+    ValueError : for columns of different lengths, levels that are not those of the tree, scores outside of 0 to 1 or
+        not a number, negative weights or costs, fewer than two levels
+
+    Examples
+    --------
+    Two children are content, so the page is, and both are one section with it; the menu is another.
+
+    >>> levels, parent = [np.array([0]), np.array([1, 2, 3])], np.array([-1, 0, 0, 0])
+    >>> smooth(levels, parent, np.array([0.6, 0.9, 0.1, 0.2]), np.ones(4), c=0.3, k=11)
+    array([0.2, 0.9, 0.2, 0.2])
+    """
+    if k < 2:
+        raise ValueError(f"k is {k}: the grid needs 2 levels or more")
+    x, w = _columns(x, w, c)
+    if x.size and not 0 <= x.min() <= x.max() <= 1:
+        raise ValueError("x has a score outside of 0 to 1: the grid of levels ends there; smooth_exact takes any score")
+    return _smooth(_tree(levels, parent, len(x)), np.linspace(0, 1, k), x, w, c)
+
+
+def smooth_exact(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.3) -> Floats:
+    """``smooth`` without a grid: the optimum over all scores.
+
+    For an L1 distance some optimum uses the values of ``x`` alone (the slides' lemma). Time and memory are n times the
+    number of distinct scores; n log n for ``c=0``.
+
+    Parameters
+    ----------
+    levels, parent, w, c : as for ``smooth``
+    x : (n,) raw scores, any finite numbers
+
+    Raises
+    ------
+    ValueError : as ``smooth``, and for a page with more than 2**27 pairs of a node and a score
+    """
+    if c == 0:
+        return isotonic(levels, parent, x, w)
+    x, w = _columns(x, w, c)
+    values = np.unique(x)
+    if len(x) * len(values) > _MOST_CELLS:
+        raise ValueError(f"{len(x)} nodes with {len(values)} different scores are too many to be exact: use smooth")
+    return _smooth(_tree(levels, parent, len(x)), values, x, w, c)
+
+
+def isotonic(levels: list[Ints], parent: Ints, x: Floats, w: Floats) -> Floats:
+    """``smooth_exact`` for ``c=0``, isotonic regression without a penalty, in O(n log n).
+
+    The cost of a subtree, by the value that its root may not fall below, is convex and piecewise linear; a heap holds
+    the points where its slope rises (``algorithms.md`` C.3). Where subtrees meet their heaps are melded: pairing heaps
+    (Fredman, Sedgewick, Sleator, Tarjan 1986) whose links are columns, each row being a heap node once.
+
+    Parameters
+    ----------
+    levels, parent, x, w : as for ``smooth_exact``
+
+    Raises
+    ------
+    ValueError : as ``smooth_exact``
+
+    Examples
+    --------
+    >>> isotonic([np.array([0]), np.array([1, 2])], np.array([-1, 0, 0]), np.array([0.9, 0.2, 0.8]), np.ones(3))
+    array([0.2, 0.2, 0.8])
+    """
+    x, w = _columns(x, w, 0)
+    tree = _tree(levels, parent, len(x))
+    rows, above = np.concatenate(levels).tolist(), tree.parent.tolist()
+    least = _least(rows, above, x.tolist(), w.tolist())
+    least[rows[0]] = max(least[rows[0]], float(x.min()))
+    for row in rows[1:]:
+        least[row] = max(least[row], least[above[row]])
+    return np.array(least)
+
+
+def sections(parent: Ints, y: Floats) -> Ints:
+    """Number of the section of each row, (n,), from 0 by first row: the maximal connected runs of equal ``y``.
+
+    Parameters
+    ----------
+    parent : (n,) row of the parent, -1 at the root
+    y : (n,) smoothed scores
+
+    Raises
+    ------
+    ValueError : if the columns differ in length
+
+    Examples
+    --------
+    >>> sections(np.array([-1, 0, 1, 0]), np.array([0.1, 0.9, 0.9, 0.1]))
+    array([0, 1, 1, 0])
+    """
+    if len(parent) != len(y):
+        raise ValueError(f"parent has {len(parent)} rows and y has {len(y)}: give one of each for every node")
+    top = np.where((parent < 0) | (y != y[parent]), np.arange(len(y)), parent)
+    while (top != (higher := top[top])).any():  # each round doubles the way up: deep pages need few
+        top = higher
+    return np.unique(top, return_inverse=True)[1].astype(np.int64)
+
+
+def objective(parent: Ints, x: Floats, y: Floats, w: Floats, c: float) -> float:
+    """What the regression minimises: ``sum w |x - y|`` and ``c`` for each edge between two values of ``y``."""
+    edges = np.flatnonzero(parent >= 0)
+    return float((w * np.abs(x - y)).sum() + c * (y[edges] != y[parent[edges]]).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """The tree in the order of the dynamic program: rows with children level by level, then all leaves.
+
+    Attributes
+    ----------
+    parent : (n,) row of the parent of each row
+    order : (n,) row of each place
+    above : (n,) place of the parent of each place, 0 at the root
+    starts : place at which each level of the rows with children begins, and at which the last one ends
+    """
+
+    parent: Ints
+    order: Ints
+    above: Ints
+    starts: list[int]
+
+
+def _columns(x: Floats, w: Floats, c: float) -> tuple[Floats, Floats]:
+    x, w = np.asarray(x, np.float64), np.asarray(w, np.float64)
+    if x.ndim != 1 or x.shape != w.shape:
+        raise ValueError(f"x has the shape {x.shape} and w has {w.shape}: give one score and one weight for each node")
+    if not np.isfinite(x).all():
+        raise ValueError(f"x is no finite number in row {np.flatnonzero(~np.isfinite(x))[0]}: each node needs a score")
+    if not (np.isfinite(w) & (w >= 0)).all():
+        raise ValueError(f"w is {w[~(w >= 0) | np.isinf(w)][0]} in a row: weights are finite numbers, 0 or more")
+    if not 0 <= c < np.inf:
+        raise ValueError(f"c is {c}: the cost of an edge between two sections is a finite number, 0 or more")
+    return x, w
+
+
+def _tree(levels: list[Ints], parent: Ints, n: int) -> _Tree:
+    parent = np.asarray(parent, np.int64)
+    if parent.shape != (n,):
+        raise ValueError(f"parent has the shape {parent.shape} and x has {n} rows: give one of each for every node")
+    sizes = np.array([len(rows) for rows in levels], np.int64)
+    if sizes.sum() != n or not n or sizes[0] != 1 or not sizes.all():
+        raise ValueError(f"levels hold {sizes.sum()} rows of {n}: give the rows of every depth, first the root alone")
+    order: Ints = np.concatenate(levels).astype(np.int64)
+    depth = np.repeat(np.arange(len(sizes)), sizes)
+    _check(order, depth, parent)
+    inner = np.zeros(n, np.bool_)
+    inner[parent[order[1:]]] = inner[order[0]] = True
+    within = inner[order]
+    starts = [0, *np.cumsum(np.bincount(depth[within])).tolist()]
+    order = np.concatenate((order[within], order[~within]))
+    place = np.empty(n, np.int64)
+    place[order] = np.arange(n)
+    above = place[parent[order]]
+    above[0] = 0
+    return _Tree(parent, order, above, starts)
+
+
+def _check(order: Ints, depth: Ints, parent: Ints) -> None:
+    n = len(order)
+    below = order[1:]
+    if order.min() < 0 or order.max() >= n or parent[below].min(initial=0) < 0 or parent.max() >= n:
+        raise ValueError(
+            "levels or parent name a row that is not there: only the root has a parent below 0, which is -1"
+        )
+    level = np.full(n, -1)
+    level[order] = depth
+    if level.min() < 0 or parent[order[0]] != -1 or (level[parent[below]] != depth[1:] - 1).any():
+        raise ValueError("levels are not those of the tree: each row stands once, one level below its parent")
+
+
+def _smooth(tree: _Tree, values: Floats, x: Floats, w: Floats, c: float) -> Floats:
+    """The dynamic program over rising values, n * k."""
+    x, w = x[tree.order], w[tree.order]
+    inner = tree.starts[-1]
+    costs = _distance(values, x[:inner], w[:inner])
+    np.abs(costs, out=costs)
+    nearest, jump = _add_leaves(costs, tree.above[inner:], values, x[inner:], w[inner:], c)
+    level = np.empty(len(x), np.int64)
+    level[:inner] = _top_down(tree, costs, _bottom_up(tree, costs, c))
+    kept = level[tree.above[inner:]]
+    level[inner:] = np.where(w[inner:] * (x[inner:] - values[kept]) > jump, nearest, kept)
+    y = np.empty(len(x))
+    y[tree.order] = values[level]
+    return y
+
+
+def _distance(values: Floats, x: Floats, w: Floats) -> Floats:
+    """(rows, k) weighted distance of each value from each score, with its sign."""
+    table: Floats = np.subtract(values, x[:, None])
+    table *= w[:, None]
+    return table
+
+
+def _add_leaves(costs: Floats, above: Ints, values: Floats, x: Floats, w: Floats, c: float) -> tuple[Ints, Floats]:
+    """Add to the costs of the parents, (rows, k), those of the leaves, in closed form: leaves are a third of a page.
+
+    Returns the level nearest to each leaf and what a jump to it costs.
+    """
+    nearest, jump = np.empty(len(x), np.int64), np.empty(len(x))
+    block = max(1, _BLOCK // len(values))
+    for begin in range(0, len(x), block):
+        part = slice(begin, begin + block)
+        table = _distance(values, x[part], w[part])
+        passed = np.abs(table)
+        nearest[part] = passed.argmin(1)
+        jump[part] = c + passed[np.arange(len(passed)), nearest[part]]
+        # Below x a leaf pays its distance or jumps; above x it pays its distance, which is the table itself.
+        np.minimum(passed, jump[part, None], out=passed)
+        np.maximum(passed, table, out=passed)
+        first, last = int(above[part].min()), int(above[part].max()) + 1
+        costs[first:last] += _sums(passed, above[part] - first, last - first)
+    return nearest, jump
+
+
+def _sums(costs: Floats, parents: Ints, rows: int) -> Floats:
+    """(rows, k) costs added up by parent. ``bincount`` takes a fourth of the time of ``add.reduceat``."""
+    k = costs.shape[1]
+    cells = np.add.outer(parents * k, np.arange(k))
+    return np.bincount(cells.ravel(), costs.ravel(), rows * k).astype(np.float64, copy=False).reshape(rows, k)
+
+
+def _bottom_up(tree: _Tree, costs: Floats, c: float) -> Bools:
+    """Add to the costs of each row, (rows, k), those of its subtree.
+
+    Returns whether the row stays at a level, (rows, k), where its parent has that level.
+    """
+    stays = np.empty(costs.shape, np.bool_)
+    starts = tree.starts
+    for above, begin, end in zip(starts[-3::-1], starts[-2:0:-1], starts[:1:-1], strict=True):
+        own = costs[begin:end]
+        passed = np.empty_like(own)
+        # No cost is negative, and such floats have the order of their bits: integers take two thirds of the time.
+        np.minimum.accumulate(own.view(np.int64)[:, ::-1], axis=1, out=passed.view(np.int64)[:, ::-1])
+        passed += c
+        np.less_equal(own, passed, out=stays[begin:end])
+        np.minimum(own, passed, out=passed)
+        costs[above:begin] += _sums(passed, tree.above[begin:end] - above, begin - above)
+    return stays
+
+
+def _top_down(tree: _Tree, costs: Floats, stays: Bools) -> Ints:
+    """(rows,) the level of each row: that of its parent, or the best one above it where a jump is cheaper."""
+    rows, k = costs.shape
+    grid = np.arange(k)
+    level = np.empty(rows, np.int64)
+    level[0] = costs[0].argmin()
+    for begin, end in zip(tree.starts[1:-1], tree.starts[2:], strict=True):
+        level[begin:end] = level[tree.above[begin:end]]
+        cells = np.arange(begin * k, end * k, k) + level[begin:end]
+        jumping = np.flatnonzero(~stays.take(cells)) + begin
+        if jumping.size:
+            level[jumping] = np.where(grid >= level[jumping][:, None], costs[jumping], np.inf).argmin(1)
+    return level
+
+
+def _least(rows: list[int], above: list[int], x: list[float], w: list[float]) -> list[float]:
+    """(n,) the lowest value at which each subtree is cheapest; minus infinity where no weight asks for one."""
+    heap, child, sibling = ([-1] * len(x) for _ in range(3))  # the root row of each heap, and its links
+    rise = [2 * weight for weight in w]  # of the slope at the value of a row
+    least = [-np.inf] * len(x)
+
+    def meld(one: int, other: int) -> int:
+        if one < 0 or other < 0:
+            return max(one, other)
+        if x[other] < x[one]:
+            one, other = other, one
+        sibling[other] = child[one]
+        child[one] = other
+        return one
+
+    def rest(top: int) -> int:
+        """The heap without its first row, in the two passes of a pairing heap."""
+        pairs = []
+        row = child[top]
+        while row >= 0:
+            partner = sibling[row]
+            following = sibling[partner] if partner >= 0 else -1
+            pairs.append(meld(row, partner))
+            row = following
+        heap = -1
+        for pair in reversed(pairs):
+            heap = meld(heap, pair)
+        return heap
+
+    for row in reversed(rows):
+        top = heap[row]
+        if (slope := -w[row]) < 0:
+            top = meld(top, row)
+            while (slope := slope + rise[top]) < 0:
+                top = rest(top)
+            least[row], rise[top] = x[top], slope  # the falling part is cut off: the parent may not fall below it
+        if above[row] >= 0:
+            heap[above[row]] = meld(heap[above[row]], top)
+    return least
