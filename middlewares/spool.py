@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import shutil
 import tempfile
@@ -12,6 +13,8 @@ from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
 from scrapy_pagelets.middlewares.memory import replace
+
+logger = logging.getLogger(__name__)
 
 
 class Spool:
@@ -44,11 +47,15 @@ class Spool:
     def take(self, token: str) -> Response | None:
         """Take a response out, None if there is none of this token."""
         path = self._folder / token
+        if not path.exists():
+            return None
         try:
             url, status, headers, body = pickle.loads(path.read_bytes())
-        except FileNotFoundError:
+        except Exception as error:  # cut off, or of another version: whatever unpickling ends with
+            logger.warning("%s cannot be read, the page is fetched again: %r", path, error)
             return None
-        path.unlink()
+        finally:
+            path.unlink()
         kind = responsetypes.from_args(headers=Headers(headers), url=url, body=body)
         return kind(url=url, status=status, headers=headers, body=body)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from typing import Final
 
 from scrapy import Request, signals
@@ -15,6 +16,8 @@ from scrapy_pagelets.middlewares.memory import Memory
 #: Where a page links to, as keys of pages.
 Targets = frozenset[int]
 NOWHERE: Final[Targets] = frozenset()
+#: Pages whose links are remembered: those that wait for a template are among the last.
+_MAX_HERE: Final = 500
 
 
 class Traffic:
@@ -24,6 +27,7 @@ class Traffic:
         self.crawler = crawler
         self.memory = memory
         self._coming: dict[str, asyncio.Future[Targets]] = {}
+        self._here: OrderedDict[str, Targets] = OrderedDict()
         crawler.signals.connect(self.response_downloaded, signals.response_downloaded)
         crawler.signals.connect(self.request_scheduled, signals.request_scheduled)
 
@@ -33,7 +37,14 @@ class Traffic:
 
     def arrived(self, request: Request, targets: Targets = NOWHERE) -> None:
         """A request was answered, by a page with these links or by something else."""
-        self._settle(fingerprint_of(self.crawler, request), targets)
+        fingerprint = fingerprint_of(self.crawler, request)
+        self.memory.add_answered(fingerprint)
+        self._here[fingerprint] = targets
+        if len(self._here) > _MAX_HERE:
+            self._here.popitem(last=False)
+        coming = self._coming.pop(fingerprint, None)
+        if coming is not None and not coming.done():
+            coming.set_result(targets)
 
     def response_downloaded(self, request: Request, response: Response) -> None:
         """A redirect never comes to the middlewares that are nearer to the engine."""
@@ -45,16 +56,10 @@ class Traffic:
         for url in request.meta.get("redirect_urls", ()):
             self.arrived(Request(url))
 
-    def _settle(self, fingerprint: str, targets: Targets) -> None:
-        self.memory.add_answered(fingerprint)
-        coming = self._coming.pop(fingerprint, None)
-        if coming is not None and not coming.done():
-            coming.set_result(targets)
-
     async def targets(self, url: str, patience: float) -> Targets | None:
         """Links of a page that the spider has asked for, none if it does not come in time; None if it has not asked."""
         fingerprint = fingerprint_of(self.crawler, Request(url))
         if (coming := self._coming.get(fingerprint)) is not None:
             await asyncio.wait({coming}, timeout=patience)
             return coming.result() if coming.done() else NOWHERE
-        return NOWHERE if self.memory.is_answered(fingerprint) else None
+        return self._here.get(fingerprint, NOWHERE if self.memory.is_answered(fingerprint) else None)

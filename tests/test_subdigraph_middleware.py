@@ -1,0 +1,218 @@
+"""Menu subdigraphs in real crawls: what is loaded for a template, who waits for it, and who does not."""
+
+from collections import Counter
+from threading import Event
+
+from tests.crawling import answer, menu_site, not_found, page, pages_asked_for, run_spider
+from tests.server import Reply, SiteServer, html, redirect
+
+#: Asks for all the pages that it is given at once.
+SOME_PAGES = """
+class Spider(scrapy.Spider):
+    name = "stranger"
+    def __init__(self, start="", **kwargs):
+        super().__init__(**kwargs)
+        self.start_urls = start.split()
+    def parse(self, response):
+        yield {"url": response.url}
+"""
+
+
+def test_a_spider_that_never_asks_for_the_probed_pages_gets_clean_items(tmp_path):
+    with SiteServer(routes=menu_site("home", *"abcdef")) as server:
+        found = run_spider(tmp_path, SOME_PAGES, start=server.url(""))
+    assert found.urls == [server.url("")]
+    assert found.stat("probe/loaded") == found.stat("probe/unclaimed") == 4
+    assert found.stat("templates/subdigraph/4") == 1
+    assert len(server.hits) == 5  # robots.txt is not obeyed in a stranger's defaults
+    text = found.lines[0]["text"]
+    assert text.startswith("Heading home")
+    assert text.endswith("homeword59")
+
+
+def test_pages_of_one_class_wait_for_one_decision(tmp_path):
+    names = ["home", *(f"p{n}" for n in range(12))]
+    with SiteServer(routes=menu_site(*names)) as server:
+        start = " ".join(server.url(path) for path in server.routes)
+        settings = {"CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
+        found = run_spider(tmp_path, SOME_PAGES, start=start, settings=settings)
+    assert len(found.lines) == len(names)
+    assert set(Counter(server.hits).values()) == {1}
+    assert found.stat("templates/probed") == 1
+    assert found.stat("probe/loaded") <= 4
+    assert all("slogan" not in line["text"] for line in found.lines)
+
+
+def test_a_page_of_another_class_passes_while_one_waits(tmp_path):
+    """The server answers the probe of the first class when the page of the other class has been scraped."""
+    source = """
+    class Spider(scrapy.Spider):
+        name = "stranger"
+        async def start(self):
+            yield Request(self.base + "/")
+            yield Request(self.base + "/other", self.parse_other)
+        def parse(self, response):
+            yield {"url": response.url}
+        def parse_other(self, response):
+            yield {"url": response.url}
+            yield Request(self.base + "/release", self.parse_other)
+    """
+    go = Event()
+    routes = menu_site("home", *"abcd")
+    slow = Reply(*html(page("a", ["/", "/a", "/b", "/c", "/d"]))[:3], go)
+
+    def release(path):
+        go.set()
+        return html(page("release", kind="other"))
+
+    other = page("other", kind="other", more="<table><tr><td>x</td></tr></table>" * 3)
+    routes |= {path: lambda path: slow for path in ("/a", "/b", "/c", "/d")}
+    routes |= {"/other": answer(other), "/release": release}
+    with SiteServer(routes=routes) as server:
+        found = run_spider(tmp_path, source, base=server.url("")[:-1])
+    assert found.urls.index(server.url("other")) < found.urls.index(server.url(""))
+    assert len(found.lines) == 3
+    assert found.stat("templates/subdigraph/4") == 1
+
+
+def test_every_class_of_pages_gets_its_own_subdigraph(tmp_path):
+    def group(kind, names):
+        return {f"/{n}": answer(page(n, [f"/{m}" for m in names], kind=kind)) for n in names}
+
+    blog, shop = [f"blog{n}" for n in range(6)], [f"shop{n}" for n in range(6)]
+    routes = group("blog", blog) | group("shop", shop)
+    with SiteServer(routes=routes) as server:
+        start = " ".join(map(server.url, [*blog, *shop]))
+        found = run_spider(tmp_path, SOME_PAGES, start=start)
+    assert len(found.lines) == 12
+    assert set(Counter(server.hits).values()) == {1}
+    assert found.stat("templates/probed") == found.stat("templates") == 2
+    assert found.stat("templates/subdigraph/4") == 2
+    ids = {line["url"].removeprefix(server.url(""))[:4]: line["template"]["id"] for line in found.lines}
+    assert len(set(ids.values())) == 2
+    assert all("slogan" not in line["text"] for line in found.lines)
+
+
+def test_links_that_cannot_be_had_cost_their_stat_and_harmful_ones_are_not_asked_for(tmp_path):
+    bad = ["/gone", "/moved", "/loop", "/file", "/forbidden", "http://elsewhere.invalid/x", "/paper.pdf"]
+    harmful = ["/logout", "/user/sign-out", "/delete/4", "/page?action=delete&id=3", "/cart/add-to-cart"]
+    good = ["/", "/a", "/b", "/c"]
+    more = '<a href="/wipe" data-method="delete">x</a><a href="/vote" rel="nofollow">y</a><form action="/post"></form>'
+    routes = {path: answer(page(path[1:] or "home", [*bad, *harmful, *good], more=more)) for path in good} | {
+        "/robots.txt": answer("User-agent: *\nDisallow: /forbidden", Content_Type="text/plain"),
+        "/gone": not_found,
+        "/moved": lambda path: redirect("/a"),
+        "/loop": lambda path: redirect("/loop"),
+        "/file": answer(b"%PDF-1.4", Content_Type="application/pdf"),
+    }
+    with SiteServer(routes=routes) as server:
+        start = server.url("")
+        settings = {"ROBOTSTXT_OBEY": 1, "PAGELETS_PROBE": 3}
+        found = run_spider(tmp_path, SOME_PAGES, start=start, settings=settings)
+    asked = pages_asked_for(server.hits)
+    assert set(asked) <= {"/", "/gone", "/moved", "/loop", "/file", "/a", "/b", "/c"}
+    assert set(Counter(asked).values()) == {1}
+    assert found.stat("templates/subdigraph/3") == 1
+    failed = {name: found.stat(f"probe/failed/{name}") for name in ("broken", "redirected", "not_html", "forbidden")}
+    assert failed == {"broken": 1, "redirected": 2, "not_html": 1, "forbidden": 1}
+    assert found.errors == []
+
+
+def test_what_does_not_answer_is_counted_and_not_loaded_more_than_eight_times(tmp_path):
+    menu = [f"/dead{n}" for n in range(40)]
+    with SiteServer(routes={"/": answer(page("home", menu)), "/dead*": lambda path: (500, {}, b"")}) as server:
+        found = run_spider(tmp_path, SOME_PAGES, start=server.url(""), settings={"RETRY_ENABLED": 0})
+    assert len(pages_asked_for(server.hits)) == 9
+    assert found.stat("probe/failed/broken") == 8
+    assert found.stat("templates/subdigraph/0") == 1
+    assert found.lines[0]["text"]
+    assert found.errors == []
+
+
+def test_connections_that_break_count_as_loads(tmp_path):
+    menu = [f"/dead{n}" for n in range(40)]
+
+    def cut(path):
+        raise ConnectionResetError  # the connection is closed without an answer
+
+    with SiteServer(routes={"/": answer(page("home", menu)), "/dead*": cut}) as server:
+        found = run_spider(tmp_path, SOME_PAGES, start=server.url(""), settings={"RETRY_ENABLED": 0})
+    assert len(set(server.hits)) == 9  # the transport tries a connection that broke once more
+    assert found.stat("probe/failed/broken") == 8
+    assert found.stat("probe/unclaimed") == 0
+    assert len(found.lines) == 1
+
+
+def test_slow_pages_are_given_up_and_do_not_keep_the_crawl_from_its_end(tmp_path):
+    """Two pages never answer; the server would hold them until the test ends."""
+    never = Event()
+    impatient = """
+import scrapy_pagelets.middlewares.probe
+scrapy_pagelets.middlewares.probe.PATIENCE = 0.05
+"""
+    menu = ["/slow1", "/slow2", "/", "/a", "/b", "/c"]
+    routes = {path: answer(page(path[1:] or "home", menu)) for path in menu[2:]}
+    slow = Reply(*html(page("slow"))[:3], never)
+    routes |= {"/slow1": lambda path: slow, "/slow2": lambda path: slow}
+    with SiteServer(routes=routes) as server:
+        settings = {"PAGELETS_PROBE": 3, "DOWNLOAD_TIMEOUT": 1000}
+        found = run_spider(tmp_path, impatient + SOME_PAGES, start=server.url(""), settings=settings)
+    assert found.stat("probe/failed/slow") >= 2
+    assert found.stats["finish_reason"] == "finished"
+    assert found.urls == [server.url("")]
+    assert found.errors == []
+
+
+def test_robots_txt_that_forbids_all_but_the_start_forbids_the_probes(tmp_path):
+    routes = menu_site("home", *"abcdef")
+    routes["/robots.txt"] = answer("User-agent: *\nAllow: /$\nDisallow: /", Content_Type="text/plain")
+    with SiteServer(routes=routes) as server:
+        found = run_spider(tmp_path, SOME_PAGES, start=server.url(""), settings={"ROBOTSTXT_OBEY": 1})
+    assert server.hits == ["/robots.txt", "/"]
+    assert found.stat("probe/failed/forbidden") == 6
+    assert found.stat("probe/loaded") == 0
+    assert len(found.lines) == 1
+
+
+def test_redirects_that_the_spider_asked_for_do_not_hold_up_a_decision(tmp_path):
+    """Both are candidates of the key page, and on their way when it is decided; neither comes as such."""
+    menu = ["/old", "/refresh", "/", "/a", "/b", "/c"]
+    refresh = '<html><head><meta http-equiv="refresh" content="0; url=/b"></head></html>'
+    routes = {path: answer(page(path[1:] or "home", menu)) for path in menu[2:]}
+    routes |= {"/old": lambda path: redirect("/a"), "/refresh": answer(refresh)}
+    patient = """
+import scrapy_pagelets.middlewares.probe
+scrapy_pagelets.middlewares.probe.PATIENCE = 1000.0
+"""
+    with SiteServer(routes=routes) as server:
+        start = " ".join(map(server.url, ("old", "refresh", "")))
+        found = run_spider(tmp_path, patient + SOME_PAGES, start=start, settings={"PAGELETS_PROBE": 3})
+    assert sorted(found.urls) == sorted(map(server.url, ("", "a", "b")))
+    assert found.stat("templates/subdigraph/3") == 1
+    assert found.errors == []
+
+
+def test_a_page_may_be_kept_out(tmp_path):
+    source = """
+    class Spider(scrapy.Spider):
+        name = "stranger"
+        async def start(self):
+            yield Request(self.base, meta={"pagelets_probe": False})
+        def parse(self, response):
+            yield {"url": response.url}
+    """
+    with SiteServer(routes=menu_site("home", *"abc")) as server:
+        found = run_spider(tmp_path, source, base=server.url(""))
+    assert pages_asked_for(server.hits) == ["/"]
+    assert found.stat("templates/probed") == 0
+
+
+def test_other_reactors_do_without_subdigraphs(tmp_path):
+    settings = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
+    with SiteServer(routes=menu_site("home", *"abc")) as server:
+        start = " ".join(map(server.url, ("", "a", "b", "c")))
+        found = run_spider(tmp_path, SOME_PAGES, start=start, settings=settings)
+    assert len(found.lines) == 4
+    assert found.stat("probe/loaded") == 0
+    assert found.stat("pages/cleaned") == 4
+    assert "menu subdigraphs need the asyncio reactor" in found.log
