@@ -20,15 +20,15 @@ _MAX_ANSWERED: Final = 100_000
 class Memory:
     """The sites, and the fingerprints of the last requests of the spider that were answered."""
 
-    def __init__(self, path: Path | None) -> None:
-        self.sites = Sites()
+    def __init__(self, path: Path | None, model: str) -> None:
+        self.sites = Sites(model)
         self._answered: OrderedDict[str, None] = OrderedDict()
         self._path = path
 
     @classmethod
-    def load(cls, path: Path | None) -> Self:
+    def load(cls, path: Path | None, model: str) -> Self:
         """The memory of the job, an empty one where there is none."""
-        memory = cls(path)
+        memory = cls(path, model)
         if path is not None and path.exists():
             try:
                 memory.sites, memory._answered = pickle.loads(path.read_bytes())

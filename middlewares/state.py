@@ -18,6 +18,7 @@ from scrapy_pagelets.config import Config, ConfigError
 from scrapy_pagelets.middlewares.memory import Memory
 from scrapy_pagelets.middlewares.spool import Spool
 from scrapy_pagelets.page import MAX_DEPTH, Page, decode, parse
+from scrapy_pagelets.templates.model import load
 
 logger = logging.getLogger(__name__)
 
@@ -31,9 +32,10 @@ class State:
     def __init__(self, crawler: Crawler) -> None:
         job = job_dir(crawler.settings)
         self.config = Config.from_settings(crawler.settings)
+        load(self.config.model)  # a missing model is told of before the crawl begins
         self.stats = crawler.stats
         self.spool = Spool(Path(job, "pagelets-responses") if job else None)
-        self.memory = Memory.load(Path(job, "pagelets-memory.pickle") if job else None)
+        self.memory = Memory.load(Path(job, "pagelets-memory.pickle") if job else None, self.config.model)
         self.sites = self.memory.sites
         #: Pages that are being or have been loaded for a template, by token; nobody has asked for them yet.
         self.probes: dict[str, asyncio.Task[Response | Exception]] = {}
@@ -50,9 +52,8 @@ class State:
     def _parse(self, response: TextResponse) -> Page:
         content_type = response.headers.get("Content-Type")
         text = decode(response.body, content_type.decode("latin-1") if content_type else None)
-        # The spider's parse serves if it read the same characters; else (no declared charset) ours knows better.
-        root = response.selector.root if text == response.text and text.strip() else parse(text)
-        page = Page.from_root(root, response.url)
+        # Never the tree of `response.selector`: spiders drop and change its nodes, and threads read ours.
+        page = Page.from_root(parse(text), response.url)
         self._look_at(page, response, text)
         return page
 
@@ -63,7 +64,7 @@ class State:
             self.tell(
                 "pages/large", "%s has %d MB: cleaning it takes a while", page.url, len(response.body) // 1_000_000
             )
-        if (misfits := response.text.count("\ufffd") - response.body.count(b"\xef\xbf\xbd")) > 0:
+        if not text.isascii() and (misfits := _misfits(response)):
             self.tell("pages/wrong_charset", "%s has %d characters that its charset does not have", page.url, misfits)
         if page.truncated:
             self.tell("pages/too_deep", "%s nests deeper than %d levels: what is below is lost", page.url, MAX_DEPTH)
@@ -92,6 +93,11 @@ class State:
     def spider_closed(self) -> None:
         self.memory.save()
         self.spool.close()
+
+
+def _misfits(response: TextResponse) -> int:
+    """Number of replacement characters that the declared charset leads to, and that the page itself has not."""
+    return max(0, response.text.count("\ufffd") - response.body.count(b"\xef\xbf\xbd"))
 
 
 _states: WeakKeyDictionary[Crawler, State] = WeakKeyDictionary()

@@ -36,12 +36,12 @@ class StripPipeline:
 
     async def process_item(self, item: Any) -> Any:
         visit = current_visit()
-        if visit is None:
+        if visit is None or visit.failed:
             return item
         try:
             stripped = await in_thread(self._stripped, visit)
         except Exception:
-            self.state.failed(visit.url)
+            visit.fail()
             return item
         for name, value in stripped.items():
             self.fields.put(item, name, value)
@@ -63,7 +63,7 @@ class StripPipeline:
         template = visit.template
         about = {
             "id": template.id,
-            "pages": template.votes.pages,
+            "pages": template.pages,
             "share": round((total - kept) / total, 3) if total else 0.0,
         } if template else None  # fmt: skip
         return {name: forms[name]() for name in self.state.config.formats} | {"template": about}

@@ -40,12 +40,16 @@ class Config:
     export: str = "content"
     #: PAGELETS_FORMATS: in which forms the content is exported.
     formats: tuple[str, ...] = ("text",)
+    #: PAGELETS_MODEL: name of a shipped model or path of one of your own, which weighs what speaks for template.
+    model: str = "labelled"
     #: PAGELETS_FIELDS: other names for fields of the feed, None to leave one out.
     fields: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         if self.probe < 0 or self.probe == 1:
-            raise ConfigError(f"PAGELETS_PROBE is {self.probe}: give 0 to load no pages, or how many shall link each other, from 2")
+            raise ConfigError(
+                f"PAGELETS_PROBE is {self.probe}: give 0 to load no pages, or how many shall link each other, from 2"
+            )
         if self.settle < 1:
             raise ConfigError(f"PAGELETS_SETTLE is {self.settle}: give a number of pages, from 1")
         _one_of("PAGELETS_SEGMENTER", [self.segmenter], SEGMENTERS)
@@ -53,7 +57,9 @@ class Config:
         _one_of("PAGELETS_FORMATS", self.formats, FORMATS)
         _one_of("PAGELETS_FIELDS", self.fields, FIELDS)
         if "markdown" in self.formats and find_spec("markdownify") is None:
-            raise ConfigError("PAGELETS_FORMATS has markdown, which needs a library: pip install 'scrapy-pagelets[markdown]'")
+            raise ConfigError(
+                "PAGELETS_FORMATS has markdown, which needs a library: pip install 'scrapy-pagelets[markdown]'"
+            )
 
     @classmethod
     def from_settings(cls, settings: Any) -> Self:
@@ -66,12 +72,15 @@ class Config:
                 segmenter=settings.get("PAGELETS_SEGMENTER", default["segmenter"].default),
                 export=settings.get("PAGELETS_EXPORT", default["export"].default),
                 formats=tuple(settings.getlist("PAGELETS_FORMATS", default["formats"].default)),
+                model=settings.get("PAGELETS_MODEL", default["model"].default),
                 fields=settings.getdict("PAGELETS_FIELDS"),
             )
         except ConfigError:
             raise
         except (TypeError, ValueError) as error:
-            raise ConfigError(f"a PAGELETS_ setting has a value of the wrong kind: {error}; see docs/settings.md") from error
+            raise ConfigError(
+                f"a PAGELETS_ setting has a value of the wrong kind: {error}; see docs/settings.md"
+            ) from error
 
     def field_name(self, name: str) -> str | None:
         """The item's name of a field of the feed, None if it is left out."""

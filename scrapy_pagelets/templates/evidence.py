@@ -1,7 +1,8 @@
-"""What a site says of a page: how many of its pages share each text, node, fragment and link.
+"""What a site says of a page: which fragments its pages share, and how the classifier judges the same place on them.
 
-Sources: Bar-Yossef & Rajagopalan 2002, Definition 4 (fragments shared by pages of one authority); Alarte et al. 2014, Definition 3.3
-(nodes shared by the pages of a template); Chakrabarti, Kumar, Punera 2007 (page fragments counted by distinct page).
+Sources: Bar-Yossef & Rajagopalan 2002, Definition 4 (fragments shared by pages of one authority); Alarte et al. 2014,
+Definition 3.3 (nodes shared by the pages of a template); Chakrabarti, Kumar, Punera 2007 (page fragments counted by
+distinct page).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable, mix
+from scrapy_pagelets.nodes import Floats, Ints, NodeTable, mix
 from scrapy_pagelets.page import Page
 
 #: A counter that grows beyond this forgets what stands on the fewest pages.
@@ -30,8 +31,8 @@ class Keys:
     path : (n,) node with the path above it
     shape : (n,) the same without ranks among siblings
     exact : (n,) all text below the node
-    links : (n,) the set of link targets below the node, without links to the page itself; 0 for fewer than two
-    target : (links,) link target
+    links : (n,) the link targets below the node, without links to the page itself; 0 for fewer than two
+    target : (links,) link target, 0 for the page itself
     """
 
     text: Ints
@@ -46,14 +47,13 @@ class Keys:
 def keys_of(page: Page) -> Keys:
     """The fragments of a page."""
     nodes = page.nodes
-    exact = nodes.total(nodes.spread(mix(nodes.text)))
     targets = np.where(nodes.links.key == page.key, 0, nodes.links.key)
     return Keys(
         text=nodes.text,
         placed=mix(nodes.path[nodes.leaves] * 31 + nodes.text),
         path=nodes.path,
         shape=nodes.shape,
-        exact=exact,
+        exact=nodes.total(nodes.spread(mix(nodes.text))),
         links=_link_sets(nodes, targets),
         target=targets,
     )
@@ -68,33 +68,60 @@ def _link_sets(nodes: NodeTable, targets: Ints) -> Ints:
     return np.where(nodes.total(count) >= 2, nodes.total(column), 0)
 
 
+def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
+    """(n,) mean of the leaves' log odds below each row, weighted by words; 0 where there are none.
+
+    Parameters
+    ----------
+    odds : (m,) of the page-level classifier
+    """
+    words = nodes.words + 0.1  # a rule or a bullet has a place, too
+    return nodes.total(nodes.spread(words * odds)) / np.maximum(nodes.total(nodes.spread(words)), 0.05)
+
+
 class Counts:
-    """Fragments counted by distinct page.
+    """Fragments counted by distinct page, and the classifier's log odds by place.
 
     Attributes
     ----------
     pages : number of pages counted
     """
 
-    FAMILIES: Final = ("text", "placed", "path", "shape", "exact", "links", "target")
+    FAMILIES: Final = ("text", "placed", "path", "exact", "links", "target")
 
     def __init__(self) -> None:
         self.pages = 0
         self._counters: dict[str, Counter[int]] = {name: Counter() for name in self.FAMILIES}
         self._variants: Counter[int] = Counter()
         self._linked: Counter[int] = Counter()
+        self._odds: Counter[int] = Counter()
+        self._shapes: Counter[int] = Counter()
+        self._shape_odds: Counter[int] = Counter()
 
-    def learn(self, nodes: NodeTable, keys: Keys) -> None:
-        """Count a page."""
+    def learn(self, nodes: NodeTable, keys: Keys, odds: Floats) -> None:
+        """Count a page.
+
+        Parameters
+        ----------
+        odds : (n,) ``mean_odds``
+        """
         self.pages += 1
         placed = self._counters["placed"]
         places = nodes.path[nodes.leaves].tolist()
-        self._variants.update({place for place, key in zip(places, keys.placed.tolist(), strict=True) if key not in placed})
+        self._variants.update(
+            {place for place, key in zip(places, keys.placed.tolist(), strict=True) if key not in placed}
+        )
         for name, counter in self._counters.items():
             counter.update(set(getattr(keys, name).tolist()))
-        self._linked.update(set(nodes.path[mostly_links(nodes)].tolist()))
+        self._linked.update(set(keys.path[mostly_links(nodes)].tolist()))
+        _add(self._odds, keys.path, odds)
+        _add(self._shape_odds, keys.shape, odds)
+        self._shapes.update(keys.shape.tolist())
         for counter in (*self._counters.values(), self._variants, self._linked):
             forget_rare(counter)
+        for sums, counter in ((self._odds, self._counters["path"]), (self._shape_odds, self._shapes)):
+            forget_rare(counter)
+            forget_others(sums, counter)
 
     def share(self, name: str, column: Ints, known: bool) -> Floats:
         """Share of the other pages that have each fragment of a family; 0 if there is no other page.
@@ -103,10 +130,7 @@ class Counts:
         ----------
         known : the page itself has been counted
         """
-        others = self.pages - known
-        if others < 1:
-            return np.zeros(len(column))
-        return np.maximum(look_up(self._counters[name], column) - known, 0) / others
+        return np.maximum(look_up(self._counters[name], column) - known, 0) / max(1, self.pages - known)
 
     def variants(self, nodes: NodeTable) -> Floats:
         """(m,) different texts at the place of each leaf, over the pages that have the place."""
@@ -116,6 +140,33 @@ class Counts:
     def linked(self, nodes: NodeTable) -> Floats:
         """(n,) share of the pages with the node on which it holds links and little else."""
         return look_up(self._linked, nodes.path) / np.maximum(1, look_up(self._counters["path"], nodes.path))
+
+    def odds_by_path(self, keys: Keys, own: Floats, known: bool) -> Floats:
+        """(n,) mean log odds of the same node on other pages; NaN where there is no other page with it."""
+        return _rest(self._odds, self._counters["path"], keys.path, own, np.full(len(own), int(known)), known)
+
+    def odds_by_shape(self, keys: Keys, own: Floats, known: bool) -> Floats:
+        """(n,) mean log odds of the nodes of the same shape on other pages; NaN where there is none."""
+        _, back = np.unique(keys.shape, return_inverse=True)
+        return _rest(
+            self._shape_odds,
+            self._shapes,
+            keys.shape,
+            np.bincount(back, own)[back],
+            np.bincount(back)[back] * known,
+            known,
+        )
+
+
+def _rest(sums: Counter[int], counts: Counter[int], column: Ints, own: Floats, times: Ints, known: bool) -> Floats:
+    count = look_up(counts, column) - times
+    summed = np.fromiter(map(sums.__getitem__, column.tolist()), np.float64, len(column)) - own * known
+    return np.where(count > 0, summed / np.maximum(1, count), np.nan)
+
+
+def _add(sums: Counter[int], keys: Ints, values: Floats) -> None:
+    for key, value in zip(keys.tolist(), values.tolist(), strict=True):
+        sums[key] += value
 
 
 def mostly_links(nodes: NodeTable) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -130,9 +181,16 @@ def look_up(counter: Counter[int], keys: Ints) -> Ints:
 
 
 def forget_rare(counter: Counter[int]) -> None:
-    """Bound a counter: beyond its capacity it loses the keys with the smallest counts (lossy counting, Manku & Motwani 2002)."""
+    """Bound a counter: beyond its capacity it loses the smallest counts (lossy counting, Manku & Motwani 2002)."""
     least = 1
     while len(counter) > CAPACITY:
         for key in [key for key, count in counter.items() if count <= least]:
             del counter[key]
         least *= 2
+
+
+def forget_others(sums: Counter[int], counter: Counter[int]) -> None:
+    """Drop the sums whose counter has forgotten them."""
+    if len(sums) > CAPACITY:
+        for key in sums.keys() - counter.keys():
+            del sums[key]

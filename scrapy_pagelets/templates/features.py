@@ -1,7 +1,7 @@
 """Features of the leaves of a page, for the page-level classifier and for the last decision.
 
-Source of the cues: Chakrabarti, Kumar, Punera 2007 (slides): placement, link density, sentence size, text outside of anchors;
-``algorithms.md`` C.4. Nothing here knows a language or a class name.
+Source of the cues: Chakrabarti, Kumar, Punera 2007 (slides): placement, link density, sentence size, text outside of
+anchors; ``algorithms.md`` C.4. Nothing here knows a language or a class name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.nodes import TAG, TEXT, Bools, Floats, Ints, Look, NodeTable
+from scrapy_pagelets.nodes import TEXT, Floats, Ints, Look, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.evidence import Counts, Keys
 
@@ -60,13 +60,15 @@ _LEAF: Final = (
 _PAGE: Final = ("page_words", "page_link_density", "page_leaves", "has_main", "has_article", "page_depth")
 _REGION: Final = ("words", "link_density", "leaves", "words_per_leaf", "share_of_page", "headings", "prose", "first")
 _SITE_LEAF: Final = (
-    "pages", "class_pages", "text", "placed", "placed_given_path", "path", "variants", "target", "class_text", "prev_text", "next_text", "page_text",
-    "target_reach",
+    "odds", "odds_path", "odds_shape", "pages", "class_pages", "text", "placed", "path", "variants", "target", "prev_text", "next_text", "page_text",
 )  # fmt: skip
-_SITE_REGION: Final = ("text", "path", "exact", "links", "linked", "target", "shape")
+_SITE_REGION: Final = ("odds", "odds_path", "odds_shape", "text", "path", "exact", "links", "linked", "target")
 
 PAGE_FEATURES: Final = (*_LEAF, *_PAGE, *(f"{name}_{k}" for k in range(LEVELS) for name in _REGION))
-SITE_FEATURES: Final = (*(f"site_{n}" for n in _SITE_LEAF), *(f"site_{name}_{k}" for k in range(LEVELS) for name in _SITE_REGION))
+SITE_FEATURES: Final = (
+    *(f"site_{n}" for n in _SITE_LEAF),
+    *(f"site_{name}_{k}" for k in range(LEVELS) for name in _SITE_REGION),
+)
 
 
 class Regions:
@@ -171,59 +173,57 @@ def _regions(out: NDArray[np.float32], nodes: NodeTable, words: Floats, linked: 
         out[:, k * len(_REGION) : (k + 1) * len(_REGION)] = per_row[rows[k]]
 
 
-def site_features(page: Page, keys: Keys, site: Counts, template: Counts, known: bool) -> NDArray[np.float32]:
-    """(m, len(SITE_FEATURES)) what the other pages of the site say of each leaf; NaN while there is no other page.
+def site_features(
+    page: Page, keys: Keys, odds: Floats, site: Counts, class_pages: int, known: bool
+) -> NDArray[np.float32]:
+    """(m, len(SITE_FEATURES)) what the other pages of the site say of each leaf.
 
     Parameters
     ----------
-    site, template : fragments counted over the site and over the pages of the same class
+    odds : (n,) ``mean_odds`` of the page-level classifier
+    class_pages : how many of the site's pages are of the page's class
     known : the page itself has been counted
     """
     nodes = page.nodes
-    m = len(nodes.leaves)
-    if site.pages - known < 1:
-        return np.full((m, len(SITE_FEATURES)), np.nan, np.float32)
+    leaves = nodes.leaves
     words = nodes.words.astype(np.float64)
     text = site.share("text", keys.text, known)
-    placed = template.share("placed", keys.placed, known)
-    path = template.share("path", keys.path, known)
-    target = site.share("target", keys.target, known) * (keys.target != 0)
-    leaf_target = nodes.spread(np.zeros(m))
-    leaf_target[nodes.links.row] = target
-    reach = np.maximum.reduceat(np.append(target, 0), [0]) if len(target) else np.zeros(1)
-    inherited = _inherit(nodes, leaf_target)[nodes.leaves]
-    class_text = template.share("text", keys.text, known)
+    path = site.share("path", keys.path, known)
+    by_path, by_shape = site.odds_by_path(keys, odds, known), site.odds_by_shape(keys, odds, known)
+    target, links = np.zeros(len(nodes)), np.zeros(len(nodes))
+    target[nodes.links.row] = site.share("target", keys.target, known) * (keys.target != 0)
+    links[nodes.links.row] = 1
     before, after = np.roll(text, 1), np.roll(text, -1)
-    floor = np.maximum(1, nodes.total(nodes.spread(words)))
+    total = nodes.total(nodes.spread(words))
     leaf = (
+        odds[leaves],
+        by_path[leaves],
+        by_shape[leaves],
         np.log1p(site.pages - known),
-        np.log1p(template.pages - known),
+        np.log1p(class_pages - known),
         text,
-        placed,
-        placed / np.maximum(path[nodes.leaves], 1e-3),
-        path[nodes.leaves],
-        template.variants(nodes),
-        inherited,
-        class_text,
+        site.share("placed", keys.placed, known),
+        path[leaves],
+        site.variants(nodes),
+        _inherit(nodes, target)[leaves],
         before,
         after,
         float((text * words).sum() / max(1.0, words.sum())),
-        float(reach[0]),
     )
-    columns = np.empty((m, len(SITE_FEATURES)), np.float32)
+    columns = np.empty((len(leaves), len(SITE_FEATURES)), np.float32)
     for j, column in enumerate(leaf):
         columns[:, j] = column
-    links = np.zeros(len(nodes))
-    links[nodes.links.row] = 1
     per_row = np.stack(
         [
-            nodes.total(nodes.spread(text * words)) / floor,
+            odds,
+            by_path,
+            by_shape,
+            nodes.total(nodes.spread(text * words)) / np.maximum(1, total),
             path,
             site.share("exact", keys.exact, known),
             site.share("links", keys.links, known) * (keys.links != 0),
-            template.linked(nodes),
-            nodes.total(leaf_target) / np.maximum(1, nodes.total(links)),
-            template.share("shape", keys.shape, known),
+            site.linked(nodes),
+            nodes.total(target) / np.maximum(1, nodes.total(links)),
         ],
         axis=1,
     ).astype(np.float32)
@@ -236,7 +236,9 @@ def site_features(page: Page, keys: Keys, site: Counts, template: Counts, known:
 
 def _landmarks(nodes: NodeTable) -> Ints:
     """(m,) the landmarks that each leaf is in, as bits."""
-    own = np.array([_BY_TAG.get(tag, 0) | _BY_ROLE.get(role, 0) for tag, _, _, role in nodes.looks], np.int64)[nodes.look]
+    own = np.array([_BY_TAG.get(tag, 0) | _BY_ROLE.get(role, 0) for tag, _, _, role in nodes.looks], np.int64)[
+        nodes.look
+    ]
     for rows in nodes.levels[1:]:
         own[rows] |= own[nodes.parent[rows]]
     return own[nodes.leaves]

@@ -1,19 +1,23 @@
-"""What has been learnt of a site: its templates, the texts that its pages repeat, and what that says of a page."""
+"""What has been learnt of a site: its templates, the fragments that its pages share, and what that says of a page."""
 
 from __future__ import annotations
 
 import threading
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable, mix, signature
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.mapping import Votes, forget_rare, look_up
+from scrapy_pagelets.templates.evidence import Counts, keys_of, mean_odds
+from scrapy_pagelets.templates.features import page_features, site_features
+from scrapy_pagelets.templates.model import LABELLED, Model, load
 from scrapy_pagelets.templates.subdigraph import followed
+from scrapy_pagelets.templates.trees import sigmoid
 
 #: Two pages are of one class if so much of their outline is common (Jaccard).
 _SAME_CLASS: Final = 0.4
@@ -25,8 +29,6 @@ _MAX_TEMPLATES: Final = 8
 _MAX_SEEN: Final = 100_000
 #: Pages whose links are remembered, for subdigraphs.
 _MAX_LINKS: Final = 500
-#: A text on this share of the other pages is template; a place on `VOTE` of the pages that holds links on this share of them, too.
-_REPEATED: Final = 0.7
 
 
 @dataclass
@@ -37,50 +39,67 @@ class Template:
     ----------
     id : site and number, ``example.com#1``
     outline : hashes of the paths of the first levels, of the key page
-    votes : nodes and texts of the pages, counted
+    pages : number of pages of the class
     """
 
     id: str
     outline: frozenset[int]
-    votes: Votes = field(default_factory=Votes)
+    pages: int = 0
 
 
 class Site:
     """One site, learnt page by page. Safe for several threads.
 
-    Attributes
+    Parameters
     ----------
     name : registrable domain, or host and port
-    pages : number of distinct pages learnt
+    model : name or path of the model that weighs the witnesses
+
+    Attributes
+    ----------
+    counts : fragments of all pages
     templates : the classes of pages seen so far
     links : keys of the pages that a page links to, by its key, of the last pages
+
+    Examples
+    --------
+    >>> site = Site("example.com")
+    >>> for name in ("a", "b", "c"):
+    ...     body = f"<div id=menu><a href=a>A</a> <a href=b>B</a> <a href=c>C</a></div><p>All that there is to say of {name}."
+    ...     page = Page.parse(body.encode(), f"http://example.com/{name}")
+    ...     template = site.learn(page)
+    >>> site.counts.pages, template.id
+    (3, 'example.com#1')
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, model: str = LABELLED) -> None:
         self.name = name
-        self.pages = 0
+        self._model = model
+        self.counts = Counts()
         self.templates: list[Template] = []
         self.links: OrderedDict[int, frozenset[int]] = OrderedDict()
-        self._texts: Counter[int] = Counter()
         self._seen: OrderedDict[int, Template] = OrderedDict()
         self._lock = threading.Lock()
+
+    @property
+    def model(self) -> Model:
+        """What weighs the witnesses."""
+        return load(self._model)
+
+    @property
+    def pages(self) -> int:
+        """Number of distinct pages learnt."""
+        return self.counts.pages
+
+    @property
+    def full(self) -> bool:
+        """True if the site has as many classes as it may: further pages join the nearest one."""
+        return len(self.templates) >= _MAX_TEMPLATES
 
     def learn(self, page: Page) -> Template:
         """Count a page, once for each URL; returns its template."""
         with self._lock:
-            if page.key in self._seen:
-                return self._seen[page.key]
-            template = self._template(page) or self._new(page)
-            self._seen[page.key] = template
-            self.links[page.key] = followed(page)
-            for memory, most in ((self._seen, _MAX_SEEN), (self.links, _MAX_LINKS)):
-                if len(memory) > most:
-                    memory.popitem(last=False)
-            self.pages += 1
-            self._texts.update(set(page.nodes.text.tolist()))
-            forget_rare(self._texts)
-            template.votes.learn(page.nodes)
-            return template
+            return self._seen[page.key] if page.key in self._seen else self.count(page, self._odds(page))
 
     def template(self, page: Page) -> Template | None:
         """The template that the page fits, None if it fits no known one."""
@@ -88,15 +107,38 @@ class Site:
             return self._seen.get(page.key) or self._template(page)
 
     def templateness(self, page: Page) -> Floats:
-        """(m,) how surely each leaf belongs to the template, 0 to 1; 0 throughout while no other page is known."""
-        template = self.template(page)
+        """(m,) how surely each leaf belongs to the template, 0 to 1."""
         with self._lock:
-            return self._evidence(page, template) if template else np.zeros(len(page.nodes.leaves))
+            columns = page_features(page, self.model.lexicon)
+            odds = self.model.page(columns)
+            if self.counts.pages - (page.key in self._seen) > 0:
+                odds = self.model.site(np.hstack([columns, self.evidence(page, odds)]))
+            return sigmoid(odds)
 
-    @property
-    def full(self) -> bool:
-        """True if the site has as many classes as it may: further pages join the nearest one."""
-        return len(self.templates) >= _MAX_TEMPLATES
+    def count(self, page: Page, odds: Floats) -> Template:
+        """Count a page whose log odds, (m,), the page-level classifier has given; not guarded against other threads."""
+        template = self._template(page) or self._new(page)
+        template.pages += 1
+        self.counts.learn(page.nodes, keys_of(page), mean_odds(page.nodes, odds))
+        self._remember(page, template)
+        return template
+
+    def evidence(self, page: Page, odds: Floats) -> NDArray[np.float32]:
+        """(m, features) what the other pages of the site say of each leaf; not guarded against other threads."""
+        template = self._seen.get(page.key) or self._template(page)
+        known = page.key in self._seen
+        pages = template.pages if template else 0
+        return site_features(page, keys_of(page), mean_odds(page.nodes, odds), self.counts, pages, known)
+
+    def _odds(self, page: Page) -> Floats:
+        return self.model.page(page_features(page, self.model.lexicon))
+
+    def _remember(self, page: Page, template: Template) -> None:
+        self._seen[page.key] = template
+        self.links[page.key] = followed(page)
+        for memory, most in ((self._seen, _MAX_SEEN), (self.links, _MAX_LINKS)):
+            if len(memory) > most:
+                memory.popitem(last=False)  # type: ignore[attr-defined]
 
     def _template(self, page: Page) -> Template | None:
         mark = outline(page.nodes)
@@ -106,16 +148,6 @@ class Site:
     def _new(self, page: Page) -> Template:
         self.templates.append(Template(f"{self.name}#{len(self.templates) + 1}", outline(page.nodes)))
         return self.templates[-1]
-
-    def _evidence(self, page: Page, template: Template) -> Floats:
-        nodes, known = page.nodes, page.key in self._seen
-        others = self.pages - known
-        repeated = (look_up(self._texts, nodes.text) - known) / max(1, others)
-        votes = template.votes
-        menu = (votes.support(nodes) >= _REPEATED) & (votes.linked(nodes) >= _REPEATED) & (votes.pages >= 3)
-        for rows in nodes.levels[1:]:
-            menu[rows] |= menu[nodes.parent[rows]]
-        return np.clip(np.maximum(repeated / _REPEATED / 2, menu[nodes.leaves]), 0, 1)
 
 
 def outline(nodes: NodeTable) -> frozenset[int]:
@@ -137,15 +169,23 @@ def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
 
 
 class Sites:
-    """All sites of a crawl, by name."""
+    """All sites of a crawl, by name.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    model : name or path of the model that weighs the witnesses in all of them
+    """
+
+    def __init__(self, model: str = LABELLED) -> None:
+        self._model = model
         self._sites: dict[str, Site] = {}
         self._lock = threading.Lock()
 
     def __getitem__(self, name: str) -> Site:
         with self._lock:
-            return self._sites.setdefault(name, Site(name))
+            if name not in self._sites:
+                self._sites[name] = Site(name, self._model)
+            return self._sites[name]
 
     def __iter__(self) -> Iterator[Site]:
         return iter(list(self._sites.values()))

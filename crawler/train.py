@@ -1,0 +1,109 @@
+"""``scrapy pagelets train``: learn a model from archives, with or without labels by people."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scrapy_pagelets.templates.training import Example, Trained
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.add_argument("archive", nargs="+", help="WARC files, globs, or folders of WARC or HTML files")
+    parser.add_argument(
+        "--base", default="http://", help="what URLs of HTML files begin with, before their path (default: http://)"
+    )
+    parser.add_argument(
+        "--gold", nargs="*", default=[], metavar="FILE",
+        help="JSON lines (.gz too) with `content` and the page's `url`, or its `path` below the folder of the file; "
+        "without any, labels come from what the pages of a site share",
+    )  # fmt: skip
+    parser.add_argument("--out", required=True, metavar="FILE", help="model file to write; name it in PAGELETS_MODEL")
+    parser.add_argument(
+        "--folds", metavar="FOLDER", help="also write the models of the cross-validation: fold-0.npz ..."
+    )
+    parser.add_argument("--trees", type=int, default=200, help="trees of each learner (default: 200)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Train, write, and print the cross-validated report; 1 with a sentence if that cannot be done."""
+    from scrapy_pagelets.archives import ArchiveError
+    from scrapy_pagelets.templates.training import train
+
+    try:
+        examples = list(_examples(options))
+        print(f"{len(examples)} pages of {len({e.site for e in examples})} sites", flush=True)
+        trained = train(examples, options.trees, by_people=bool(options.gold))
+        _write(trained, options)
+    except ImportError:
+        return _failed("training needs a library: pip install 'scrapy-pagelets[train]'")
+    except (ArchiveError, ValueError, OSError) as error:
+        return _failed(str(error))
+    for name, figure in trained.figures.items():
+        print(f"F1 on unseen sites, {name}: {figure:.4f}")
+    print(f"model: {options.out}")
+    return 0
+
+
+def _failed(sentence: str) -> int:
+    print(sentence, file=sys.stderr)
+    return 1
+
+
+def _examples(options: argparse.Namespace) -> Iterator[Example]:
+    from scrapy_pagelets.archives import expand, records
+    from scrapy_pagelets.page import Page
+    from scrapy_pagelets.templates.training import Example, by_gold, by_sites
+
+    gold = _gold(options.gold)
+    pages: list[Page] = []
+    for archive in options.archive:
+        for source in expand(archive):
+            for record in records(source, options.base):
+                page = Page.parse(record.body, record.url, (record.headers.get("Content-Type") or [None])[0])
+                if not gold:
+                    pages.append(page)
+                elif (content := gold.get(record.url, gold.get(record.source.replace("/./", "/")))) is not None:
+                    yield Example(page, by_gold(page, content))
+    yield from by_sites(pages)
+
+
+def _gold(files: list[str]) -> dict[str, str]:
+    """Content by URL, or by file for lines that have a path."""
+    gold: dict[str, str] = {}
+    for name in files:
+        folder = Path(name).parent
+        for line in _lines(name):
+            gold[line["url"] if "url" in line else str(folder / line["path"])] = line["content"]
+    return gold
+
+
+def _lines(name: str) -> Iterator[dict[str, Any]]:
+    with gzip.open(name, "rt", encoding="utf-8") if name.endswith(".gz") else open(name, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                found = json.loads(line)
+            except json.JSONDecodeError:
+                found = {}
+            if not ({"content", "url"} <= found.keys() or {"content", "path"} <= found.keys()):
+                raise ValueError(f"{name}, line {number}: a JSON object with `content`, and `url` or `path`, is needed")
+            yield found
+
+
+def _write(trained: Trained, options: argparse.Namespace) -> None:
+    from dataclasses import replace
+
+    about = {"command": shlex.join(["scrapy", "pagelets", *sys.argv[2:]]), "figures": trained.figures}
+    replace(trained.model, about=about).save(options.out)
+    if options.folds:
+        Path(options.folds).mkdir(parents=True, exist_ok=True)
+        for number, model in enumerate(trained.folds):
+            model.save(Path(options.folds, f"fold-{number}.npz"))

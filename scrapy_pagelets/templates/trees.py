@@ -1,0 +1,54 @@
+"""Boosted symmetric trees, evaluated by numpy alone.
+
+All nodes of one level of a symmetric (oblivious) tree ask the same question, so a tree of depth d is d comparisons and
+one look-up: a few numpy operations evaluate all trees for all rows at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_pagelets.nodes import Floats
+
+
+@dataclass(frozen=True)
+class Trees:
+    """A sum of symmetric trees.
+
+    Attributes
+    ----------
+    feature : (trees, depth) column that each level compares
+    border : (trees, depth) the level's answer is 1 if the value is greater; NaN never is
+    value : (trees, 2 ** depth) what a tree adds, by its answers as binary digits, the first level the lowest
+    bias : added to the sum
+    """
+
+    feature: NDArray[np.int64]
+    border: NDArray[np.float32]
+    value: NDArray[np.float32]
+    bias: float
+
+    def __call__(self, columns: NDArray[np.float32]) -> Floats:
+        """(m,) log odds of the rows of an (m, features) matrix.
+
+        Examples
+        --------
+        >>> trees = Trees(np.array([[0]]), np.array([[0.5]], "f"), np.array([[-1.0, 2.0]], "f"), 0.25)
+        >>> trees(np.array([[0.0], [1.0], [np.nan]], "f")).tolist()
+        [-0.75, 2.25, -0.75]
+        """
+        count, depth = self.feature.shape
+        by_feature = np.ascontiguousarray(columns.T)
+        index = np.repeat(np.arange(count, dtype=np.int64)[:, None] << depth, len(columns), axis=1)
+        for level in range(depth):
+            index += (by_feature[self.feature[:, level]] > self.border[:, level, None]).astype(np.int64) << level
+        summed: Floats = self.value.ravel()[index].sum(axis=0, dtype=np.float64)
+        return summed + self.bias
+
+
+def sigmoid(x: Floats) -> Floats:
+    """Log odds to probability."""
+    return 1.0 / (1.0 + np.exp(-x))
