@@ -30,11 +30,13 @@ class Visit:
     ----------
     url : of the response
     fetched_at : when the response was made, as in the feed
+    failed : True if an error of ours keeps the page from being cut
     """
 
     def __init__(self, response: HtmlResponse, state: State) -> None:
         self.url = response.url
         self.fetched_at = fetched_at(response)
+        self.failed = False
         self._response = ref(response)  # Scrapy holds it as long as its items are in the pipelines, and no longer
         self._state = state
         self._lock = RLock()
@@ -64,6 +66,12 @@ class Visit:
                 site.learn(self.page)
                 self._pagelets = segment(self.page, site.templateness(self.page), self._state.config.segmenter)
             return self._pagelets
+
+    def fail(self) -> None:
+        """Log the exception that is being handled, once a page."""
+        if not self.failed:
+            self.failed = True
+            self._state.failed(self.url)
 
 
 def fetched_at(response: Response) -> str:

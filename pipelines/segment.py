@@ -40,7 +40,7 @@ class SegmentPipeline:
         try:
             about, pagelets = await in_thread(self._segmented, visit)
         except Exception:
-            self.state.failed(visit.url)
+            visit.fail()
             return item
         for name, value in about.items():
             self.fields.put(item, name, value, keep=True)

@@ -103,6 +103,7 @@ def run_spider(
     *,
     settings: Mapping[str, Any] | None = None,
     code: int = 0,
+    traceback: bool = False,
     **arguments: Any,
 ) -> Crawl:
     """``scrapy runspider`` on a stranger's spider, outside of any project, with the add-on."""
@@ -110,7 +111,7 @@ def run_spider(
     path.write_text(PREFACE + dedent(source), encoding="utf-8")
     given = {"ADDONS": {"scrapy_pagelets.Addon": 500}, **(settings or {})}
     command = ["runspider", str(path), "-o", str(feed), *options(given, arguments)]
-    return finished(scrapy(*command, cwd=tmp_path), feed, code)
+    return finished(scrapy(*command, cwd=tmp_path), feed, code, traceback)
 
 
 #: Beginning of a stranger's file.
@@ -121,12 +122,12 @@ from scrapy import Request, signals
 """
 
 
-def finished(process: subprocess.CompletedProcess[str], feed: Path, code: int = 0) -> Crawl:
+def finished(process: subprocess.CompletedProcess[str], feed: Path, code: int = 0, traceback: bool = False) -> Crawl:
     log = process.stderr
     assert process.returncode == code, log[-5000:]
     # Scrapy's cookies ask the world for its public suffixes, and complain at length if there is no world.
     ours = re.sub(r"^\S+ \S+ \[tldextract\] WARNING.*?^(?=\d{4}-)", "", log, flags=re.DOTALL | re.MULTILINE)
-    assert "Traceback" not in ours, ours[ours.index("Traceback") - 500 :][:5000]
+    assert traceback or "Traceback" not in ours, ours[ours.index("Traceback") - 500 :][:5000]
     text = feed.read_text(encoding="utf-8") if feed.suffix == ".jsonl" and feed.exists() else ""
     dumped = re.search(r"Dumping Scrapy stats:\n(\{.*?\})$", log, re.DOTALL | re.MULTILINE)
     stats = eval(dumped[1], {"datetime": datetime}) if dumped else {}
@@ -153,8 +154,10 @@ def page(name: str, menu: Iterable[str] = (), *, more: str = "", kind: str = "pl
 
 
 def answer(body: str | bytes, **headers: str) -> Route:
-    reply = html(body, **headers)
-    return lambda path: reply
+    """A route that always gives the same page, of the type ``Content_Type`` if it is named."""
+    reply = html(body)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda path: reply._replace(headers={**reply.headers, **named})
 
 
 def menu_site(*names: str, **options: Any) -> dict[str, Route]:

@@ -138,6 +138,7 @@ def test_a_job_stopped_by_its_user_while_it_probes_goes_on(tmp_path):
         process = start(*command)
         assert asked.wait(60)
         process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
         for line in process.stderr:
             if "shutting down gracefully" in line:
                 break

@@ -1,0 +1,246 @@
+"""Items of any type, from any callback, find their page; what comes from no page passes untouched."""
+
+from typing import Any
+
+import pytest
+
+from tests.crawling import answer, menu_site, not_found, run_spider
+from tests.server import SiteServer
+
+KINDS = """
+import asyncio
+import dataclasses
+import attrs
+
+@dataclasses.dataclass
+class Full:
+    kind: str
+    url: str = None
+    title: str = ""
+    language: str = None
+    fetched_at: str = None
+    text: str = ""
+    pagelets: list = None
+    template: dict = None
+
+@dataclasses.dataclass
+class Bare:
+    kind: str
+    url: str
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    kind: str
+    text: str = ""
+
+@attrs.define
+class Attrs:
+    kind: str
+    text: str = ""
+    pagelets: list = None
+
+@attrs.define
+class Picky:
+    kind: str
+    text: int = attrs.field(default=0, validator=attrs.validators.instance_of(int))
+
+class FullItem(scrapy.Item):
+    kind = scrapy.Field()
+    text = scrapy.Field()
+    pagelets = scrapy.Field()
+
+class BareItem(scrapy.Item):
+    kind = scrapy.Field()
+
+class First:
+    async def process_item(self, item):
+        await asyncio.sleep(0)
+        return dict(item, kind="replaced") if isinstance(item, dict) and item["kind"] == "to replace" else item
+
+class Last:
+    def process_item(self, item):
+        return {"kind": "string", "value": item} if isinstance(item, str) else item
+
+class Spider(scrapy.Spider):
+    name = "stranger"
+    custom_settings = {"ITEM_PIPELINES": {First: 10, Last: 900}}
+    pages = {"/": "parse_dict", "/a": "parse_data", "/b": "parse_attrs", "/c": "parse_items", "/d": "parse_late"}
+
+    async def start(self):
+        yield {"kind": "from start"}
+        for path, callback in self.pages.items():
+            yield Request(self.base + path, getattr(self, callback))
+
+    def parse_dict(self, response):
+        yield {"kind": "dict"}
+        yield {"kind": "to replace"}
+        yield {"kind": "own", "url": "urn:mine", "title": "Mine", "text": "my text"}
+        yield Request(self.base + "/file", self.parse_file)
+        yield Request(self.base + "/gone", self.parse_file, errback=self.failed)
+        yield Request("http://127.0.0.1:1/", self.parse_file, errback=self.failed)
+        for number in range(20):
+            yield {"kind": "one of many"}
+
+    def parse_data(self, response):
+        yield Full("full")
+        yield Bare("bare", response.url)
+        yield Frozen("frozen")
+
+    def parse_attrs(self, response):
+        return [Attrs("attrs"), Picky("picky")]
+
+    def parse_items(self, response):
+        yield FullItem(kind="full item")
+        yield BareItem(kind="bare item")
+        yield "neither this"
+
+    async def parse_late(self, response):
+        yield {"kind": "early"}
+        other = await self.crawler.engine.download_async(Request(self.base + "/e"))
+        yield {"kind": "late", "other": other.url}
+
+    def parse_file(self, response):
+        yield {"kind": "file"}
+
+    def failed(self, failure):
+        yield {"kind": "failed"}
+"""
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory):
+    with SiteServer(routes=menu_site("home", *"abcde")) as server:
+        server.routes |= {"/file": answer(b"not a page", Content_Type="text/plain"), "/gone": not_found}
+        settings = {"RETRY_ENABLED": 0}
+        found = run_spider(tmp_path_factory.mktemp("kinds"), KINDS, base=server.url("")[:-1], settings=settings)
+    items: dict[str, list[dict[str, Any]]] = {}
+    for line in found.lines:
+        items.setdefault(line["kind"], []).append(line)
+    return found, items, server
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "number"),
+    [
+        ("dict", "home", 1),
+        ("replaced", "home", 1),
+        ("own", "home", 1),
+        ("one of many", "home", 20),
+        ("full", "a", 1),
+        ("attrs", "b", 1),
+        ("full item", "c", 1),
+        ("early", "d", 1),
+        ("late", "d", 1),
+    ],
+)
+def test_items_with_the_fields_have_what_their_page_says(kinds, kind, name, number):
+    items = kinds[1][kind]
+    assert len(items) == number
+    for item in items:
+        assert item["text"].startswith(f"Heading {name}\n\n{name}word0 ")
+        assert item["text"].endswith(f" {name}word59")
+        assert [pagelet["text"] for pagelet in item["pagelets"]] == [item["text"]]
+
+
+def test_url_title_and_the_like_are_filled_where_the_spider_has_not(kinds):
+    [full], [own] = kinds[1]["full"], kinds[1]["own"]
+    assert full["url"] == kinds[2].url("a")
+    assert full["title"] == "Title of a"
+    assert full["language"] == "en"
+    assert full["template"]["id"].endswith("#1")
+    assert (own["url"], own["title"], own["language"]) == ("urn:mine", "Mine", "en")
+
+
+@pytest.mark.parametrize(
+    ("kind", "left"),
+    [
+        ("bare", {"url"}),
+        ("frozen", {"text"}),
+        ("bare item", set()),
+        ("picky", {"text"}),
+        ("string", {"value"}),
+        ("from start", set()),
+        ("file", set()),
+        ("failed", set()),
+    ],
+)
+def test_items_that_take_no_fields_or_have_no_page_are_left_alone(kinds, kind, left):
+    for item in kinds[1][kind]:
+        assert item.keys() == {"kind"} | left
+        assert item.get("text") in (None, "", 0)
+
+
+def test_what_passed_untouched_is_counted(kinds):
+    found, items, _ = kinds
+    assert len(items["failed"]) == 2
+    assert found.stat("items/no_page") == 4  # from start, the file, two errbacks
+    assert found.stat("fields/missing") > 0
+    assert found.stat("fields/replaced") == 1
+    assert len([w for w in found.warnings if "Bare has no such field" in w and "'text'" in w]) == 1
+    assert len([w for w in found.warnings if "had a value there" in w]) == 1
+    assert found.errors == []
+
+
+def test_fields_get_other_names_or_are_left_out(tmp_path):
+    source = """
+    class Spider(scrapy.Spider):
+        name = "stranger"
+        async def start(self):
+            yield Request(self.base)
+        def parse(self, response):
+            yield {"text": "mine", "title": "Mine"}
+    """
+    fields = {"text": "clean", "pagelets": None, "fetched_at": None, "template": None}
+    with SiteServer(routes=menu_site("home", *"abc")) as server:
+        settings = {"PAGELETS_FIELDS": fields, "PAGELETS_FORMATS": "text,html"}
+        found = run_spider(tmp_path, source, base=server.url(""), settings=settings)
+    [item] = found.lines
+    assert item.keys() == {"text", "title", "url", "language", "clean", "html"}
+    assert item["text"] == "mine"
+    assert item["clean"].endswith("homeword59")
+    assert found.warnings == []
+
+
+@pytest.mark.parametrize("probe", [0, 3])
+def test_what_a_spider_does_to_its_tree_does_no_harm(tmp_path, probe):
+    source = """
+    class Spider(scrapy.Spider):
+        name = "stranger"
+        async def start(self):
+            yield Request(self.base)
+        def parse(self, response):
+            for path in ("h1", ".plain-header"):
+                response.css(path).drop()
+            for node in response.css("p"):
+                node.root.text = "changed"
+            yield {"url": response.url}
+    """
+    with SiteServer(routes=menu_site("home", *"abc")) as server:
+        found = run_spider(tmp_path, source, base=server.url(""), settings={"PAGELETS_PROBE": probe})
+    [item] = found.lines
+    assert "Heading home\n\nhomeword0" in item["text"]
+    assert "changed" not in item["text"]
+    xpaths = {xpath for pagelet in item["pagelets"] for xpath in pagelet["xpaths"]}
+    assert xpaths == ({"/html/body/div[2]"} if probe else {"/html"})
+    assert found.errors == []
+
+
+def test_a_page_that_we_cannot_cut_goes_on_as_it_is(tmp_path):
+    broken = """
+import scrapy_pagelets.middlewares.visit
+def segment(*args):
+    raise RuntimeError("made up")
+scrapy_pagelets.middlewares.visit.segment = segment
+class Spider(scrapy.Spider):
+    name = "stranger"
+    async def start(self):
+        yield Request(self.base)
+    def parse(self, response):
+        yield {"url": response.url, "mine": 1}
+"""
+    with SiteServer(routes=menu_site("home", *"abc")) as server:
+        found = run_spider(tmp_path, broken, base=server.url(""), traceback=True)
+    assert [line["mine"] for line in found.lines] == [1]
+    assert found.stat("pages/failed") == 1
+    assert len(found.errors) == 1
+    assert "could not be cut into pagelets" in found.errors[0]
