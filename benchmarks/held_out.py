@@ -1,9 +1,10 @@
-"""Crawl a site with the model that was learnt without it: for the referee's ``--crawl``.
+r"""Crawl a site with the model that was learnt without it: for the referee's ``--crawl``.
 
-    python ../shared/bench/crawl_sites.py --sites .data/sites --out .data/feeds \\
+    python ../shared/bench/crawl_sites.py --sites .data/sites --out .data/feeds \
         --crawl "python benchmarks/held_out.py .data/models {url} {feed}"
 
-The site's name is the feed's; ``scrapy pagelets train --folds .data/models`` has put each site into the fold of its name.
+The site's name is the feed's; ``scrapy pagelets train --folds .data/models`` puts each site into a
+fold by its name.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def _examples(options: argparse.Namespace) -> Iterator[Example]:
     for archive in options.archive:
         for source in expand(archive):
             for record in records(source, options.base):
-                page = Page.parse(record.body, record.url, (record.headers.get("Content-Type") or [None])[0])
+                page = Page.parse(record.body, record.url, next(iter(record.headers.get("Content-Type", ())), None))
                 if not gold:
                     pages.append(page)
                 elif (content := gold.get(record.url, gold.get(record.source.replace("/./", "/")))) is not None:

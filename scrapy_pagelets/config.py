@@ -11,7 +11,8 @@ from typing import Any, Final, Self
 FORMATS: Final = ("text", "markdown", "html")
 #: The fields of the feed, by the name that other tools know them by.
 FIELDS: Final = (
-    "url", "title", "language", "fetched_at", *FORMATS, "pagelets", "template", "near_duplicate_of", "similarity", "sketch",
+    "url", "title", "language", "fetched_at", *FORMATS, "pagelets", "template", "near_duplicate_of",
+    "similarity", "sketch",
 )  # fmt: skip
 SEGMENTERS: Final = ("pagelets", "pagelets-strict")
 EXPORTS: Final = ("content", "all")
@@ -63,7 +64,7 @@ class Config:
 
     @classmethod
     def from_settings(cls, settings: Any) -> Self:
-        """Read the settings of a crawler, or any object with Scrapy's ``getint``, ``getlist``, ``getdict`` and ``get``."""
+        """Read the settings of a crawler, or of any object with Scrapy's ``getint``, ``getlist`` and ``getdict``."""
         default = {f.name: f for f in fields(cls)}
         try:
             return cls(

@@ -76,7 +76,8 @@ def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
     odds : (m,) of the page-level classifier
     """
     words = nodes.words + 0.1  # a rule or a bullet has a place, too
-    return nodes.total(nodes.spread(words * odds)) / np.maximum(nodes.total(nodes.spread(words)), 0.05)
+    mean: Floats = nodes.total(nodes.spread(words * odds)) / np.maximum(nodes.total(nodes.spread(words)), 0.05)
+    return mean
 
 
 class Counts:
@@ -130,7 +131,8 @@ class Counts:
         ----------
         known : the page itself has been counted
         """
-        return np.maximum(look_up(self._counters[name], column) - known, 0) / max(1, self.pages - known)
+        count: Floats = np.maximum(look_up(self._counters[name], column) - known, 0) / max(1, self.pages - known)
+        return count
 
     def variants(self, nodes: NodeTable) -> Floats:
         """(m,) different texts at the place of each leaf, over the pages that have the place."""
@@ -148,14 +150,9 @@ class Counts:
     def odds_by_shape(self, keys: Keys, own: Floats, known: bool) -> Floats:
         """(n,) mean log odds of the nodes of the same shape on other pages; NaN where there is none."""
         _, back = np.unique(keys.shape, return_inverse=True)
-        return _rest(
-            self._shape_odds,
-            self._shapes,
-            keys.shape,
-            np.bincount(back, own)[back],
-            np.bincount(back)[back] * known,
-            known,
-        )
+        times = np.bincount(back)[back].astype(np.int64) * known
+        together: Floats = np.bincount(back, own)[back].astype(np.float64)
+        return _rest(self._shape_odds, self._shapes, keys.shape, together, times, known)
 
 
 def _rest(sums: Counter[int], counts: Counter[int], column: Ints, own: Floats, times: Ints, known: bool) -> Floats:

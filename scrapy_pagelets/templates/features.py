@@ -53,14 +53,16 @@ _BY_TAG: Final = {tag: _BITS[name] for name, (tag, _) in _LANDMARKS.items() if t
 _BY_ROLE: Final = {role: _BITS[name] for name, (_, role) in _LANDMARKS.items() if role}
 
 _LEAF: Final = (
-    "words", "chars_per_word", "ends_sentence", "starts_upper", "digits", "anchor", "hidden", "depth", "position", "word_position",
-    "from_end", "gap", "same_shape", "in_title", "internal", "fragment", "same_target", "prev_words", "next_words", "near_words",
+    "words", "chars_per_word", "ends_sentence", "starts_upper", "digits", "anchor", "hidden", "depth", "position",
+    "word_position", "from_end", "gap", "same_shape", "in_title", "internal", "fragment", "same_target", "prev_words",
+    "next_words", "near_words",
     "lexicon_sum", "lexicon_min", "lexicon_max", "lexicon_near", *(f"in_{name}" for name in _LANDMARKS),
 )  # fmt: skip
 _PAGE: Final = ("page_words", "page_link_density", "page_leaves", "has_main", "has_article", "page_depth")
 _REGION: Final = ("words", "link_density", "leaves", "words_per_leaf", "share_of_page", "headings", "prose", "first")
 _SITE_LEAF: Final = (
-    "odds", "odds_path", "odds_shape", "pages", "class_pages", "text", "placed", "path", "variants", "target", "prev_text", "next_text", "page_text",
+    "odds", "odds_path", "odds_shape", "pages", "class_pages", "text", "placed", "path", "variants", "target",
+    "prev_text", "next_text", "page_text",
 )  # fmt: skip
 _SITE_REGION: Final = ("odds", "odds_path", "odds_shape", "text", "path", "exact", "links", "linked", "target")
 
@@ -138,7 +140,8 @@ def page_features(page: Page, lexicon: Lexicon) -> NDArray[np.float32]:
         *((bits & bit) > 0 for bit in _BITS.values()),
     ]
     of_page = (
-        np.log1p(total), linked.sum() / total, np.log1p(m), (bits & _BITS["main"]).any(), (bits & _BITS["article"]).any(), nodes.depth.max(),
+        np.log1p(total), linked.sum() / total, np.log1p(m), (bits & _BITS["main"]).any(), 
+        (bits & _BITS["article"]).any(), nodes.depth.max(),
     )  # fmt: skip
     columns = np.empty((m, len(PAGE_FEATURES)), np.float32)
     for j, column in enumerate((*leaf, *of_page)):

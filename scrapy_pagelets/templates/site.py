@@ -65,8 +65,8 @@ class Site:
     --------
     >>> site = Site("example.com")
     >>> for name in ("a", "b", "c"):
-    ...     body = f"<div id=menu><a href=a>A</a> <a href=b>B</a> <a href=c>C</a></div><p>All that there is to say of {name}."
-    ...     page = Page.parse(body.encode(), f"http://example.com/{name}")
+    ...     menu = "<div id=menu><a href=a>A</a> <a href=b>B</a> <a href=c>C</a></div>"
+    ...     page = Page.parse(f"{menu}<p>All there is to say of {name}.".encode(), f"http://example.com/{name}")
     ...     template = site.learn(page)
     >>> site.counts.pages, template.id
     (3, 'example.com#1')
@@ -138,7 +138,7 @@ class Site:
         self.links[page.key] = followed(page)
         for memory, most in ((self._seen, _MAX_SEEN), (self.links, _MAX_LINKS)):
             if len(memory) > most:
-                memory.popitem(last=False)  # type: ignore[attr-defined]
+                memory.popitem(last=False)
 
     def _template(self, page: Page) -> Template | None:
         mark = outline(page.nodes)
@@ -152,7 +152,8 @@ class Site:
 
 def outline(nodes: NodeTable) -> frozenset[int]:
     """Hashes of the paths of the first levels by tag and class, without rank and id: what pages of one class share."""
-    own: Ints = np.array([signature((tag, "", classes, "")) for tag, _, classes, _ in nodes.looks], np.int64)[nodes.look]
+    marks = np.array([signature((tag, "", classes, "")) for tag, _, classes, _ in nodes.looks], np.int64)
+    own: Ints = marks[nodes.look]
     paths = own.copy()
     for rows in nodes.levels[1 : _OUTLINE_DEPTH + 1]:
         paths[rows] = mix(paths[nodes.parent[rows]] * 31 + own[rows])

@@ -135,7 +135,7 @@ def _by_counts(nodes: NodeTable, count: Ints, pages: int) -> Ints:
 
 
 def lexicon(examples: Iterable[Example]) -> dict[int, float]:
-    """Log odds that the words below a class, id or role token are template, against the base rate; sites count alike."""
+    """Log odds that words below a class, id or role token are template, against the base rate; sites count alike."""
     rates: dict[int, list[float]] = defaultdict(list)
     base: list[float] = []
     for group in _by_site(examples).values():
@@ -153,7 +153,7 @@ def lexicon(examples: Iterable[Example]) -> dict[int, float]:
 
 
 def _token_words(example: Example, below: dict[int, Floats]) -> float:
-    """Add the page's share of template words and of all words below each token; returns the page's share of template."""
+    """Add the shares of template words and of all words below each token; returns the page's share of template."""
     nodes = example.page.nodes
     weight = nodes.words * (example.labels != UNKNOWN)
     all_words = max(1, int(weight.sum()))
@@ -184,14 +184,17 @@ def _sample(example: Example, rng: np.random.Generator) -> Ints:
 
 def _weights(example: Example, rows: Ints) -> Floats:
     weight = importance(example)
-    return weight[rows] * weight.sum() / max(1e-9, weight[rows].sum())
+    scaled: Floats = weight[rows] * weight.sum() / max(1e-9, weight[rows].sum())
+    return scaled
 
 
 def importance(example: Example) -> Floats:
     """(m,) weight of each leaf: its share of the page's words, and of the words of its own kind; 0 if unknown."""
     weight = np.where(example.labels == UNKNOWN, 0, example.page.nodes.words).astype(np.float64)
     kinds = [weight * (example.labels == kind) for kind in (TEMPLATE, CONTENT)]
-    return weight / max(1.0, weight.sum()) / 2 + sum(kind / max(1.0, kind.sum()) for kind in kinds) / 4
+    by_kind: Floats = np.sum([kind / max(1.0, kind.sum()) for kind in kinds], axis=0)
+    by_page: Floats = weight / max(1.0, weight.sum())
+    return by_page / 2 + by_kind / 4
 
 
 @dataclass(frozen=True)
@@ -225,7 +228,8 @@ class Table:
         from catboost import CatBoostClassifier
 
         learner = CatBoostClassifier(
-            iterations=trees, depth=6, learning_rate=0.12, border_count=48, l2_leaf_reg=5, bootstrap_type="Bernoulli", subsample=0.5,
+            iterations=trees, depth=6, learning_rate=0.12, border_count=48, l2_leaf_reg=5, bootstrap_type="Bernoulli",
+            subsample=0.5,
             random_seed=0, verbose=False, allow_writing_files=False,
         )  # fmt: skip
         learner.fit(self.columns[rows], self.template[rows], sample_weight=self.weight[rows])
@@ -271,12 +275,13 @@ class Trained:
 def train(examples: Sequence[Example], trees: int = 200, *, by_people: bool = True) -> Trained:
     """Learn the page-level classifier, then the last decision on top of it; cross-validated, split by site.
 
-    The last decision sees log odds of the classifier that come from models without the site, as they will for sites to come.
+    The last decision sees log odds of the classifier that come from models without the site, as they will for sites to
+    come.
 
     Parameters
     ----------
     trees : of each of the two learners
-    by_people : False if the labels come from the site level; examples then know few of the other pages, for all would tell
+    by_people : False if the labels come from the site level; examples then know few of the other pages: all would tell
 
     Raises
     ------
@@ -313,7 +318,7 @@ def _thinned(examples: Sequence[Example], rng: random.Random) -> list[Example]:
 def _with_sites(
     examples: Sequence[Example], columns: Sequence[NDArray[np.float32]], odds: Sequence[Floats], *, all_pages: bool
 ) -> Iterator[tuple[NDArray[np.float32], Example, int]]:
-    """Features with site evidence from some of the other pages, the example, and how many pages were known; two for each example."""
+    """Features with what some other pages say, the example, how many pages were known; two for each example."""
     rng = random.Random(0)
     known = _KNOWN if all_pages else _KNOWN[:3]
     groups: dict[str, list[int]] = defaultdict(list)
