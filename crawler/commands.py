@@ -13,6 +13,7 @@ from scrapy.exceptions import UsageError
 #: modules are imported when one of these commands is run; what is heavy they import in ``run``.
 _COMMANDS: Final = {
     "report": ("show what was stripped, per site and template", "scrapy_pagelets.crawler.feed_report"),
+    "train": ("learn a model from archives, with or without labels by people", "scrapy_pagelets.crawler.train"),
 }
 
 

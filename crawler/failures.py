@@ -39,11 +39,13 @@ def _message(error: BaseException | None) -> str:
     return str(error).strip().rstrip(".") or type(error).__name__
 
 
-def spare_tracebacks(logger: str) -> None:
-    """Let a logger name exceptions without their tracebacks: a site that is down is no bug."""
+def mute(logger: str) -> None:
+    """Let a logger tell errors as news, without tracebacks: a site that is down is no bug, and we say so ourselves."""
+    logging.getLogger(logger).addFilter(_muted)
 
-    def without(record: logging.LogRecord) -> bool:
-        record.exc_info = None
-        return True
 
-    logging.getLogger(logger).addFilter(without)
+def _muted(record: logging.LogRecord) -> bool:
+    record.exc_info = None
+    if record.levelno > logging.INFO:
+        record.levelno, record.levelname = logging.INFO, "INFO"
+    return True

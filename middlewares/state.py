@@ -41,6 +41,7 @@ class State:
         self.probes: dict[str, asyncio.Task[Response | Exception]] = {}
         self._pages: WeakKeyDictionary[Response, Page] = WeakKeyDictionary()
         self._told: set[str] = set()
+        self._odd: set[tuple[str, str]] = set()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def page(self, response: TextResponse) -> Page:
@@ -59,15 +60,19 @@ class State:
 
     def _look_at(self, page: Page, response: TextResponse, text: str) -> None:
         if not text.strip():
-            self.tell("pages/blank", "%s is an empty page", page.url)
+            self._tell_of(page, "blank", "%s is an empty page")
         if len(response.body) > _LARGE:
-            self.tell(
-                "pages/large", "%s has %d MB: cleaning it takes a while", page.url, len(response.body) // 1_000_000
-            )
+            self._tell_of(page, "large", "%s has %d MB: it takes a while", len(response.body) // 1_000_000)
         if not text.isascii() and (misfits := _misfits(response)):
-            self.tell("pages/wrong_charset", "%s has %d characters that its charset does not have", page.url, misfits)
+            self._tell_of(page, "wrong_charset", "%s has %d characters that its charset does not have", misfits)
         if page.truncated:
-            self.tell("pages/too_deep", "%s nests deeper than %d levels: what is below is lost", page.url, MAX_DEPTH)
+            self._tell_of(page, "too_deep", "%s nests deeper than %d levels: what is below is lost", MAX_DEPTH)
+
+    def _tell_of(self, page: Page, name: str, message: str, *arguments: object) -> None:
+        # A page that was held back, or loaded for a template, is parsed again.
+        if (page.url, name) not in self._odd:
+            self._odd.add((page.url, name))
+            self.tell(f"pages/{name}", message, page.url, *arguments)
 
     def count(self, name: str, by: int = 1) -> None:
         """Add to the stat ``pagelets/<name>``."""

@@ -41,9 +41,8 @@ class Crawl(NamedTuple):
 
     @property
     def errors(self) -> list[str]:
-        """Messages of the level ERROR or worse, without those that Scrapy writes about its retries."""
-        found = re.findall(r"^\d{4}-\S+ \S+ \[(\S+)\] (?:ERROR|CRITICAL): (.*)$", self.log, re.MULTILINE)
-        return [message for _, message in found if not message.startswith("Gave up retrying")]
+        """Messages of the level ERROR or worse."""
+        return re.findall(r"^\d{4}-\S+ \S+ \[\S+\] (?:ERROR|CRITICAL): (.*)$", self.log, re.MULTILINE)
 
     @property
     def warnings(self) -> list[str]:

@@ -68,7 +68,7 @@ class SiteSpider(Spider):
         crawler.signals.connect(spider.spider_opened, signals.spider_opened)
         crawler.signals.connect(spider.request_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.spider_idle, signals.spider_idle)
-        failures.spare_tracebacks("scrapy.downloadermiddlewares.robotstxt")
+        failures.mute("scrapy.downloadermiddlewares.robotstxt")
         return spider
 
     async def start(self) -> AsyncIterator[Any]:
