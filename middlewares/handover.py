@@ -22,6 +22,8 @@ ARCHIVED: Final = "_pagelets_archived"
 PROBE: Final = "_pagelets_probe"
 #: Request meta by which a site knows its visitors apart: one's page is not handed to another.
 _VISITOR: Final = ("cookiejar", "http_user")
+#: Scrapy drops requests with longer URLs; the response has the whole one.
+_LONGEST: Final = 2000
 
 
 class HandoverMiddleware:
@@ -98,7 +100,7 @@ def archived(record: Record, base: str) -> Request:
     meta |= dict.fromkeys(
         ("dont_redirect", "dont_retry", "dont_cache", "dont_merge_cookies", "dont_obey_robotstxt"), True
     )
-    return Request(record.url, dont_filter=True, priority=10, meta=meta)
+    return Request(record.url[:_LONGEST], dont_filter=True, priority=10, meta=meta)
 
 
 def fingerprint_of(crawler: Crawler, request: Request) -> str:

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, BinaryIO, Final
+from urllib.parse import urlsplit
 
 from scrapy_pagelets import http_message
 from scrapy_pagelets.http_message import PACKING, SNIFFED, Headers
@@ -99,7 +100,7 @@ def page(record: WarcRecord, source: str, offset: int) -> Record:
     if status != 200:
         raise SkipRecord("status")
     body = _html(headers, body)
-    if "://" not in url:
+    if not _is_page_url(url):
         raise SkipRecord("no_url")
     kept = {name: values for name, values in headers.items() if name not in PACKING}
     return Record(url, kept, status, body, _timestamp(record.headers.get("WARC-Date") or ""), source, offset)
@@ -129,6 +130,14 @@ def _html(headers: Headers, packed: bytes) -> bytes:
     if not declared and not http_message.looks_like_html(body):
         raise SkipRecord("not_html")
     return body
+
+
+def _is_page_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # "http://[broken"
+        return False
+    return "://" in url and bool(parts.hostname or parts.scheme not in ("http", "https"))
 
 
 def _is_http(declared: str, block: bytes) -> bool:

@@ -63,7 +63,10 @@ class ArchiveSpider(Spider):
             # The archive is the queue: only as many requests are made as are worked at.
             if self.crawler.engine.needs_backout():
                 await self.crawler.signals.wait_for(signals.scheduler_empty)
-            yield archived(record, self.base)
+            try:
+                yield archived(record, self.base)
+            except ValueError as error:
+                self.shared.tell("archive/skipped/no_url", "%s is left out, its URL is broken: %s", record.url, error)
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         yield page_item(response.url, self.shared.config)

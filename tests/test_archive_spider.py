@@ -1,0 +1,193 @@
+"""The spider ``archive``: what was crawled before comes out as clean as a crawl, and nothing is ever fetched."""
+
+import gzip
+import random
+
+import pytest
+
+from tests.crawling import SITE, crawl, page, words
+from tests.server import SiteServer
+from tests.test_archives import HTML, raw_record, response, write_warc
+from tests.test_crawl import KEYS, PAGES
+
+NAMES = [f"{kind}{letter}" for kind in ("blog", "shop") for letter in "abcdefgh"]
+
+
+def pages(base, names=NAMES):
+    """Two classes of pages, each with its own menu, as (URL, body)."""
+    for name in names:
+        menu = [f"/{other}" for other in NAMES if other[:4] == name[:4]]
+        yield base + name, page(name, menu, kind=name[:4]).encode()
+
+
+def warc(path, found, **options):
+    from warcio.warcwriter import WARCWriter
+
+    with path.open("wb") as file:
+        writer = WARCWriter(file, gzip=path.suffix == ".gz")
+        for url, body in found:
+            response(writer, url, body, **options)
+    return path
+
+
+def texts(found):
+    return {line["url"]: (line["text"], len(line["pagelets"])) for line in found.lines}
+
+
+@pytest.mark.parametrize("name", ["crawl.warc", "crawl.warc.gz"])
+def test_pages_of_an_archive_are_clean_and_nothing_is_fetched(tmp_path, name):
+    with SiteServer() as server:  # where the pages come from; it would note every visit
+        path = warc(tmp_path / name, pages(server.url("")), date="2020-02-03T04:05:06Z")
+        found = crawl(tmp_path, "archive", path=path)
+        assert server.hits == []
+    assert len(found.urls) == len(NAMES)
+    for line in found.lines:
+        assert list(line) == KEYS
+        name = line["url"].removeprefix(server.url(""))
+        assert line["text"].startswith(f"Heading {name}")
+        assert line["text"].endswith(words(name))
+        assert line["fetched_at"] == "2020-02-03T04:05:06Z"
+        assert line["template"]["pages"] == len(NAMES) // 2
+    assert found.stats.get("downloader/request_count", 0) == 0
+    assert found.errors == found.warnings == []
+
+
+def test_the_order_of_the_pages_changes_no_text(tmp_path):
+    listed = list(pages("http://example.com/"))
+    results = []
+    for seed in range(3):
+        random.Random(seed).shuffle(listed)
+        feed = f"{seed}.jsonl"
+        results.append(texts(crawl(tmp_path, "archive", path=warc(tmp_path / f"{seed}.warc", listed), feed=feed)))
+    assert results[0] == results[1] == results[2]
+
+
+def test_a_folder_gives_what_a_crawl_of_it_gives(tmp_path):
+    with SiteServer(SITE) as server:
+        crawled = crawl(tmp_path, "site", url=server.url("index.html"), feed="crawled.jsonl")
+        server.hits.clear()
+        found = crawl(tmp_path, "archive", path=SITE, base=server.url(""))
+        assert server.hits == []
+    assert sorted(found.urls) == sorted(server.url(path) for path in PAGES)
+    assert texts(found) == texts(crawled)
+
+
+def test_a_glob_reads_many_archives_as_one_site(tmp_path):
+    listed = list(pages("http://example.com/"))
+    for number in range(4):
+        warc(tmp_path / f"part-{number}.warc.gz", listed[number::4])
+    found = crawl(tmp_path, "archive", path=tmp_path / "part-*.warc.gz")
+    assert len(found.lines) == len(NAMES)
+    assert all("slogan" not in line["text"] for line in found.lines)
+
+
+def test_nothing_in_a_page_sends_the_crawler_out(tmp_path):
+    """Meta refreshes, redirects, frames, cookies, robots.txt of a server that is there and would note every visit."""
+    with SiteServer() as server:
+        refresh = f'<meta http-equiv="refresh" content="0; url={server.url("away")}">'
+        frames = f'<iframe src="{server.url("frame")}"></iframe><img src="{server.url("a.png")}">'
+        listed = [
+            (server.url(f"p{letter}"), (refresh + page(letter, ["/x"], more=frames)).encode()) for letter in "abcd"
+        ]
+        headers = [
+            *HTML,
+            ("Set-Cookie", "a=b; Domain=example.com"),
+            ("Location", server.url("moved")),
+            ("Refresh", "0"),
+        ]
+        path = warc(tmp_path / "x.warc", listed, headers=headers)
+        settings = {"ROBOTSTXT_OBEY": 1, "HTTPCACHE_ENABLED": 1, "HTTPCACHE_DIR": str(tmp_path / "cache")}
+        settings |= {"AUTOTHROTTLE_ENABLED": 1, "DOWNLOAD_DELAY": 1000}
+        found = crawl(tmp_path, "archive", path=path, settings=settings)
+        assert server.hits == []
+    assert len(found.lines) == 4
+    assert found.errors == []
+    assert "tldextract" not in found.log
+
+
+@pytest.mark.parametrize("slot", [1, 5_000_000])
+def test_many_pages_are_read_whatever_the_slot_holds(tmp_path, slot):
+    names = [f"blog{a}{b}" for a in "abcdefghij" for b in "abcdefghij"]
+    path = warc(tmp_path / "many.warc.gz", pages("http://example.com/", names))
+    settings = {
+        "SCRAPER_SLOT_MAX_ACTIVE_SIZE": slot,
+        "CONCURRENT_REQUESTS": 2,
+        "CONCURRENT_ITEMS": 1,
+        "LOG_LEVEL": "INFO",
+    }
+    found = crawl(tmp_path, "archive", path=path, settings=settings)
+    assert len(found.lines) == len(set(found.urls)) == 100
+
+
+def test_two_captures_of_a_page_are_two_lines(tmp_path):
+    listed = [("http://example.com/a", page("once").encode()), ("http://example.com/a", page("again").encode())]
+    found = crawl(tmp_path, "archive", path=warc(tmp_path / "x.warc", listed))
+    assert sorted(line["title"] for line in found.lines) == ["Title of again", "Title of once"]
+
+
+def test_an_archive_that_is_cut_off_gives_what_is_before(tmp_path):
+    path = warc(tmp_path / "cut.warc.gz", pages("http://example.com/"))
+    path.write_bytes(path.read_bytes()[:-100])
+    found = crawl(tmp_path, "archive", path=path)
+    assert len(found.lines) == len(NAMES) - 1
+    assert found.stat("archive/skipped/truncated") == 1
+    log = [line for line in found.log.splitlines() if "is cut off or damaged at or after" in line and "WARNING" in line]
+    assert len(log) == 1
+    assert found.errors == []
+
+
+def nothing_in(tmp_path, path):
+    found = crawl(tmp_path, "archive", path=path)
+    assert found.lines == []
+    assert found.stat("start/failed") == 1
+    [sentence] = found.errors
+    return sentence, found
+
+
+def test_an_archive_of_images_says_so(tmp_path):
+    path = write_warc(tmp_path / "images.warc.gz", [b"\x89PNG", b"\x89PNG"], [("Content-Type", "image/png")])
+    sentence, found = nothing_in(tmp_path, path)
+    assert sentence == f"{path} has no HTML page: 1 type, 2 not_html"
+    assert found.stat("archive/skipped/not_html") == 2
+
+
+def test_an_empty_archive_says_so(tmp_path):
+    path = tmp_path / "empty.warc"
+    path.write_bytes(b"")
+    sentence, _ = nothing_in(tmp_path, path)
+    assert sentence == f"{path} has no HTML page: 1 empty"
+
+
+def test_an_archive_of_noise_says_so(tmp_path):
+    path = tmp_path / "noise.warc.gz"
+    path.write_bytes(random.Random(0).randbytes(5000))
+    sentence, found = nothing_in(tmp_path, path)
+    assert "has no HTML page" in sentence
+    assert found.stats.get("pagelets/archive/skipped/truncated", 0) <= 1
+
+
+@pytest.mark.parametrize("folder", ["empty", "files"])
+def test_a_folder_without_pages_calls_the_reading_off(tmp_path, folder):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.png").write_bytes(b"\x89PNG")
+    found = crawl(tmp_path, "archive", path=tmp_path / folder, code=1)
+    assert len(found.errors) == 1
+    assert found.errors[0].startswith(f"{tmp_path / folder} holds neither WARC nor HTML files: give")
+
+
+def test_odd_records_do_no_harm(tmp_path):
+    page_ = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>text"
+    urls = [b"no scheme", b"http://[broken/", b"http://", b"about:blank", b"http://example.com/\xff\xe4 x"]
+    urls += [b"http://example.com/" + b"x" * 5000, b"urn:x:y", b"file:///tmp/x.html", b"https://example.com/ok"]
+    path = tmp_path / "odd.warc.gz"
+    path.write_bytes(b"".join(gzip.compress(raw_record(page_, url=url)) for url in urls))
+    found = crawl(tmp_path, "archive", path=path)
+    assert sorted(found.urls) == [
+        "file:///tmp/x.html",
+        "http://example.com/" + "x" * 5000,
+        "http://example.com/ÿä x",
+        "https://example.com/ok",
+    ]
+    assert found.stat("archive/skipped/no_url") == 5
+    assert found.errors == []
