@@ -140,7 +140,7 @@ def page_features(page: Page, lexicon: Lexicon) -> NDArray[np.float32]:
         *((bits & bit) > 0 for bit in _BITS.values()),
     ]
     of_page = (
-        np.log1p(total), linked.sum() / total, np.log1p(m), (bits & _BITS["main"]).any(), 
+        np.log1p(total), linked.sum() / total, np.log1p(m), (bits & _BITS["main"]).any(),
         (bits & _BITS["article"]).any(), nodes.depth.max(),
     )  # fmt: skip
     columns = np.empty((m, len(PAGE_FEATURES)), np.float32)

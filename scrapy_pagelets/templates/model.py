@@ -8,6 +8,7 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -74,7 +75,7 @@ def load(name: str) -> Model:
         raise ModelError(
             f"there is no model {name}: give {' or '.join(SHIPPED)}, or the path of a model file"
         ) from None
-    except (OSError, KeyError, ValueError) as error:
+    except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
         raise ModelError(
             f"{name} is not a model of this version: train it again with `scrapy pagelets train` ({error})"
         ) from None

@@ -15,6 +15,7 @@ from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable, mix, signature
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.evidence import Counts, keys_of, mean_odds
 from scrapy_pagelets.templates.features import page_features, site_features
+from scrapy_pagelets.templates.isotonic import smooth
 from scrapy_pagelets.templates.model import LABELLED, Model, load
 from scrapy_pagelets.templates.subdigraph import followed
 from scrapy_pagelets.templates.trees import sigmoid
@@ -25,6 +26,9 @@ _SAME_CLASS: Final = 0.4
 _OUTLINE_DEPTH: Final = 4
 #: A site has no more classes than this; further pages join the nearest one.
 _MAX_TEMPLATES: Final = 8
+#: What a further section must gain, in words on a log scale; levels of the grid of templateness.
+_SECTION: Final = 0.3
+_GRID: Final = 16
 #: Pages whose URL is remembered, so that none is counted twice.
 _MAX_SEEN: Final = 100_000
 #: Pages whose links are remembered, for subdigraphs.
@@ -113,7 +117,7 @@ class Site:
             odds = self.model.page(columns)
             if self.counts.pages - (page.key in self._seen) > 0:
                 odds = self.model.site(np.hstack([columns, self.evidence(page, odds)]))
-            return sigmoid(odds)
+            return smoothed(page.nodes, sigmoid(odds))
 
     def count(self, page: Page, odds: Floats) -> Template:
         """Count a page whose log odds, (m,), the page-level classifier has given; not guarded against other threads."""
@@ -148,6 +152,17 @@ class Site:
     def _new(self, page: Page) -> Template:
         self.templates.append(Template(f"{self.name}#{len(self.templates) + 1}", outline(page.nodes)))
         return self.templates[-1]
+
+
+def smoothed(nodes: NodeTable, x: Floats) -> Floats:
+    """(m,) templateness of the leaves after isotonic smoothing: few sections, and no node more template than its leaves.
+
+    Parameters
+    ----------
+    x : (m,) of each leaf by itself; nodes between the leaves have no weight of their own
+    """
+    weight = nodes.spread(np.log1p(nodes.words.astype(np.float64)))
+    return smooth(nodes.levels, nodes.parent, nodes.spread(x), weight, _SECTION, _GRID)[nodes.leaves]
 
 
 def outline(nodes: NodeTable) -> frozenset[int]:

@@ -1,0 +1,123 @@
+"""Labels, lexicon, trees, model files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from catboost import CatBoostClassifier
+
+from scrapy_pagelets import Page
+from scrapy_pagelets.templates.model import LABELLED, ModelError, load
+from scrapy_pagelets.templates.training import (
+    CONTENT,
+    TEMPLATE,
+    UNKNOWN,
+    Example,
+    Table,
+    by_gold,
+    by_sites,
+    lexicon,
+    train,
+)
+
+MENU = "<ul class=menu><li><a href=/>Home</a><li><a href=/plums>Plums</a></ul>"
+BODY = MENU + "<p class=text>{}</p><div class=foot>Home</div>"
+
+
+def page(site: str, name: str, text: str) -> Page:
+    return Page.parse(BODY.format(text).encode(), f"http://{site}.test/{name}")
+
+
+def pages(sites: int, each: int) -> list[Page]:
+    return [
+        page(f"s{i}", str(j), f"Plums of number {chr(97 + i)}{chr(97 + j)} taste like those of no other tree at Home")
+        for i in range(sites)
+        for j in range(each)
+    ]
+
+
+def test_a_word_of_the_menu_is_not_taken_for_the_content():
+    one = page("s", "a", "Plums are what we have at Home, and nothing else")
+    labels = by_gold(one, "Plums are what we have at Home, and nothing else")
+    assert one.nodes.strings == ["Home", "Plums", "Plums are what we have at Home, and nothing else", "Home"]
+    assert labels.tolist() == [TEMPLATE, TEMPLATE, CONTENT, TEMPLATE]
+
+
+def test_labels_without_people():
+    examples = list(by_sites(pages(1, 5)))
+    assert [e.labels.tolist() for e in examples] == [[TEMPLATE, TEMPLATE, CONTENT, TEMPLATE]] * 5
+    alone = list(by_sites(pages(1, 2)))
+    assert all((e.labels == UNKNOWN).all() for e in alone)
+
+
+def test_the_lexicon_knows_what_stands_on_template():
+    examples = list(by_sites(pages(12, 4)))
+    odds = lexicon(examples)
+    values = sorted(odds.values())
+    assert values[0] < 0 < values[-1]
+
+
+def test_trees_in_numpy_are_the_trees_of_the_learner():
+    rng = np.random.default_rng(1)
+    columns = rng.normal(size=(400, 5)).astype(np.float32)
+    columns[rng.random(columns.shape) < 0.1] = np.nan
+    wanted = (np.nan_to_num(columns[:, 0]) + np.nan_to_num(columns[:, 1]) ** 2) > 0.7
+    table = Table(columns, wanted, np.ones(400), np.zeros(400, np.int64))
+    ours = table.fit(np.ones(400, np.bool_), 20)
+    learner = CatBoostClassifier(
+        iterations=20, depth=6, learning_rate=0.12, border_count=48, l2_leaf_reg=5, bootstrap_type="Bernoulli",
+        subsample=0.5, random_seed=0, verbose=False, allow_writing_files=False,
+    )  # fmt: skip
+    learner.fit(columns, wanted, sample_weight=np.ones(400))
+    assert ours(columns) == pytest.approx(learner.predict(columns, prediction_type="RawFormulaVal"), abs=1e-5)
+
+
+def test_training_learns_and_its_model_is_read_back(tmp_path: Path):
+    examples = list(by_sites(pages(12, 5)))
+    trained = train(examples, trees=10, by_people=False)
+    assert trained.figures["page alone"] > 0.95
+    path = tmp_path / "own.npz"
+    trained.model.save(path)
+    again = load(str(path))
+    columns = np.zeros((3, 200), np.float32)
+    assert again.page(columns) == pytest.approx(trained.model.page(columns))
+    assert again.lexicon == pytest.approx(trained.model.lexicon)
+
+
+def test_labels_of_one_kind_teach_nothing():
+    examples = [Example(one, np.full(len(one.nodes.leaves), CONTENT)) for one in pages(12, 3)]
+    with pytest.raises(ValueError, match="all of one kind"):
+        train(examples, trees=2)
+
+
+def test_one_site_is_not_enough():
+    with pytest.raises(ValueError, match="more sites"):
+        train(list(by_sites(pages(1, 5))), trees=2)
+
+
+def test_the_shipped_model_says_how_it_was_made():
+    about = load(LABELLED).about
+    assert about["command"].startswith("scrapy pagelets train")
+    assert 0.8 < about["figures"]["page alone"] <= 1
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no model"])
+def test_a_file_that_is_no_model_is_refused(tmp_path: Path, content: bytes):
+    path = tmp_path / "broken.npz"
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match="train it again"):
+        load(str(path))
+
+
+def test_a_model_of_other_features_is_refused(tmp_path: Path):
+    path = tmp_path / "old.npz"
+    np.savez(path, about=np.frombuffer(b'{"version": 0}', np.uint8))
+    with pytest.raises(ModelError, match="other features"):
+        load(str(path))
+
+
+def test_a_model_that_is_not_there():
+    with pytest.raises(ModelError, match="there is no model"):
+        load("nowhere.npz")

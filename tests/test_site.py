@@ -1,0 +1,150 @@
+"""What is learnt of a site, and what it says of a page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scrapy_pagelets import Page, Site, segment
+from scrapy_pagelets.templates import evidence
+from scrapy_pagelets.templates.evidence import Counts, forget_rare, keys_of, mean_odds
+from scrapy_pagelets.templates.site import outline, same_class
+
+FOLDER = Path(__file__).parent / "site"
+MENU = "<nav><ul><li><a href=/>Home</a><li><a href=/a>Apples</a><li><a href=/b>Pears</a></ul></nav>"
+FOOT = "<footer>Copyright by the orchard, all rights reserved</footer>"
+
+
+def page(name: str, body: str) -> Page:
+    return Page.parse(body.encode(), f"http://orchard.test/{name}")
+
+
+def article(name: str) -> Page:
+    text = (
+        f"<h1>All about {name}</h1><p>Of {name} there is much to be said, and this is the {name} of it, in a sentence."
+    )
+    return page(name, f"<html><body>{MENU}<main>{text}</main>{FOOT}</body></html>")
+
+
+def text_of(page: Page, site: Site) -> str:
+    return "\n".join(p.text for p in segment(page, site.templateness(page)) if p.role == "content")
+
+
+@pytest.fixture(scope="module")
+def bundled() -> list[Page]:
+    files = sorted(FOLDER.rglob("*.html"))
+    return [Page.parse(file.read_bytes(), f"http://tomcat.test/{file.relative_to(FOLDER)}") for file in files]
+
+
+def test_template_goes_and_content_stays():
+    site = Site("orchard.test")
+    pages = [article(name) for name in ("cherries", "plums", "quinces", "medlars")]
+    for known in pages:
+        site.learn(known)
+    for one in pages:
+        text = text_of(one, site)
+        assert "there is much to be said" in text
+        assert "Home" not in text
+        assert "Copyright" not in text
+
+
+def test_a_page_counts_once():
+    site = Site("orchard.test")
+    first = article("plums")
+    assert site.learn(first) is site.learn(article("plums"))
+    assert site.pages == 1
+    assert site.templates[0].pages == 1
+
+
+def test_the_order_of_pages_does_not_matter(bundled: list[Page]):
+    forward, backward = Site("tomcat.test"), Site("tomcat.test")
+    for one in bundled:
+        forward.learn(one)
+    for one in reversed(bundled):
+        backward.learn(one)
+    for one in bundled[::7]:
+        assert forward.templateness(one) == pytest.approx(backward.templateness(one), abs=1e-6)
+
+
+def test_threads_may_share_a_site(bundled: list[Page]):
+    alone, shared = Site("tomcat.test"), Site("tomcat.test")
+    for one in bundled:
+        alone.learn(one)
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(shared.learn, bundled * 2))
+    assert shared.pages == len(bundled)
+    assert shared.templateness(bundled[3]) == pytest.approx(alone.templateness(bundled[3]), abs=1e-6)
+
+
+@pytest.mark.parametrize("body", ["", "<html></html>", "<p>one", "\x00", "<table><tr><td></table>"])
+def test_pages_of_next_to_nothing(body: str):
+    site = Site("orchard.test")
+    for name in ("a", "b", "c"):
+        one = page(name, body)
+        site.learn(one)
+        weights = site.templateness(one)
+        assert weights.shape == one.nodes.leaves.shape
+        assert np.all((weights >= 0) & (weights <= 1))
+
+
+def test_a_single_page_is_not_lost():
+    site = Site("orchard.test")
+    only = article("plums")
+    site.learn(only)
+    assert "there is much to be said" in text_of(only, site)
+
+
+def test_classes_of_pages_are_told_apart():
+    site = Site("orchard.test")
+    rows = "".join(f"<tr><td><a href=/{i}>No. {i}</a></td></tr>" for i in range(9))
+    listing = page("list", f"<body><center><table class=list>{rows}</table></center></body>")
+    assert site.learn(article("plums")).id == "orchard.test#1"
+    assert site.template(listing) is None
+    assert site.learn(listing).id == "orchard.test#2"
+    assert same_class(outline(article("pears").nodes), outline(article("plums").nodes))
+    assert not same_class(outline(listing.nodes), outline(article("plums").nodes))
+
+
+def test_no_more_classes_than_bounded():
+    site = Site("orchard.test")
+    for i in range(30):
+        site.learn(
+            page(str(i), f"<body><div class='look{chr(97 + i)}'><p class='p{chr(97 + i)}'>text {i}</p></div>" * 3)
+        )
+    assert len(site.templates) == 8
+    assert site.pages == 30
+
+
+def test_shares_are_those_of_the_other_pages(bundled: list[Page]):
+    counts = Counts()
+    for one in bundled:
+        counts.learn(one.nodes, keys_of(one), mean_odds(one.nodes, np.zeros(len(one.nodes.leaves))))
+    texts = Counter(key for one in bundled for key in set(one.nodes.text.tolist()))
+    for one in bundled[:5]:
+        brute = [(texts[key] - 1) / (len(bundled) - 1) for key in one.nodes.text.tolist()]
+        assert counts.share("text", keys_of(one).text, known=True) == pytest.approx(brute)
+
+
+def test_odds_of_the_same_place_leave_out_the_page_itself(bundled: list[Page]):
+    counts = Counts()
+    for number, one in enumerate(bundled[:3]):
+        counts.learn(one.nodes, keys_of(one), np.full(len(one.nodes), float(number)))
+    first = bundled[0]
+    rest = counts.odds_by_path(keys_of(first), np.zeros(len(first.nodes)), known=True)
+    assert rest[0] == pytest.approx(1.5)  # the root: the mean of 1 and 2
+    assert np.nanmin(rest) >= 1
+    assert counts.odds_by_shape(keys_of(first), np.zeros(len(first.nodes)), known=True)[0] == pytest.approx(1.5)
+
+
+def test_counters_are_bounded(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(evidence, "CAPACITY", 10)
+    counter = Counter(dict.fromkeys(range(50), 1)) + Counter(dict.fromkeys(range(8), 4))
+    forget_rare(counter)
+    assert set(counter) == set(range(8))
+    even = Counter(dict.fromkeys(range(40), 6))
+    forget_rare(even)
+    assert len(even) <= 10
