@@ -1,0 +1,77 @@
+"""Connected components of a graph that grows during a crawl."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+T = TypeVar("T", bound=Hashable)
+
+
+class Components(Generic[T]):
+    """Connected components of a graph that grows an edge at a time: union-find, nearly constant time an edge.
+
+    Source: Tarjan & van Leeuwen 1984, union by size with path halving.
+
+    Examples
+    --------
+    >>> graph = Components[str]()
+    >>> graph.union("a", "b"), graph.union("c", "d"), graph.union("b", "a")
+    (True, True, False)
+    >>> graph.connected("a", "d"), graph.union("b", "c"), graph.connected("a", "d")
+    (False, True, True)
+    >>> len(graph), graph.groups()
+    (1, [['a', 'b', 'c', 'd']])
+    """
+
+    def __init__(self) -> None:
+        self._parent: dict[T, T] = {}
+        self._size: dict[T, int] = {}
+
+    def __len__(self) -> int:
+        """Return the number of components."""
+        return len(self._size)
+
+    def add(self, item: T) -> None:
+        """A vertex without an edge, if it is new."""
+        if item not in self._parent:
+            self._parent[item] = item
+            self._size[item] = 1
+
+    def find(self, item: T) -> T:
+        """The vertex that stands for the component of a vertex.
+
+        Raises
+        ------
+        KeyError : for a vertex that was never added
+        """
+        parent = self._parent
+        while parent[item] != item:
+            parent[item] = item = parent[parent[item]]
+        return item
+
+    def union(self, one: T, other: T) -> bool:
+        """An edge, adding its ends where they are new; returns whether it joined two components."""
+        self.add(one)
+        self.add(other)
+        one, other = self.find(one), self.find(other)
+        if one == other:
+            return False
+        if self._size[one] < self._size[other]:
+            one, other = other, one
+        self._parent[other] = one
+        self._size[one] += self._size.pop(other)
+        return True
+
+    def connected(self, one: T, other: T) -> bool:
+        """True if the two are in one component; a vertex that was never added is alone."""
+        if one not in self._parent or other not in self._parent:
+            return one == other
+        return self.find(one) == self.find(other)
+
+    def groups(self) -> list[list[T]]:
+        """The vertices of each component, in the order in which they were added."""
+        found: dict[T, list[T]] = {}
+        for item in self._parent:
+            found.setdefault(self.find(item), []).append(item)
+        return list(found.values())
