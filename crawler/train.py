@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--folds", metavar="FOLDER", help="also write the models of the cross-validation: fold-0.npz ..."
     )
-    parser.add_argument("--trees", type=int, default=200, help="trees of each learner (default: 200)")
+    parser.add_argument("--trees", type=int, default=300, help="trees of each learner (default: 300)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -101,7 +101,7 @@ def _lines(name: str) -> Iterator[dict[str, Any]]:
 def _write(trained: Trained, options: argparse.Namespace) -> None:
     from dataclasses import replace
 
-    about = {"command": shlex.join(["scrapy", "pagelets", *sys.argv[2:]]), "figures": trained.figures}
+    about = {"command": shlex.join(["scrapy", *sys.argv[1:]]), "figures": trained.figures}
     replace(trained.model, about=about).save(options.out)
     if options.folds:
         Path(options.folds).mkdir(parents=True, exist_ok=True)

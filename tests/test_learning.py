@@ -67,7 +67,7 @@ def test_trees_in_numpy_are_the_trees_of_the_learner():
     table = Table(columns, wanted, np.ones(400), np.zeros(400, np.int64))
     ours = table.fit(np.ones(400, np.bool_), 20)
     learner = CatBoostClassifier(
-        iterations=20, depth=6, learning_rate=0.12, border_count=48, l2_leaf_reg=5, bootstrap_type="Bernoulli",
+        iterations=20, depth=6, learning_rate=0.08, border_count=48, l2_leaf_reg=5, rsm=0.4, bootstrap_type="Bernoulli",
         subsample=0.5, random_seed=0, verbose=False, allow_writing_files=False,
     )  # fmt: skip
     learner.fit(columns, wanted, sample_weight=np.ones(400))

@@ -189,12 +189,10 @@ def _weights(example: Example, rows: Ints) -> Floats:
 
 
 def importance(example: Example) -> Floats:
-    """(m,) weight of each leaf: its share of the page's words, and of the words of its own kind; 0 if unknown."""
+    """(m,) weight of each leaf: its share of the words of the page, pages count alike; 0 if unknown."""
     weight = np.where(example.labels == UNKNOWN, 0, example.page.nodes.words).astype(np.float64)
-    kinds = [weight * (example.labels == kind) for kind in (TEMPLATE, CONTENT)]
-    by_kind: Floats = np.sum([kind / max(1.0, kind.sum()) for kind in kinds], axis=0)
-    by_page: Floats = weight / max(1.0, weight.sum())
-    return by_page / 2 + by_kind / 4
+    share: Floats = weight / max(1.0, weight.sum())
+    return share
 
 
 @dataclass(frozen=True)
@@ -228,7 +226,7 @@ class Table:
         from catboost import CatBoostClassifier
 
         learner = CatBoostClassifier(
-            iterations=trees, depth=6, learning_rate=0.12, border_count=48, l2_leaf_reg=5, bootstrap_type="Bernoulli",
+            iterations=trees, depth=6, learning_rate=0.08, border_count=48, l2_leaf_reg=5, rsm=0.4, bootstrap_type="Bernoulli",
             subsample=0.5,
             random_seed=0, verbose=False, allow_writing_files=False,
         )  # fmt: skip
@@ -243,12 +241,13 @@ def _read(learner: Any) -> Trees:
         learner.save_model(path, format="json")
         data = json.loads(path.read_text())
     trees = data["oblivious_trees"]
-    depth = max(len(tree["splits"]) for tree in trees)
+    # A tree that found nothing to ask has no splits: null in the JSON.
+    depth = max(1, *(len(tree["splits"] or ()) for tree in trees))
     feature = np.zeros((len(trees), depth), np.int64)
     border = np.full((len(trees), depth), np.inf, np.float32)
     value = np.zeros((len(trees), 2**depth), np.float32)
     for i, tree in enumerate(trees):
-        for level, split in enumerate(tree["splits"]):
+        for level, split in enumerate(tree["splits"] or ()):
             feature[i, level] = split["float_feature_index"]
             border[i, level] = split["border"]
         value[i] = np.resize(tree["leaf_values"], 2**depth)
@@ -272,7 +271,7 @@ class Trained:
     figures: dict[str, float]
 
 
-def train(examples: Sequence[Example], trees: int = 200, *, by_people: bool = True) -> Trained:
+def train(examples: Sequence[Example], trees: int = 300, *, by_people: bool = True) -> Trained:
     """Learn the page-level classifier, then the last decision on top of it; cross-validated, split by site.
 
     The last decision sees log odds of the classifier that come from models without the site, as they will for sites to
@@ -287,70 +286,86 @@ def train(examples: Sequence[Example], trees: int = 200, *, by_people: bool = Tr
     ------
     ValueError : if there are fewer than two sites or labels of one kind only
     """
+    examples = [example for example in examples if len(example.labels)]
     chosen = _thinned(examples, random.Random(0))
-    if len({example.fold for example in chosen}) < 2:
+    if len({examples[i].fold for i in chosen}) < 2:
         raise ValueError("pages of more sites are needed: all of these fall into one fold of the cross-validation")
-    lexica = [lexicon(e for e in chosen if e.fold != fold) for fold in range(FOLDS)]
-    columns = [page_features(e.page, lexica[e.fold]) for e in chosen]
-    of_pages = Table.stack(list(zip(columns, chosen, strict=True)))
+    lexica = [lexicon(e for e in examples if e.fold != fold) for fold in range(FOLDS)]
+    columns = [page_features(e.page, lexica[e.fold]) for e in examples]
+    of_pages = Table.stack([(columns[i], examples[i]) for i in chosen])
     if of_pages.template.all() or not of_pages.template.any():
         raise ValueError("the labels are all of one kind: nothing can be learnt from them")
     by_fold = [of_pages.fit(of_pages.fold != fold, trees) for fold in range(FOLDS)]
-    odds = [by_fold[e.fold](c) for e, c in zip(chosen, columns, strict=True)]
-    parts = list(_with_sites(chosen, columns, odds, all_pages=by_people))
+    odds = [by_fold[e.fold](c) for e, c in zip(examples, columns, strict=True)]
+    parts = list(_with_sites(examples, chosen, columns, odds, all_pages=by_people))
     of_sites = Table.stack([(c, e) for c, e, _ in parts])
     sites_by_fold = [of_sites.fit(of_sites.fold != fold, trees) for fold in range(FOLDS)]
-    figures = _figures(chosen, odds, parts, sites_by_fold)
+    figures = _figures([(examples[i], odds[i]) for i in chosen], parts, sites_by_fold)
     everything = np.ones(len(of_pages.fold), np.bool_), np.ones(len(of_sites.fold), np.bool_)
-    model = Model(of_pages.fit(everything[0], trees), of_sites.fit(everything[1], trees), lexicon(chosen), {})
+    model = Model(of_pages.fit(everything[0], trees), of_sites.fit(everything[1], trees), lexicon(examples), {})
     folds = [Model(by_fold[f], sites_by_fold[f], lexica[f], {}) for f in range(FOLDS)]
     return Trained(model, folds, figures)
 
 
-def _thinned(examples: Sequence[Example], rng: random.Random) -> list[Example]:
-    """At most ``_PAGES_PER_SITE`` examples a site, with a word each."""
-    chosen: list[Example] = []
-    for _, group in sorted(_by_site(e for e in examples if (e.labels != UNKNOWN).any()).items()):
-        chosen += group if len(group) <= _PAGES_PER_SITE else rng.sample(group, _PAGES_PER_SITE)
-    return chosen
+def _thinned(examples: Sequence[Example], rng: random.Random) -> list[int]:
+    """Indices of the examples to learn from: with a label, at most ``_PAGES_PER_SITE`` a site."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for i, example in enumerate(examples):
+        if (example.labels != UNKNOWN).any():
+            groups[example.site].append(i)
+    return [
+        i
+        for _, group in sorted(groups.items())
+        for i in (group if len(group) <= _PAGES_PER_SITE else rng.sample(group, _PAGES_PER_SITE))
+    ]
 
 
 def _with_sites(
-    examples: Sequence[Example], columns: Sequence[NDArray[np.float32]], odds: Sequence[Floats], *, all_pages: bool
+    examples: Sequence[Example],
+    chosen: Sequence[int],
+    columns: Sequence[NDArray[np.float32]],
+    odds: Sequence[Floats],
+    *,
+    all_pages: bool,
 ) -> Iterator[tuple[NDArray[np.float32], Example, int]]:
-    """Features with what some other pages say, the example, how many pages were known; two for each example."""
+    """Features with what other pages say, the example, how many pages were known; for all pages and for some few."""
     rng = random.Random(0)
-    known = _KNOWN if all_pages else _KNOWN[:3]
     groups: dict[str, list[int]] = defaultdict(list)
     for i, example in enumerate(examples):
         groups[example.site].append(i)
+    wanted = set(chosen)
+
+    def learnt(pages: Iterable[int]) -> Site:
+        site = Site("")
+        for j in pages:
+            site.count(examples[j].page, odds[j])
+        return site
+
     for group in groups.values():
-        if len(group) < 2:
+        if len(group) < 2 or not wanted.intersection(group):
             continue
-        for i in group:
-            others = [j for j in group if j != i]
-            few = rng.choice([n for n in known if n <= len(others)])
-            for n in (len(others), few) if all_pages else (few,):
-                site = Site(examples[i].site)
-                for j in (i, *rng.sample(others, n)):
-                    site.count(examples[j].page, odds[j])
+        whole = learnt(group)
+        for i in sorted(wanted.intersection(group)):
+            few = rng.choice([n for n in (_KNOWN if all_pages else _KNOWN[:3]) if n < len(group)])
+            some = learnt((i, *rng.sample([j for j in group if j != i], few)))
+            for site in (whole, some) if all_pages else (some,):
                 evidence = site.evidence(examples[i].page, odds[i])
-                yield np.hstack([columns[i], evidence]), examples[i], n
+                yield np.hstack([columns[i], evidence]), examples[i], site.pages - 1
 
 
 def _figures(
-    examples: Sequence[Example],
-    odds: Sequence[Floats],
+    alone: Sequence[tuple[Example, Floats]],
     parts: Sequence[tuple[NDArray[np.float32], Example, int]],
     folds: Sequence[Trees],
 ) -> dict[str, float]:
-    alone = [f1(e, o) for e, o in zip(examples, odds, strict=True)]
     scores: dict[int, list[float]] = defaultdict(list)
     for columns, example, n in parts:
         scores[n].append(f1(example, folds[example.fold](columns)))
-    few = [s for n, found in scores.items() for s in found if n < 9]
-    many = [s for n, found in scores.items() for s in found if n >= 9]
-    means = {"page alone": alone, "1 to 8 other pages known": few, "9 or more other pages known": many}
+    means = {
+        "page alone": [f1(example, odds) for example, odds in alone],
+        "1 to 8 other pages known": [s for n, found in scores.items() for s in found if n < 9],
+        "9 or more other pages known": [s for n, found in scores.items() for s in found if n >= 9],
+    }
     return {name: round(float(np.mean(found)), 4) for name, found in means.items() if found}
 
 
