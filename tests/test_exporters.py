@@ -21,7 +21,8 @@ import scrapy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets.crawler.exporters import MOST_FIELDS, ParquetItemExporter, feed_types
+from scrapy_pagelets.crawler.columns import MOST_FIELDS, feed_types
+from scrapy_pagelets.crawler.exporters import ParquetItemExporter
 
 ROOT = Path(__file__).parent.parent
 EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}

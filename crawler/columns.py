@@ -1,0 +1,234 @@
+"""Items as rows of Arrow: the columns of the feed, those of foreign items, and a place for what fits none."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, time
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from itemadapter import ItemAdapter, is_item
+from scrapy.utils.serialize import ScrapyJSONEncoder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FEED_VERSION: Final = "1"
+#: The column for what fits no other, a JSON object.
+EXTRA: Final = "extra"
+#: A dictionary with words for keys would become thousands of columns.
+MOST_FIELDS: Final = 256
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+
+Row = dict[str, Any]
+
+
+def feed_types() -> dict[str, pa.DataType]:
+    """The columns of the feed, version 1, and their types."""
+    import pyarrow as pa
+
+    link = pa.struct({"url": pa.string(), "anchor": pa.string()})
+    pagelet = pa.struct(
+        {
+            "id": pa.int32(),
+            "xpaths": pa.list_(pa.string()),
+            "role": pa.string(),
+            "templateness": pa.float64(),
+            "text": pa.string(),
+            "words": pa.int32(),
+            "links": pa.list_(link),
+        }
+    )
+    return {
+        "url": pa.string(),
+        "title": pa.string(),
+        "language": pa.string(),
+        "fetched_at": pa.string(),
+        "text": pa.string(),
+        "pagelets": pa.list_(pagelet),
+        "template": pa.struct({"id": pa.string(), "pages": pa.int32(), "share": pa.float64()}),
+        "near_duplicate_of": pa.string(),
+        "similarity": pa.float64(),
+        "sketch": pa.string(),
+    }
+
+
+class Columns:
+    """The columns of a table, settled by its first rows.
+
+    Parameters
+    ----------
+    rows : the first rows, plain
+    declared : columns known before, with their types, None for any
+    """
+
+    def __init__(self, rows: list[Row], declared: Mapping[str, pa.DataType | None]) -> None:
+        import pyarrow as pa
+
+        types = {name: _column_type(declared.get(name), _values(rows, name)) for name in _names(rows, declared)}
+        columns = [*((name, kind) for name, kind in types.items() if kind is not None), (EXTRA, pa.string())]
+        self.schema = pa.schema(columns, metadata={"scrapy_pagelets.feed": FEED_VERSION})
+
+    def batch(self, row: Row) -> pa.RecordBatch:
+        """A row as a batch; what does not fit its column moves to the column for the rest."""
+        import pyarrow as pa
+
+        rest = dict(row)
+        arrays = []
+        for field in self.schema:
+            array = None if field.name == EXTRA else _array(rest.get(field.name), field.type)
+            if array is not None:
+                rest.pop(field.name, None)
+            arrays.append(array if array is not None else pa.nulls(1, field.type))
+        rest = {name: plain(value) for name, value in rest.items()}
+        arrays[-1] = pa.array([_json(rest) if rest else None], pa.string())
+        return pa.record_batch(arrays, self.schema)
+
+
+def _names(rows: list[Row], declared: Iterable[str]) -> list[str]:
+    names = dict.fromkeys(declared)
+    for row in rows:
+        names |= dict.fromkeys(row)
+    return [name for name in names if name != EXTRA][:MOST_FIELDS]
+
+
+def _values(rows: list[Row], name: str) -> list[Any]:
+    return [row[name] for row in rows if row.get(name) is not None]
+
+
+def _column_type(declared: pa.DataType | None, values: list[Any]) -> pa.DataType | None:
+    """The declared type, wide enough for the values; the type of the values where it fits none; else None."""
+    import pyarrow as pa
+
+    if not values:
+        return declared or pa.string()
+    if declared is not None and all(_array(value, declared) is not None for value in values):
+        return declared
+    seen = _inferred(values)
+    if declared is None or seen is None:
+        return declared or seen
+    wide = _widened(declared, seen)
+    return wide if any(_array(value, wide) is not None for value in values) else seen
+
+
+def _inferred(values: list[Any]) -> pa.DataType | None:
+    """The type of all values or, where they do not agree, of the first that has one."""
+    import pyarrow as pa
+
+    for sample in (values, *([value] for value in values)):
+        try:
+            found = _storable(pa.array(sample).type)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            continue
+        if found is not None:
+            return found
+    return None
+
+
+def _storable(kind: pa.DataType) -> pa.DataType | None:
+    """What Parquet can hold: not every type, no structure without fields, and no column without a type."""
+    import pyarrow as pa
+
+    if pa.types.is_null(kind):
+        return pa.string()
+    if pa.types.is_list(kind):
+        value_type = _storable(kind.value_type)
+        return None if value_type is None else pa.list_(value_type)
+    if pa.types.is_struct(kind):
+        fields = {field.name: _storable(field.type) for field in kind}
+        return None if None in fields.values() or not 0 < len(fields) <= MOST_FIELDS else pa.struct(fields)
+    plain = pa.types.is_primitive(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind)
+    return kind if (plain and not pa.types.is_duration(kind)) or pa.types.is_decimal(kind) else None
+
+
+def _widened(declared: pa.DataType, seen: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    if pa.types.is_list(declared) and pa.types.is_list(seen):
+        return pa.list_(_widened(declared.value_type, seen.value_type))
+    if pa.types.is_struct(declared) and pa.types.is_struct(seen):
+        fields = {field.name: field.type for field in declared}
+        for field in seen:
+            fields[field.name] = _widened(fields[field.name], field.type) if field.name in fields else field.type
+        return pa.struct(fields)
+    return declared
+
+
+def _array(value: Any, kind: pa.DataType) -> pa.Array | None:
+    """A column of one row, None if the value does not fit as it is, nor plain."""
+    array = _exact(value, kind)
+    return _exact(plain(value), kind) if array is None else array
+
+
+def _exact(value: Any, kind: pa.DataType) -> pa.Array | None:
+    """A column of one row, None if it would not give the value back.
+
+    Arrow is too obliging: it makes 1.5 an integer, "abc" a list of letters, and drops unknown fields.
+    """
+    import pyarrow as pa
+
+    try:
+        array = pa.array([value], kind)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return None
+    return array if _same(value, array[0].as_py()) else None
+
+
+def _same(value: Any, back: Any) -> bool:
+    """True if what Arrow gives back says what the value says; fields that it adds are empty."""
+    if value is None or back is None:
+        return value is back
+    if isinstance(value, dict):
+        return (
+            isinstance(back, dict)
+            and value.keys() <= back.keys()
+            and all(_same(value.get(name), part) for name, part in back.items())
+        )
+    if isinstance(value, list | tuple):
+        return isinstance(back, list) and len(value) == len(back) and all(map(_same, value, back))
+    if isinstance(value, int | float) and isinstance(back, int | float):
+        return isinstance(value, bool) == isinstance(back, bool) and (
+            value == back or (value != value and back != back)
+        )
+    is_moment = isinstance(value, datetime) == isinstance(back, datetime)  # a moment is a date, for Python
+    return is_moment and isinstance(value, type(back)) and bool(value == back)
+
+
+def plain(value: Any) -> Any:
+    """A copy, with nested items, sets and numpy values as what Arrow and JSON know."""
+    if value is None or isinstance(value, bool | int | float):
+        return value.tolist() if isinstance(value, np.generic) else value
+    if isinstance(value, str):
+        return value if value.isascii() else _SURROGATES.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return _plain_mapping(value)
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(part) for part in value]
+    if is_item(value):
+        return _plain_mapping(ItemAdapter(value))
+    return plain(value.tolist()) if hasattr(value, "tolist") else value
+
+
+def _plain_mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
+    return {plain(str(name)): plain(part) for name, part in value.items()}
+
+
+def _json(value: Row) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_jsonable)
+    except ValueError:  # NaN and infinity are no JSON: they become strings
+        loose = json.dumps(value, default=_jsonable)
+        return json.dumps(json.loads(loose, parse_constant=str), ensure_ascii=False)
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    try:
+        return ScrapyJSONEncoder().default(value)
+    except TypeError:
+        return str(value)
