@@ -60,15 +60,16 @@ def count(path: str) -> dict[str, dict[str, Row]]:
     FeedError : if the file is none
     """
     table: dict[str, dict[str, Row]] = defaultdict(lambda: defaultdict(Row))
-    number = 0
+    read = 0
     try:
-        for number, line in enumerate(_read(path), 1):  # noqa: B007
+        for line in _read(path):
             template = (line["template"] or {}).get("id") or "no template"
             table[site_of(line["url"])][template].add(line)
+            read += 1
     except OSError as error:
         raise FeedError(error.strerror or str(error)) from None
     except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FeedError(f"line {number + 1} is not a page ({type(error).__name__}: {error})") from None
+        raise FeedError(f"line {read + 1} is not a page ({type(error).__name__}: {error})") from None
     if not table:
         raise FeedError("it has no pages")
     return {site: dict(rows) for site, rows in table.items()}
