@@ -6,7 +6,7 @@ import re
 from array import array
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from lxml import etree
@@ -22,43 +22,62 @@ T = TypeVar("T", bound=np.generic)
 
 #: Names of the tags that have a number of their own; 0 is any other tag, 1 a run of text.
 TAGS: Final = (
-    "? #text html body main article section nav aside header footer dialog form fieldset div p h1 h2 h3 h4 h5 h6 hgroup ul ol menu dl "
-    "li dt dd table caption thead tbody tfoot tr td th colgroup col pre blockquote figure figcaption address hr br details summary "
-    "center dir a span b i em strong u s small big font tt code kbd samp var cite q abbr acronym sub sup time mark label button "
-    "input select optgroup option textarea img picture video audio svg map area frameset frame iframe legend ins del bdo bdi wbr "
-    "nobr data dfn output progress meter object param embed search slot ruby rt rp rb"
+    "? #text html body main article section nav aside header footer dialog form fieldset div p h1 h2 h3 h4 h5 h6 "
+    "hgroup ul ol menu dl li dt dd table caption thead tbody tfoot tr td th colgroup col pre blockquote figure "
+    "figcaption address hr br details summary center dir a span b i em strong u s small big font tt code kbd samp var "
+    "cite q abbr acronym sub sup time mark label button input select optgroup option textarea img picture video audio "
+    "svg map area frameset frame iframe legend ins del bdo bdi wbr nobr data dfn output progress meter object param "
+    "embed search slot ruby rt rp rb"
 ).split()
 TAG: Final = {name: number for number, name in enumerate(TAGS)}
 TEXT: Final = TAG["#text"]
 
 #: How far a run of text stands from the one before: glued, a space, a table cell, a line, a paragraph.
 GLUED, SPACE, CELL, LINE, PARAGRAPH = range(5)
-_GAPS: Final = {
+#: What a tag opens and closes with; any other is part of the line.
+GAPS: Final = {
     **dict.fromkeys(
-        "html body main article section nav aside header footer dialog form fieldset div p h1 h2 h3 h4 h5 h6 hgroup ul ol menu dl "
-        "table caption pre blockquote figure figcaption address hr details center dir frameset search".split(),
+        "html body main article section nav aside header footer dialog form fieldset div p h1 h2 h3 h4 h5 h6 hgroup ul "
+        "ol menu dl table caption pre listing xmp plaintext blockquote figure figcaption address hr details center dir "
+        "frameset search".split(),
         PARAGRAPH,
     ),
-    **dict.fromkeys("li dt dd tr thead tbody tfoot br summary legend option optgroup".split(), LINE),
-    **dict.fromkeys("td th".split(), CELL),
-    **dict.fromkeys("input select button textarea img label".split(), SPACE),
+    # `text` is a label in a picture (`svg`), `mtr` a row of a matrix (`math`).
+    **dict.fromkeys("li dt dd tr thead tbody tfoot br summary legend option optgroup text mtr".split(), LINE),
+    **dict.fromkeys("td th mtd".split(), CELL),
+    **dict.fromkeys(
+        "input select button textarea img label svg iframe audio video canvas object embed progress meter".split(),
+        SPACE,
+    ),
 }
 # What a reader never sees as text. Frames, players and canvases show something else than their fallback.
 # `title` stands in `head` or, as a tooltip, in `svg`.
-_UNSEEN: Final = frozenset("head script style template noscript noframes noembed iframe audio video canvas datalist title desc metadata".split())
+_UNSEEN_TAGS: Final = frozenset(
+    "head script style template noscript noframes noembed iframe audio video canvas datalist title desc "
+    "metadata".split()
+)
 _FRAMES: Final = frozenset(("frame", "iframe"))
-_LINKS: Final = frozenset(("a", "area", "frame", "iframe"))
-_VERBATIM: Final = frozenset(("pre", "textarea", "listing", "xmp"))
-_HIDING_STYLE: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_LINK_TAGS: Final = frozenset(("a", "area", "frame", "iframe"))
+_VERBATIM_TAGS: Final = frozenset(("pre", "textarea", "listing", "xmp", "plaintext"))
+_HIDING_STYLE: Final = re.compile(
+    r"(?<![\w-])(?:display\s*:\s*none|(?:content-)?visibility\s*:\s*hidden)", re.IGNORECASE
+)
 _WORD: Final = re.compile(
     r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
 )
+_XPATH_NAME: Final = re.compile(r"[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII)
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
-_VOLATILE: Final = re.compile(r"\d{3,}|^(?:in)?(?:active|current|selected|open|opened|closed|collapsed|expanded)$|^(?:is|has)-|"
-                              r"(?:^|[-_])(?:active|current|selected)(?:[-_]|$)", re.IGNORECASE)  # fmt: skip
+_VOLATILE: Final = re.compile(
+    r"\d{3,}|^(?:in)?(?:active|current|selected|open|opened|closed|collapsed|expanded)$|^(?:is|has)-|"
+    r"(?:^|[-_])(?:active|current|selected)(?:[-_]|$)",
+    re.IGNORECASE,
+)
 
 #: A node's look: tag, id, class, role.
 Look = tuple[str, str, str, str]
+# Number and signature of a look, gap and traits of its tag.
+_Kind = tuple[int, int, int, int]
+_UNSEEN, _VERBATIM, _LINKS = 1, 2, 4
 
 
 @lru_cache(65536)
@@ -71,17 +90,26 @@ def signature(look: Look) -> int:
     if tag in ("html", "body"):  # there is only one, and blog engines write the page's number on it
         return xxh3_64_intdigest(tag.encode()) >> 1
     tokens = sorted(t for t in classes.split() if not _VOLATILE.search(t))
-    return xxh3_64_intdigest("\0".join((tag, "" if _VOLATILE.search(name) else name, role, *tokens)).encode("utf-8", "replace")) >> 1
+    parts = (tag, "" if _VOLATILE.search(name) else name, role, *tokens)
+    return xxh3_64_intdigest("\0".join(parts).encode("utf-8", "replace")) >> 1
 
 
-@lru_cache(131072)
 def text_key(text: str) -> tuple[int, int]:
-    """Hash and number of words of a run of text with its white space folded; case and digits do not count in the hash."""
+    """Hash and number of words of a run of text with its white space folded.
+
+    Case and digits do not count in the hash. ASCII words are what white space parts, others runs of letters and digits;
+    Han, kana, hangul and Thai count by character.
+    """
     words = text.count(" ") + 1 if len(text) > 3 and text.isascii() else len(_WORD.findall(text))
     return xxh3_64_intdigest(text.casefold().translate(_DIGITS).encode("utf-8", "replace")) >> 1, words
 
 
-@dataclass(slots=True, kw_only=True, frozen=True)
+#: The texts of menus come back on each page; of long ones, a crawl would keep megabytes.
+_text_key = lru_cache(131072)(text_key)
+_LONG: Final = 200
+
+
+@dataclass(slots=True, kw_only=True, frozen=True, eq=False, repr=False)
 class Links:
     """The hyperlinks of a page in document order, an entry each.
 
@@ -101,7 +129,7 @@ class Links:
     rel: list[str]
 
 
-@dataclass(kw_only=True, frozen=True)
+@dataclass(kw_only=True, frozen=True, eq=False, repr=False)
 class NodeTable:
     """One row a node in preorder: elements, and the runs of text that a reader sees (*leaves*).
 
@@ -117,7 +145,8 @@ class NodeTable:
     elements : (n,) the lxml element of the row; for a run of text, its parent
     leaves : (m,) rows of the runs of text
     strings : (m,) the runs of text, white space folded outside of ``pre``
-    spaces : exact white space before a run of text inside of ``pre``, by index of the leaf
+    spaces : exact white space before a run of text inside of ``pre``, from the start of the line or the end of the run
+        before, by index of the leaf
     text, words, gap, number : (m,) hash, number of words, distance from the run before (``GLUED`` ... ``PARAGRAPH``),
         k of ``text()[k]``
     anchor, hidden : (n,) inside of a hyperlink; inside of ``hidden`` or an inline style that hides
@@ -168,6 +197,49 @@ class NodeTable:
         """(n,) index after the last leaf of the subtree: ``first_leaf:last_leaf`` are its leaves."""
         return np.searchsorted(self.leaves, self.end)
 
+    def xpath(self, row: int) -> str:
+        """Path of a row: of an element what lxml's ``getpath`` gives, of a run of text ``text()[k]`` below its parent.
+
+        Names that are none in an XPath (``o:p``, ``a"b``) become ``*[k]``. All rows of a page take linear time;
+        ``getpath`` counts the siblings anew for each.
+        """
+        if self.tag[row] == TEXT:
+            return f"{self.xpath(int(self.parent[row]))}/text()[{self.number[self.first_leaf[row]]}]"
+        below = []
+        while row not in self._paths:
+            below.append(row)
+            row = int(self.parent[row])
+        path = self._paths[row]
+        for row in reversed(below):
+            path = self._paths[row] = f"{path}/{self._step(row)}"
+        return path
+
+    @cached_property
+    def _paths(self) -> dict[int, str]:
+        return {0: self.elements[0].getroottree().getpath(self.elements[0])}
+
+    def _step(self, row: int) -> str:
+        name = self.looks[self.look[row]][0]
+        if not _XPATH_NAME.fullmatch(name):
+            return f"*[{self._among_all[0][row]}]"
+        rank, count = self._among_namesakes
+        return name if count[row] == 1 else f"{name}[{rank[row]}]"
+
+    @cached_property
+    def _among_all(self) -> tuple[Ints, Ints]:
+        return _ranks(self.parent, self.tag == TEXT)
+
+    @cached_property
+    def _among_namesakes(self) -> tuple[Ints, Ints]:
+        numbers: dict[str, int] = {}
+        names = np.array([numbers.setdefault(look[0], len(numbers)) for look in self.looks], np.int64)
+        return _ranks(self.parent, np.where(self.tag == TEXT, -1, names[self.look]))
+
+    @cached_property
+    def link_leaf(self) -> Ints:
+        """(links,) index of the leaf that a link goes with: its first run of text, or the run that follows."""
+        return np.minimum(self.first_leaf[self.links.row], len(self.leaves) - 1)
+
     @cached_property
     def levels(self) -> list[Ints]:
         """Rows of each depth from the root down, in document order: the children of one parent stand together."""
@@ -189,6 +261,19 @@ class NodeTable:
         return column
 
 
+def _ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
+    """(n,) the how manieth of its kind a row is among its siblings, counted from 1, and of how many."""
+    order = np.lexsort((kind, parent))
+    first = np.ones(len(parent), np.bool_)
+    first[1:] = (np.diff(parent[order]) != 0) | (kind[order][1:] != kind[order][:-1])
+    starts = np.flatnonzero(first)
+    group = np.cumsum(first) - 1
+    rank, count = np.empty((2, len(parent)), np.int64)
+    rank[order] = np.arange(len(parent)) - starts[group] + 1
+    count[order] = np.diff(np.append(starts, len(parent)))[group]
+    return rank, count
+
+
 def mix(x: Ints) -> Ints:
     """Bijective scrambling of 64-bit integers (the finaliser of splitmix64)."""
     z = x.astype(np.uint64)
@@ -207,97 +292,103 @@ def build(root: etree._Element, base: str) -> NodeTable:
     root : of the tree; comments and processing instructions are passed over, their tails are not
     base : URL against which links are resolved
     """
-    tags, parents, ends, depths, look_ids, paths = (array("q") for _ in range(6))
+    parents, ends, look_ids, paths = (array("q") for _ in range(4))
     leaves, keys, words, gaps, numbers = (array("q") for _ in range(5))
     elements: list[etree._Element] = []
     strings: list[str] = []
     spaces: dict[int, str] = {}
-    looks: dict[Look, int] = {}
-    signatures: list[int] = []
-    ranks: dict[tuple[int, int], int] = {}
+    kinds: dict[Look, _Kind] = {}
     runs: dict[int, int] = {}
-    anchors, hidden = [], []
+    anchors: list[int] = []
+    hidden: list[int] = []
     links: list[tuple[int, str, str]] = []
 
+    row, rows = -1, 0  # of the innermost open element; in all
     stack = [-1]
+    opened: list[_Kind] = []
+    ranks: dict[int, int] = {}  # of the children of the innermost open element, by signature
+    outer_ranks: list[dict[int, int]] = []
     pending = PARAGRAPH  # the widest gap since the last run of text
     verbatim = 0  # how many open elements keep white space
     white = ""  # white space since the last run of text inside of `pre`
     context = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
     for event, element in context:
         if event == "start":
-            tag = element.tag
+            tag: Any = element.tag
             name = classes = role = href = rel = ""
-            row = len(tags)
             for attribute, value in element.items():
                 if attribute == "class":
                     classes = value
-                elif attribute == "id":
-                    name = value
                 elif attribute == "href" or (attribute == "src" and tag in _FRAMES):
                     href = value
+                elif attribute == "id":
+                    name = value
                 elif attribute == "role":
                     role = value
                 elif attribute == "rel":
                     rel = value
                 elif (attribute == "style" and _HIDING_STYLE.search(value)) or attribute == "hidden":
-                    hidden.append(row)
+                    hidden.append(rows)
             look = (tag, name, classes, role)
-            look_id = looks.get(look, -1)
-            if look_id < 0:
-                looks[look] = look_id = len(looks)
-                signatures.append(signature(look))
-            mark = signatures[look_id]
-            parent = stack[-1]
-            rank = ranks.get((parent, mark), 0)
-            ranks[parent, mark] = rank + 1
-            tags.append(TAG.get(tag, 0))
-            parents.append(parent)
+            kind = kinds.get(look)
+            if kind is None:
+                kind = kinds[look] = _kind(look, len(kinds))
+            look_id, mark, gap, traits = kind
+            rank = ranks[mark] = ranks.get(mark, -1) + 1
+            parents.append(row)
             ends.append(0)
-            depths.append(len(stack) - 1)
             look_ids.append(look_id)
-            paths.append(hash((paths[parent] if parent >= 0 else 0, mark, rank)))
+            paths.append(hash((paths[row] if rows else 0, mark, rank)))
             elements.append(element)
+            row = rows
+            rows += 1
             stack.append(row)
-            if href and tag in _LINKS:
+            opened.append(kind)
+            outer_ranks.append(ranks)
+            ranks = {}
+            if href and traits & _LINKS:
                 links.append((row, href, rel))
                 if tag == "a":
-                    if pending == GLUED and anchors and leaves and row > leaves[-1] > anchors[-1] and ends[anchors[-1]]:
+                    if pending == GLUED and anchors and leaves and anchors[-1] < leaves[-1] < ends[anchors[-1]]:
                         pending = SPACE  # style sheets part neighbouring links
                     anchors.append(row)
-            gap = _GAPS.get(tag, GLUED)
             if gap > pending:
                 pending = gap
-            if tag in _UNSEEN:
+            elif pending == LINE and tag == "br":  # an empty line
+                pending = PARAGRAPH
+            if traits & _UNSEEN:
                 context.skip_subtree()
                 continue
-            if tag in _VERBATIM:
+            if traits & _VERBATIM:
                 verbatim += 1
+                white = ""
+            elif verbatim and gap >= LINE:
+                white = ""
             text = element.text
         else:
             if event == "end":
-                row = stack.pop()
-                ends[row] = len(tags)
-                tag = element.tag
-                gap = _GAPS.get(tag, GLUED)
+                ends[stack.pop()] = rows
+                row = stack[-1]
+                ranks = outer_ranks.pop()
+                _, _, gap, traits = opened.pop()
                 if gap > pending:
                     pending = gap
-                if verbatim and tag in _VERBATIM:
-                    verbatim -= 1
-            if len(stack) == 1:  # what stands behind the root
+                if verbatim:
+                    white = "" if gap >= LINE else white
+                    verbatim -= bool(traits & _VERBATIM)
+            if row < 0:  # what stands behind the root
                 continue
             text = element.tail
         if not text:
             continue
-        row = stack[-1]
         number = runs[row] = runs.get(row, 0) + 1
-        folded = " ".join(text.split())
-        if not folded:
+        if text.isspace():
             if pending < SPACE:
                 pending = SPACE
             if verbatim:
                 white += text
             continue
+        folded = " ".join(text.split())
         if verbatim:
             string = text.strip()
             start = text.find(string)
@@ -307,33 +398,35 @@ def build(root: etree._Element, base: str) -> NodeTable:
             string, white = folded, ""
         if pending < SPACE and text[0].isspace():
             pending = SPACE
-        key, count = text_key(folded)
-        leaves.append(len(tags))
+        key, count = _text_key(folded) if len(folded) < _LONG else text_key(folded)
+        leaves.append(rows)
         strings.append(string)
         keys.append(key)
         words.append(count)
         gaps.append(pending)
         numbers.append(number)
         pending = SPACE if text[-1].isspace() else GLUED
-        tags.append(TEXT)
         parents.append(row)
-        ends.append(len(tags))
-        depths.append(len(stack) - 1)
+        rows += 1
+        ends.append(rows)
         look_ids.append(look_ids[row])
         paths.append(hash((paths[row], number)))
         elements.append(elements[row])
 
-    end = _column(ends)
+    look_column, end, leaf_rows = _column(look_ids), _column(ends), _column(leaves)
+    tag_column = np.array([TAG.get(look[0], 0) for look in kinds], np.int64)[look_column]
+    tag_column[leaf_rows] = TEXT
     return NodeTable(
-        tag=_column(tags),
+        tag=tag_column,
         parent=_column(parents),
         end=end,
-        depth=_column(depths),
-        look=_column(look_ids),
+        # All rows above, less those that have ended.
+        depth=np.arange(rows) - np.cumsum(np.bincount(end, minlength=rows + 1)[:-1]),
+        look=look_column,
         path=_column(paths),
-        looks=list(looks),
+        looks=list(kinds),
         elements=elements,
-        leaves=_column(leaves),
+        leaves=leaf_rows,
         strings=strings,
         spaces=spaces,
         text=_column(keys),
@@ -344,6 +437,12 @@ def build(root: etree._Element, base: str) -> NodeTable:
         hidden=_inside(hidden, end),
         links=_links(links, base),
     )
+
+
+def _kind(look: Look, number: int) -> _Kind:
+    tag = look[0]
+    traits = (tag in _UNSEEN_TAGS) * _UNSEEN | (tag in _VERBATIM_TAGS) * _VERBATIM | (tag in _LINK_TAGS) * _LINKS
+    return number, signature(look), GAPS.get(tag, GLUED), traits
 
 
 def _column(values: array[int]) -> Ints:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 from urllib.parse import urljoin
 
-import charset_normalizer
+from charset_normalizer import from_bytes
 from lxml import etree
 from w3lib.encoding import (
     html_body_declared_encoding,
@@ -19,14 +20,31 @@ from w3lib.encoding import (
 )
 
 from scrapy_pagelets import urls
-from scrapy_pagelets.nodes import NodeTable, build
+from scrapy_pagelets.nodes import TEXT, NodeTable, build
 
-#: lxml keeps no more levels than this, even with ``huge_tree``; what is nested deeper is lost.
-MAX_DEPTH: Final = 2046
+#: lxml keeps no element below this level (``html`` is level 0), even with ``huge_tree``: there it stops to read.
+MAX_DEPTH: Final = 2047
+#: Charsets of several bytes a character. So few bytes in them can read as UTF-8 by chance.
+_FEW: Final = 20
+_MULTIBYTE: Final = frozenset(
+    "big5 big5hkscs cp932 cp949 cp950 euc_jis_2004 euc_jisx0213 euc_jp euc_kr gb18030 gb2312 gbk hz iso2022_jp "
+    "iso2022_jp_1 iso2022_jp_2 iso2022_jp_2004 iso2022_jp_3 iso2022_jp_ext iso2022_kr johab shift_jis shift_jis_2004 "
+    "shift_jisx0213".split()
+)
+#: What pages that declare nothing are written in; of these, detection picks one.
+_DETECTED: Final = (
+    "big5 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp866 cp932 cp949 euc_jp gb18030 iso8859_2 "
+    "iso8859_5 iso8859_7 koi8_r koi8_u tis_620".split()
+)
+_WESTERN: Final = "cp1252"
+_ASCII: Final = bytes(range(128))
+#: Bytes that tell as much as 30 megabytes of them.
+_SAMPLE: Final = 100_000
 _MENDED: Final = "scrapy-pagelets-cp1252"
+_LANGUAGE: Final = re.compile(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Page:
     """A parsed page.
 
@@ -45,7 +63,7 @@ class Page:
 
     @classmethod
     def parse(cls, body: bytes, url: str, content_type: str | None = None) -> Page:
-        """Parse a body; whatever it holds, a page results, an empty one in the worst case.
+        """Page of a body; whatever it holds, a page results, an empty one in the worst case.
 
         Parameters
         ----------
@@ -57,7 +75,7 @@ class Page:
 
     @classmethod
     def from_root(cls, root: etree._Element, url: str) -> Page:
-        """Page of a tree that is parsed already."""
+        """Page of a tree that lxml's HTML parser has made already; set ``huge_tree`` there."""
         base = _base(root, url)
         return cls(url, root, build(root, base), base)
 
@@ -75,59 +93,127 @@ class Page:
     def title(self) -> str:
         """Text of ``<title>``, white space folded; "" where there is none."""
         found = self.root.find("head/title")
-        found = self.root.find(".//title") if found is None else found
+        if found is None:  # written into the body; in `svg` it is a tooltip
+            found = next((t for t in self.root.iter("title") if next(t.iterancestors("svg"), None) is None), None)
         return "" if found is None else " ".join("".join(map(str, found.itertext())).split())
 
     @cached_property
     def language(self) -> str | None:
-        """Primary subtag of the declared language, lower case."""
-        body = self.root.find("body")
-        for element in (self.root, body):
+        """Primary subtag of the declared language, two or three letters in lower case; None where none is declared."""
+        for element in (self.root, self.root.find("body")):
             declared = "" if element is None else element.get("lang") or element.get("xml:lang") or ""
-            primary = declared.replace("_", "-").split("-")[0].strip().lower()
-            if primary.isalpha():
-                return primary
+            if found := _LANGUAGE.match(declared):
+                return found[1].lower()
         return None
 
     @property
     def truncated(self) -> bool:
-        """True if the nesting reached what lxml keeps: deeper text may be missing."""
-        return bool(self.nodes.depth.max() >= MAX_DEPTH)
+        """True if the nesting reached what lxml keeps: text that is nested deeper, and all that follows, is missing."""
+        return bool(self.nodes.depth[self.nodes.tag != TEXT].max() >= MAX_DEPTH)
 
 
 def decode(body: bytes, content_type: str | None = None) -> str:
-    """Text of a body by BOM, HTTP header, ``<meta>`` or XML declaration, UTF-8, and detection, in this order."""
-    declared, mark = read_bom(body)
-    rest = body if mark is None else body[len(mark) :]
-    declared = declared or http_content_type_encoding(content_type) or html_body_declared_encoding(body)
-    if declared and (name := resolve_encoding(declared)):
-        # Pages pasted together from two charsets are common; a replacement character would lose a letter, or a link.
-        return rest.decode(name, _MENDED) if name == "utf-8" else to_unicode(rest, name)
+    """Text of a body; bytes that make no sense become U+FFFD.
+
+    A BOM decides. Without one the HTTP header is believed, then ``<meta>`` or the XML declaration, where the bytes bear
+    them out: what reads as UTF-8 is UTF-8 whatever single-byte charset is declared, and what does not is not. Where
+    nothing is declared, UTF-8 and detection are tried.
+
+    Parameters
+    ----------
+    body : as received, without content encoding
+    content_type : of the HTTP header
+    """
+    name, mark = read_bom(body)
+    if name and mark:
+        return to_unicode(body[len(mark) :], name)
+    if name := _wide(body):
+        return to_unicode(body, name)
+    names = _declared(body, content_type)
+    first = names[0] if names else "utf-8"
+    for name in (first, "utf-8") if first in _MULTIBYTE and _beyond_ascii(body) < _FEW else ("utf-8",):
+        if (text := _strictly(body, name)) is not None:
+            return text
+    if first == "utf-8":
+        if _nearly_utf8(body):
+            # A replacement character would lose a letter, or a link.
+            return body.decode("utf-8", _MENDED)
+        first = next((name for name in names if name != "utf-8"), None) or _detect(body)
+    return to_unicode(body, first)
+
+
+def _wide(body: bytes) -> str | None:
+    """UTF-16 by its looks: markup is ASCII, so every second byte is zero."""
+    head = body[:2048]
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if max(even, odd) < max(4, len(head) // 8) or min(even, odd) * 10 > max(even, odd):
+        return None
+    return "utf-16-be" if even > odd else "utf-16-le"
+
+
+def _declared(body: bytes, content_type: str | None) -> list[str]:
+    """Names of the codecs that header and body declare and that a page of ASCII markup can be in."""
+    declared = (http_content_type_encoding(content_type), html_body_declared_encoding(body))
+    names = [name for name in declared if name and _reads_markup(name)]
+    return names or (["iso2022_jp"] if b"\x1b$" in body else [])
+
+
+def _reads_markup(name: str) -> bool:
+    # Python's codecs include base64, rot13 and EBCDIC. UTF-16 has been looked for already.
+    if name in ("idna", "punycode", "raw-unicode-escape", "unicode-escape"):
+        return False
     try:
-        return rest.decode()
-    except UnicodeDecodeError:
-        return to_unicode(rest, _detect(rest))
+        return b"<p>".decode(name) == "<p>"
+    except (LookupError, UnicodeError):
+        return False
+
+
+def _strictly(body: bytes, name: str) -> str | None:
+    """Text of a body without a fault, None if there is one; a character that the end of a body cuts is none."""
+    try:
+        return body.decode(name)
+    except UnicodeDecodeError as error:
+        cut = name == "utf-8" and error.reason == "unexpected end of data" and _beyond_ascii(body) > 1
+        return to_unicode(body, name) if cut else None
+
+
+def _nearly_utf8(body: bytes) -> bool:
+    """True if most bytes outside of ASCII read as UTF-8: a page with some spots pasted in from elsewhere."""
+    return body.decode("utf-8", "replace").count("\ufffd") * 4 <= _beyond_ascii(body)
+
+
+def _beyond_ascii(body: bytes) -> int:
+    """Number of bytes outside of ASCII."""
+    return len(body.translate(None, _ASCII))
 
 
 def _as_cp1252(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeDecodeError)
-    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
+    return error.object[error.start : error.end].decode(_WESTERN, "replace"), error.end
 
 
 codecs.register_error(_MENDED, _as_cp1252)
 
 
 def _detect(body: bytes) -> str:
-    # A megabyte tells as much as 30 of them; a page cut in the middle of a character is still UTF-8.
-    sample = body[:1_000_000]
-    if (found := charset_normalizer.detect(sample)["encoding"]) is not None:
-        return resolve_encoding(str(found)) or "cp1252"
-    return "cp1252"
+    """Name of the charset by the texts that leave ASCII; the Western one if they say little."""
+    texts = dict.fromkeys(text for text in body.replace(b">", b"<").split(b"<") if not text.isascii())
+    sample = b" ".join(texts)[:_SAMPLE]
+    foreign = sample.translate(None, _ASCII)
+    if len(foreign) < 12 or len(set(foreign)) < 5:  # quotes, dashes, a copyright sign, a name
+        return _WESTERN
+    matches = from_bytes(sample, cp_isolation=_DETECTED)
+    best = matches.best()
+    if best is None:
+        return _WESTERN
+    tied = (m for m in matches if m.chaos <= best.chaos and m.coherence >= best.coherence)
+    found = _WESTERN if any(_WESTERN in m.could_be_from_charset for m in tied) else best.encoding
+    return resolve_encoding(found) or _WESTERN
 
 
 def parse(text: str) -> etree._Element:
     """Tree of HTML text; ``<html/>`` for an empty one."""
-    body = text.strip().replace("\x00", "").encode("utf-8", "replace") or b"<html/>"
+    body = text.replace("\x00", "").strip().encode("utf-8", "replace") or b"<html/>"
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, recover=True)
     root = etree.fromstring(body, parser)
     return etree.fromstring(b"<html/>", parser) if root is None else root
@@ -138,6 +224,7 @@ def _base(root: etree._Element, url: str) -> str:
     if element is None:
         return url
     try:
-        return urljoin(url, (element.get("href") or "").strip())
-    except ValueError:
+        base = urljoin(url, (element.get("href") or "").strip())
+    except ValueError:  # "http://[broken"
         return url
+    return base if base.lower().startswith(("http://", "https://", "file://")) else url

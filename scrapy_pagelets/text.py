@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Final
+from urllib.parse import urljoin
 
 import numpy as np
 from lxml import etree
 
-from scrapy_pagelets.nodes import CELL, GLUED, LINE, PARAGRAPH, SPACE, TEXT, Bools, Ints, NodeTable
+from scrapy_pagelets.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, Bools, Ints, NodeTable
 from scrapy_pagelets.page import Page
 
 _SEPARATORS: Final = {GLUED: "", SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
 # What cleaned HTML keeps beside the structure: without these, links, images and tables lose their meaning.
 _ATTRIBUTES: Final = frozenset("href src alt title colspan rowspan lang dir datetime start reversed".split())
+_NUMBERS: Final = frozenset("colspan rowspan start".split())
+_VOID: Final = frozenset("img br hr picture source wbr".split())
+#: Parsers read the inside of these as it is written, so that nothing in them can be escaped.
+_RAW: Final = frozenset("xmp listing plaintext".split())
+_NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
+_SCRIPT: Final = re.compile(r"[\s\0-\x1f]*(?:javascript|vbscript|data):", re.IGNORECASE)
+#: Characters that HTML may hold and XML may not.
+_UNFIT: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 #: Markdown of more levels than this is of no use, and its converter recurses.
 _MARKDOWN_DEPTH: Final = 120
 
@@ -24,106 +35,176 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
     ----------
     keep : (m,) a mask of the leaves
     """
+    return text_of(nodes, np.flatnonzero(keep))
+
+
+def text_of(nodes: NodeTable, leaves: Ints) -> str:
+    """Text of some leaves, as `plain`, in time that depends on them and not on the page.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    """
     pieces: list[str] = []
-    gaps = nodes.gap.tolist()
-    widest = GLUED
-    glued = True  # no leaf was left out since the last piece
-    for leaf, wanted in enumerate(keep.tolist()):
-        widest = max(widest, gaps[leaf])
-        if not wanted:
-            glued = False
-            continue
-        if pieces:
-            exact = nodes.spaces.get(leaf) if widest <= SPACE and glued else None
-            # Two words with a left-out one between them were never one word.
-            pieces.append((exact or _SEPARATORS[widest]) if glued else _SEPARATORS[max(widest, SPACE)])
+    for leaf, gap, white in _runs(nodes, leaves):
+        if not pieces:
+            pieces.append(white.rpartition("\n")[2])
+        elif gap <= SPACE:
+            pieces.append(white or _SEPARATORS[gap])
+        else:  # of the white space with which a `pre` begins, the indent of its first line
+            pieces += _SEPARATORS[gap], white if gap == LINE else white.rpartition("\n")[2]
         pieces.append(nodes.strings[leaf])
-        widest, glued = GLUED, True
     return "".join(pieces)
 
 
+def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
+    """The leaves, each with its distance from the one before and, inside of ``pre``, the white space between."""
+    if not len(leaves):
+        return
+    starts = np.append(leaves[0], leaves[:-1] + 1)  # where what lies between a leaf and the one before begins
+    gaps = np.maximum.reduceat(nodes.gap[: leaves[-1] + 1], starts)
+    gaps[leaves > starts] = np.maximum(gaps[leaves > starts], SPACE)  # two words with one between them were never one
+    for leaf, start, gap in zip(leaves.tolist(), starts.tolist(), gaps.tolist(), strict=True):
+        white = ""
+        if leaf in nodes.spaces:
+            white = "".join(nodes.spaces.get(i, "") for i in range(start if gap <= SPACE else leaf, leaf + 1))
+        yield leaf, gap, white
+
+
 def xpaths(nodes: NodeTable, keep: Bools) -> list[str]:
-    """Paths of the fewest nodes that hold the leaves to keep and no other: ``getpath`` of elements, ``text()[k]`` of runs.
+    """Paths of the fewest nodes that hold the leaves to keep and no other: elements, and ``text()[k]`` for single runs.
 
     Parameters
     ----------
     keep : (m,) a mask of the leaves
     """
-    paths = []
-    for row in roots(nodes, keep).tolist():
-        element = nodes.elements[row]
-        path = element.getroottree().getpath(element)
-        if nodes.tag[row] == TEXT:
-            path += f"/text()[{nodes.number[np.searchsorted(nodes.leaves, row)]}]"
-        paths.append(path)
-    return paths
+    return paths_of(nodes, np.flatnonzero(keep))
 
 
-def roots(nodes: NodeTable, keep: Bools) -> Ints:
-    """Rows of the maximal subtrees whose leaves are all kept; a run of text is a subtree of its own."""
-    kept = np.concatenate(([0], np.cumsum(keep)))
-    first, last = nodes.first_leaf, nodes.last_leaf
-    pure = (kept[last] - kept[first] == last - first) & (last > first)
-    return np.flatnonzero(pure & ~np.concatenate(([False], pure[nodes.parent[1:]])))
+def paths_of(nodes: NodeTable, leaves: Ints) -> list[str]:
+    """Paths of some leaves, as `xpaths`, in time that depends on them and not on the page.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    """
+    return [nodes.xpath(row) for row in roots(nodes, leaves)]
+
+
+def roots(nodes: NodeTable, leaves: Ints) -> list[int]:
+    """Rows of the maximal subtrees that hold no other leaves, in document order; a run of text is a subtree of its own.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    """
+    found = []
+    breaks = np.flatnonzero(np.diff(leaves) > 1) + 1
+    for run in np.split(leaves, breaks) if len(leaves) else []:
+        leaf, end = int(run[0]), int(run[-1]) + 1
+        while leaf < end:
+            row = int(nodes.leaves[leaf])
+            above = int(nodes.parent[row])
+            while above >= 0 and nodes.first_leaf[above] == leaf and nodes.last_leaf[above] <= end:
+                row, above = above, int(nodes.parent[above])
+            found.append(row)
+            leaf = int(nodes.last_leaf[row])
+    return found
 
 
 def cleaned(page: Page, keep: Bools) -> str:
     """HTML of the leaves to keep and of their ancestors, without scripts, styles and attributes that only look.
 
-    Images, rules and line breaks stay where a neighbour stays.
+    Images, rules and line breaks stay where a neighbour stays. Links are absolute. "" if no leaf is kept.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves
     """
     nodes = page.nodes
-    kept = nodes.spread(keep.astype(np.int64))
-    alive = nodes.total(kept) > 0
-    # What carries no text lives with its parent if that holds kept text directly or it is a picture among kept things.
-    empty = nodes.first_leaf == nodes.last_leaf
-    void = np.array([e.tag in ("img", "br", "hr", "picture", "source", "wbr") for e in nodes.elements]) & empty
-    alive |= void & np.concatenate(([False], alive[nodes.parent[1:]]))
-    copies: dict[int, etree._Element] = {}
+    alive = _alive(nodes, keep)
+    texts = dict(_texts(nodes, np.flatnonzero(keep), alive))
+    copies: dict[int, etree._Element] = {0: etree.Element("html")}
     last: dict[int, etree._Element] = {}
-    leaf = 0
-    for row in range(len(nodes)):
-        is_text = nodes.tag[row] == TEXT
-        leaf += is_text
-        if not alive[row]:
-            continue
+    pieces: dict[tuple[etree._Element, bool], list[str]] = {}
+    for row in (np.flatnonzero(alive[1:]) + 1).tolist():
         parent = int(nodes.parent[row])
-        if is_text:
-            _append(copies[parent], last.get(parent), _spaced(nodes, leaf - 1))
-        elif parent < 0 or parent not in copies:
-            copies[row] = etree.Element("html")
+        before = last.get(parent)
+        if row in texts:
+            pieces.setdefault((copies[parent] if before is None else before, before is not None), []).append(texts[row])
         else:
-            copies[row] = last[parent] = etree.SubElement(copies[parent], _name(nodes.elements[row]), _kept(nodes.elements[row]))
-    if not copies:
-        return ""
-    return etree.tostring(copies[0], encoding="unicode", method="html")
+            element = nodes.elements[row]
+            copies[row] = last[parent] = etree.SubElement(copies[parent], _name(element), _kept(element, page.base))
+    for (element, behind), strings in pieces.items():
+        setattr(element, "tail" if behind else "text", "".join(strings))
+    return etree.tostring(copies[0], encoding="unicode", method="html") if texts else ""
+
+
+def _alive(nodes: NodeTable, keep: Bools) -> Bools:
+    """(n,) leaves to keep, their ancestors, and what carries no text but belongs to a neighbour."""
+    alive = nodes.total(nodes.spread(keep.astype(np.int64))) > 0
+    void = np.array([look[0] in _VOID for look in nodes.looks])[nodes.look] & (nodes.first_leaf == nodes.last_leaf)
+    for row in np.flatnonzero(void[1:]) + 1:  # `picture` before its `img`
+        alive[row] = alive[nodes.parent[row]]
+    return alive
+
+
+def _texts(nodes: NodeTable, leaves: Ints, alive: Bools) -> Iterator[tuple[int, str]]:
+    """Rows of the leaves, and what is to be written for them: text, and white space where tags do not do."""
+    parting = alive & (np.array([GAPS.get(look[0], GLUED) for look in nodes.looks])[nodes.look] > GLUED)
+    parting[nodes.leaves] = False
+    opened = np.cumsum(parting)
+    closed = np.cumsum(np.bincount(nodes.end[parting], minlength=len(nodes) + 1))
+    before = 0
+    for leaf, gap, white in _runs(nodes, leaves):
+        row = int(nodes.leaves[leaf])
+        if leaf not in nodes.spaces:
+            white = " " if gap >= SPACE and before else ""
+        elif not white and gap > GLUED and opened[row] == opened[before] and closed[row] == closed[before]:
+            white = "\n" if gap >= LINE else " "
+        yield row, _UNFIT.sub(_fit, white + nodes.strings[leaf])
+        before = row
+
+
+def _fit(found: re.Match[str]) -> str:
+    return " " if found[0].isspace() else "\ufffd"
 
 
 def _name(element: etree._Element) -> str:
     tag = str(element.tag)
-    return tag if tag.replace("-", "").isalnum() else "span"
+    if tag in _RAW:
+        return "pre"
+    return tag if _NAME.fullmatch(tag) else "span"
 
 
-def _kept(element: etree._Element) -> dict[str, str]:
-    return {str(k): str(v) for k, v in element.items() if k in _ATTRIBUTES}
+def _kept(element: etree._Element, base: str) -> dict[str, str]:
+    kept = {}
+    for name, value in element.items():
+        if name in ("href", "src"):
+            value = _absolute(base, value)
+        if name in _ATTRIBUTES and value and (name not in _NUMBERS or (value.isascii() and value.isdecimal())):
+            kept[name] = _UNFIT.sub(_fit, value)
+    return kept
 
 
-def _spaced(nodes: NodeTable, leaf: int) -> str:
-    space = nodes.spaces.get(leaf) or (" " if nodes.gap[leaf] >= SPACE else "")
-    return space + nodes.strings[leaf]
-
-
-def _append(parent: etree._Element, before: etree._Element | None, text: str) -> None:
-    if before is None:
-        parent.text = (parent.text or "") + text
-    else:
-        before.tail = (before.tail or "") + text
+def _absolute(base: str, url: str) -> str:
+    """The URL as absolute one, "" for a script or a picture written into the page."""
+    if _SCRIPT.match(url):
+        return ""
+    try:
+        return urljoin(base, url.strip())
+    except ValueError:  # "http://[broken"
+        return url
 
 
 def markdown(page: Page, keep: Bools) -> str:
     """Markdown of the leaves to keep, by the library ``markdownify`` (extra ``markdown``).
 
     Pages nested too deep for the library come back as plain text.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves
     """
     from markdownify import markdownify
 

@@ -1,7 +1,7 @@
 """Pagelets by link count.
 
-Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Definition 2 and Figure 3;
-``algorithms.md`` D.1 for what the default adds.
+Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Definition 2 and
+Figure 3; ``algorithms.md`` D.1 for what the default adds.
 """
 
 from __future__ import annotations
@@ -20,9 +20,15 @@ _PROSE_WORDS: Final = 8
 _PROSE_TAGS: Final = np.array([TAG[t] for t in "p h1 h2 h3 h4 h5 h6 blockquote dd td pre figure figcaption li".split()])
 #: So many siblings of one shape are the records of one region.
 _RUN: Final = 3
-_INLINE: Final = np.array(
-    [TAG[t] for t in "#text a span b i em strong u s small big font tt code kbd samp var cite q abbr sub sup time mark img br wbr".split()]
-)
+_INLINE_TAGS: Final = (
+    "#text a span b i em strong u s small big font tt code kbd samp var cite q abbr acronym sub sup time mark ins del "
+    "bdo bdi nobr data dfn img br wbr"
+).split()
+_INLINE: Final = np.array([TAG[tag] for tag in _INLINE_TAGS])
+_ANONYMOUS: Final = -1
+#: Of these a reader sees nothing: they part no run of neighbours.
+_NOTHING: Final = frozenset("script style template noscript noembed noframes".split())
+_LINKING: Final = np.array([TAG["a"], TAG["area"]])
 
 
 def partition(nodes: NodeTable, k: int = DEFAULT_K, *, strict: bool = False) -> Ints:
@@ -31,35 +37,46 @@ def partition(nodes: NodeTable, k: int = DEFAULT_K, *, strict: bool = False) -> 
     Parameters
     ----------
     k : a node is divided if one of its children holds this many hyperlinks or more
-    strict : the paper's form: no immunity of prose, no merging of records. Text between the children of a divided node, which
-        Definition 2 leaves without a pagelet, forms anonymous pagelets in both forms
+    strict : the paper's form: no immunity of prose, no merging of records, inline elements are children like others.
+        Text between the children of a divided node, which Definition 2 leaves without a pagelet, forms anonymous
+        pagelets in both forms; in the default one inline elements belong to them
 
     Raises
     ------
     ValueError : if k < 1
     """
-    if k < 1:
-        raise ValueError(f"k is {k}: a pagelet needs a number of links of 1 or more")
+    _check(k)
     if not len(nodes.leaves):
         return np.zeros(0, np.int64)
     divided = _divided(nodes, k, strict)
-    owner = _owners(nodes, divided, merge=not strict)
+    owner = _owners(nodes, divided, strict)
     return np.unique(owner[nodes.leaves], return_inverse=True)[1].astype(np.int64)
 
 
 def pagelets(nodes: NodeTable, k: int = STRICT_K) -> list[int]:
-    """Rows of the pagelets of Figure 3: elements none of whose children holds k links, outside of one another."""
+    """Rows of the pagelets of Figure 3: elements none of whose children holds k links, outside of one another.
+
+    Raises
+    ------
+    ValueError : if k < 1
+    """
+    _check(k)
     divided = _divided(nodes, k, strict=True)
     parent_divided = np.concatenate(([True], divided[nodes.parent[1:]]))
     return [int(row) for row in np.flatnonzero(~divided & parent_divided & (nodes.tag != TEXT))]
 
 
+def _check(k: int) -> None:
+    if k < 1:
+        raise ValueError(f"k is {k}: a pagelet needs a number of links of 1 or more")
+
+
 def _divided(nodes: NodeTable, k: int, strict: bool) -> Bools:
     """(n,) rows that Figure 3 divides: some child has k links or more, and so has every node above."""
-    own = np.zeros(len(nodes), np.int64)
-    http = nodes.links.key != 0
-    fragment = np.array([href.lstrip().startswith("#") for href in nodes.links.href], np.bool_)
-    np.add.at(own, nodes.links.row[http & ~fragment], 1)
+    links = nodes.links
+    away = np.array([not href.lstrip().startswith("#") for href in links.href], np.bool_)
+    counted = (links.key != 0) & away & np.isin(nodes.tag[links.row], _LINKING)
+    own = np.bincount(links.row[counted], minlength=len(nodes))
     count = nodes.total(own)
     if not strict:
         count = np.where(_prose(nodes), 0, count)
@@ -78,35 +95,43 @@ def _prose(nodes: NodeTable) -> Bools:
     return np.isin(nodes.tag, _PROSE_TAGS) & (words >= _PROSE_WORDS) & (linked < 0.5 * words)
 
 
-def _owners(nodes: NodeTable, divided: Bools, merge: bool) -> Ints:
+def _owners(nodes: NodeTable, divided: Bools, strict: bool) -> Ints:
     """(n,) for each row the first row of its pagelet."""
     owner = np.arange(len(nodes))
-    starts = _starts(nodes, divided, merge)
+    starts = _starts(nodes, divided, strict)
     for rows in nodes.levels[1:]:
         above = nodes.parent[rows]
         owner[rows] = np.where(divided[above], starts[rows], owner[above])
     return owner
 
 
-def _starts(nodes: NodeTable, divided: Bools, merge: bool) -> Ints:
+def _starts(nodes: NodeTable, divided: Bools, strict: bool) -> Ints:
     """(n,) for the children of divided rows the sibling with which their pagelet begins.
 
-    Runs of text and inline neighbours make one anonymous pagelet; runs of siblings with one shape make one region of records.
+    Runs of text and inline neighbours make one anonymous pagelet; runs of siblings with one look one region of records.
     """
     starts = np.arange(len(nodes))
-    inline = np.isin(nodes.tag, _INLINE)
-    siblings: dict[int, list[int]] = {}
-    for row in (np.flatnonzero(divided[nodes.parent[1:]]) + 1).tolist():
-        siblings.setdefault(int(nodes.parent[row]), []).append(row)
-    for rows in siblings.values():
-        kinds = [(-1 if inline[r] and not divided[r] else int(nodes.signature[r]), bool(divided[r])) for r in rows]
-        begin = 0
-        for end in range(1, len(rows) + 1):
-            if end < len(rows) and kinds[end] == kinds[begin]:
-                continue
-            anonymous = kinds[begin][0] == -1
-            if not kinds[begin][1] and (anonymous or (merge and end - begin >= _RUN)):
-                starts[rows[begin:end]] = rows[begin]
-            begin = end
+    inline = nodes.tag == TEXT if strict else np.isin(nodes.tag, _INLINE)
+    kind = np.where(inline, _ANONYMOUS, nodes.signature)
+    rows = _children_of_divided(nodes, divided, strict)
+    if not len(rows):
+        return starts
+    first = np.ones(len(rows), np.bool_)
+    first[1:] = (np.diff(nodes.parent[rows]) != 0) | (np.diff(kind[rows]) != 0)
+    first[1:] |= divided[rows][1:] | divided[rows][:-1]
+    begin = np.flatnonzero(first)
+    run = np.cumsum(first) - 1
+    joined = kind[rows[begin]] == _ANONYMOUS
+    if not strict:
+        joined |= np.diff(np.append(begin, len(rows))) >= _RUN
+    starts[rows] = np.where(joined[run], rows[begin][run], rows)
     return starts
 
+
+def _children_of_divided(nodes: NodeTable, divided: Bools, strict: bool) -> Ints:
+    """Their rows, siblings together in document order."""
+    wanted = np.concatenate(([False], divided[nodes.parent[1:]]))
+    if not strict:
+        wanted &= ~np.array([look[0] in _NOTHING for look in nodes.looks])[nodes.look]
+    rows = np.flatnonzero(wanted)
+    return rows[np.argsort(nodes.parent[rows], kind="stable")]

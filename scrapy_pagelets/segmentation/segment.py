@@ -12,9 +12,11 @@ import numpy as np
 from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.pagelets import STRICT_K, partition
-from scrapy_pagelets.text import plain, xpaths
+from scrapy_pagelets.text import paths_of, text_of
 
 CONTENT, NAVIGATION, TEMPLATE = "content", "navigation", "template"
+#: From here on a leaf is template.
+_HALF: Final = 0.5
 
 _SEGMENTERS: Final[dict[str, Callable[[NodeTable], Ints]]] = {
     "pagelets": partition,
@@ -22,7 +24,7 @@ _SEGMENTERS: Final[dict[str, Callable[[NodeTable], Ints]]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pagelet:
     """A region of a page with one topic or function.
 
@@ -30,42 +32,58 @@ class Pagelet:
     ----------
     page : it belongs to
     id : number on its page, in document order
-    leaves : (m,) its runs of text, a mask over the page's
+    index : (k,) its runs of text, as ascending indices of the page's leaves
     templateness : mean over its words, 0 to 1
     role : content, navigation (a template of links) or template
     """
 
     page: Page
     id: int
-    leaves: Bools
+    index: Ints
     templateness: float
     role: str
 
     @property
+    def leaves(self) -> Bools:
+        """(m,) its runs of text, as a mask over the page's leaves."""
+        mask = np.zeros(len(self.page.nodes.leaves), np.bool_)
+        mask[self.index] = True
+        return mask
+
+    @property
     def text(self) -> str:
         """Its text."""
-        return plain(self.page.nodes, self.leaves)
+        return text_of(self.page.nodes, self.index)
 
     @property
     def words(self) -> int:
         """Number of its words."""
-        return int(self.page.nodes.words[self.leaves].sum())
+        return int(self.page.nodes.words[self.index].sum())
 
     @property
     def xpaths(self) -> list[str]:
         """Paths of the fewest nodes that hold its text and no other."""
-        return xpaths(self.page.nodes, self.leaves)
+        return paths_of(self.page.nodes, self.index)
 
     @property
     def links(self) -> list[dict[str, str]]:
-        """Its hyperlinks, ``url`` as absolute URL and ``anchor`` text, in document order."""
+        """Its hyperlinks, ``url`` as absolute URL and ``anchor`` text, in document order.
+
+        Each link of a page belongs to one pagelet: that of its first run of text; one without text (a picture, a frame)
+        to that of the run that follows.
+        """
         nodes = self.page.nodes
-        found = []
-        for row, href, key in zip(nodes.links.row, nodes.links.href, nodes.links.key, strict=True):
-            inside = slice(nodes.first_leaf[row], nodes.last_leaf[row])
-            if key and self.leaves[inside].any():
-                found.append({"url": urljoin(self.page.base, href.strip()), "anchor": " ".join(nodes.strings[inside])})
-        return found
+        links, leaf = nodes.links, nodes.link_leaf
+        near = slice(*np.searchsorted(leaf, (self.index[0], self.index[-1] + 1)))
+        own = np.flatnonzero(np.isin(leaf[near], self.index) & (links.key[near] != 0)) + near.start
+        return [
+            {"url": urljoin(self.page.base, links.href[i].strip()), "anchor": self._anchor(int(links.row[i]))}
+            for i in own.tolist()
+        ]
+
+    def _anchor(self, row: int) -> str:
+        nodes = self.page.nodes
+        return " ".join(text_of(nodes, np.arange(nodes.first_leaf[row], nodes.last_leaf[row])).split())
 
     def record(self) -> dict[str, Any]:
         """The pagelet as it stands in the feed."""
@@ -81,34 +99,48 @@ class Pagelet:
 
 
 def segment(page: Page, templateness: Floats | None = None, segmenter: str = "pagelets") -> list[Pagelet]:
-    """Cut a page into pagelets; every leaf is in exactly one.
+    r"""Cut a page into pagelets; every leaf is in exactly one.
 
-    A pagelet that holds both content and template is parted in two, so that what is exported is what is counted as content.
+    A pagelet that holds both content and template is parted in two, so that what is exported is what is counted as
+    content.
 
     Parameters
     ----------
     templateness : (m,) of each leaf, 0 to 1; all content if None
     segmenter : ``pagelets`` (link count, ``algorithms.md`` D.1) or ``pagelets-strict`` (the paper's form, k=3)
 
+    Raises
+    ------
+    ValueError : if there is no such segmenter, or if templateness has another length than the page has leaves
+
     Examples
     --------
     >>> page = Page.parse(b"<h1>Title</h1><p>Some words.<p>More.", "http://example.com/")
     >>> [(p.text, p.role) for p in segment(page)]
-    [('Title\\n\\nSome words.\\n\\nMore.', 'content')]
+    [('Title\n\nSome words.\n\nMore.', 'content')]
     """
     nodes = page.nodes
     weights = np.zeros(len(nodes.leaves)) if templateness is None else templateness
-    labels = _SEGMENTERS[segmenter](nodes) * 2 + (weights >= 0.5)
-    order = np.unique(labels, return_index=True)
-    return [
-        _pagelet(page, number, labels == labels[first], weights) for number, first in enumerate(sorted(order[1].tolist()))
-    ]
+    if weights.shape != nodes.leaves.shape:
+        raise ValueError(f"templateness has {weights.size} values, the page {nodes.leaves.size} runs of text")
+    if segmenter not in _SEGMENTERS:
+        raise ValueError(f"there is no segmenter {segmenter!r}: choose one of {', '.join(_SEGMENTERS)}")
+    labels = _SEGMENTERS[segmenter](nodes) * 2 + (weights >= _HALF)
+    return [_pagelet(page, number, index, weights) for number, index in enumerate(_groups(labels))]
 
 
-def _pagelet(page: Page, number: int, leaves: Bools, weights: Floats) -> Pagelet:
+def _groups(labels: Ints) -> list[Ints]:
+    """Indices of the leaves of each label, labels by first leaf."""
+    order = np.argsort(labels, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if len(order) else []
+    return sorted(groups, key=lambda group: int(group[0]))
+
+
+def _pagelet(page: Page, number: int, index: Ints, weights: Floats) -> Pagelet:
     nodes = page.nodes
-    words = nodes.words[leaves]
-    mean = float(np.average(weights[leaves], weights=np.maximum(words, 1)))
-    linked = words[nodes.anchor[nodes.leaves[leaves]]].sum()
-    role = CONTENT if mean < 0.5 else NAVIGATION if linked > 0.5 * words.sum() else TEMPLATE
-    return Pagelet(page, number, leaves, mean, role)
+    words, own = nodes.words[index], weights[index]
+    mean = float(np.average(own, weights=np.maximum(words, 1)))
+    linked = words[nodes.anchor[nodes.leaves[index]]].sum()
+    # All of its leaves are on one side.
+    role = CONTENT if own[0] < _HALF else NAVIGATION if linked > 0.5 * words.sum() else TEMPLATE
+    return Pagelet(page, number, index, mean, role)

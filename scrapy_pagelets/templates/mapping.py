@@ -1,13 +1,13 @@
 """Equal top-down mappings: the DOM that the pages of one template share.
 
-Source: Alarte, Insa, Silva, Tamarit 2014, Definitions 3.2 and 3.3, Algorithm 2. ``etdm`` and ``extract`` are the paper's pairwise
-form with an open node equality; ``Votes`` is the streaming form by path hashes (``algorithms.md`` E.2).
+Source: Alarte, Insa, Silva, Tamarit 2014, Definitions 3.2 and 3.3, Algorithm 2. ``etdm`` and ``extract`` are the
+paper's pairwise form with an open node equality, ``Votes`` the streaming form by path hashes (``algorithms.md`` E.2).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -19,6 +19,9 @@ Equality = Callable[[NodeTable, int, NodeTable, int], float]
 
 #: A node belongs to the template if this share of the pages has it: one odd page must not delete the template.
 VOTE: Final = 0.6
+#: So many pairs of children are compared all; of more, only those that stand within `_BAND` places of each other.
+_PAIRS: Final = 250_000
+_BAND: Final = 100
 #: A counter that grows beyond this forgets what stands on one page only.
 CAPACITY: Final = 50_000
 
@@ -57,17 +60,21 @@ def _position(nodes: NodeTable, row: int) -> int:
 
 
 def same_signature(one: NodeTable, i: int, other: NodeTable, j: int) -> float:
-    """1 if the signatures agree (tag, id, class tokens, role, without volatile ones), else 0."""
-    return float((one.tag[i] == TEXT) == (other.tag[j] == TEXT) and (one.tag[i] == TEXT or one.signature[i] == other.signature[j]))
+    """1 if the signatures agree (tag, id, class tokens, role, without volatile ones), else 0; texts agree."""
+    if one.tag[i] == TEXT or other.tag[j] == TEXT:
+        return float(one.tag[i] == other.tag[j])
+    return float(one.signature[i] == other.signature[j])
 
 
 def etdm(one: NodeTable, other: NodeTable, equality: Equality = weighted, among: Bools | None = None) -> dict[int, int]:
     """The equal top-down mapping of two trees as row of the first -> row of the second; {} if the roots differ.
 
-    Children of a mapped pair are paired by falling equality, ties in document order, each once.
+    Children of a mapped pair are paired by falling equality, ties by position, each once. That takes all pairs of
+    children: this form is for pages of ordinary size.
 
     Parameters
     ----------
+    equality : 0 to 1; 0 forbids a pair
     among : (n,) rows of the first tree that may be mapped, all if None; the template so far
     """
     if not equality(one, 0, other, 0):
@@ -78,15 +85,24 @@ def etdm(one: NodeTable, other: NodeTable, equality: Equality = weighted, among:
     while stack:
         row, row_ = stack.pop()
         free = [i for i in children[row] if among is None or among[i]]
-        pairs = [(-equality(one, i, other, j), x, y, i, j) for x, i in enumerate(free) for y, j in enumerate(children_[row_])]
         used: set[int] = set()
-        # Position breaks ties, so that the k-th of equal siblings meets the k-th.
-        for score, _, _, i, j in sorted(pairs, key=lambda p: (p[0], abs(p[1] - p[2]), p[1], p[2])):
-            if score < 0 and i not in mapping and j not in used:
+        for _, _, _, i, j in sorted(_pairs(one, free, other, children_[row_], equality)):
+            if i not in mapping and j not in used:
                 mapping[i] = j
                 used.add(j)
                 stack.append((i, j))
     return mapping
+
+
+def _pairs(
+    one: NodeTable, rows: list[int], other: NodeTable, rows_: list[int], equality: Equality
+) -> Iterator[tuple[float, int, int, int, int]]:
+    """Pairs of rows that may be mapped: what to sort by, and the rows. The k-th of equal siblings meets the k-th."""
+    band = len(rows) + len(rows_) if len(rows) * len(rows_) <= _PAIRS else _BAND
+    for x, i in enumerate(rows):
+        for y in range(max(0, x - band), min(len(rows_), x + band + 1)):
+            if score := equality(one, i, other, rows_[y]):
+                yield -score, abs(x - y), x, i, rows_[y]
 
 
 def _children(nodes: NodeTable) -> list[list[int]]:
@@ -114,8 +130,8 @@ def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality 
 class Votes:
     """The streaming form: paths and texts counted by page, so that a look-up a node tells the template.
 
-    Nodes of equal path hash form a mapping that is one-to-one, equal and top-down: Definition 3.2 with ``same_signature`` and
-    the rank among equal siblings as equality.
+    Nodes of equal path hash form a mapping that is one-to-one, equal and top-down: Definition 3.2 with
+    ``same_signature`` and the rank among equal siblings as equality.
 
     Attributes
     ----------
@@ -174,7 +190,10 @@ def look_up(counter: Counter[int], keys: Ints) -> Ints:
 
 
 def forget_rare(counter: Counter[int]) -> None:
-    """Bound a counter: beyond its capacity it loses the keys with the smallest counts (lossy counting, Manku & Motwani 2002)."""
+    """Bound a counter: beyond its capacity it loses the keys with the smallest counts.
+
+    Source: Manku & Motwani 2002, *Approximate Frequency Counts over Data Streams* (lossy counting).
+    """
     least = 1
     while len(counter) > CAPACITY:
         for key in [key for key, count in counter.items() if count <= least]:

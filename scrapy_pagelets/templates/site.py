@@ -155,7 +155,7 @@ class Site:
 
 
 def smoothed(nodes: NodeTable, x: Floats) -> Floats:
-    """(m,) templateness of the leaves after isotonic smoothing: few sections, and no node more template than its leaves.
+    """(m,) templateness of the leaves after isotonic smoothing: few sections, no node more template than its leaves.
 
     Parameters
     ----------

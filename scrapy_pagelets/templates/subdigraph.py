@@ -1,6 +1,7 @@
 """Complete subdigraphs: which pages to load so that they link each other, as the pages of a menu do.
 
-Source: Alarte, Insa, Silva, Tamarit 2014, *Web Template Extraction Based on Hyperlink Analysis*, Section 4.1, Algorithm 1.
+Source: Alarte, Insa, Silva, Tamarit 2014, *Web Template Extraction Based on Hyperlink Analysis*, Section 4.1,
+Algorithm 1.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import numpy as np
+from lxml import etree
 
-from scrapy_pagelets.nodes import Ints, NodeTable
+from scrapy_pagelets.nodes import Bools, Ints, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.urls import acts, is_page
+from scrapy_pagelets.urls import acts, host_of, is_page, normalise
 
 #: Links of a region are a menu if they hold this share of its words.
 _DENSE: Final = 0.5
@@ -53,7 +55,8 @@ class Subdigraph:
     def next(self) -> int | None:
         """Take out the candidate to load next, None if there is no more.
 
-        It is the one that most of the loaded pages link to, the first of them: what all pages link to stands in their menu.
+        It is the one that most of the loaded pages link to, the first of them: what all pages link to stands in their
+        menu.
         """
         if not self._waiting:
             return None
@@ -62,8 +65,9 @@ class Subdigraph:
         return found
 
     def add(self, page: int, links: Iterable[int]) -> set[int]:
-        """Add a loaded page; returns the largest complete subdigraph that contains it."""
+        """Add a loaded page and the keys that it links to; returns the largest complete subdigraph that contains it."""
         targets = set(links)
+        self._waiting.pop(page, None)
         for target in targets & self._waiting.keys():
             self._waiting[target] += 1
         self._links[page] = targets
@@ -90,9 +94,9 @@ class Subdigraph:
 
 
 def same_host(url: str, other: str) -> bool:
-    """True for URLs of one host and port, ``www.`` or not."""
-    hosts = [urlsplit(u).netloc.lower().removeprefix("www.") for u in (url, other)]
-    return hosts[0] == hosts[1]
+    """True for URLs of one host and port, ``www.`` or not; broken URLs have none."""
+    host = host_of(url).removeprefix("www.")
+    return bool(host) and host == host_of(other).removeprefix("www.")
 
 
 def links_of(page: Page) -> list[int]:
@@ -110,8 +114,13 @@ def links_of(page: Page) -> list[int]:
         and same_host(target, page.url)
         and not acts(target)
         and not _HARMFUL_REL.intersection(links.rel[i].split())
-        and (page.nodes.elements[links.row[i]].get("data-method") or "get").lower() == "get"
+        and _gets(page.nodes.elements[links.row[i]])
     ]
+
+
+def _gets(element: etree._Element) -> bool:
+    """False for a link that a script makes into another request than GET (Rails and its kin)."""
+    return all((element.get(name) or "get").lower() == "get" for name in ("data-method", "data-turbo-method"))
 
 
 def followed(page: Page) -> frozenset[int]:
@@ -125,18 +134,19 @@ def candidates(page: Page) -> list[int]:
     Order: links of link-dense regions, hyperlink distance, DOM distance from the first such link, document order
     (Section 4.1; Section 6 names the density of links as the next step).
     """
-    nodes, links = page.nodes, page.nodes.links
+    links = page.nodes.links
     own = links_of(page)
     if not own:
         return []
     rows = links.row[own]
-    dense = _in_dense_region(nodes)[rows]
-    far = [hyperlink_distance(page.url, links.target[i]) for i in own]
-    first = int(rows[min(range(len(own)), key=lambda j: (not dense[j], far[j], j))])
-    order = sorted(range(len(own)), key=lambda j: (not dense[j], far[j], dom_distance(nodes, first, int(rows[j])), j))
+    loose = ~_in_dense_region(page.nodes)[rows]
+    url = normalise(page.url)
+    far = np.array([hyperlink_distance(url, links.target[i]) for i in own])
+    first = int(rows[np.lexsort((far, loose))[0]])
+    order = np.lexsort((dom_distances(page.nodes, first)[rows], far, loose))
     best: dict[int, int] = {}
-    for j in order:
-        best.setdefault(int(links.key[own[j]]), own[j])
+    for i in np.array(own)[order].tolist():
+        best.setdefault(int(links.key[i]), i)
     return list(best.values())
 
 
@@ -153,18 +163,18 @@ def hyperlink_distance(url: str, target: str) -> int:
     return len(one) + len(other) - 2 * common
 
 
-def dom_distance(nodes: NodeTable, row: int, other: int) -> int:
-    """Number of edges between two nodes."""
-    edges = 0
-    while row != other:
-        if nodes.depth[row] < nodes.depth[other]:
-            row, other = other, row
-        row = int(nodes.parent[row])
-        edges += 1
-    return edges
+def dom_distances(nodes: NodeTable, row: int) -> Ints:
+    """(n,) number of edges between a node and each other one: up to the common ancestor and down again."""
+    rows = np.arange(len(nodes))
+    above = (rows <= row) & (nodes.end > row)
+    common = np.where(above, nodes.depth, 0)
+    for level in nodes.levels[1:]:
+        common[level] = np.where(above[level], common[level], common[nodes.parent[level]])
+    distances: Ints = nodes.depth[row] + nodes.depth - 2 * common
+    return distances
 
 
-def _in_dense_region(nodes: NodeTable) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _in_dense_region(nodes: NodeTable) -> Bools:
     """(n,) True below a node with three links or more, most of whose words are link text."""
     words: Ints = nodes.total(nodes.spread(nodes.words))
     linked = nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves]))

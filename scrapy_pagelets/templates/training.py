@@ -226,8 +226,8 @@ class Table:
         from catboost import CatBoostClassifier
 
         learner = CatBoostClassifier(
-            iterations=trees, depth=6, learning_rate=0.08, border_count=48, l2_leaf_reg=5, rsm=0.4, bootstrap_type="Bernoulli",
-            subsample=0.5,
+            iterations=trees, depth=6, learning_rate=0.08, border_count=48, l2_leaf_reg=5, rsm=0.4,
+            bootstrap_type="Bernoulli", subsample=0.5,
             random_seed=0, verbose=False, allow_writing_files=False,
         )  # fmt: skip
         learner.fit(self.columns[rows], self.template[rows], sample_weight=self.weight[rows])

@@ -1,0 +1,136 @@
+"""Random pages for the tests of the ideas, and the plainest way to read one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from hypothesis import strategies as st
+from lxml import etree
+
+from scrapy_pagelets.nodes import Bools
+from scrapy_pagelets.page import Page, parse
+
+URL = "http://example.com/a/b.html"
+
+BLOCKS = "div p ul li h1 section blockquote pre form table tr td th dl dt dd article details summary center".split()
+INLINE = "b i span em a code sup font u label abbr o:p x-y ins".split()
+ODD = (
+    "svg text math mi select option textarea button noscript script style template iframe xmp listing title body html"
+).split()
+VOID = "br hr img input wbr source".split()
+ATTRIBUTES = [
+    "",
+    ' class="x"',
+    ' id="i"',
+    " hidden",
+    ' style="display:none"',
+    ' href="/y"',
+    ' href="#z"',
+    ' title="&lt;t&gt;"',
+]
+TEXTS = [
+    "un",
+    "do",
+    "Wort",
+    "two words",
+    " left",
+    "right ",
+    " ",
+    "\n\t",
+    "x_y",
+    "&amp;",
+    "&nbsp;",
+    "日本",
+    "a<b",
+    "\x08",
+    "&#8;",
+    "é",
+]
+MARKS = ["<!-- no -->", "<?php no ?>", "<![CDATA[no]]>", "</", "<", "&", "<!doctype html>"]
+
+#: What a reader sees as a word, and a machine finds again in any form of the text.
+words: Callable[[str], list[str]] = re.compile(r"\w+").findall
+
+
+def page(html: str, url: str = URL) -> Page:
+    return Page.from_root(parse(html), url)
+
+
+def every(found: Page) -> Bools:
+    return np.ones(len(found.nodes.leaves), np.bool_)
+
+
+def mask(found: Page, *leaves: int) -> Bools:
+    keep = np.zeros(len(found.nodes.leaves), np.bool_)
+    keep[list(leaves)] = True
+    return keep
+
+
+def masks(data: st.DataObject, found: Page) -> Bools:
+    """A drawn mask of the leaves of a page."""
+    count = len(found.nodes.leaves)
+    return np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)), np.bool_)
+
+
+def _tags(names: list[str]) -> st.SearchStrategy[str]:
+    opening = st.builds("<{}{}>".format, st.sampled_from(names), st.sampled_from(ATTRIBUTES))
+    return st.one_of(opening, opening, st.builds("</{}>".format, st.sampled_from(names)))
+
+
+#: Tags, texts and rubbish in any order, as a parser may meet them.
+soups = st.lists(
+    st.one_of(
+        _tags(BLOCKS),
+        _tags(INLINE),
+        _tags(ODD),
+        _tags(VOID),
+        st.sampled_from(TEXTS),
+        st.sampled_from(TEXTS),
+        st.sampled_from(MARKS),
+    ),
+    max_size=30,
+).map("".join)
+
+UNSEEN = frozenset(
+    "head script style template noscript noframes noembed iframe audio video canvas datalist title desc "
+    "metadata".split()
+)
+_PARTS = {
+    **dict.fromkeys(BLOCKS, "\n"),
+    **dict.fromkeys("html body xmp listing plaintext hr br text option".split(), "\n"),
+    **dict.fromkeys("input select button textarea img label svg iframe".split(), " "),
+}
+
+
+def reading(root: etree._Element) -> str:
+    """What a reader sees of a tree, by plain recursion: text, with white space wherever elements part it."""
+    shown = "".join(_shown(root))
+    # Links side by side are parted by their style sheet.
+    return re.sub("(?<=[^\1\2])\1[\1\2]*\2", " ", shown).replace("\1", "").replace("\2", "")
+
+
+def _shown(element: etree._Element) -> Iterator[str]:
+    if not isinstance(element.tag, str):
+        return
+    part = _PARTS.get(element.tag, "")
+    is_link = element.tag == "a" and bool(element.get("href"))
+    yield part + "\2" * is_link
+    if element.tag not in UNSEEN:
+        yield element.text or ""
+        for child in element:
+            yield from _shown(child)
+            yield child.tail or ""
+    yield "\1" * is_link + part
+
+
+def leaf_strings(root: etree._Element) -> list[str]:
+    """The runs of text that a reader sees, white space folded, by plain recursion."""
+    if not isinstance(root.tag, str) or root.tag in UNSEEN:
+        return []
+    found = [root.text or ""]
+    for child in root:
+        found += leaf_strings(child)
+        found.append(child.tail or "")
+    return [folded for text in found if (folded := " ".join(text.split()))]
