@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Final
 
 import numpy as np
@@ -95,9 +96,9 @@ class Counts:
         self._counters: dict[str, Counter[int]] = {name: Counter() for name in self.FAMILIES}
         self._variants: Counter[int] = Counter()
         self._linked: Counter[int] = Counter()
-        self._odds: Counter[int] = Counter()
+        self._odds: dict[int, float] = {}
         self._shapes: Counter[int] = Counter()
-        self._shape_odds: Counter[int] = Counter()
+        self._shape_odds: dict[int, float] = {}
 
     def learn(self, nodes: NodeTable, keys: Keys, odds: Floats) -> None:
         """Count a page.
@@ -155,15 +156,20 @@ class Counts:
         return _rest(self._shape_odds, self._shapes, keys.shape, together, times, known)
 
 
-def _rest(sums: Counter[int], counts: Counter[int], column: Ints, own: Floats, times: Ints, known: bool) -> Floats:
+def _rest(sums: dict[int, float], counts: Counter[int], column: Ints, own: Floats, times: Ints, known: bool) -> Floats:
     count = look_up(counts, column) - times
-    summed = np.fromiter(map(sums.__getitem__, column.tolist()), np.float64, len(column)) - own * known
+    summed = _sums(sums, column) - own * known
     return np.where(count > 0, summed / np.maximum(1, count), np.nan)
 
 
-def _add(sums: Counter[int], keys: Ints, values: Floats) -> None:
-    for key, value in zip(keys.tolist(), values.tolist(), strict=True):
-        sums[key] += value
+def _add(sums: dict[int, float], keys: Ints, values: Floats) -> None:
+    different, back = np.unique(keys, return_inverse=True)
+    added = _sums(sums, different) + np.bincount(back, values)
+    sums.update(zip(different.tolist(), added.tolist(), strict=True))
+
+
+def _sums(sums: dict[int, float], keys: Ints) -> Floats:
+    return np.fromiter(map(sums.get, keys.tolist(), repeat(0.0)), np.float64, len(keys))
 
 
 def mostly_links(nodes: NodeTable) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -174,7 +180,8 @@ def mostly_links(nodes: NodeTable) -> np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 def look_up(counter: Counter[int], keys: Ints) -> Ints:
     """Counts of the keys, in their shape."""
-    return np.fromiter(map(counter.__getitem__, keys.tolist()), np.int64, len(keys))
+    # `get` with a default, for what is missing: `Counter.__missing__` is a call into Python each time.
+    return np.fromiter(map(counter.get, keys.tolist(), repeat(0)), np.int64, len(keys))
 
 
 def forget_rare(counter: Counter[int]) -> None:
@@ -186,7 +193,7 @@ def forget_rare(counter: Counter[int]) -> None:
         least *= 2
 
 
-def forget_others(sums: Counter[int], counter: Counter[int]) -> None:
+def forget_others(sums: dict[int, float], counter: Counter[int]) -> None:
     """Drop the sums whose counter has forgotten them."""
     if len(sums) > CAPACITY:
         for key in sums.keys() - counter.keys():
