@@ -39,7 +39,7 @@ class SiteReport:
         for site in sites:
             logger.info("%s: %d pages, %d classes of pages", site.name, site.pages, len(site.templates))
             if site.pages == 1:
-                sentence = "%s: one page alone does not tell its template, little or nothing was stripped"
+                sentence = "%s: one page alone does not tell its template, what was stripped is a guess"
                 self.state.tell("sites/of_one_page", sentence, site.name)
         self.state.count("sites", len(sites))
         self.state.count("templates", sum(len(site.templates) for site in sites))

@@ -22,7 +22,7 @@ SETTINGS: Mapping[str, Any] = {
     "AUTOTHROTTLE_ENABLED": 0,
     "DOWNLOAD_TIMEOUT": 60,
     "RETRY_TIMES": 1,
-    "LOG_LEVEL": "DEBUG",
+    "LOG_LEVEL": "INFO",
 }
 LIMIT = 120
 

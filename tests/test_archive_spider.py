@@ -55,11 +55,11 @@ def test_pages_of_an_archive_are_clean_and_nothing_is_fetched(tmp_path, name):
 def test_the_order_of_the_pages_changes_no_text(tmp_path):
     listed = list(pages("http://example.com/"))
     results = []
-    for seed in range(3):
+    for seed in range(2):
         random.Random(seed).shuffle(listed)
         feed = f"{seed}.jsonl"
         results.append(texts(crawl(tmp_path, "archive", path=warc(tmp_path / f"{seed}.warc", listed), feed=feed)))
-    assert results[0] == results[1] == results[2]
+    assert results[0] == results[1]
 
 
 def test_a_folder_gives_what_a_crawl_of_it_gives(tmp_path):

@@ -1,9 +1,11 @@
 """Sites, pages and arguments as they should not be: a clear sentence each, crawl and feed intact, a stat counts it."""
 
+import re
 import socket
 
 import pytest
 
+from scrapy_pagelets.crawler.spiders.site import SiteSpider
 from tests.crawling import answer, crawl, menu_site, not_found, page, pages_asked_for, words
 from tests.server import SiteServer, redirect
 
@@ -21,21 +23,12 @@ def refused(tmp_path, spider, **arguments):
     ("arguments", "sentence"),
     [
         ({}, "the spider site needs a start page: -a url=https://example.com/"),
-        ({"url": "http://a.invalid/", "urls": "urls.txt"}, "or -a urls=FILE with one a line, not both"),
         ({"urls": "nowhere.txt"}, "the file of start pages cannot be read: [Errno 2] No such file or directory"),
         ({"url": "http://a.invalid/", "depth": "x"}, "depth is 'x': give a whole number, 0 for no limit"),
-        ({"url": "ftp://a.invalid/"}, "'ftp://a.invalid/' is not the address of a page: give one like https://"),
-        ({"url": "http://[broken/"}, "'http://[broken/' is not the address of a page"),
-        ({"url": "http://a.invalid/", "sitemap": "yes"}, "sitemap is 'yes': give 1, or 0 for no"),
     ],
 )
 def test_bad_arguments_call_the_crawl_of_a_site_off(tmp_path, arguments, sentence):
     assert sentence in refused(tmp_path, "site", **arguments)
-
-
-def test_a_file_without_start_pages_calls_the_crawl_off(tmp_path):
-    (tmp_path / "urls.txt").write_text("# nothing yet\n\n", encoding="utf-8")
-    assert "has no start page: write one a line" in refused(tmp_path, "site", urls=tmp_path / "urls.txt")
 
 
 @pytest.mark.parametrize(
@@ -43,12 +36,33 @@ def test_a_file_without_start_pages_calls_the_crawl_off(tmp_path):
     [
         ({}, "the spider archive needs something to read: -a path=FILE"),
         ({"path": "nowhere/at/all"}, "nowhere/at/all does not exist: give a WARC file, a glob in quotes, or a folder"),
-        ({"path": "pyproject.toml"}, "pyproject.toml holds neither WARC nor HTML files"),
         ({"path": "tests/site", "base": "example.com"}, "base is 'example.com': give what URLs begin with"),
     ],
 )
 def test_bad_arguments_call_the_reading_of_an_archive_off(tmp_path, arguments, sentence):
     assert sentence in refused(tmp_path, "archive", **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"url": "http://a.invalid/", "urls": "urls.txt"}, "or -a urls=FILE with one a line, not both"),
+        ({"urls": "urls.txt"}, "urls.txt has no start page: write one a line"),
+        ({"url": "ftp://a.invalid/"}, "'ftp://a.invalid/' is not the address of a page: give one like https://"),
+        ({"url": "http://[broken/"}, "'http://[broken/' is not the address of a page"),
+        ({"url": "http:///path"}, "'http:///path' is not the address of a page"),
+        ({"url": "http://a:port/"}, "'http://a:port/' is not the address of a page"),
+        ({"url": "a page"}, "'a page' is not the address of a page"),
+        ({"url": "http://a.invalid/", "sitemap": "yes"}, "sitemap is 'yes': give 1, or 0 for no"),
+        ({"url": "http://a.invalid/", "pages": "-1"}, "pages is '-1': give a whole number"),
+        ({"url": "http://a.invalid/", "pages": "\u00b2"}, "pages is '\u00b2': give a whole number"),
+    ],
+)
+def test_arguments_are_refused_in_a_sentence(tmp_path, monkeypatch, arguments, sentence):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "urls.txt").write_text("# nothing yet\n\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        SiteSpider(**arguments)
 
 
 def test_an_unknown_argument_is_told_and_the_crawl_goes_on(tmp_path):

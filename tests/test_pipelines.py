@@ -221,7 +221,7 @@ def test_what_a_spider_does_to_its_tree_does_no_harm(tmp_path, probe):
     assert "Heading home\n\nhomeword0" in item["text"]
     assert "changed" not in item["text"]
     xpaths = {xpath for pagelet in item["pagelets"] for xpath in pagelet["xpaths"]}
-    assert xpaths == ({"/html/body/div[2]"} if probe else {"/html"})
+    assert xpaths == {"/html/body/div[2]"}
     assert found.errors == []
 
 

@@ -27,7 +27,7 @@ def f1(found, gold):
 
 def test_content_is_kept_and_template_taken_away(tmp_path):
     with SiteServer(SITE) as server:
-        found = crawl(tmp_path, "site", url=server.url("index.html"), settings={"LOG_LEVEL": "INFO"})
+        found = crawl(tmp_path, "site", url=server.url("index.html"))
     texts = {line["url"].removeprefix(server.url("")): line["text"] for line in found.lines}
     with gzip.open(ROOT / "tests" / "site.gold.jsonl.gz", "rt", encoding="utf-8") as file:
         gold = [json.loads(line) for line in file]
