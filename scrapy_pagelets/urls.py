@@ -24,6 +24,8 @@ _PLAIN_QUERY: Final = re.compile(r"[A-Za-z0-9_=&.-]*")
 _PLAIN_LINK: Final = re.compile(
     r"(/?(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*/)*(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)?)(?:#.*)?", re.S
 )
+_ABSOLUTE: Final = re.compile(r"https?://[^/?#]", re.IGNORECASE)
+_CONTROL: Final = "".join(map(chr, range(33)))
 #: Longer ones are data, and no crawler follows them.
 _LONGEST: Final = 2083
 _NOT_A_PAGE: Final = re.compile(
@@ -120,11 +122,16 @@ def resolve(base: str, href: str) -> tuple[int, str]:
     >>> resolve("http://h/a/b.html", "../c.html#top")[1], resolve("http://h/", "javascript:void(0)")
     ('http://h/c.html', (0, ''))
     """
-    href = href.strip()
+    href = href.strip().strip(_CONTROL)
     if len(href) > _LONGEST:
         return 0, ""
-    # Pages of one folder share the answers: the template's links are resolved once.
-    return _resolve(base if not href or href[0] in "#?" else _folder(base), href)
+    # All pages share the answers to absolute links, pages of a folder those to relative ones: links of a template are
+    # resolved once.
+    if _ABSOLUTE.match(href):
+        base = ""
+    elif href and href[0] not in "#?" and ":" not in href and not href.startswith("//"):
+        base = _folder(base)
+    return _resolve(base, href)
 
 
 def _folder(base: str) -> str:
@@ -146,9 +153,8 @@ def _joined(base: str, href: str) -> str:
     if plain and base.endswith("/"):
         root, folder = _roots(base)
         if root:
-            return _INDEX.sub("/", (root if href[0] == "/" else folder) + plain[1])
-    # Python joins nothing to a broken base, not even an absolute URL.
-    url = href if href[:8].lower().startswith(("http://", "https://")) else urljoin(base, href)
+            return _INDEX.sub("/", (root if href.startswith("/") else folder) + plain[1])
+    url = urljoin(base, href) if base else href
     if not url[:8].lower().startswith(("http://", "https://", "file://")):
         return ""
     target = _normalise(url)

@@ -6,11 +6,16 @@ import re
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets.nodes import Bools
 from scrapy_pagelets.page import Page, parse
+
+# No test here is about time, and machines are busy.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 URL = "http://example.com/a/b.html"
 
@@ -27,6 +32,7 @@ ATTRIBUTES = [
     " hidden",
     ' style="display:none"',
     ' href="/y"',
+    ' href=" "',
     ' href="#z"',
     ' title="&lt;t&gt;"',
 ]
