@@ -74,6 +74,8 @@ class ParquetItemExporter(BaseItemExporter):
         self._size = 0
         self._writer: Any = None
         self._thread = ThreadPoolExecutor(1, "parquet")
+        # Scrapy 2.14 has it under a private name.
+        self._serialized = getattr(self, "get_serialized_fields", None) or getattr(self, "_get_serialized_fields")  # noqa: B009
         self._writing: Future[None] | None = None
 
     @classmethod
@@ -87,7 +89,7 @@ class ParquetItemExporter(BaseItemExporter):
 
     def export_item(self, item: Any) -> None:
         """Keep what the item is now until its row group is full."""
-        row = dict(self.get_serialized_fields(item))
+        row = dict(self._serialized(item))
         if self._columns is not None:
             self._add(self._columns, row)
             return

@@ -39,9 +39,10 @@ def _message(error: BaseException | None) -> str:
     return str(error).strip().rstrip(".") or type(error).__name__
 
 
-def mute(logger: str) -> None:
-    """Let a logger tell errors as news, without tracebacks: a site that is down is no bug, and we say so ourselves."""
-    logging.getLogger(logger).addFilter(_muted)
+def mute(*loggers: str) -> None:
+    """Let loggers tell errors as news, without tracebacks: a site that is down is no bug, and we say so ourselves."""
+    for logger in loggers:
+        logging.getLogger(logger).addFilter(_muted)
 
 
 def _muted(record: logging.LogRecord) -> bool:

@@ -12,8 +12,6 @@ AUTOTHROTTLE_START_DELAY = 0.2
 AUTOTHROTTLE_TARGET_CONCURRENCY = 4.0
 CONCURRENT_REQUESTS_PER_DOMAIN = 8
 DOWNLOAD_DELAY = 0
-# The spider says itself what could not be had.
-RETRY_GIVE_UP_LOG_LEVEL = "INFO"
 # A page may be large; Scrapy's warning about it says nothing new here.
 DOWNLOAD_WARNSIZE = 0
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import re
+from typing import Final, NamedTuple
 from urllib.parse import urljoin
 
-from lxml.etree import LxmlError
+from lxml import etree
 from scrapy.http import Response
 from scrapy.utils.gz import gunzip, gzip_magic_number
-from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
+
+_NAMED: Final = re.compile(r"^\s*sitemap\s*:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
 
 
 class Entry(NamedTuple):
@@ -21,23 +22,25 @@ class Entry(NamedTuple):
 
 def sitemaps_of(robots: Response) -> list[str]:
     """The sitemaps that robots.txt names, or the usual place."""
-    found = list(sitemap_urls_from_robots(robots.body, base_url=robots.url)) if robots.status == 200 else []
-    return found or [urljoin(robots.url, "/sitemap.xml")]
+    named = _NAMED.findall(robots.body.decode("utf-8", "replace")) if robots.status == 200 else []
+    return [urljoin(robots.url, url) for url in named] or [urljoin(robots.url, "/sitemap.xml")]
 
 
-def entries(response: Response) -> Iterator[Entry]:
+def entries(response: Response) -> list[Entry]:
     """What a sitemap or an index of sitemaps lists.
 
     Raises
     ------
     ValueError : if it is neither
     """
+    parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, huge_tree=True)
     try:
         body = gunzip(response.body) if gzip_magic_number(response) else response.body
-        sitemap = Sitemap(body)
-    except (LxmlError, OSError, EOFError, StopIteration) as error:
-        raise ValueError(f"{response.url} is not a sitemap: {error or 'it is empty'}") from None
-    if sitemap.type not in ("urlset", "sitemapindex"):
-        raise ValueError(f"{response.url} is not a sitemap: it begins with <{sitemap.type}>")
-    for entry in sitemap:
-        yield Entry(str(entry.get("loc") or "").strip(), sitemap.type == "sitemapindex")
+        root = etree.fromstring(body, parser)
+    except (etree.LxmlError, OSError, EOFError) as error:
+        raise ValueError(f"{response.url} is not a sitemap: {error}") from None
+    kind = "nothing" if root is None else etree.QName(root).localname
+    if kind not in ("urlset", "sitemapindex"):
+        raise ValueError(f"{response.url} is not a sitemap: it begins with {kind}")
+    found = root.xpath("*[local-name() = 'url' or local-name() = 'sitemap']/*[local-name() = 'loc']")
+    return [Entry(urljoin(response.url, (loc.text or "").strip()), kind == "sitemapindex") for loc in found]

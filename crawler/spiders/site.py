@@ -68,7 +68,7 @@ class SiteSpider(Spider):
         crawler.signals.connect(spider.spider_opened, signals.spider_opened)
         crawler.signals.connect(spider.request_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.spider_idle, signals.spider_idle)
-        failures.mute("scrapy.downloadermiddlewares.robotstxt")
+        failures.mute("scrapy.downloadermiddlewares.robotstxt", "scrapy.downloadermiddlewares.retry")
         return spider
 
     async def start(self) -> AsyncIterator[Any]:
@@ -124,7 +124,7 @@ class SiteSpider(Spider):
     def parse_sitemap(self, response: Response) -> Iterator[Request]:
         response.meta["depth"] = -1
         try:
-            entries = list(sitemaps.entries(response))
+            entries = sitemaps.entries(response)
         except ValueError as error:
             self.shared.tell("sitemaps/failed", "%s", error)
             return
