@@ -101,7 +101,7 @@ def _lines(name: str) -> Iterator[dict[str, Any]]:
 def _write(trained: Trained, options: argparse.Namespace) -> None:
     from dataclasses import replace
 
-    about = {"command": shlex.join(["scrapy", *sys.argv[1:]]), "figures": trained.figures}
+    about = {"command": shlex.join(["scrapy", "pagelets", *sys.argv[1:]]), "figures": trained.figures}
     replace(trained.model, about=about).save(options.out)
     if options.folds:
         Path(options.folds).mkdir(parents=True, exist_ok=True)
