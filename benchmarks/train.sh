@@ -15,4 +15,4 @@ for site in json.load(open(f"{sys.argv[1]}/sites.json")):
 EOF
 scrapy pagelets train "$train" "$data/content/wcxb-dev.warc" --base http:// \
     --gold "$train"/*/gold.jsonl.gz "$data/content/wcxb-dev.gold.jsonl.gz" --out "$out/labelled.npz" --folds "$data/models"
-scrapy pagelets train "$train" "$data/content/wcxb-dev.warc" --base http:// --out "$out/automatic.npz"
+scrapy pagelets train "$train" "$data/content/wcxb-dev.warc" --base http:// --trees 150 --out "$out/automatic.npz"
