@@ -24,6 +24,7 @@ _PAIRS: Final = 250_000
 _BAND: Final = 100
 #: A counter that grows beyond this forgets what stands on one page only.
 CAPACITY: Final = 50_000
+_GIANT: Final = CAPACITY // 8
 
 
 def weighted(one: NodeTable, i: int, other: NodeTable, j: int) -> float:
@@ -145,13 +146,14 @@ class Votes:
         self._linked: Counter[int] = Counter()
 
     def learn(self, nodes: NodeTable) -> None:
-        """Count a page."""
+        """Count a page; of a giant one the beginning and the end, lest it drive out what is known."""
         self.pages += 1
-        self._paths.update(set(nodes.path.tolist()))
-        self._filled.update(set(path_and_text(nodes).tolist()))
+        seen = (np.arange(len(nodes)) < _GIANT) | (nodes.end > len(nodes) - _GIANT)
         words = nodes.total(nodes.spread(nodes.words))
         linked = nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves]))
-        self._linked.update(set(nodes.path[(linked > 0.75 * words)].tolist()))
+        self._paths.update(set(nodes.path[seen].tolist()))
+        self._filled.update(set(path_and_text(nodes)[seen[nodes.leaves]].tolist()))
+        self._linked.update(set(nodes.path[seen & (linked > 0.75 * words)].tolist()))
         for counter in (self._paths, self._filled, self._linked):
             forget_rare(counter)
 
