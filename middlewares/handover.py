@@ -20,8 +20,8 @@ from scrapy_pagelets.middlewares.threads import in_thread
 ARCHIVED: Final = "_pagelets_archived"
 #: Request meta: the request loads a page for a template.
 PROBE: Final = "_pagelets_probe"
-#: Request meta by which a site knows its visitors apart: one's page is not handed to another.
-_VISITOR: Final = ("cookiejar", "http_user")
+#: What request meta begins with by which a site tells its visitors apart: one's page is not handed to another.
+_VISITOR: Final = ("cookiejar", "http_user", "playwright")
 #: Scrapy drops requests with longer URLs; the response has the whole one.
 _LONGEST: Final = 2000
 
@@ -111,6 +111,6 @@ def fingerprint_of(crawler: Crawler, request: Request) -> str:
 
 def token_of(crawler: Crawler, request: Request) -> str:
     """Under what the response to a request is kept: its fingerprint, and as whom it was asked for."""
-    visitor = [repr(request.meta[name]) for name in _VISITOR if name in request.meta]
+    visitor = [f"{name}={value!r}" for name, value in sorted(request.meta.items()) if name.startswith(_VISITOR)]
     suffix = blake2b("\0".join(visitor).encode(), digest_size=8).hexdigest() if visitor else ""
     return fingerprint_of(crawler, request) + suffix

@@ -41,8 +41,13 @@ class Memory:
         if self._path is None:
             return
         file = BytesIO()
-        _Pickler(file, pickle.HIGHEST_PROTOCOL).dump((self.sites, self._answered))
-        replace(self._path, file.getvalue())
+        try:
+            _Pickler(file, pickle.HIGHEST_PROTOCOL).dump((self.sites, self._answered))
+            replace(self._path, file.getvalue())
+        except (OSError, pickle.PicklingError) as error:
+            logger.error(
+                "%s cannot be written, the next run of the job learns the templates again: %s", self._path, error
+            )
 
     def add_answered(self, fingerprint: str) -> None:
         """Remember that a request was answered, by whatever."""

@@ -21,8 +21,12 @@ logger = logging.getLogger(__name__)
 
 #: Seconds that a template waits for a page. A slower one goes on loading, for the spider that may ask for it.
 PATIENCE: Final = 10.0
-#: What a probe takes over from the request of its key page.
-_META: Final = ("cookiejar", "proxy", "http_user", "http_pass")
+#: What a probe takes over from the request of its key page, beside its headers.
+_META: Final = ("cookiejar", "proxy", "http_user", "http_pass", "playwright")
+#: Headers that are about one page.
+_OWN_HEADERS: Final = ("Referer", "If-None-Match", "If-Modified-Since", "Range", "Content-Type", "Content-Length")
+#: Errors that the spider would get as well; of others it is to judge itself.
+_LASTING_ERRORS: Final = (404, 410)
 
 
 class Loaded(NamedTuple):
@@ -45,7 +49,8 @@ class Prober:
     async def load(self, url: str, key: Request) -> Loaded:
         """Load a page on behalf of the request of a key page; why it cannot be had is counted."""
         meta: dict[str, Any] = {name: key.meta[name] for name in _META if name in key.meta}
-        probe = Request(url, callback=NO_CALLBACK, meta=meta | {PROBE: True, "dont_redirect": True})
+        headers = {name: values for name, values in key.headers.items() if name.decode("latin-1") not in _OWN_HEADERS}
+        probe = Request(url, callback=NO_CALLBACK, headers=headers, meta=meta | {PROBE: True, "dont_redirect": True})
         token = token_of(self.crawler, probe)
         if token in self.state.probes or self.state.spool.has(token):
             return Loaded(None, asked=False)  # loaded for another template, or before the crawl was interrupted
@@ -60,6 +65,8 @@ class Prober:
             return self._failed(probe, response)
         if response.status != 200 or not isinstance(response, HtmlResponse):
             self.state.count(f"probe/failed/{_reason(response)}")
+            if response.status >= 400 and response.status not in _LASTING_ERRORS:
+                self.state.probes.pop(token, None)
             return Loaded(None, asked=True)
         return Loaded(await in_thread(self.state.page, response), asked=True)
 
@@ -70,7 +77,8 @@ class Prober:
         except Exception as error:  # whatever a download can end with, the crawl goes on
             return error
         self.state.count("probe/loaded")
-        await in_thread(self.state.spool.put, token, response)
+        if response.status < 400 or response.status in _LASTING_ERRORS:
+            await in_thread(self.state.spool.put, token, response)
         return response
 
     def _failed(self, probe: Request, error: Exception) -> Loaded:

@@ -14,6 +14,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
+from scrapy.utils.spider import DefaultSpider
 
 from scrapy_pagelets.middlewares.handover import ARCHIVED
 from scrapy_pagelets.middlewares.probe import Prober
@@ -53,8 +54,8 @@ class MenuSubdigraphMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         self.state = state_of(crawler)
-        if not self.state.config.probe:
-            raise NotConfigured
+        if not self.state.config.probe or isinstance(crawler.spider, DefaultSpider):
+            raise NotConfigured  # `scrapy fetch`, `view` and `shell` want one page and no more
         if not is_asyncio_available():
             raise NotConfigured("menu subdigraphs need the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")
         self.traffic = Traffic(crawler, self.state.memory)

@@ -70,6 +70,8 @@ class SiteServer:
     ----------
     hits : list of str
         Every path that was asked for, with its query, in the order of arrival. ``/robots.txt`` counts too.
+    headers : dict
+        Those of the last request for each path.
     routes : dict
         May be changed while the server runs.
 
@@ -83,6 +85,7 @@ class SiteServer:
             raise NotADirectoryError(f"{folder} is not a folder that could be served")
         self.routes: dict[str, Route] = dict(routes or {})
         self.hits: list[str] = []
+        self.headers: dict[str, dict[str, str]] = {}
         self.closing = Event()
         self._http = _Server((self.host, 0), _Handler, self)
         self._thread = Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -137,6 +140,7 @@ class _Handler(SimpleHTTPRequestHandler):
         """Both GET and HEAD come through here."""
         site = self.server.site
         site.hits.append(self.path)
+        site.headers[self.path] = dict(self.headers)
         if (route := site.route(self.path)) is not None:
             return self._send(Reply(*route(self.path)))
         if site.folder is None:

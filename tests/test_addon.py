@@ -130,6 +130,7 @@ def test_other_commands_of_scrapy_work_as_before(project):
     settings.write_text(settings.read_text(encoding="utf-8") + ADDON, encoding="utf-8")
     with SiteServer(routes=menu_site(*NAMES)) as server:
         fetched = scrapy("fetch", "--nolog", server.url("a"), cwd=project)
+        assert pages_asked_for(server.hits) == ["/a"]
         parsed = scrapy(
             "parse", "--nolog", "--spider", "quotes", "-a", f"base={server.url('')}", server.url("b"), cwd=project
         )

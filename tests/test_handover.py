@@ -166,3 +166,35 @@ def test_pages_are_fetched_by_the_spider_where_the_part_is_switched_off(tmp_path
     assert found.stat("probe/handed_over") == 0
     assert len(pages_asked_for(server.hits)) == 11
     assert found.errors == []
+
+
+def test_probes_have_the_headers_of_their_key_page(tmp_path):
+    source = """
+    class Spider(scrapy.Spider):
+        name = "stranger"
+        custom_settings = {"COOKIES_ENABLED": False}
+        async def start(self):
+            headers = {"X-Key": "secret", "Accept-Language": "fr", "Cookie": "a=b", "Referer": "http://nowhere.invalid/"}
+            yield Request(self.base + "/", headers=headers)
+        def parse(self, response):
+            yield {"url": response.url}
+    """
+    with SiteServer(routes=menu_site("home", *"abc")) as server:
+        run_spider(tmp_path, source, base=server.url("")[:-1])
+    for path in ("/a", "/b", "/c"):
+        sent = server.headers[path]
+        assert (sent["X-Key"], sent["Accept-Language"], sent["Cookie"]) == ("secret", "fr", "a=b")
+        assert "Referer" not in sent
+
+
+@pytest.mark.parametrize("status", [403, 500])
+def test_an_error_that_may_pass_is_for_the_spider_to_see_itself(tmp_path, status):
+    with SiteServer(routes=menu_site("home", *"abcdef")) as server:
+        bad = html(page("a"), status=status)
+        good = server.routes["/a"]
+        answers = iter([bad])
+        server.routes["/a"] = lambda path: next(answers, None) or good(path)
+        found = run_spider(tmp_path, FOLLOWING, base=server.url("")[:-1], settings={"RETRY_ENABLED": 0})
+    assert Counter(server.hits)["/a"] == 2
+    assert len(found.lines) == 7
+    assert found.stat("probe/failed/broken") == 1
