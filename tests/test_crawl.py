@@ -294,6 +294,15 @@ def test_what_leads_away_or_nowhere_is_left_alone(tmp_path):
     assert found.errors == []
 
 
+def test_a_dead_link_with_a_slash_is_tried_without(tmp_path):
+    routes = {"/": answer(page("home", ["/guide/", "/gone/"])), "/guide": answer(page("guide"))}
+    with SiteServer(routes=routes) as server:
+        found = crawl(tmp_path, "site", url=server.url(""))
+    assert paths(found.lines, server) == ["/", "/guide"]
+    assert sorted(pages_asked_for(server.hits)) == ["/", "/gone", "/gone/", "/guide", "/guide/"]
+    assert found.stat("pages/missing/404") == 3
+
+
 def test_a_redirect_between_two_names_of_one_page_is_followed(tmp_path):
     routes = {
         "/": answer(page("home", ["/a/index.html"])),

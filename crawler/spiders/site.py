@@ -139,9 +139,14 @@ class SiteSpider(Spider):
         self.shared.count("start/failed")
         logger.error("%s", failures.why(failure))
 
-    def failed(self, failure: Failure) -> None:
-        """Count a page that cannot be had."""
-        self.shared.count(f"pages/missing/{failures.reason(failure)}")
+    def failed(self, failure: Failure) -> Iterator[Request]:
+        """Count a page that cannot be had; of a dead ``/page/`` try ``/page``: static hosts take both, mirrors one."""
+        why = failures.reason(failure)
+        self.shared.count(f"pages/missing/{why}")
+        request: Request = failure.request  # type: ignore[attr-defined]
+        url = request.url
+        if why == "404" and url.endswith("/") and urlsplit(url).path != "/" and not urlsplit(url).query:
+            yield self._page(url.rstrip("/"), request.meta.get("depth", 0))
 
     def sitemap_failed(self, failure: Failure) -> None:
         url = failure.request.url  # type: ignore[attr-defined]
