@@ -74,7 +74,7 @@ def _check(k: int) -> None:
 def _divided(nodes: NodeTable, k: int, strict: bool) -> Bools:
     """(n,) rows that Figure 3 divides: some child has k links or more, and so has every node above."""
     links = nodes.links
-    away = np.array([not href.lstrip().startswith("#") for href in links.href], np.bool_)
+    away = np.array([href.lstrip()[:1] not in ("", "#") for href in links.href], np.bool_)
     counted = (links.key != 0) & away & np.isin(nodes.tag[links.row], _LINKING)
     own = np.bincount(links.row[counted], minlength=len(nodes))
     count = nodes.total(own)

@@ -1,0 +1,276 @@
+"""Complete subdigraphs: as large as networkx finds them, and out of links that do no harm."""
+
+from itertools import count
+
+import networkx as nx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_pagelets.templates.subdigraph import (
+    Subdigraph,
+    candidates,
+    dom_distances,
+    followed,
+    hyperlink_distance,
+    links_of,
+    same_host,
+)
+from scrapy_pagelets.urls import key
+from tests.trees import page, soups
+
+PAGES = st.integers(0, 13)
+DIGRAPHS = st.dictionaries(PAGES, st.sets(PAGES), max_size=14)
+URL = "http://example.com/a/b/page.html"
+
+
+def mutual(links, pages):
+    """The undirected graph of the pages that link each other."""
+    graph = nx.Graph()
+    graph.add_nodes_from(pages)
+    graph.add_edges_from((a, b) for a in pages for b in pages if a != b and b in links[a] and a in links[b])
+    return graph
+
+
+@given(DIGRAPHS, st.randoms())
+def test_the_largest_clique_with_the_newest_page(links, random):
+    order = list(links)
+    random.shuffle(order)
+    graph = Subdigraph(order, 4)
+    for loaded in range(1, len(order) + 1):
+        newest = order[loaded - 1]
+        found = graph.add(newest, links[newest])
+        cliques = [set(c) for c in nx.find_cliques(mutual(links, order[:loaded]))]
+        assert newest in found
+        assert found <= max((c for c in cliques if found <= c), key=len)
+        assert len(found) == max(len(c) for c in cliques if newest in c)
+        assert len(graph.best) == max(len(c) for c in cliques)
+        assert all(b in links[a] for a in graph.best for b in graph.best if a != b)
+        assert graph.done == (len(graph.best) >= 4)
+
+
+@given(DIGRAPHS)
+def test_links_to_oneself_do_not_count(links):
+    with_self, without = Subdigraph([], 4), Subdigraph([], 4)
+    for page_, targets in links.items():
+        assert with_self.add(page_, targets | {page_}) == without.add(page_, targets - {page_})
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 7])
+def test_a_menu_is_found_with_as_many_loads_as_it_has_to_have(size):
+    menu = range(500)
+    graph = Subdigraph(menu, size)
+    loads = 0
+    while not graph.done and (newest := graph.next()) is not None:
+        loads += 1
+        graph.add(newest, menu)
+    assert loads == size
+    assert graph.best == set(range(size))
+
+
+def test_what_the_loaded_pages_link_to_comes_first():
+    graph = Subdigraph([1, 2, 3, 4, 5, 6], 4)
+    assert graph.next() == 1
+    graph.add(1, [5, 3])
+    assert graph.next() == 3
+    graph.add(3, [1, 5, 6])
+    assert [graph.next(), graph.next(), graph.next(), graph.next(), graph.next()] == [5, 6, 2, 4, None]
+
+
+def test_a_page_that_was_added_is_not_asked_for():
+    graph = Subdigraph([1, 2], 3)
+    graph.add(1, [2])
+    assert [graph.next(), graph.next()] == [2, None]
+
+
+def test_without_a_clique_the_best_is_one_page():
+    graph = Subdigraph([1, 2, 3], 4)
+    assert graph.best == set()
+    for newest in (1, 2, 3):
+        assert graph.add(newest, []) == {newest}
+    assert graph.best == {1}
+    assert not graph.done
+    assert graph.next() is None
+
+
+def test_forty_pages_that_all_link_each_other():
+    graph = Subdigraph([], 100)
+    for newest in range(40):
+        assert len(graph.add(newest, range(40))) == newest + 1
+
+
+# candidates
+
+
+def found(html, url=URL):
+    """Targets of the candidates of a page, best first."""
+    nodes = page(html, url)
+    return [nodes.nodes.links.target[i] for i in candidates(nodes)]
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "<a href='http://other.org/x'>",
+        "<a href='http://sub.example.com/x'>",
+        "<a href='http://example.com:8000/x'>",
+        "<a href='javascript:go()'>",
+        "<a href='mailto:a@example.com'>",
+        "<a href='tel:1'>",
+        "<a href=''>",
+        "<a href=' '>",
+        "<a href='#part'>",
+        "<a href='page.html'>",
+        "<a href='./page.html#x'>",
+        "<a href='https://www.example.com/../x.pdf'>",
+        "<a href='x.pdf'>",
+        "<a href='x.zip?y=1'>",
+        "<a href='/logout'>",
+        "<a href='/?action=delete&id=1'>",
+        "<a href='/x' rel='nofollow'>",
+        "<a href='/x' rel='NOOPENER NoFollow'>",
+        "<a href='/x' rel=external>",
+        "<a href='/x' data-method=delete>",
+        "<a href='/x' data-method=POST>",
+        "<a href='/x' data-turbo-method=delete>",
+        "<a href='http://[broken'>",
+        "<a name=x>",
+        "<link href='/x' rel=next>",
+    ],
+)
+def test_links_that_are_left_out(link):
+    assert found(f"<p>{link}text</a>") == []
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "<a href='/x'>",
+        "<a href='/x' rel='noopener noreferrer'>",
+        "<a href='/x' data-method=GET>",
+        "<a href='//example.com/x'>",
+        "<a href='https://example.com:443/x'>",
+        "<a href='http://www.example.com/x'>",
+        "<a href='http://user@EXAMPLE.com/x#y'>",
+        "<area href='/x'>",
+        "<iframe src='/x'>",
+    ],
+)
+def test_links_that_are_followed(link):
+    assert [target.replace("www.", "") for target in found(f"<p>{link}text</a>")] == ["http://example.com/x"]
+
+
+@pytest.mark.parametrize("url", ["https://example.com:443/a/b/page.html", "http://www.EXAMPLE.com:80/a/b/page.html?"])
+def test_the_page_itself_may_be_written_in_many_ways(url):
+    assert found("<a href='page.html'>self</a><a href='/x'>x</a>", url)[0].endswith("/x")
+    assert len(found("<a href='page.html'>self</a><a href='/x'>x</a>", url)) == 1
+
+
+def test_a_page_that_links_only_to_itself():
+    alone = page("<a href=''>a</a><a href='#x'>b</a><a href='page.html'>c</a><a href='?'>d</a>", URL)
+    assert candidates(alone) == []
+    assert followed(alone) == frozenset()
+    assert candidates(page("no links")) == []
+    graph = Subdigraph([], 4)
+    assert graph.next() is None
+    assert graph.add(key(URL), followed(alone)) == {key(URL)}
+
+
+def test_a_page_without_a_host_has_no_candidates():
+    for url in ("http://[broken/", "about:blank", ""):
+        assert candidates(page("<a href='/x'>x</a><a href='http://h/y'>y</a>", url)) == []
+
+
+def test_followed_are_the_keys_of_the_candidates():
+    html = "<a href='/x'>x</a><a href='/x#y'>x</a><a href='/z'>z</a><a href='/logout'>l</a>"
+    assert followed(page(html, URL)) == {key("http://example.com/x"), key("http://example.com/z")}
+    assert len(links_of(page(html, URL))) == 3
+    assert len(candidates(page(html, URL))) == 2
+
+
+def test_links_of_menus_come_before_links_of_prose():
+    prose = (
+        "<p>Many words with <a href='near.html'>a link</a> in them, <a href=b>one more</a>, <a href=c>c</a> " + "x " * 9
+    )
+    menu = "<ul><li><a href='/x/'>X</a><li><a href='/y/'>Y</a><li><a href='/z/'>Z</a></ul>"
+    assert [t[-3:] for t in found(f"<div>{prose}</div>{menu}")][:3] == ["/x/", "/y/", "/z/"]
+
+
+def test_near_folders_come_before_far_ones():
+    links = ["/", "/a/b/c/d/x", "/a/b/x", "/a/x", "/a/b/c/x", "/q/r/s/x"]
+    html = "".join(f"<li><a href='{link}'>{n}</a>" for n, link in enumerate(links))
+    ordered = ["/a/b/x", "/a/x", "/a/b/c/x", "/", "/a/b/c/d/x", "/q/r/s/x"]
+    assert found(f"<ul>{html}</ul>") == [f"http://example.com{link}" for link in ordered]
+
+
+def test_ties_go_to_the_links_near_the_first_one():
+    html = (
+        "<div><ul><li><a href=a1>a</a><li><a href=a2>b</a></ul></div>"
+        "<div><div><div><a href=b1>c</a></div></div></div>"
+        "<div><a href=c1>d</a></div><div><ul><li><a href=a3>e</a></ul></div>"
+    )
+    assert [t.rpartition("/")[2] for t in found(html)] == ["a1", "a2", "c1", "b1", "a3"]
+
+
+def test_a_menu_of_500_links():
+    html = "".join(f"<li><a href='/p{n}.html'>{n}</a>" for n in range(500))
+    assert found(f"<ul>{html}</ul><p><a href='/p3.html'>again</a>") == [
+        f"http://example.com/p{n}.html" for n in range(500)
+    ]
+
+
+def test_a_hundred_thousand_links():
+    numbers = count()
+    nodes = page("".join(f"<p><b><a href='p{next(numbers)}'>x</a></b> y z" for _ in range(100_000)), URL)
+    assert len(candidates(nodes)) == 100_000
+
+
+@pytest.mark.parametrize(
+    ("url", "target", "distance"),
+    [
+        ("http://h/", "http://h/x", 0),
+        ("http://h", "http://h/x", 0),
+        ("http://h/a/x", "http://h/a/y", 0),
+        ("http://h/a/", "http://h/a/y", 0),
+        ("http://h/a", "http://h/a/y", 1),
+        ("http://h/a/b/x", "http://h/a/y", 1),
+        ("http://h/a/y", "http://h/a/b/x", 1),
+        ("http://h/a/x", "http://h/b/x", 2),
+        ("http://h/a/b/x", "http://h/", 2),
+        ("http://h/a/b/c/x", "http://h/a/d/e/x", 4),
+        ("http://h/a/x?q=/b/c/d", "http://h/a/y", 0),
+        ("http://h/a/b/x", "http://h/b/a/x", 4),
+    ],
+)
+def test_hyperlink_distance(url, target, distance):
+    assert hyperlink_distance(url, target) == hyperlink_distance(target, url) == distance
+
+
+@given(soups, st.data())
+def test_dom_distance(html, data):
+    nodes = page(html).nodes
+    tree = nx.Graph()
+    tree.add_nodes_from(range(len(nodes)))
+    tree.add_edges_from((row, int(parent)) for row, parent in enumerate(nodes.parent) if row)
+    row = data.draw(st.integers(0, len(nodes) - 1))
+    lengths = nx.single_source_shortest_path_length(tree, row)
+    assert dom_distances(nodes, row).tolist() == [lengths[i] for i in range(len(nodes))]
+
+
+@pytest.mark.parametrize(
+    ("url", "other", "same"),
+    [
+        ("http://h/a", "https://h/b", True),
+        ("http://h/a", "http://www.h/b", True),
+        ("http://h:80/a", "https://h:443/b", True),
+        ("http://H/a", "http://u@h./b", True),
+        ("http://[::1]:8000/", "http://[::1]:8000/x", True),
+        ("http://h/a", "http://h:81/b", False),
+        ("http://h/a", "http://g/b", False),
+        ("http://www2.h/a", "http://h/b", False),
+        ("http://[x", "http://[x", False),
+        ("", "", False),
+    ],
+)
+def test_same_host(url, other, same):
+    assert same_host(url, other) == same_host(other, url) == same
