@@ -7,7 +7,6 @@ import logging
 import sys
 import zlib
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from warcio.warcwriter import WARCWriter
 from scrapy_pagelets import record, warc
 from scrapy_pagelets.archives import ArchiveError, Reader, expand, read, records
 
-DATA = Path(__file__).parent.parent / ".data"
 HTML = [("Content-Type", "text/html; charset=utf-8")]
 
 
@@ -522,15 +520,3 @@ def test_a_page_that_changed_is_refused(tmp_path):
         assert reader.read(str(path), last.offset) == last
     with pytest.raises(ArchiveError, match="gone"):
         read(str(tmp_path / "gone.warc"), 0)
-
-
-@pytest.mark.skipif(not DATA.exists(), reason="the data of the benchmarks is not unpacked")
-def test_a_real_archive_is_read_in_full():
-    skipped: Counter[str] = Counter()
-    path = str(DATA / "content" / "news-05.warc")
-    pages = list(records(path, skipped=skipped))
-    expected = Path(path).read_bytes().count(b"\r\nWARC-Type: response\r\n")
-    assert len(pages) == len({found.url for found in pages}) == expected > 50
-    assert not skipped
-    with Reader() as reader:
-        assert all(reader.read(path, found.offset) == found for found in pages)
