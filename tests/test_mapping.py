@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.nodes import TEXT
-from scrapy_pagelets.templates.mapping import CAPACITY, Votes, etdm, extract, forget_rare, same_signature, weighted
+from scrapy_pagelets.templates.counting import CAPACITY, forget_rare
+from scrapy_pagelets.templates.mapping import Votes, etdm, extract, same_signature, weighted
 from tests.trees import page
 
 TAGS = "div section nav article aside main footer".split()

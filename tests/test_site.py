@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.templates import evidence
-from scrapy_pagelets.templates.evidence import Counts, forget_rare, keys_of, mean_odds
+from scrapy_pagelets.templates.counting import forget_rare
+from scrapy_pagelets.templates.evidence import Counts, keys_of, mean_odds
 from scrapy_pagelets.templates.site import outline, same_class
 
 FOLDER = Path(__file__).parent / "site"
@@ -140,11 +140,21 @@ def test_odds_of_the_same_place_leave_out_the_page_itself(bundled: list[Page]):
     assert counts.odds_by_shape(keys_of(first), np.zeros(len(first.nodes)), known=True)[0] == pytest.approx(1.5)
 
 
-def test_counters_are_bounded(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(evidence, "CAPACITY", 10)
+def test_counters_are_bounded():
     counter = Counter(dict.fromkeys(range(50), 1)) + Counter(dict.fromkeys(range(8), 4))
-    forget_rare(counter)
+    forget_rare(counter, 10)
     assert set(counter) == set(range(8))
     even = Counter(dict.fromkeys(range(40), 6))
-    forget_rare(even)
+    forget_rare(even, 10)
     assert len(even) <= 10
+
+
+def test_a_giant_page_does_not_drive_out_what_is_known(bundled: list[Page]):
+    site = Site("tomcat.test")
+    for one in bundled:
+        site.learn(one)
+    before = site.templateness(bundled[0])
+    giant = "".join(f"<p class=c{i}>item{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}{i}" for i in range(40_000))
+    site.learn(Page.parse(f"<body>{giant}".encode(), "http://tomcat.test/giant"))
+    after = site.templateness(bundled[0])
+    assert np.mean((before >= 0.5) == (after >= 0.5)) > 0.98

@@ -16,9 +16,7 @@ import numpy as np
 
 from scrapy_pagelets.nodes import Floats, Ints, NodeTable, mix
 from scrapy_pagelets.page import Page
-
-#: A counter that grows beyond this forgets what stands on the fewest pages.
-CAPACITY: Final = 60_000
+from scrapy_pagelets.templates.counting import CAPACITY, countable, forget_rare, look_up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,17 +106,18 @@ class Counts:
         odds : (n,) ``mean_odds``
         """
         self.pages += 1
+        seen = countable(nodes)
+        leaves, links = seen[nodes.leaves], seen[nodes.links.row]
+        masks = {"text": leaves, "placed": leaves, "target": links}
         placed = self._counters["placed"]
-        places = nodes.path[nodes.leaves].tolist()
-        self._variants.update(
-            {place for place, key in zip(places, keys.placed.tolist(), strict=True) if key not in placed}
-        )
+        places, texts = nodes.path[nodes.leaves][leaves].tolist(), keys.placed[leaves].tolist()
+        self._variants.update({place for place, key in zip(places, texts, strict=True) if key not in placed})
         for name, counter in self._counters.items():
-            counter.update(set(getattr(keys, name).tolist()))
-        self._linked.update(set(keys.path[mostly_links(nodes)].tolist()))
-        _add(self._odds, keys.path, odds)
-        _add(self._shape_odds, keys.shape, odds)
-        self._shapes.update(keys.shape.tolist())
+            counter.update(set(getattr(keys, name)[masks.get(name, seen)].tolist()))
+        self._linked.update(set(keys.path[mostly_links(nodes) & seen].tolist()))
+        _add(self._odds, keys.path[seen], odds[seen])
+        _add(self._shape_odds, keys.shape[seen], odds[seen])
+        self._shapes.update(keys.shape[seen].tolist())
         for counter in (*self._counters.values(), self._variants, self._linked):
             forget_rare(counter)
         for sums, counter in ((self._odds, self._counters["path"]), (self._shape_odds, self._shapes)):
@@ -176,21 +175,6 @@ def mostly_links(nodes: NodeTable) -> np.ndarray[tuple[int], np.dtype[np.bool_]]
     """(n,) rows three quarters of whose words are link text."""
     words = nodes.total(nodes.spread(nodes.words))
     return nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves])) > 0.75 * words
-
-
-def look_up(counter: Counter[int], keys: Ints) -> Ints:
-    """Counts of the keys, in their shape."""
-    # `get` with a default, for what is missing: `Counter.__missing__` is a call into Python each time.
-    return np.fromiter(map(counter.get, keys.tolist(), repeat(0)), np.int64, len(keys))
-
-
-def forget_rare(counter: Counter[int]) -> None:
-    """Bound a counter: beyond its capacity it loses the smallest counts (lossy counting, Manku & Motwani 2002)."""
-    least = 1
-    while len(counter) > CAPACITY:
-        for key in [key for key, count in counter.items() if count <= least]:
-            del counter[key]
-        least *= 2
 
 
 def forget_others(sums: dict[int, float], counter: Counter[int]) -> None:

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable, mix
+from scrapy_pagelets.templates.counting import countable, forget_rare, look_up
 
 #: How equal two nodes are, 0 to 1; 0 forbids the pair.
 Equality = Callable[[NodeTable, int, NodeTable, int], float]
@@ -22,9 +23,6 @@ VOTE: Final = 0.6
 #: So many pairs of children are compared all; of more, only those that stand within `_BAND` places of each other.
 _PAIRS: Final = 250_000
 _BAND: Final = 100
-#: A counter that grows beyond this forgets what stands on one page only.
-CAPACITY: Final = 50_000
-_GIANT: Final = CAPACITY // 8
 
 
 def weighted(one: NodeTable, i: int, other: NodeTable, j: int) -> float:
@@ -148,7 +146,7 @@ class Votes:
     def learn(self, nodes: NodeTable) -> None:
         """Count a page; of a giant one the beginning and the end, lest it drive out what is known."""
         self.pages += 1
-        seen = (np.arange(len(nodes)) < _GIANT) | (nodes.end > len(nodes) - _GIANT)
+        seen = countable(nodes)
         words = nodes.total(nodes.spread(nodes.words))
         linked = nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves]))
         self._paths.update(set(nodes.path[seen].tolist()))
@@ -184,20 +182,3 @@ class Votes:
 def path_and_text(nodes: NodeTable) -> Ints:
     """(m,) hash of each run of text together with the path of its parent."""
     return mix(nodes.path[nodes.parent[nodes.leaves]] * 31 + nodes.text)
-
-
-def look_up(counter: Counter[int], keys: Ints) -> Ints:
-    """Counts of the keys, in their shape."""
-    return np.fromiter(map(counter.__getitem__, keys.tolist()), np.int64, len(keys))
-
-
-def forget_rare(counter: Counter[int]) -> None:
-    """Bound a counter: beyond its capacity it loses the keys with the smallest counts.
-
-    Source: Manku & Motwani 2002, *Approximate Frequency Counts over Data Streams* (lossy counting).
-    """
-    least = 1
-    while len(counter) > CAPACITY:
-        for key in [key for key, count in counter.items() if count <= least]:
-            del counter[key]
-        least *= 2

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.evidence import look_up
+from scrapy_pagelets.templates.counting import look_up
 from scrapy_pagelets.templates.features import page_features, tokens
 from scrapy_pagelets.templates.model import Model
 from scrapy_pagelets.templates.site import Site
