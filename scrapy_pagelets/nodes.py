@@ -56,6 +56,9 @@ _UNSEEN_TAGS: Final = frozenset(
     "head script style template noscript noframes noembed iframe audio video canvas datalist title desc "
     "metadata".split()
 )
+# What may stand in `head`. Where `</head><body>` is left out, lxml opens no body for `main` and other tags younger than
+# its parser, and the page stands in the head.
+_METADATA: Final = frozenset("title meta link base basefont bgsound script style template noscript".split())
 _FRAMES: Final = frozenset(("frame", "iframe"))
 _LINK_TAGS: Final = frozenset(("a", "area", "frame", "iframe"))
 _VERBATIM_TAGS: Final = frozenset(("pre", "textarea", "listing", "xmp", "plaintext"))
@@ -356,7 +359,7 @@ def build(root: etree._Element, base: str) -> NodeTable:
                 pending = gap
             elif pending == LINE and tag == "br":  # an empty line
                 pending = PARAGRAPH
-            if traits & _UNSEEN:
+            if traits & _UNSEEN and (tag != "head" or _is_metadata(element)):
                 context.skip_subtree()
                 continue
             if traits & _VERBATIM:
@@ -437,6 +440,10 @@ def build(root: etree._Element, base: str) -> NodeTable:
         hidden=_inside(hidden, end),
         links=_links(links, base),
     )
+
+
+def _is_metadata(head: etree._Element) -> bool:
+    return all(child.tag in _METADATA for child in head if isinstance(child.tag, str))
 
 
 def _kind(look: Look, number: int) -> _Kind:

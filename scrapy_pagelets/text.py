@@ -174,6 +174,8 @@ def _name(element: etree._Element) -> str:
     tag = str(element.tag)
     if tag in _RAW:
         return "pre"
+    if tag == "head":  # it holds a body whose tag was left out
+        return "div"
     return tag if _NAME.fullmatch(tag) else "span"
 
 

@@ -12,7 +12,7 @@ from lxml import etree
 from scrapy_pagelets.nodes import TEXT
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.pagelets import DEFAULT_K, STRICT_K, pagelets, partition
-from tests.trees import URL, page, soups
+from tests.trees import URL, page, soups, unseen
 
 LINK = "<a href='/x'>link</a> "
 
@@ -39,10 +39,7 @@ def links_below(element):
 
 
 def seen(element):
-    return not any(e.tag in HIDING for e in element.iterancestors())
-
-
-HIDING = frozenset("head script style template noscript iframe title".split())
+    return not any(unseen(e) for e in element.iterancestors())
 
 
 def figure_3(root, k):
@@ -51,7 +48,7 @@ def figure_3(root, k):
     queue = deque([root])
     while queue:
         v = queue.popleft()
-        children = [child for child in v if isinstance(child.tag, str) and v.tag not in HIDING]
+        children = [child for child in v if isinstance(child.tag, str) and not unseen(v)]
         if any(links_below(child) >= k for child in children):
             queue.extend(children)
         else:

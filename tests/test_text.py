@@ -97,6 +97,30 @@ def test_what_nobody_reads(tag):
     assert shown(f"<p>a<{tag}>x<b>y</b></{tag}>b").split() in (["ab"], ["a", "b"])
 
 
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<!doctype html><html lang=en><meta charset=utf-8><title>t</title><main>a<p>b</main>c",
+        "<head><title>t</title><main>a<p>b</main>c",
+        "<title>t</title><x-y>a</x-y><p>b<p>c",
+        "<head><script>x</script><link href=x><o:p>a</o:p></head><body><p>b<p>c",
+        "<title>t</title><main>a</main><section>b</section><footer>c",
+    ],
+)
+def test_a_page_whose_body_tag_is_left_out(html):
+    found = page(html)
+    assert found.title in ("t", "")
+    assert plain(found.nodes, every(found)) == "a\n\nb\n\nc"
+    assert shown(cleaned(found, every(found))) == "a\n\nb\n\nc"
+    held = [found.root.xpath(found.nodes.xpath(row))[0] for row in found.nodes.leaves.tolist()]
+    assert held == ["a", "b", "c"]
+
+
+def test_a_head_has_no_rows_below_it():
+    found = page("<head><meta name=x><title>t</title><!-- c --><style>y</style><noscript><img></noscript></head><p>a")
+    assert [e.tag for e in found.nodes.elements] == ["html", "head", "body", "p", "p"]
+
+
 def test_titles_are_read_elsewhere():
     assert shown("<title>t</title><p>a<svg><title>t</title><desc>d</desc><text>b</text></svg>") == "a\nb"
 

@@ -19,7 +19,9 @@ settings.load_profile("unhurried")
 
 URL = "http://example.com/a/b.html"
 
-BLOCKS = "div p ul li h1 section blockquote pre form table tr td th dl dt dd article details summary center".split()
+BLOCKS = (
+    "div p main header ul li h1 section blockquote pre form table tr td th dl dt dd article details summary center"
+).split()
 INLINE = "b i span em a code sup font u label abbr o:p x-y ins".split()
 ODD = (
     "svg text math mi select option textarea button noscript script style template iframe xmp listing title body html"
@@ -100,12 +102,21 @@ soups = st.lists(
 ).map("".join)
 
 UNSEEN = frozenset(
-    "head script style template noscript noframes noembed iframe audio video canvas datalist title desc "
-    "metadata".split()
+    "script style template noscript noframes noembed iframe audio video canvas datalist title desc metadata".split()
 )
+METADATA = frozenset("title meta link base script style template noscript".split())
+
+
+def unseen(element: etree._Element) -> bool:
+    """True for an element of whose inside a reader sees nothing."""
+    if element.tag == "head":  # where tags are left out, it holds the page
+        return all(child.tag in METADATA for child in element if isinstance(child.tag, str))
+    return element.tag in UNSEEN
+
+
 _PARTS = {
     **dict.fromkeys(BLOCKS, "\n"),
-    **dict.fromkeys("html body xmp listing plaintext hr br text option".split(), "\n"),
+    **dict.fromkeys("html body main header xmp listing plaintext hr br text option".split(), "\n"),
     **dict.fromkeys("input select button textarea img label svg iframe".split(), " "),
 }
 
@@ -123,7 +134,7 @@ def _shown(element: etree._Element) -> Iterator[str]:
     part = _PARTS.get(element.tag, "")
     is_link = element.tag == "a" and bool(element.get("href"))
     yield part + "\2" * is_link
-    if element.tag not in UNSEEN:
+    if not unseen(element):
         yield element.text or ""
         for child in element:
             yield from _shown(child)
@@ -133,7 +144,7 @@ def _shown(element: etree._Element) -> Iterator[str]:
 
 def leaf_strings(root: etree._Element) -> list[str]:
     """The runs of text that a reader sees, white space folded, by plain recursion."""
-    if not isinstance(root.tag, str) or root.tag in UNSEEN:
+    if not isinstance(root.tag, str) or unseen(root):
         return []
     found = [root.text or ""]
     for child in root:
