@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_pagelets.config import ConfigError
-from scrapy_pagelets.templates.features import PAGE_FEATURES, SITE_FEATURES, Lexicon
+from scrapy_pagelets.nodes import Floats
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.features import PAGE_FEATURES, SITE_FEATURES, Lexicon, page_features
 from scrapy_pagelets.templates.trees import Trees
 
 #: The models that are part of the package: learnt from pages labelled by people, or from what the pages of sites share.
@@ -26,6 +30,9 @@ VERSION: Final = 1
 
 class ModelError(ConfigError):
     """A model file cannot be used; the message says why and what to do."""
+
+
+Judgement = tuple[NDArray[np.float32], Floats]
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,14 @@ class Model:
     site: Trees
     lexicon: Lexicon
     about: dict[str, Any]
+    _judged: WeakKeyDictionary[Page, Judgement] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
+
+    def judge(self, page: Page) -> Judgement:
+        """(m, features) features of the leaves of a page, (m,) their log odds by the page alone; once for each page."""
+        if (judged := self._judged.get(page)) is None:
+            columns = page_features(page, self.lexicon)
+            judged = self._judged[page] = columns, self.page(columns)
+        return judged
 
     def save(self, path: str | Path) -> None:
         """Write the model file."""

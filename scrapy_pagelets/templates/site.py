@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable, mix, signature
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.evidence import Counts, keys_of, mean_odds
-from scrapy_pagelets.templates.features import page_features, site_features
+from scrapy_pagelets.templates.features import site_features
 from scrapy_pagelets.templates.isotonic import smooth
 from scrapy_pagelets.templates.model import LABELLED, Model, load
 from scrapy_pagelets.templates.subdigraph import followed
@@ -103,7 +103,7 @@ class Site:
     def learn(self, page: Page) -> Template:
         """Count a page, once for each URL; returns its template."""
         with self._lock:
-            return self._seen[page.key] if page.key in self._seen else self.count(page, self._odds(page))
+            return self._seen[page.key] if page.key in self._seen else self.count(page, self.model.judge(page)[1])
 
     def template(self, page: Page) -> Template | None:
         """The template that the page fits, None if it fits no known one."""
@@ -113,8 +113,7 @@ class Site:
     def templateness(self, page: Page) -> Floats:
         """(m,) how surely each leaf belongs to the template, 0 to 1."""
         with self._lock:
-            columns = page_features(page, self.model.lexicon)
-            odds = self.model.page(columns)
+            columns, odds = self.model.judge(page)
             if self.counts.pages - (page.key in self._seen) > 0:
                 odds = self.model.site(np.hstack([columns, self.evidence(page, odds)]))
             return smoothed(page.nodes, sigmoid(odds))
@@ -133,9 +132,6 @@ class Site:
         known = page.key in self._seen
         pages = template.pages if template else 0
         return site_features(page, keys_of(page), mean_odds(page.nodes, odds), self.counts, pages, known)
-
-    def _odds(self, page: Page) -> Floats:
-        return self.model.page(page_features(page, self.model.lexicon))
 
     def _remember(self, page: Page, template: Template) -> None:
         self._seen[page.key] = template

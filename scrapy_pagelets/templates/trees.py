@@ -20,7 +20,7 @@ class Trees:
 
     Attributes
     ----------
-    feature : (trees, depth) column that each level compares
+    feature : (trees, depth) column that each level compares; no more than 8 levels
     border : (trees, depth) the level's answer is 1 if the value is greater; NaN never is
     value : (trees, 2 ** depth) what a tree adds, by its answers as binary digits, the first level the lowest
     bias : added to the sum
@@ -42,10 +42,12 @@ class Trees:
         """
         count, depth = self.feature.shape
         by_feature = np.ascontiguousarray(columns.T)
-        index = np.repeat(np.arange(count, dtype=np.int64)[:, None] << depth, len(columns), axis=1)
+        answers = np.zeros((count, len(columns)), np.uint8)  # bytes: six levels fit, and memory is what it costs
         for level in range(depth):
-            index += (by_feature[self.feature[:, level]] > self.border[:, level, None]).astype(np.int64) << level
-        summed: Floats = self.value.ravel()[index].sum(axis=0, dtype=np.float64)
+            greater = by_feature[self.feature[:, level]] > self.border[:, level, None]
+            answers |= greater.view(np.uint8) << np.uint8(level)
+        index = answers + (np.arange(count, dtype=np.int32)[:, None] << depth)
+        summed: Floats = self.value.ravel().take(index).sum(axis=0, dtype=np.float64)
         return summed + self.bias
 
 
