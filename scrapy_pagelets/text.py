@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Final
-from urllib.parse import urljoin
 
 import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, Bools, Ints, NodeTable
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.urls import absolute
 
 _SEPARATORS: Final = {GLUED: "", SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
 # What cleaned HTML keeps beside the structure: without these, links, images and tables lose their meaning.
@@ -61,9 +61,9 @@ def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
     """The leaves, each with its distance from the one before and, inside of ``pre``, the white space between."""
     if not len(leaves):
         return
-    starts = np.append(leaves[0], leaves[:-1] + 1)  # where what lies between a leaf and the one before begins
+    starts = np.concatenate((leaves[:1], leaves[:-1] + 1))  # of what lies between a leaf and the one before
     gaps = np.maximum.reduceat(nodes.gap[: leaves[-1] + 1], starts)
-    gaps[leaves > starts] = np.maximum(gaps[leaves > starts], SPACE)  # two words with one between them were never one
+    np.maximum(gaps, SPACE, out=gaps, where=leaves > starts)  # two words with one between them were never one
     for leaf, start, gap in zip(leaves.tolist(), starts.tolist(), gaps.tolist(), strict=True):
         white = ""
         if leaf in nodes.spaces:
@@ -194,7 +194,7 @@ def _absolute(base: str, url: str) -> str:
     if _SCRIPT.match(url):
         return ""
     try:
-        return urljoin(base, url.strip())
+        return absolute(base, url)
     except ValueError:  # "http://[broken"
         return url
 

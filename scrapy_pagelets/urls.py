@@ -134,6 +134,20 @@ def resolve(base: str, href: str) -> tuple[int, str]:
     return _resolve(base, href)
 
 
+def absolute(base: str, href: str) -> str:
+    """A link as absolute URL, otherwise as it is written.
+
+    Raises
+    ------
+    ValueError : if the link, or the base that it needs, is broken beyond reading
+
+    >>> absolute("http://h/a/b.html", " ../C.html#top "), absolute("http://[half/", "HTTP://h/?")
+    ('http://h/C.html#top', 'HTTP://h/?')
+    """
+    href = href.strip()
+    return href if _ABSOLUTE.match(href) else urljoin(base, href)
+
+
 def _folder(base: str) -> str:
     end = base.rfind("/") + 1
     return base[:end] if end > base.find("//") + 2 else base

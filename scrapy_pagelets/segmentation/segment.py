@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import urljoin
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.pagelets import STRICT_K, partition
 from scrapy_pagelets.text import paths_of, text_of
+from scrapy_pagelets.urls import absolute
 
 CONTENT, NAVIGATION, TEMPLATE = "content", "navigation", "template"
 #: From here on a leaf is template.
@@ -77,13 +77,15 @@ class Pagelet:
         near = slice(*np.searchsorted(leaf, (self.index[0], self.index[-1] + 1)))
         own = np.flatnonzero(np.isin(leaf[near], self.index) & (links.key[near] != 0)) + near.start
         return [
-            {"url": urljoin(self.page.base, links.href[i].strip()), "anchor": self._anchor(int(links.row[i]))}
+            {"url": absolute(self.page.base, links.href[i]), "anchor": self._anchor(int(links.row[i]))}
             for i in own.tolist()
         ]
 
     def _anchor(self, row: int) -> str:
         nodes = self.page.nodes
-        return " ".join(text_of(nodes, np.arange(nodes.first_leaf[row], nodes.last_leaf[row])).split())
+        first, last = int(nodes.first_leaf[row]), int(nodes.last_leaf[row])
+        text = nodes.strings[first] if last == first + 1 else text_of(nodes, np.arange(first, last))
+        return " ".join(text.split())
 
     def record(self) -> dict[str, Any]:
         """The pagelet as it stands in the feed."""
