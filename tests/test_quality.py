@@ -1,6 +1,8 @@
 """The quality gate: how clean the pages of the bundled site come out of a crawl, against what people kept of them.
 
-The floors stand a little below what is reached. They are raised when it gets better, and lowered only on purpose.
+The floors stand a little below what is reached. They are raised when it gets better, and lowered only on purpose. The
+shipped model has learnt from this site among others: the gate tells when something breaks, not how clean unseen
+sites are.
 """
 
 import gzip
