@@ -20,6 +20,7 @@ from w3lib.encoding import (
 )
 
 from scrapy_pagelets import urls
+from scrapy_pagelets.layout import Layout
 from scrapy_pagelets.nodes import TEXT, NodeTable, build
 
 #: lxml keeps no element below this level (``html`` is level 0), even with ``huge_tree``: there it stops to read.
@@ -54,12 +55,14 @@ class Page:
     root : root element of the lxml tree; never changed
     nodes : one row a node in preorder
     base : what links are relative to: ``<base href>`` or the URL
+    layout : of a rendered page, row for row with ``nodes``; None of others
     """
 
     url: str
     root: etree._Element
     nodes: NodeTable
     base: str
+    layout: Layout | None = None
 
     @classmethod
     def parse(cls, body: bytes, url: str, content_type: str | None = None) -> Page:
