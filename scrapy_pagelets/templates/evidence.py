@@ -8,15 +8,23 @@ distinct page).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scrapy_pagelets.nodes import Floats, Ints, NodeTable, mix
+from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable, mix
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.counting import CAPACITY, countable, forget_rare, look_up
+
+Column = NDArray[Any]
+
+#: A node belongs to the template if this share of the pages has it: one odd page must not delete the template.
+VOTE: Final = 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +87,41 @@ def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
     return mean
 
 
+@dataclass(frozen=True, kw_only=True)
+class Fragments:
+    """What a page adds to the counts.
+
+    Attributes
+    ----------
+    tallies : keys by family, each of which adds 1
+    sums : keys by family, and what they add
+    places : (k,) paths of the texts that count
+    texts : (k,) the texts, ``Keys.placed``
+    """
+
+    tallies: dict[str, Ints]
+    sums: dict[str, tuple[Ints, Floats]]
+    places: Ints
+    texts: Ints
+
+    @classmethod
+    def of(cls, nodes: NodeTable, keys: Keys, odds: Floats) -> Self:
+        """The fragments of a page.
+
+        Parameters
+        ----------
+        odds : (n,) ``mean_odds``
+        """
+        seen = countable(nodes)
+        leaves, links = seen[nodes.leaves], seen[nodes.links.row]
+        masks = {"text": leaves, "placed": leaves, "target": links}
+        tallies = {name: _different(getattr(keys, name)[masks.get(name, seen)]) for name in Counts.FAMILIES}
+        tallies["linked"] = _different(keys.path[mostly_links(nodes) & seen])
+        tallies["shapes"] = keys.shape[seen]
+        sums = {"odds": _summed(keys.path[seen], odds[seen]), "shape_odds": _summed(keys.shape[seen], odds[seen])}
+        return cls(tallies=tallies, sums=sums, places=nodes.path[nodes.leaves][leaves], texts=keys.placed[leaves])
+
+
 class Counts:
     """Fragments counted by distinct page, and the classifier's log odds by place.
 
@@ -87,16 +130,22 @@ class Counts:
     pages : number of pages counted
     """
 
+    #: Counted once a page.
     FAMILIES: Final = ("text", "placed", "path", "exact", "links", "target")
+    #: Sums, and the tallies by which they become means.
+    SUMS: Final = MappingProxyType({"odds": "path", "shape_odds": "shapes"})
 
     def __init__(self) -> None:
         self.pages = 0
-        self._counters: dict[str, Counter[int]] = {name: Counter() for name in self.FAMILIES}
-        self._variants: Counter[int] = Counter()
-        self._linked: Counter[int] = Counter()
-        self._odds: dict[int, float] = {}
-        self._shapes: Counter[int] = Counter()
-        self._shape_odds: dict[int, float] = {}
+        self._tallies: dict[str, Counter[int]] = {
+            name: Counter() for name in (*self.FAMILIES, "variants", "linked", "shapes")
+        }
+        self._sums: dict[str, dict[int, float]] = {name: {} for name in self.SUMS}
+
+    @property
+    def size(self) -> int:
+        """Number of entries of all counters."""
+        return sum(map(len, self._tallies.values())) + sum(map(len, self._sums.values()))
 
     def learn(self, nodes: NodeTable, keys: Keys, odds: Floats) -> None:
         """Count a page.
@@ -105,24 +154,62 @@ class Counts:
         ----------
         odds : (n,) ``mean_odds``
         """
+        self.add(Fragments.of(nodes, keys, odds))
+
+    def add(self, fragments: Fragments) -> None:
+        """Count the page of these fragments."""
         self.pages += 1
-        seen = countable(nodes)
-        leaves, links = seen[nodes.leaves], seen[nodes.links.row]
-        masks = {"text": leaves, "placed": leaves, "target": links}
-        placed = self._counters["placed"]
-        places, texts = nodes.path[nodes.leaves][leaves].tolist(), keys.placed[leaves].tolist()
-        self._variants.update({place for place, key in zip(places, texts, strict=True) if key not in placed})
-        for name, counter in self._counters.items():
-            counter.update(set(getattr(keys, name)[masks.get(name, seen)].tolist()))
-        self._linked.update(set(keys.path[mostly_links(nodes) & seen].tolist()))
-        _add(self._odds, keys.path[seen], odds[seen])
-        _add(self._shape_odds, keys.shape[seen], odds[seen])
-        self._shapes.update(keys.shape[seen].tolist())
-        for counter in (*self._counters.values(), self._variants, self._linked):
+        placed = self._tallies["placed"]
+        texts = zip(fragments.places.tolist(), fragments.texts.tolist(), strict=True)
+        self._tallies["variants"].update({place for place, text in texts if text not in placed})
+        for name, keys in fragments.tallies.items():
+            self._tallies[name].update(keys.tolist())
+        for name, (keys, values) in fragments.sums.items():
+            sums = self._sums[name]
+            sums.update(zip(keys.tolist(), (_sums(sums, keys) + values).tolist(), strict=True))
+        for counter in self._tallies.values():
             forget_rare(counter)
-        for sums, counter in ((self._odds, self._counters["path"]), (self._shape_odds, self._shapes)):
-            forget_rare(counter)
-            forget_others(sums, counter)
+        for name, counted in self.SUMS.items():
+            forget_others(self._sums[name], self._tallies[counted])
+
+    def arrays(self) -> dict[str, Column]:
+        """All counters as columns, for `from_arrays`."""
+        found: dict[str, Column] = {"pages": np.array([self.pages])}
+        tables: dict[str, Mapping[int, float]] = {**self._tallies, **self._sums}
+        for name, table in tables.items():
+            kind = np.int32 if name in self._tallies else np.float64
+            found[f"{name}_keys"] = np.fromiter(table.keys(), np.int64, len(table))
+            found[f"{name}_values"] = np.fromiter(table.values(), kind, len(table))
+        return found
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Column]) -> Self:
+        """Counters of what ``arrays`` gave."""
+        counts = cls()
+        counts.pages = int(arrays["pages"][0])
+        tables: dict[str, dict[int, Any]] = {**counts._tallies, **counts._sums}
+        for name, table in tables.items():
+            table.update(zip(arrays[f"{name}_keys"].tolist(), arrays[f"{name}_values"].tolist(), strict=True))
+        return counts
+
+    def mapped(self, nodes: NodeTable, keys: Keys, pages: int, *, include_slots: bool = False) -> Bools:
+        """(n,) rows of the template by votes: on ``VOTE`` of the pages, two at least, below rows that are.
+
+        Nodes of equal path hash form a mapping that is one-to-one, equal and top-down: Definition 3.2 with
+        ``mapping.same_signature`` and the rank among equal siblings as equality (``algorithms.md`` E.2).
+
+        Parameters
+        ----------
+        pages : number of pages that vote
+        include_slots : also runs of text whose place all pages have while their words vary
+        """
+        needed = max(2.0, VOTE * pages)
+        mapped: Bools = look_up(self._tallies["path"], nodes.path) >= needed
+        if not include_slots:
+            mapped[nodes.leaves] &= look_up(self._tallies["placed"], keys.placed) >= needed
+        for rows in nodes.levels[1:]:
+            mapped[rows] &= mapped[nodes.parent[rows]]
+        return mapped
 
     def share(self, name: str, column: Ints, known: bool) -> Floats:
         """Share of the other pages that have each fragment of a family; 0 if there is no other page.
@@ -131,28 +218,28 @@ class Counts:
         ----------
         known : the page itself has been counted
         """
-        count: Floats = np.maximum(look_up(self._counters[name], column) - known, 0) / max(1, self.pages - known)
+        count: Floats = np.maximum(look_up(self._tallies[name], column) - known, 0) / max(1, self.pages - known)
         return count
 
     def variants(self, nodes: NodeTable) -> Floats:
         """(m,) different texts at the place of each leaf, over the pages that have the place."""
         places = nodes.path[nodes.leaves]
-        return look_up(self._variants, places) / np.maximum(1, look_up(self._counters["path"], places))
+        return look_up(self._tallies["variants"], places) / np.maximum(1, look_up(self._tallies["path"], places))
 
     def linked(self, nodes: NodeTable) -> Floats:
         """(n,) share of the pages with the node on which it holds links and little else."""
-        return look_up(self._linked, nodes.path) / np.maximum(1, look_up(self._counters["path"], nodes.path))
+        return look_up(self._tallies["linked"], nodes.path) / np.maximum(1, look_up(self._tallies["path"], nodes.path))
 
     def odds_by_path(self, keys: Keys, own: Floats, known: bool) -> Floats:
         """(n,) mean log odds of the same node on other pages; NaN where there is no other page with it."""
-        return _rest(self._odds, self._counters["path"], keys.path, own, np.full(len(own), int(known)), known)
+        return _rest(self._sums["odds"], self._tallies["path"], keys.path, own, np.full(len(own), int(known)), known)
 
     def odds_by_shape(self, keys: Keys, own: Floats, known: bool) -> Floats:
         """(n,) mean log odds of the nodes of the same shape on other pages; NaN where there is none."""
         _, back = np.unique(keys.shape, return_inverse=True)
         times = np.bincount(back)[back].astype(np.int64) * known
         together: Floats = np.bincount(back, own)[back].astype(np.float64)
-        return _rest(self._shape_odds, self._shapes, keys.shape, together, times, known)
+        return _rest(self._sums["shape_odds"], self._tallies["shapes"], keys.shape, together, times, known)
 
 
 def _rest(sums: dict[int, float], counts: Counter[int], column: Ints, own: Floats, times: Ints, known: bool) -> Floats:
@@ -161,10 +248,14 @@ def _rest(sums: dict[int, float], counts: Counter[int], column: Ints, own: Float
     return np.where(count > 0, summed / np.maximum(1, count), np.nan)
 
 
-def _add(sums: dict[int, float], keys: Ints, values: Floats) -> None:
+def _different(keys: Ints) -> Ints:
+    return np.fromiter(different := set(keys.tolist()), np.int64, len(different))
+
+
+def _summed(keys: Ints, values: Floats) -> tuple[Ints, Floats]:
+    """The different keys, and the sum of the values of each."""
     different, back = np.unique(keys, return_inverse=True)
-    added = _sums(sums, different) + np.bincount(back, values)
-    sums.update(zip(different.tolist(), added.tolist(), strict=True))
+    return different, np.bincount(back, values).astype(np.float64)
 
 
 def _sums(sums: dict[int, float], keys: Ints) -> Floats:
