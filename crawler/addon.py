@@ -17,6 +17,7 @@ _COMPONENTS: Final = {
     "ITEM_PIPELINES": {
         "scrapy_pagelets.pipelines.segment.SegmentPipeline": 100,
         "scrapy_pagelets.pipelines.strip.StripPipeline": 200,
+        "scrapy_pagelets.pipelines.duplicates.DuplicatesPipeline": 300,
     },
     "EXTENSIONS": {"scrapy_pagelets.crawler.report.SiteReport": 500},
 }

@@ -16,6 +16,10 @@ FIELDS: Final = (
 )  # fmt: skip
 SEGMENTERS: Final = ("pagelets", "pagelets-strict")
 EXPORTS: Final = ("content", "all")
+DUPLICATES: Final = ("flag", "drop", "off")
+SCOPES: Final = ("all", "site")
+#: Sketches do not tell less resemblance from none.
+LEAST_THRESHOLD: Final = 0.1
 
 
 class ConfigError(ValueError):
@@ -43,6 +47,14 @@ class Config:
     formats: tuple[str, ...] = ("text",)
     #: PAGELETS_MODEL: name of a shipped model or path of one of your own, which weighs what speaks for template.
     model: str = "labelled"
+    #: PAGELETS_DUPLICATES: what becomes of near-duplicates.
+    duplicates: str = "flag"
+    #: PAGELETS_DUPLICATES_THRESHOLD: how much contents must resemble each other to be near-duplicates.
+    duplicates_threshold: float = 0.8
+    #: PAGELETS_DUPLICATES_SHINGLE: words of a shingle.
+    duplicates_shingle: int = 5
+    #: PAGELETS_DUPLICATES_SCOPE: with which pages a page is compared.
+    duplicates_scope: str = "all"
     #: PAGELETS_FIELDS: other names for fields of the feed, None to leave one out.
     fields: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -56,6 +68,15 @@ class Config:
         _one_of("PAGELETS_SEGMENTER", [self.segmenter], SEGMENTERS)
         _one_of("PAGELETS_EXPORT", [self.export], EXPORTS)
         _one_of("PAGELETS_FORMATS", self.formats, FORMATS)
+        _one_of("PAGELETS_DUPLICATES", [self.duplicates], DUPLICATES)
+        _one_of("PAGELETS_DUPLICATES_SCOPE", [self.duplicates_scope], SCOPES)
+        if not LEAST_THRESHOLD <= self.duplicates_threshold <= 1:
+            raise ConfigError(
+                f"PAGELETS_DUPLICATES_THRESHOLD is {self.duplicates_threshold}: give a resemblance from"
+                f" {LEAST_THRESHOLD} to 1"
+            )
+        if self.duplicates_shingle < 1:
+            raise ConfigError(f"PAGELETS_DUPLICATES_SHINGLE is {self.duplicates_shingle}: give words, from 1")
         _one_of("PAGELETS_FIELDS", self.fields, FIELDS)
         if "markdown" in self.formats and find_spec("markdownify") is None:
             raise ConfigError(
@@ -74,6 +95,14 @@ class Config:
                 export=settings.get("PAGELETS_EXPORT", default["export"].default),
                 formats=tuple(settings.getlist("PAGELETS_FORMATS", default["formats"].default)),
                 model=settings.get("PAGELETS_MODEL", default["model"].default),
+                duplicates=settings.get("PAGELETS_DUPLICATES", default["duplicates"].default),
+                duplicates_threshold=settings.getfloat(
+                    "PAGELETS_DUPLICATES_THRESHOLD", default["duplicates_threshold"].default
+                ),
+                duplicates_shingle=settings.getint(
+                    "PAGELETS_DUPLICATES_SHINGLE", default["duplicates_shingle"].default
+                ),
+                duplicates_scope=settings.get("PAGELETS_DUPLICATES_SCOPE", default["duplicates_scope"].default),
                 fields=settings.getdict("PAGELETS_FIELDS"),
             )
         except ConfigError:

@@ -1,0 +1,141 @@
+"""Near-duplicates by what is left when the template is taken away."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urljoin
+
+import numpy as np
+from itemadapter import ItemAdapter
+from lxml import etree
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DropItem, NotConfigured
+from scrapy.utils.job import job_dir
+
+from scrapy_pagelets import text, urls
+from scrapy_pagelets.duplicates.sketch import encode
+from scrapy_pagelets.duplicates.store import Document, Store, StoreError, Verdict
+from scrapy_pagelets.middlewares.state import state_of
+from scrapy_pagelets.middlewares.threads import in_thread
+from scrapy_pagelets.middlewares.visit import Visit, current_visit, ensure_visits
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.pipelines.fields import Fields
+from scrapy_pagelets.segmentation.segment import CONTENT
+
+logger = logging.getLogger(__name__)
+
+_FILE = "pagelets-duplicates.sqlite"
+_CANONICAL = etree.XPath("//link[contains(concat(' ', normalize-space(@rel), ' '), ' canonical ')]/@href")
+
+
+class DuplicatesPipeline:
+    """Compare each page's content with what came before: sets ``near_duplicate_of``, ``similarity`` and ``sketch``.
+
+    With ``PAGELETS_DUPLICATES=drop`` items of near-duplicates are dropped. ``pagelets/duplicates`` counts the
+    near-duplicates, ``pagelets/duplicates/dropped`` the items dropped, ``pagelets/duplicates/too_short`` texts of fewer
+    words than a shingle, which are not judged.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.state = state_of(crawler)
+        self.fields = Fields(self.state)
+        if self.state.config.duplicates == "off":
+            raise NotConfigured
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def open_spider(self) -> None:
+        ensure_visits(self.crawler)
+        job = job_dir(self.crawler.settings)
+        path = Path(job, _FILE) if job else None
+        try:
+            self._store = self._open(path)
+        except StoreError as error:
+            assert path is not None
+            self.state.tell(
+                "duplicates/set_aside", "%s is set aside, pages met before are not known: %s", _set_aside(path), error
+            )
+            self._store = self._open(path)
+
+    def _open(self, path: Path | None) -> Store:
+        config = self.state.config
+        return Store(
+            path,
+            config.duplicates_threshold,
+            config.duplicates_shingle,
+            within_sites=config.duplicates_scope == "site",
+        )
+
+    async def process_item(self, item: Any) -> Any:
+        visit = current_visit()
+        if visit is None or visit.failed:
+            return item
+        try:
+            verdict, sketch = await in_thread(self._judged, visit, self._text(item))
+        except sqlite3.Error as error:
+            self.state.tell("duplicates/failed", "%s is not compared with other pages: %s", visit.url, error)
+            return item
+        except Exception:
+            visit.fail()
+            return item
+        if verdict is not None:
+            self._found(visit, verdict)
+        self.fields.put(item, "near_duplicate_of", verdict.url if verdict else None)
+        self.fields.put(item, "similarity", round(verdict.similarity, 4) if verdict else None)
+        self.fields.put(item, "sketch", sketch)
+        return item
+
+    def _text(self, item: Any) -> str | None:
+        """The text of an item as it is to be indexed, None if it has none."""
+        field = self.state.config.field_name("text")
+        found = ItemAdapter(item).get(field) if field is not None and ItemAdapter.is_item(item) else None
+        return found if isinstance(found, str) else None
+
+    def _judged(self, visit: Visit, content: str | None) -> tuple[Verdict | None, str | None]:
+        page = visit.page
+        document = Document(page.url, _content(visit) if content is None else content, _address(page), page.site)
+        verdict, sketch = self._store.judge(document)
+        if sketch is None:
+            self.state.count("duplicates/too_short")
+        return verdict, None if sketch is None else encode(sketch)
+
+    def _found(self, visit: Visit, verdict: Verdict) -> None:
+        self.state.count("duplicates")
+        logger.debug("%s resembles %s: %.3f", visit.url, *verdict)
+        if self.state.config.duplicates == "drop":
+            self.state.count("duplicates/dropped")
+            raise DropItem(f"near-duplicate of {verdict.url}: {visit.url}", log_level="DEBUG")
+
+    def close_spider(self) -> None:
+        self._store.close()
+
+
+def _content(visit: Visit) -> str:
+    """The text that `StripPipeline` makes, for items that have no field for it."""
+    parts = [pagelet.index for pagelet in visit.pagelets() if pagelet.role == CONTENT]
+    return text.text_of(visit.page.nodes, np.sort(np.concatenate(parts))) if parts else ""
+
+
+def _address(page: Page) -> int:
+    """Key of the URL under which a page says it belongs: its canonical link, without a usable one its own."""
+    for href in _CANONICAL(page.root):
+        try:
+            return urls.key(urljoin(page.base, href.strip()))
+        except ValueError:  # "http://[broken"
+            continue
+    return page.key
+
+
+def _set_aside(path: Path) -> Path:
+    """Give a file another name; returns that."""
+    other = next(name for n in range(1, 1000) if not (name := path.with_name(f"{path.name}.{n}")).exists())
+    for end in ("", "-wal", "-shm"):
+        if (file := path.with_name(path.name + end)).exists():
+            file.rename(other.with_name(other.name + end))
+    return other

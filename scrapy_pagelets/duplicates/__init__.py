@@ -1,0 +1,1 @@
+"""Content to shingles, sketches and near-duplicates."""

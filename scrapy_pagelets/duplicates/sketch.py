@@ -1,0 +1,138 @@
+"""Sketches: MinHash signatures of shingles, in the values and the byte format of datasketch, and their bands.
+
+Source: Broder 1997, *On the Resemblance and Containment of Documents*; bands after Leskovec, Rajaraman & Ullman,
+*Mining of Massive Datasets*, Section 3.4. The values are those of a ``datasketch.MinHash`` of the scheme below that is
+fed with shingles as they are; ``datasketch.LeanMinHash.deserialize(bytes.fromhex(sketch), "<")`` reads what `encode`
+writes.
+"""
+
+from __future__ import annotations
+
+import struct
+from functools import cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_pagelets.duplicates.shingles import Hashes
+from scrapy_pagelets.nodes import Ints, mix
+
+SCHEME: Final = "affine32"
+PERMUTATIONS: Final = 128
+SEED: Final = 1
+#: datasketch's number of the scheme.
+_CODE: Final = 1
+_HEADER: Final = struct.Struct("<qiB")
+#: Shingles that are permuted at once: more fall out of the cache of a processor, fewer cost calls.
+_BLOCK: Final = 512
+#: Of pairs that resemble each other just enough, so many may have no band in common.
+_MISSED: Final = 0.001
+
+
+class SketchError(ValueError):
+    """Raised for a sketch that cannot be compared with ours; the message says why."""
+
+
+def minhash(shingles: Hashes) -> Hashes:
+    """(128,) the least value of all shingles under each permutation; the highest value throughout if there are none.
+
+    Parameters
+    ----------
+    shingles : (s,) hashes in any order, each any number of times
+
+    Examples
+    --------
+    >>> one, other = np.arange(1000, dtype=np.uint32), np.arange(100, 1000, dtype=np.uint32)
+    >>> float((minhash(one) == minhash(other)).mean())
+    0.875
+    """
+    factor, summand = _permutations()
+    mixed = _fmix(shingles)
+    least = np.full(PERMUTATIONS, np.iinfo(np.uint32).max, np.uint32)
+    permuted = np.empty((PERMUTATIONS, min(_BLOCK, len(mixed))), np.uint32)
+    for start in range(0, len(mixed), _BLOCK):
+        block = mixed[start : start + _BLOCK]
+        values = permuted[:, : len(block)]
+        np.multiply(factor, block, out=values)
+        np.add(values, summand, out=values)
+        np.minimum(least, values.min(1), out=least)
+    return least
+
+
+@cache
+def _permutations() -> tuple[Hashes, Hashes]:
+    """(128, 1) odd factors and summands, modulo 2^32."""
+    from datasketch.minhash import MinHash  # takes SciPy along: half a second that not every command has to wait
+
+    factor, summand = MinHash(PERMUTATIONS, SEED, scheme=SCHEME).permutations
+    return factor[:, None].copy(), summand[:, None].copy()
+
+
+def _fmix(h: Hashes) -> Hashes:
+    """The finaliser of MurmurHash3, with which datasketch's scheme begins."""
+    h = h ^ (h >> np.uint32(16))
+    h *= np.uint32(0x85EBCA6B)
+    h ^= h >> np.uint32(13)
+    h *= np.uint32(0xC2B2AE35)
+    h ^= h >> np.uint32(16)
+    return h
+
+
+def encode(sketch: Hashes) -> str:
+    """Hexadecimal digits of a sketch with its seed and scheme."""
+    return (_HEADER.pack(SEED, -len(sketch), _CODE) + sketch.astype("<u4").tobytes()).hex()
+
+
+def decode(text: str) -> Hashes:
+    """The values of a sketch that `encode` has written.
+
+    Raises
+    ------
+    SketchError : for a sketch of another scheme, seed or length, whose values cannot be compared, and for what is none
+    """
+    try:
+        content = bytes.fromhex(text)
+        header = _HEADER.unpack_from(content)
+    except (ValueError, struct.error):
+        raise SketchError("this is no sketch: hexadecimal digits of a LeanMinHash are expected") from None
+    if header != (SEED, -PERMUTATIONS, _CODE) or len(content) != _HEADER.size + 4 * PERMUTATIONS:
+        raise SketchError(
+            f"the sketch is of another kind than datasketch's {SCHEME} with {PERMUTATIONS} values and seed {SEED}: "
+            "make it again from the text"
+        )
+    return np.frombuffer(content, "<u4", offset=_HEADER.size).astype(np.uint32)
+
+
+def banding(threshold: float) -> tuple[int, int]:
+    """Number of bands and values of a band with which pairs are found that resemble each other so much or more.
+
+    A pair of resemblance J has a band of r values in common with probability ``1 - (1 - J^r)^b``. The longest bands are
+    taken that miss one pair in a thousand at the threshold: whatever else they find, verification sorts out.
+
+    Examples
+    --------
+    >>> banding(0.8), banding(0.5), banding(1.0)
+    ((25, 5), (64, 2), (1, 128))
+    """
+    for rows in range(PERMUTATIONS, 1, -1):
+        bands = PERMUTATIONS // rows
+        if (1 - threshold**rows) ** bands <= _MISSED:
+            return bands, rows
+    return PERMUTATIONS, 1
+
+
+def band_keys(sketches: Hashes, threshold: float, salt: Ints | int = 0) -> Hashes:
+    """(n, bands) keys: two sketches with one in common are candidates.
+
+    Parameters
+    ----------
+    sketches : (n, 128)
+    salt : (n,) or one for all: sketches of different salts have no key in common
+    """
+    bands, rows = banding(threshold)
+    parts = sketches[:, : bands * rows].reshape(len(sketches), bands, rows).astype(np.int64)
+    keys: NDArray[np.int64] = np.arange(bands)[None, :] + mix(np.atleast_1d(salt))[:, None]
+    for row in range(rows):
+        keys = mix(keys * 31 + parts[:, :, row])
+    return (keys.view(np.uint64) >> np.uint64(32)).astype(np.uint32)
