@@ -13,6 +13,8 @@ _COMPONENTS: Final = {
         # side: no other middleware may wait between "is it being loaded?" and "it is on its way".
         "scrapy_pagelets.middlewares.handover.HandoverMiddleware": 544,
         "scrapy_pagelets.middlewares.subdigraph.MenuSubdigraphMiddleware": 545,
+        # Before the subdigraph sees them.
+        "scrapy_pagelets.middlewares.rendering.RenderingMiddleware": 546,
     },
     "ITEM_PIPELINES": {
         "scrapy_pagelets.pipelines.segment.SegmentPipeline": 100,

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 #: Seconds that a template waits for a page. A slower one goes on loading, for the spider that may ask for it.
 PATIENCE: Final = 10.0
 #: What a probe takes over from the request of its key page, beside its headers.
-_META: Final = ("cookiejar", "proxy", "http_user", "http_pass", "playwright")
+_META: Final = ("cookiejar", "proxy", "http_user", "http_pass", "playwright", "pagelets_render")
 #: Headers that are about one page.
 _OWN_HEADERS: Final = ("Referer", "If-None-Match", "If-Modified-Since", "Range", "Content-Type", "Content-Length")
 #: Errors that the spider would get as well; of others it is to judge itself.

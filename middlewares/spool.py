@@ -12,7 +12,7 @@ from pathlib import Path
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
-from scrapy_pagelets.middlewares.memory import replace
+from scrapy_pagelets.middlewares.rendered import RenderedResponse
 
 logger = logging.getLogger(__name__)
 
@@ -37,8 +37,13 @@ class Spool:
 
     def put(self, token: str, response: Response) -> None:
         """Store a response; one of the same token is replaced."""
-        kept = (response.url, response.status, dict(response.headers), response.body)
-        replace(self._folder / token, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
+        frames = response.frames if isinstance(response, RenderedResponse) else ()
+        kept = (response.url, response.status, dict(response.headers), response.body, frames)
+        try:
+            _replace(self._folder / token, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
+        except OSError as error:
+            self._unwritten[token] = response
+            self._failed(f"a page cannot be put aside on disk and stays in memory: {error}")
 
     def has(self, token: str) -> bool:
         """True if a response of this token is stored."""
@@ -50,7 +55,7 @@ class Spool:
         if not path.exists():
             return None
         try:
-            url, status, headers, body = pickle.loads(path.read_bytes())
+            url, status, headers, body, frames = pickle.loads(path.read_bytes())
         except Exception as error:  # cut off, or of another version: whatever unpickling ends with
             logger.warning("%s cannot be read, the page is fetched again: %r", path, error)
             return None
@@ -62,4 +67,6 @@ class Spool:
     def close(self) -> None:
         """Remove the folder of a crawl without job directory."""
         if self._lasting is None and "_folder" in vars(self):
+        if frames:
+            return RenderedResponse(url=url, status=status, headers=headers, body=body, frames=frames)
             shutil.rmtree(self._folder, ignore_errors=True)

@@ -16,9 +16,12 @@ from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.config import Config, ConfigError
 from scrapy_pagelets.middlewares.memory import Memory
+from scrapy_pagelets.middlewares.rendered import RenderedResponse
 from scrapy_pagelets.middlewares.spool import Spool
 from scrapy_pagelets.page import MAX_DEPTH, Page, decode, parse
 from scrapy_pagelets.templates.model import load
+from scrapy_pagelets.rendered import page_of
+from scrapy_pagelets.resources import Resources
 
 logger = logging.getLogger(__name__)
 
@@ -45,18 +48,19 @@ class State:
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def page(self, response: TextResponse) -> Page:
+        #: What archived pages are shown with.
+        self.resources: Resources | None = None
         """The page of a response, parsed once; runs in a thread as well."""
         if (page := self._pages.get(response)) is None:
             page = self._pages[response] = self._parse(response)
         return page
 
     def _parse(self, response: TextResponse) -> Page:
-        content_type = response.headers.get("Content-Type")
-        text = decode(response.body, content_type.decode("latin-1") if content_type else None)
+        text = decoded(response)
         # Never the tree of `response.selector`: spiders drop and change its nodes, and threads read ours.
         page = Page.from_root(parse(text), response.url)
         self._look_at(page, response, text)
-        return page
+        return page_of(response.frames, response.url, page) if isinstance(response, RenderedResponse) else page
 
     def _look_at(self, page: Page, response: TextResponse, text: str) -> None:
         if not text.strip():
@@ -113,6 +117,12 @@ def state_of(crawler: Crawler) -> State:
     if crawler not in _states:
         try:
             _states[crawler] = State(crawler)
+def decoded(response: Response) -> str:
+    """The text of a response, as our own parse reads it."""
+    content_type = response.headers.get("Content-Type")
+    return decode(response.body, content_type.decode("latin-1") if content_type else None)
+
+
         except ConfigError as error:
             call_off(crawler, error)
     return _states[crawler]

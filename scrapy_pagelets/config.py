@@ -47,6 +47,14 @@ class Config:
     formats: tuple[str, ...] = ("text",)
     #: PAGELETS_MODEL: name of a shipped model or path of one of your own, which weighs what speaks for template.
     model: str = "labelled"
+    #: PAGELETS_STORE: folder in which what is learnt of the sites is kept; the job directory if there is one.
+    store: str = ""
+    #: PAGELETS_RENDER: whether pages are rendered in a browser; request meta ``pagelets_render`` wins.
+    render: bool = False
+    #: PAGELETS_RENDER_SCRIPTS: whether scripts of rendered pages run.
+    render_scripts: bool = True
+    #: PAGELETS_RENDER_TIMEOUT: seconds that rendering a page may take.
+    render_timeout: float = 30.0
     #: PAGELETS_DUPLICATES: what becomes of near-duplicates.
     duplicates: str = "flag"
     #: PAGELETS_DUPLICATES_THRESHOLD: how much contents must resemble each other to be near-duplicates.
@@ -65,6 +73,8 @@ class Config:
             )
         if self.settle < 1:
             raise ConfigError(f"PAGELETS_SETTLE is {self.settle}: give a number of pages, from 1")
+        if not 1 <= self.render_timeout <= 3600:
+            raise ConfigError(f"PAGELETS_RENDER_TIMEOUT is {self.render_timeout:g}: give seconds, from 1 to 3600")
         _one_of("PAGELETS_SEGMENTER", [self.segmenter], SEGMENTERS)
         _one_of("PAGELETS_EXPORT", [self.export], EXPORTS)
         _one_of("PAGELETS_FORMATS", self.formats, FORMATS)
@@ -95,6 +105,10 @@ class Config:
                 export=settings.get("PAGELETS_EXPORT", default["export"].default),
                 formats=tuple(settings.getlist("PAGELETS_FORMATS", default["formats"].default)),
                 model=settings.get("PAGELETS_MODEL", default["model"].default),
+                store=settings.get("PAGELETS_STORE", default["store"].default),
+                render=settings.getbool("PAGELETS_RENDER", default["render"].default),
+                render_scripts=settings.getbool("PAGELETS_RENDER_SCRIPTS", default["render_scripts"].default),
+                render_timeout=settings.getfloat("PAGELETS_RENDER_TIMEOUT", default["render_timeout"].default),
                 duplicates=settings.get("PAGELETS_DUPLICATES", default["duplicates"].default),
                 duplicates_threshold=settings.getfloat(
                     "PAGELETS_DUPLICATES_THRESHOLD", default["duplicates_threshold"].default

@@ -17,7 +17,8 @@ from scrapy_pagelets.record import MAX_BODY, Record, SkipRecord, checked
 
 _WARC_NAME: Final = pattern(r"\.warc(\.(gz|zst|zstd))?$", IGNORECASE)
 _HTML_SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml", ".shtml", ".php", ".aspx"})
-_ROOT: Final = "/./"  # parts the folder from the path that makes the URL, as in rsync --relative
+#: Parts the folder from the path that makes the URL, as in ``rsync --relative``.
+ROOT: Final = "/./"
 
 
 def sources(path: str) -> list[str]:
@@ -101,7 +102,7 @@ def _below(folder: str) -> list[str]:
 
 
 def _rooted(root: str, relative: str) -> str:
-    return f"{(root or '.').rstrip('/')}{_ROOT}{relative}"
+    return f"{(root or '.').rstrip('/')}{ROOT}{relative}"
 
 
 def _starts_as_warc(path: str) -> bool:
@@ -135,5 +136,5 @@ def _start(path: str) -> bytes:
 def _url(path: str, base: str) -> str:
     if not base:
         return Path(path).absolute().as_uri()
-    relative = (path.partition(_ROOT)[2] or os.path.basename(path)).replace(os.sep, "/")
+    relative = (path.partition(ROOT)[2] or os.path.basename(path)).replace(os.sep, "/")
     return base + ("" if base.endswith("/") else "/") + quote(os.fsencode(relative), safe="/~")

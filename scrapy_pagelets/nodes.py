@@ -359,7 +359,7 @@ def build(root: etree._Element, base: str) -> NodeTable:
                 pending = gap
             elif pending == LINE and tag == "br":  # an empty line
                 pending = PARAGRAPH
-            if traits & _UNSEEN and (tag != "head" or _is_metadata(element)):
+            if traits & _UNSEEN and _is_unseen(tag, element):
                 context.skip_subtree()
                 continue
             if traits & _VERBATIM:
@@ -442,8 +442,10 @@ def build(root: etree._Element, base: str) -> NodeTable:
     )
 
 
-def _is_metadata(head: etree._Element) -> bool:
-    return all(child.tag in _METADATA for child in head if isinstance(child.tag, str))
+def _is_unseen(tag: str, element: etree._Element) -> bool:
+    if tag == "head":
+        return all(child.tag in _METADATA for child in element if isinstance(child.tag, str))
+    return tag != "iframe" or element.find("html") is None  # a browser's tree has the document of a frame in it
 
 
 def _kind(look: Look, number: int) -> _Kind:

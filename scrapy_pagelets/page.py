@@ -20,8 +20,9 @@ from w3lib.encoding import (
 )
 
 from scrapy_pagelets import urls
+from scrapy_pagelets.alignment import align
 from scrapy_pagelets.layout import Layout
-from scrapy_pagelets.nodes import TEXT, NodeTable, build
+from scrapy_pagelets.nodes import TEXT, Ints, NodeTable, build
 
 #: lxml keeps no element below this level (``html`` is level 0), even with ``huge_tree``: there it stops to read.
 MAX_DEPTH: Final = 2047
@@ -56,6 +57,7 @@ class Page:
     nodes : one row a node in preorder
     base : what links are relative to: ``<base href>`` or the URL
     layout : of a rendered page, row for row with ``nodes``; None of others
+    source : of a rendered page, whose tree is the browser's, the page as it was received
     """
 
     url: str
@@ -63,6 +65,7 @@ class Page:
     nodes: NodeTable
     base: str
     layout: Layout | None = None
+    source: Page | None = None
 
     @classmethod
     def parse(cls, body: bytes, url: str, content_type: str | None = None) -> Page:
@@ -79,7 +82,7 @@ class Page:
     @classmethod
     def from_root(cls, root: etree._Element, url: str) -> Page:
         """Page of a tree that lxml's HTML parser has made already; set ``huge_tree`` there."""
-        base = _base(root, url)
+        base = base_of(root, url)
         return cls(url, root, build(root, base), base)
 
     @cached_property
@@ -108,6 +111,11 @@ class Page:
             if found := _LANGUAGE.match(declared):
                 return found[1].lower()
         return None
+
+    @cached_property
+    def received(self) -> Ints:
+        """(m,) of a rendered page, the leaf of ``source`` that each leaf is, ascending; -1 for what came later."""
+        return align(self.nodes.text, self.source.nodes.text if self.source else self.nodes.text)
 
     @property
     def truncated(self) -> bool:
@@ -222,7 +230,8 @@ def parse(text: str) -> etree._Element:
     return etree.fromstring(b"<html/>", parser) if root is None else root
 
 
-def _base(root: etree._Element, url: str) -> str:
+def base_of(root: etree._Element, url: str) -> str:
+    """What the links of a tree are relative to: ``<base href>`` or its URL."""
     element = root.find(".//base[@href]")
     if element is None:
         return url

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, BinaryIO, Final
 from urllib.parse import urlsplit
@@ -89,14 +90,10 @@ def page(record: WarcRecord, source: str, offset: int) -> Record:
     block = _block(record, keep=is_page)
     if not is_page:
         raise SkipRecord("type")
-    url = http_message.text(record.headers.get_bytes(b"WARC-Target-URI", b"") or b"").strip().strip("<>")
+    url = _url(record)
     if not url:
         raise SkipRecord("no_url")
-    declared = record.headers.get("Content-Type") or ""
-    if record.record_type == WarcRecordType.response and _is_http(declared, block):
-        status, headers, body = http_message.parse(block)
-    else:
-        status, headers, body = 200, {"Content-Type": [declared]} if declared else {}, block
+    status, headers, body = _response(record, block)
     if status != 200:
         raise SkipRecord("status")
     body = _html(headers, body)
@@ -104,6 +101,48 @@ def page(record: WarcRecord, source: str, offset: int) -> Record:
         raise SkipRecord("no_url")
     kept = {name: values for name, values in headers.items() if name not in PACKING}
     return Record(url, kept, status, body, _timestamp(record.headers.get("WARC-Date") or ""), source, offset)
+
+
+def urls(file: BinaryIO) -> Iterator[tuple[int, str]]:
+    """What `walk` gives for each response of whatever type, and its URL."""
+    from fastwarc.warc import WarcRecordType
+
+    for offset, record in walk(file):
+        if record.record_type in (WarcRecordType.response, WarcRecordType.resource):
+            yield offset, _url(record)
+
+
+def resource(path: str, offset: int) -> tuple[str, bytes] | str | None:
+    """Type and body of a response, or where it redirects to; None if it has nothing to show or cannot be read."""
+    finder = Finder(path)
+    try:
+        record = finder.find(offset)
+        status, headers, body = _response(record, _block(record, keep=True))
+        if 300 <= status < 400:
+            return next(iter(headers.get("Location", ())), None)
+        if status != 200:
+            return None
+        with suppress(ValueError):  # stored unpacked, under the headers of a packed one
+            body = http_message.unpacked(headers, body, MAX_BODY)
+        return headers.get("Content-Type", [""])[0], body
+    except (SkipRecord, OSError, EOFError, ValueError):
+        return None
+    finally:
+        finder.close()
+
+
+def _url(record: WarcRecord) -> str:
+    return http_message.text(record.headers.get_bytes(b"WARC-Target-URI", b"") or b"").strip().strip("<>")
+
+
+def _response(record: WarcRecord, block: bytes) -> tuple[int, Headers, bytes]:
+    """Status, headers and packed body."""
+    from fastwarc.warc import WarcRecordType
+
+    declared = record.headers.get("Content-Type") or ""
+    if record.record_type == WarcRecordType.response and _is_http(declared, block):
+        return http_message.parse(block)
+    return 200, {"Content-Type": [declared]} if declared else {}, block
 
 
 def _block(record: WarcRecord, keep: bool) -> bytes:

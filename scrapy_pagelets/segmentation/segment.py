@@ -62,8 +62,12 @@ class Pagelet:
 
     @property
     def xpaths(self) -> list[str]:
-        """Paths of the fewest nodes that hold its text and no other."""
-        return paths_of(self.page.nodes, self.index)
+        """Paths of the fewest nodes that hold its text and no other; of a rendered page, in the page as received."""
+        page = self.page
+        if page.source is None:
+            return paths_of(page.nodes, self.index)
+        received = page.received[self.index]
+        return paths_of(page.source.nodes, received[received >= 0])
 
     @property
     def links(self) -> list[dict[str, str]]:

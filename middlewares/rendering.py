@@ -1,0 +1,151 @@
+"""Pages rendered in a browser, between download and spider."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.http import HtmlResponse, Response
+from scrapy.settings import BaseSettings
+from scrapy.utils.asyncio import is_asyncio_available
+from scrapy.utils.misc import load_object
+from scrapy.utils.spider import DefaultSpider
+
+from scrapy_pagelets.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
+from scrapy_pagelets.middlewares.handover import ARCHIVED
+from scrapy_pagelets.middlewares.rendered import RenderedResponse
+from scrapy_pagelets.middlewares.state import call_off, decoded, state_of
+from scrapy_pagelets.middlewares.threads import in_thread
+
+if TYPE_CHECKING:
+    import playwright.async_api as playwright
+    from scrapy_playwright.provider import BrowserProvider
+
+logger = logging.getLogger(__name__)
+
+#: Request meta: whether to render the page, whatever the setting says.
+RENDER = "pagelets_render"
+
+
+class RenderingMiddleware:
+    """Render pages: their tree is then the browser's, and every node has its layout.
+
+    All pages by ``PAGELETS_RENDER``, single ones by request meta ``pagelets_render``. Nothing is downloaded twice: the
+    browser shows the response that Scrapy has downloaded, or that stands in an archive, and asks the network, or that
+    archive, only for what is on the page. The response itself is not changed; body and selectors are as received.
+
+    The browser is started by scrapy-playwright with your ``PLAYWRIGHT_`` settings. A page that cannot be rendered goes
+    on without layout and is counted in ``pagelets/render/failed/<why>``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.state = state_of(crawler)
+        if isinstance(crawler.spider, DefaultSpider):
+            raise NotConfigured  # `scrapy fetch`, `view` and `shell` want the page as it is
+        self.settings = crawler.settings
+        self._browser: Browser | None = None
+        self._provider: BrowserProvider | None = None
+        self._missing = False
+        if self.state.config.render:
+            try:
+                self._require_browser()
+            except MissingBrowser as error:
+                call_off(crawler, f"PAGELETS_RENDER is on, but {error}")
+        crawler.signals.connect(self.spider_closed, signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        if not self._is_wanted(request, response):
+            return response
+        assert isinstance(response, HtmlResponse)
+        try:
+            return await self._rendered(request, response)
+        except MissingBrowser as error:
+            self._missing = True
+            self.state.tell("render/failed/no_browser", "%s is not rendered: %s", response.url, error)
+        except RenderError as error:
+            self.state.tell(f"render/failed/{error.reason}", "%s is cleaned without layout: %s", response.url, error)
+        except Exception:
+            self.state.failed(response.url)
+        return response
+
+    def _is_wanted(self, request: Request, response: Response) -> bool:
+        return (
+            bool(request.meta.get(RENDER, self.state.config.render))
+            and isinstance(response, HtmlResponse)
+            and not isinstance(response, RenderedResponse)
+            and 200 <= response.status < 300
+        )
+
+    async def _rendered(self, request: Request, response: HtmlResponse) -> RenderedResponse:
+        if self._missing:
+            raise MissingBrowser("there is no browser")
+        if self._browser is None:
+            self._browser = Browser(
+                self._launch, scripts=self.state.config.render_scripts, timeout=self.state.config.render_timeout
+            )
+        document = await in_thread(decoded, response)
+        agent = (request.headers.get("User-Agent") or b"").decode("latin-1") or None
+        frames = await self._browser.render(
+            response.url, document, self._archive if ARCHIVED in request.meta else None, user_agent=agent
+        )
+        self.state.count("render/pages")
+        return response.replace(cls=RenderedResponse, frames=frames)
+
+    async def _archive(self, url: str) -> tuple[str, bytes] | None:
+        resources = self.state.resources
+        return None if resources is None else await in_thread(resources.get, url)
+
+    def _require_browser(self) -> dict[str, Any]:
+        """Options to launch the browser with, those of the project first.
+
+        Raises
+        ------
+        MissingBrowser : if there is none
+        """
+        require_playwright()
+        if not is_asyncio_available():
+            raise MissingBrowser("rendering needs the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")
+        own = self.settings.getdict("PLAYWRIGHT_LAUNCH_OPTIONS")
+        if _is_elsewhere(self.settings) or "executable_path" in own or "channel" in own:
+            return own
+        return launch_options() | own
+
+    async def _launch(self) -> playwright.Browser:
+        options = await in_thread(self._require_browser)
+        if self._provider is None:
+            self._provider = _provider(self.settings, options)
+            await self._provider.start()
+        browser: playwright.Browser = await self._provider.launch_browser()
+        return browser
+
+    async def spider_closed(self) -> None:
+        if self._browser is not None:
+            self.state.count("render/browsers", self._browser.launched)
+            await self._browser.close()
+        if self._provider is not None:
+            await self._provider.close()
+
+
+def _provider(settings: BaseSettings, options: dict[str, Any]) -> BrowserProvider:
+    """What starts the browser: scrapy-playwright's own, or the project's."""
+    from scrapy_playwright.handler import DEFAULT_BROWSER_PROVIDER, Config
+
+    config = Config.from_settings(settings)
+    config.launch_options = options
+    make: type[BrowserProvider] = load_object(settings.get("PLAYWRIGHT_BROWSER_PROVIDER") or DEFAULT_BROWSER_PROVIDER)
+    return make(config)
+
+
+def _is_elsewhere(settings: BaseSettings) -> bool:
+    """True if the project has a browser that is not Chromium on this machine."""
+    names = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL", "PLAYWRIGHT_BROWSER_PROVIDER")
+    return (
+        any(settings.get(name) for name in names) or settings.get("PLAYWRIGHT_BROWSER_TYPE", "chromium") != "chromium"
+    )

@@ -1,0 +1,304 @@
+"""Pages rendered in a browser: their documents given, everything else from the network or from an archive.
+
+Needs Playwright (extra ``render``), which is imported where it is used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from scrapy_pagelets.rendered import WALK, Frame
+
+if TYPE_CHECKING:
+    import playwright.async_api as playwright
+
+#: Of the viewport, in CSS pixels: wide enough for the layout that desktops get.
+WIDTH, HEIGHT = 1366, 768
+#: Without sandbox, because root has none; and without what a browser does of its own accord.
+ARGUMENTS: Final = (
+    "--no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update "
+    "--disable-sync --disable-dev-shm-usage --js-flags=--max-old-space-size=1024"
+).split()
+_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+#: More pages at once make none of them faster.
+_PAGES: Final = 4
+#: Frames of other origins that are walked through, of one page.
+_MAX_FRAMES: Final = 20
+#: Seconds after the load for scripts to fetch what they show; for a page or a browser to go.
+_SETTLE: Final = 3.0
+_FAREWELL: Final = 5.0
+#: Documents of the file system are shown as those of this host: a browser may read no files.
+_FILES: Final = "http://files.invalid"
+#: A proxy that nobody is: what gets around the routes, such as a preconnect, ends here.
+_NO_PROXY: Final = {"server": "http://127.0.0.1:9"}
+
+#: What is taken for granted where an archive does not know.
+_TYPES: Final = {"stylesheet": "text/css", "script": "text/javascript", "document": "text/html"}
+
+#: From a URL to the ``Content-Type``, "" for none, and the body that an archive has there; None for nothing.
+Answer = Callable[[str], Awaitable[tuple[str, bytes] | None]]
+#: Starts a browser.
+Launch = Callable[[], Awaitable["playwright.Browser"]]
+
+
+class MissingBrowser(RuntimeError):
+    """There is no browser, or what drives it; the message says how to get it."""
+
+
+class RenderError(Exception):
+    """A page could not be rendered; ``reason`` is ``slow``, ``crashed`` or ``failed``."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def launch_options() -> dict[str, Any]:
+    """What Playwright needs to launch Chromium: that of the system, else its own.
+
+    Raises
+    ------
+    MissingBrowser : if there is none
+    """
+    found = next(filter(None, map(shutil.which, _NAMES)), None)
+    if found is None:
+        # Its synchronous form refuses to run beside an event loop.
+        with ThreadPoolExecutor(1) as thread:
+            found = thread.submit(_own_chromium).result()
+    if not os.path.exists(found):
+        raise MissingBrowser(
+            "rendering needs Chromium: install it with `apt-get install chromium` or `playwright install chromium`"
+        )
+    return {"executable_path": found, "args": list(ARGUMENTS)}
+
+
+def _own_chromium() -> str:
+    require_playwright()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        return driver.chromium.executable_path
+
+
+def require_playwright() -> None:
+    """Make sure that Playwright is installed.
+
+    Raises
+    ------
+    MissingBrowser : if it is not
+    """
+    try:
+        import playwright.async_api  # noqa: F401
+    except ImportError:
+        raise MissingBrowser("rendering needs Playwright: pip install 'scrapy-pagelets[render]'") from None
+
+
+class Browser:
+    """One browser for many pages, each in a context of its own; started when needed, and again if it is gone.
+
+    Parameters
+    ----------
+    launch : starts one
+    scripts : whether pages may run theirs
+    timeout : seconds for one page
+    """
+
+    def __init__(self, launch: Launch, *, scripts: bool = True, timeout: float = 30.0) -> None:
+        self._launch = launch
+        self._scripts = scripts
+        self._timeout = timeout
+        self._browser: playwright.Browser | None = None
+        self._launching = asyncio.Lock()
+        self._free = asyncio.Semaphore(_PAGES)
+        self.launched = 0
+
+    async def render(
+        self,
+        url: str,
+        document: str,
+        answer: Answer | None = None,
+        *,
+        user_agent: str | None = None,
+        look: Callable[[playwright.Page], Awaitable[None]] | None = None,
+    ) -> list[Frame]:
+        """Render a document as that of a URL and walk through it, for `rendered.page_of`.
+
+        Parameters
+        ----------
+        document : its HTML
+        answer : of what is on the page; without it the network answers
+        user_agent : the browser's own if None
+        look : called with the page when it is rendered, for a picture of it
+
+        Raises
+        ------
+        RenderError : it takes too long, or the page or the browser breaks
+        """
+        from playwright.async_api import Error
+
+        async with self._free:
+            for again in (True, False):
+                browser = await self._ensured()
+                try:
+                    async with asyncio.timeout(self._timeout):
+                        return await self._rendered(browser, _Visit(url, document, answer, user_agent), look)
+                except TimeoutError:
+                    raise RenderError("slow", f"not rendered in {self._timeout:g} seconds") from None
+                except Error as error:
+                    # The page of a neighbour may have taken the browser with it.
+                    if browser.is_connected() or not again:
+                        raise _explained(error) from None
+        raise AssertionError
+
+    async def _rendered(
+        self,
+        browser: playwright.Browser,
+        visit: _Visit,
+        look: Callable[[playwright.Page], Awaitable[None]] | None,
+    ) -> list[Frame]:
+        context = await browser.new_context(
+            viewport={"width": WIDTH, "height": HEIGHT},
+            java_script_enabled=self._scripts,
+            user_agent=visit.user_agent,
+            service_workers="block",
+            accept_downloads=False,
+            ignore_https_errors=True,
+            **({} if visit.answer is None else {"proxy": _NO_PROXY}),  # type: ignore[arg-type]
+        )
+        try:
+            page = await context.new_page()
+            context.on("page", _close_popup)
+            await visit.enter(context, page)
+            await self._settled(page, self._scripts and "<script" in visit.document.lower())
+            frames = await _walk(page)
+            if look is not None:
+                await look(page)
+            return frames
+        finally:
+            if not await _closed(context.close()):
+                await _closed(browser.close())
+                self._browser = None
+
+    async def _settled(self, page: playwright.Page, scripts: bool) -> None:
+        """Wait for what the page loads, half of the time at the most: a picture may never come."""
+        from playwright.async_api import TimeoutError as Late
+
+        with suppress(Late):
+            await page.wait_for_load_state("load", timeout=self._timeout * 500)
+            if scripts:
+                await page.wait_for_load_state("networkidle", timeout=_SETTLE * 1000)
+
+    async def _ensured(self) -> playwright.Browser:
+        from playwright.async_api import Error
+
+        async with self._launching:
+            if self._browser is None or not self._browser.is_connected():
+                try:
+                    self._browser = await self._launch()
+                except Error as error:
+                    raise _explained(error) from None
+                self.launched += 1
+            return self._browser
+
+    async def close(self) -> None:
+        """Close the browser, if there is one."""
+        if self._browser is not None:
+            await _closed(self._browser.close())
+            self._browser = None
+
+
+class _Visit:
+    """A page that is to be rendered, and what it may ask for."""
+
+    def __init__(self, url: str, document: str, answer: Answer | None, user_agent: str | None) -> None:
+        self.url = _FILES + url.removeprefix("file://") if url.startswith("file://") else url
+        self.document = document
+        self.answer = answer
+        self.user_agent = user_agent
+        self._entered = False
+
+    async def enter(self, context: playwright.BrowserContext, page: playwright.Page) -> None:
+        """Go to the page."""
+        await context.route("**/*", self._route)
+        await context.route_web_socket("**/*", lambda _: None)
+        await page.goto(self.url, wait_until="commit")
+
+    async def _route(self, route: playwright.Route) -> None:
+        from playwright.async_api import Error
+
+        with suppress(Error):  # the page is gone already
+            request = route.request
+            if request.is_navigation_request() and request.frame.parent_frame is None:
+                await self._navigate(route)
+            elif self.answer is not None:
+                await self._answer(route, self.answer)
+            elif request.url.startswith(("http://", "https://")):
+                await route.continue_()
+            else:
+                await route.abort()
+
+    async def _navigate(self, route: playwright.Route) -> None:
+        """Show the document; wherever the page or a popup then wants to go, they stay where they are."""
+        if self._entered:
+            await route.abort()
+            return
+        self._entered = True
+        body = self.document.encode("utf-8", "replace")
+        await route.fulfill(status=200, content_type="text/html; charset=utf-8", body=body)
+
+    async def _answer(self, route: playwright.Route, answer: Answer) -> None:
+        url = route.request.url
+        found = await answer("file://" + url.removeprefix(_FILES) if url.startswith(_FILES) else url)
+        if found is None:
+            await route.abort()
+            return
+        kind, body = found
+        headers = {"Access-Control-Allow-Origin": "*"}
+        if kind := kind or _TYPES.get(route.request.resource_type, ""):
+            headers["Content-Type"] = kind
+        await route.fulfill(status=200, headers=headers, body=body)
+
+
+async def _walk(page: playwright.Page) -> list[Frame]:
+    todo: list[tuple[playwright.Frame, int, int]] = [(page.main_frame, -1, 0)]
+    found: list[Frame] = []
+    for frame, parent, number in todo:
+        handle = await frame.evaluate_handle(WALK)
+        walked = await (await handle.get_property("walked")).json_value()
+        others = await (await handle.get_property("frames")).get_properties()
+        for index, other in enumerate(others.values()):
+            element = other.as_element()
+            inside = await element.content_frame() if element else None
+            if inside is not None and len(todo) <= _MAX_FRAMES:
+                todo.append((inside, len(found), index))
+        found.append(Frame(parent, number, walked))
+    return found
+
+
+async def _close_popup(popup: playwright.Page) -> None:
+    await _closed(popup.close())
+
+
+async def _closed(closing: Awaitable[None]) -> bool:
+    """True if something has closed, or was closed already; False if it does not."""
+    from playwright.async_api import Error
+
+    try:
+        async with asyncio.timeout(_FAREWELL):
+            await closing
+    except TimeoutError:
+        return False
+    except Error:
+        return True
+    return True
+
+
+def _explained(error: Exception) -> RenderError:
+    first = str(error).partition("\n")[0]
+    return RenderError("crashed" if "crash" in first.lower() or "closed" in first else "failed", first)
