@@ -12,6 +12,7 @@ from pathlib import Path
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
+from scrapy_pagelets.middlewares.memory import replace
 from scrapy_pagelets.middlewares.rendered import RenderedResponse
 
 logger = logging.getLogger(__name__)
@@ -39,11 +40,7 @@ class Spool:
         """Store a response; one of the same token is replaced."""
         frames = response.frames if isinstance(response, RenderedResponse) else ()
         kept = (response.url, response.status, dict(response.headers), response.body, frames)
-        try:
-            _replace(self._folder / token, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
-        except OSError as error:
-            self._unwritten[token] = response
-            self._failed(f"a page cannot be put aside on disk and stays in memory: {error}")
+        replace(self._folder / token, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
 
     def has(self, token: str) -> bool:
         """True if a response of this token is stored."""
@@ -61,12 +58,12 @@ class Spool:
             return None
         finally:
             path.unlink()
+        if frames:
+            return RenderedResponse(url=url, status=status, headers=headers, body=body, frames=frames)
         kind = responsetypes.from_args(headers=Headers(headers), url=url, body=body)
         return kind(url=url, status=status, headers=headers, body=body)
 
     def close(self) -> None:
         """Remove the folder of a crawl without job directory."""
         if self._lasting is None and "_folder" in vars(self):
-        if frames:
-            return RenderedResponse(url=url, status=status, headers=headers, body=body, frames=frames)
             shutil.rmtree(self._folder, ignore_errors=True)

@@ -19,9 +19,9 @@ from scrapy_pagelets.middlewares.memory import Memory
 from scrapy_pagelets.middlewares.rendered import RenderedResponse
 from scrapy_pagelets.middlewares.spool import Spool
 from scrapy_pagelets.page import MAX_DEPTH, Page, decode, parse
-from scrapy_pagelets.templates.model import load
 from scrapy_pagelets.rendered import page_of
 from scrapy_pagelets.resources import Resources
+from scrapy_pagelets.templates.model import load
 
 logger = logging.getLogger(__name__)
 
@@ -42,14 +42,14 @@ class State:
         self.sites = self.memory.sites
         #: Pages that are being or have been loaded for a template, by token; nobody has asked for them yet.
         self.probes: dict[str, asyncio.Task[Response | Exception]] = {}
+        #: What archived pages are shown with.
+        self.resources: Resources | None = None
         self._pages: WeakKeyDictionary[Response, Page] = WeakKeyDictionary()
         self._told: set[str] = set()
         self._odd: set[tuple[str, str]] = set()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def page(self, response: TextResponse) -> Page:
-        #: What archived pages are shown with.
-        self.resources: Resources | None = None
         """The page of a response, parsed once; runs in a thread as well."""
         if (page := self._pages.get(response)) is None:
             page = self._pages[response] = self._parse(response)
@@ -104,6 +104,12 @@ class State:
         self.spool.close()
 
 
+def decoded(response: Response) -> str:
+    """The text of a response, as our own parse reads it."""
+    content_type = response.headers.get("Content-Type")
+    return decode(response.body, content_type.decode("latin-1") if content_type else None)
+
+
 def _misfits(response: TextResponse) -> int:
     """Number of replacement characters that the declared charset leads to, and that the page itself has not."""
     return max(0, response.text.count("\ufffd") - response.body.count(b"\xef\xbf\xbd"))
@@ -117,12 +123,6 @@ def state_of(crawler: Crawler) -> State:
     if crawler not in _states:
         try:
             _states[crawler] = State(crawler)
-def decoded(response: Response) -> str:
-    """The text of a response, as our own parse reads it."""
-    content_type = response.headers.get("Content-Type")
-    return decode(response.body, content_type.decode("latin-1") if content_type else None)
-
-
         except ConfigError as error:
             call_off(crawler, error)
     return _states[crawler]
