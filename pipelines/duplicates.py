@@ -18,6 +18,7 @@ from scrapy.utils.job import job_dir
 from scrapy_pagelets import text, urls
 from scrapy_pagelets.duplicates.sketch import encode
 from scrapy_pagelets.duplicates.store import Document, Store, StoreError, Verdict
+from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.middlewares.state import state_of
 from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.middlewares.visit import Visit, current_visit, ensure_visits
@@ -67,7 +68,7 @@ class DuplicatesPipeline:
         config = self.state.config
         return Store(
             path,
-            config.duplicates_threshold,
+            Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
             config.duplicates_shingle,
             within_sites=config.duplicates_scope == "site",
         )

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice
 from tempfile import TemporaryFile
-from typing import Final, NamedTuple
+from typing import IO, Final, NamedTuple
 
 import numpy as np
 from xxhash import xxh3_64_intdigest
@@ -15,7 +15,7 @@ from xxhash import xxh3_64_intdigest
 from scrapy_pagelets.duplicates.index import BandIndex
 from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, jaccard, shingles, tokens
 from scrapy_pagelets.duplicates.sketch import band_keys, minhash
-from scrapy_pagelets.duplicates.store import THRESHOLD
+from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.templates.components import Components
 from scrapy_pagelets.urls import host_of
 
@@ -45,7 +45,7 @@ class Mirror(NamedTuple):
 
 
 def near_pairs(
-    texts: Iterable[str], threshold: float = THRESHOLD, size: int = SIZE
+    texts: Iterable[tuple[str, str]], threshold: Threshold | None = None, size: int = SIZE
 ) -> Iterator[tuple[int, int, float]]:
     """Pairs of near-duplicates: number of a text, of an earlier one, and their resemblance (Jaccard of the shingles).
 
@@ -54,24 +54,31 @@ def near_pairs(
 
     Parameters
     ----------
-    threshold : above 0 to 1
+    texts : the site and the text of each
     size : words of a shingle
 
     Examples
     --------
-    >>> list(near_pairs(["one two three four five", "six", "One, two, three, four, five!"]))
+    >>> text = "one two three four five"
+    >>> list(near_pairs([("a", text), ("a", "six"), ("b", text.upper())]))
     [(2, 0, 1.0)]
     """
-    index, known, first, number = BandIndex(threshold), _Shingles(), dict[int, int](), 0
-    source = iter(texts)
-    while block := list(islice(source, _BLOCK)):
+    with TemporaryFile() as file:
+        yield from _pairs(iter(texts), threshold or Threshold(), size, _Shingles(file))
+
+
+def _pairs(
+    texts: Iterator[tuple[str, str]], threshold: Threshold, size: int, known: _Shingles
+) -> Iterator[tuple[int, int, float]]:
+    index, first, number = BandIndex(threshold.least), dict[int, int](), 0
+    while block := list(islice(texts, _BLOCK)):
         fresh = []
-        for text in block:
+        for site, text in block:
             token = tokens(text)
             if len(token) >= size:
                 before = first.setdefault(xxh3_64_intdigest(token.tobytes()), number)
                 if before == number:
-                    fresh.append(known.add(number, shingles(token, size)))
+                    fresh.append(known.add(number, site, shingles(token, size)))
                 else:
                     yield number, before, 1.0
             number += 1
@@ -80,15 +87,17 @@ def near_pairs(
 
 
 class _Shingles:
-    """The shingles of texts by their order, in a temporary file."""
+    """The shingles of texts by their order, in a file."""
 
-    def __init__(self) -> None:
-        self._file = TemporaryFile()  # noqa: SIM115, it lives as long as this
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
         self._ends = array("q", [0])
         self.texts = array("q")
+        self.sites = array("Q")
 
-    def add(self, text: int, shingle: Hashes) -> Hashes:
+    def add(self, text: int, site: str, shingle: Hashes) -> Hashes:
         self.texts.append(text)
+        self.sites.append(xxh3_64_intdigest(site.encode()))
         self._ends.append(self._ends[-1] + self._file.write(shingle.tobytes()))
         return shingle
 
@@ -101,26 +110,30 @@ class _Shingles:
 
 
 def _near(
-    index: BandIndex, known: _Shingles, fresh: list[Hashes], threshold: float
+    index: BandIndex, known: _Shingles, fresh: list[Hashes], threshold: Threshold
 ) -> Iterator[tuple[int, int, float]]:
     """The pairs of the last texts with earlier ones; the index knows them from now on."""
-    keys = band_keys(np.array([minhash(shingle) for shingle in fresh]), threshold)
+    keys = band_keys(np.array([minhash(shingle) for shingle in fresh]), threshold.least)
     start = index.add(keys)
     compared: Counter[int] = Counter()
     rows, places, _ = index.query(keys)
     for row, place in zip(rows.tolist(), places.tolist(), strict=True):
         if place < start + row and compared[row] < _VERIFIED:
             compared[row] += 1
-            if (similarity := jaccard(fresh[row], known[place])) >= threshold:
+            similarity = jaccard(fresh[row], known[place])
+            if similarity >= threshold.between(known.sites[start + row], known.sites[place]):
                 yield known.texts[start + row], known.texts[place], similarity
 
 
-def near_groups(texts: Iterable[str], threshold: float = THRESHOLD, size: int = SIZE) -> list[list[int]]:
+def near_groups(
+    texts: Iterable[tuple[str, str]], threshold: Threshold | None = None, size: int = SIZE
+) -> list[list[int]]:
     """Groups of near-duplicates: the connected components of `near_pairs` as ascending numbers of texts, largest first.
 
     Examples
     --------
-    >>> near_groups(["one two three four five", "six", "One, two, three, four, five!"])
+    >>> text = "one two three four five"
+    >>> near_groups([("a", text), ("a", "six"), ("b", text.upper())])
     [[0, 2]]
     """
     components = Components[int]()

@@ -15,20 +15,20 @@ from xxhash import xxh3_64_intdigest
 from scrapy_pagelets.duplicates.index import BandIndex
 from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, jaccard, shingles, tokens
 from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, minhash
+from scrapy_pagelets.duplicates.threshold import Threshold
 
-#: Two texts are near-duplicates from this resemblance on, if nobody says otherwise.
-THRESHOLD: Final = 0.8
 _VERSION: Final = 1
 #: Candidates that are compared shingle by shingle: those with the most common bands.
 _VERIFIED: Final = 8
 #: Sketches that are read at once when a job goes on.
 _BLOCK: Final = 4096
 _CACHE: Final = "-32768"  # kilobytes
-#: ``scope`` is the site, 0 if all sites are one; ``head`` the first page of the group; ``of`` the page that is named.
+#: ``scope`` is the site if pages are compared with those of their own only, else 0; ``head`` is the first page of the
+#: group, ``of`` the page that is named.
 _SCHEMA: Final = """
 BEGIN;
 CREATE TABLE scheme (scheme TEXT);
-CREATE TABLE contents (id INTEGER PRIMARY KEY, page INTEGER, scope INTEGER, sketch BLOB, shingles BLOB);
+CREATE TABLE contents (id INTEGER PRIMARY KEY, page INTEGER, site INTEGER, scope INTEGER, sketch BLOB, shingles BLOB);
 CREATE TABLE pages (id INTEGER PRIMARY KEY, url TEXT, scope INTEGER, address INTEGER, exact INTEGER, content INTEGER,
                     head INTEGER, of INTEGER, similarity REAL);
 CREATE INDEX by_address ON pages (address);
@@ -48,7 +48,7 @@ class Verdict(NamedTuple):
     Attributes
     ----------
     url : of the earlier page
-    similarity : how much the shingles of the two resemble each other (Jaccard), from the threshold to 1
+    similarity : how much the shingles of the two resemble each other (Jaccard), from the threshold on
     """
 
     url: str
@@ -73,6 +73,24 @@ class Document:
     site: str
 
 
+class _Mark(NamedTuple):
+    """What a document is found by: URL and hashes."""
+
+    url: str
+    address: int
+    site: int
+    scope: int
+    exact: int
+
+
+class _Resemblance(NamedTuple):
+    """How much a text resembles a content, and whether that is enough; the largest is the one to be named."""
+
+    enough: bool
+    similarity: float
+    content: int  # negative: among equals the first one
+
+
 class _Found(NamedTuple):
     """Numbers of the first page of a group and of the page to be named, and how much that resembles the text."""
 
@@ -87,7 +105,7 @@ class Store:
     Parameters
     ----------
     path : the file, made if it is not there; None for a temporary one
-    threshold : from this resemblance on texts are near-duplicates, above 0 to 1
+    threshold : from which resemblance on texts are near-duplicates
     size : words of a shingle
     within_sites : whether pages are compared only with those of their own site
 
@@ -107,15 +125,16 @@ class Store:
     """
 
     def __init__(
-        self, path: Path | None, threshold: float = THRESHOLD, size: int = SIZE, *, within_sites: bool = False
+        self, path: Path | None, threshold: Threshold | None = None, size: int = SIZE, *, within_sites: bool = False
     ) -> None:
-        self._threshold, self._size, self._within_sites = threshold, size, within_sites
+        self._threshold, self._size, self._within_sites = threshold or Threshold(), size, within_sites
+        self._least = self._threshold.within if within_sites else self._threshold.least
         self._lock = threading.Lock()
         # Without a name the file is a temporary one, most of which SQLite keeps out of memory.
         self._base = sqlite3.connect(path or "", check_same_thread=False, isolation_level=None)
         try:
             self._prepare()
-            self._index = BandIndex(threshold, path.parent if path else None)
+            self._index = BandIndex(self._least, path.parent if path else None)
             self._load()
         except (sqlite3.DatabaseError, ValueError) as error:
             self._base.close()
@@ -138,7 +157,7 @@ class Store:
             while block := rows.fetchmany(_BLOCK):
                 sketches = np.frombuffer(b"".join(sketch for _, sketch in block), np.uint32)
                 scopes = np.array([scope for scope, _ in block])
-                self._index.add(band_keys(sketches.reshape(-1, PERMUTATIONS), self._threshold, scopes))
+                self._index.add(band_keys(sketches.reshape(-1, PERMUTATIONS), self._least, scopes))
 
     def judge(self, document: Document) -> tuple[Verdict | None, Hashes | None]:
         """Whether such a text was met before, and its sketch, (128,); from now on the text is known.
@@ -151,43 +170,43 @@ class Store:
         if len(token) < self._size:
             return None, None
         exact = xxh3_64_intdigest(token.tobytes()) >> 1
-        scope = xxh3_64_intdigest(document.site.encode()) >> 1 if self._within_sites else 0
+        site = xxh3_64_intdigest(document.site.encode()) >> 1
+        mark = _Mark(document.url, document.address, site, site if self._within_sites else 0, exact)
         with self._lock:
-            if (known := self._exact(document, scope, exact)) is not None:
+            if (known := self._exact(mark)) is not None:
                 return known
         shingle = shingles(token, self._size)
         sketch = minhash(shingle)
         with self._lock:  # another thread may have met the same text in the meantime
-            known = self._exact(document, scope, exact)
-            return known or (self._near(document, scope, exact, shingle, sketch), sketch)
+            return self._exact(mark) or (self._near(mark, shingle, sketch), sketch)
 
-    def _exact(self, document: Document, scope: int, exact: int) -> tuple[Verdict | None, Hashes] | None:
+    def _exact(self, mark: _Mark) -> tuple[Verdict | None, Hashes] | None:
         """The answer to a text whose words were met before, in the same order."""
         query = "SELECT id, content, head, of, similarity FROM pages WHERE exact = ? AND scope = ?"
-        first = self._base.execute(f"{query} ORDER BY id LIMIT 1", (exact, scope)).fetchone()
+        first = self._base.execute(f"{query} ORDER BY id LIMIT 1", (mark.exact, mark.scope)).fetchone()
         if first is None:
             return None
         page, content, head, of, similarity = first
-        again = self._base.execute(f"{query} AND url = ? LIMIT 1", (exact, scope, document.url)).fetchone()
+        again = self._base.execute(f"{query} AND url = ? LIMIT 1", (mark.exact, mark.scope, mark.url)).fetchone()
         if again is None:
             of, similarity = (page, 1.0) if of is None else (of, similarity)
-            self._insert(document, scope, exact, content, _Found(head, of, similarity))
+            self._insert(mark, content, _Found(head, of, similarity))
         else:
             of, similarity = again[-2:]
         (sketch,) = self._base.execute("SELECT sketch FROM contents WHERE id = ?", (content,)).fetchone()
         return self._verdict(of, similarity), np.frombuffer(sketch, np.uint32)
 
-    def _near(self, document: Document, scope: int, exact: int, shingle: Hashes, sketch: Hashes) -> Verdict | None:
+    def _near(self, mark: _Mark, shingle: Hashes, sketch: Hashes) -> Verdict | None:
         """The verdict on a text whose words were not met before."""
-        keys = band_keys(sketch[None], self._threshold, scope)
-        found = self._alike(document, shingle, self._canonical(document, scope))
-        found = found or self._alike(document, shingle, self._index.query(keys)[1][:_VERIFIED].tolist())
+        keys = band_keys(sketch[None], self._least, mark.scope)
+        found = self._alike(mark, shingle, self._canonical(mark))
+        found = found or self._alike(mark, shingle, self._index.query(keys)[1][:_VERIFIED].tolist())
         content = len(self._index)
         self._base.execute("BEGIN")
         try:
-            page = self._insert(document, scope, exact, content, found)
-            row = content, page, scope, sketch.tobytes(), shingle.tobytes()
-            self._base.execute("INSERT INTO contents VALUES (?, ?, ?, ?, ?)", row)
+            page = self._insert(mark, content, found)
+            row = content, page, mark.site, mark.scope, sketch.tobytes(), shingle.tobytes()
+            self._base.execute("INSERT INTO contents VALUES (?, ?, ?, ?, ?, ?)", row)
             self._base.execute("COMMIT")
         except BaseException:
             self._base.execute("ROLLBACK")
@@ -195,34 +214,34 @@ class Store:
         self._index.add(keys)
         return self._verdict(found.of, found.similarity) if found else None
 
-    def _canonical(self, document: Document, scope: int) -> list[int]:
+    def _canonical(self, mark: _Mark) -> list[int]:
         """The content of the first page under the same address: many a site gives one address to all of its pages."""
         query = "SELECT content FROM pages WHERE address = ? AND scope = ? ORDER BY id LIMIT 1"
-        return [content for (content,) in self._base.execute(query, (document.address, scope))]
+        return [content for (content,) in self._base.execute(query, (mark.address, mark.scope))]
 
-    def _alike(self, document: Document, shingle: Hashes, contents: list[int]) -> _Found | None:
+    def _alike(self, mark: _Mark, shingle: Hashes, contents: list[int]) -> _Found | None:
         """The group to which a text belongs, by the content that resembles it most, the first one among equals."""
-        resemblances = [(jaccard(shingle, self._shingles(content)), -content) for content in contents]
-        similarity, content = max(resemblances, default=(0.0, 0))
-        if similarity < self._threshold:
+        best = max((self._resemblance(mark, shingle, content) for content in contents), default=None)
+        if best is None or not best.enough:
             return None
         query = "SELECT id, head FROM pages WHERE id = (SELECT page FROM contents WHERE id = ?)"
-        of, head = self._base.execute(query, (-content,)).fetchone()
+        of, head = self._base.execute(query, (-best.content,)).fetchone()
         url, content = self._base.execute("SELECT url, content FROM pages WHERE id = ?", (head,)).fetchone()
-        if url == document.url:
+        if url == mark.url:
             return None  # the page itself, which has changed since
-        if of != head and (to_head := jaccard(shingle, self._shingles(content))) >= self._threshold:
-            of, similarity = head, to_head
-        return _Found(head, of, similarity)
+        if of != head and (to_head := self._resemblance(mark, shingle, content)).enough:
+            of, best = head, to_head
+        return _Found(head, of, best.similarity)
 
-    def _shingles(self, content: int) -> Hashes:
-        (blob,) = self._base.execute("SELECT shingles FROM contents WHERE id = ?", (content,)).fetchone()
-        return np.frombuffer(blob, np.uint32)
+    def _resemblance(self, mark: _Mark, shingle: Hashes, content: int) -> _Resemblance:
+        site, blob = self._base.execute("SELECT site, shingles FROM contents WHERE id = ?", (content,)).fetchone()
+        similarity = jaccard(shingle, np.frombuffer(blob, np.uint32))
+        return _Resemblance(similarity >= self._threshold.between(mark.site, site), similarity, -content)
 
-    def _insert(self, document: Document, scope: int, exact: int, content: int, found: _Found | None) -> int:
+    def _insert(self, mark: _Mark, content: int, found: _Found | None) -> int:
         """Write a page down; returns its number."""
         (page,) = self._base.execute("SELECT coalesce(max(id), -1) + 1 FROM pages").fetchone()
-        row = page, document.url, scope, document.address, exact, content, *(found or (page, None, None))
+        row = page, mark.url, mark.scope, mark.address, mark.exact, content, *(found or (page, None, None))
         self._base.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         return int(page)
 
