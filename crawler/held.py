@@ -56,7 +56,7 @@ class HeldPages:
             await self._release(site)
 
     def _keep(self, token: str, response: HtmlResponse, page: Page) -> None:
-        self.state.sites.of(page).learn(page)
+        self.state.sites.learn(page)
         self.state.spool.put(token, response)
 
     async def _release(self, site: str) -> None:

@@ -35,14 +35,14 @@ class SiteReport:
             logger.info("%d items, %d %% of the words were template", self._items, self._share())
 
     def spider_closed(self) -> None:
-        sites = list(self.state.sites)
-        for site in sites:
-            logger.info("%s: %d pages, %d classes of pages", site.name, site.pages, len(site.templates))
-            if site.pages == 1:
+        sites = self.state.sites.about()
+        for name, pages, templates in sites:
+            logger.info("%s: %d pages, %d classes of pages", name, pages, templates)
+            if pages == 1:
                 sentence = "%s: one page alone does not tell its template, what was stripped is a guess"
-                self.state.tell("sites/of_one_page", sentence, site.name)
+                self.state.tell("sites/of_one_page", sentence, name)
         self.state.count("sites", len(sites))
-        self.state.count("templates", sum(len(site.templates) for site in sites))
+        self.state.count("templates", sum(templates for _, _, templates in sites))
 
     def _share(self) -> int:
         stats = self.state.stats

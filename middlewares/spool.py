@@ -6,14 +6,13 @@ import logging
 import pickle
 import shutil
 import tempfile
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
-from scrapy_pagelets.middlewares.memory import replace
-from scrapy_pagelets.middlewares.rendered import RenderedResponse
 
 logger = logging.getLogger(__name__)
 
@@ -24,10 +23,13 @@ class Spool:
     Parameters
     ----------
     lasting : the folder, if it shall outlive the process; else there is one for the time of the crawl
+    failed : is called with a sentence if a response cannot be written; it is then kept in memory
     """
 
-    def __init__(self, lasting: Path | None) -> None:
+    def __init__(self, lasting: Path | None, failed: Callable[[str], None] = logger.warning) -> None:
         self._lasting = lasting
+        self._failed = failed
+        self._unwritten: dict[str, Response] = {}
 
     @cached_property
     def _folder(self) -> Path:
@@ -38,28 +40,31 @@ class Spool:
 
     def put(self, token: str, response: Response) -> None:
         """Store a response; one of the same token is replaced."""
-        frames = response.frames if isinstance(response, RenderedResponse) else ()
-        kept = (response.url, response.status, dict(response.headers), response.body, frames)
-        replace(self._folder / token, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
+        kept = (response.url, response.status, dict(response.headers), response.body)
+        try:
+            _replace(self._folder / token, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
+        except OSError as error:
+            self._unwritten[token] = response
+            self._failed(f"a page cannot be put aside on disk and stays in memory: {error}")
 
     def has(self, token: str) -> bool:
         """True if a response of this token is stored."""
-        return (self._folder / token).exists()
+        return token in self._unwritten or (self._folder / token).exists()
 
     def take(self, token: str) -> Response | None:
         """Take a response out, None if there is none of this token."""
+        if token in self._unwritten:
+            return self._unwritten.pop(token)
         path = self._folder / token
         if not path.exists():
             return None
         try:
-            url, status, headers, body, frames = pickle.loads(path.read_bytes())
+            url, status, headers, body = pickle.loads(path.read_bytes())
         except Exception as error:  # cut off, or of another version: whatever unpickling ends with
             logger.warning("%s cannot be read, the page is fetched again: %r", path, error)
             return None
         finally:
             path.unlink()
-        if frames:
-            return RenderedResponse(url=url, status=status, headers=headers, body=body, frames=frames)
         kind = responsetypes.from_args(headers=Headers(headers), url=url, body=body)
         return kind(url=url, status=status, headers=headers, body=body)
 
@@ -67,3 +72,14 @@ class Spool:
         """Remove the folder of a crawl without job directory."""
         if self._lasting is None and "_folder" in vars(self):
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file that is never seen half-written."""
+    new = path.with_name(path.name + ".new")
+    try:
+        new.write_bytes(content)
+        new.replace(path)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise

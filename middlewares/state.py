@@ -16,12 +16,12 @@ from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.config import Config, ConfigError
 from scrapy_pagelets.middlewares.memory import Memory
-from scrapy_pagelets.middlewares.rendered import RenderedResponse
 from scrapy_pagelets.middlewares.spool import Spool
+from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.page import MAX_DEPTH, Page, decode, parse
-from scrapy_pagelets.rendered import page_of
-from scrapy_pagelets.resources import Resources
 from scrapy_pagelets.templates.model import load
+from scrapy_pagelets.templates.sites import Sites
+from scrapy_pagelets.templates.store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -35,17 +35,17 @@ class State:
     def __init__(self, crawler: Crawler) -> None:
         job = job_dir(crawler.settings)
         self.config = Config.from_settings(crawler.settings)
-        load(self.config.model)  # a missing model is told of before the crawl begins
+        model = load(self.config.model)  # a missing one is told of before the crawl begins
         self.stats = crawler.stats
-        self.spool = Spool(Path(job, "pagelets-responses") if job else None)
-        self.memory = Memory.load(Path(job, "pagelets-memory.pickle") if job else None, self.config.model)
-        self.sites = self.memory.sites
+        self._told: set[str] = set()
+        folder = self.config.store or job
+        self._store = Store(Path(folder) if folder else None, model, self._store_failed)
+        self.sites = Sites(self._store, self.config.model)
+        self.memory = Memory(self._store, job)
+        self.spool = Spool(Path(job, "pagelets-responses") if job else None, self._store_failed)
         #: Pages that are being or have been loaded for a template, by token; nobody has asked for them yet.
         self.probes: dict[str, asyncio.Task[Response | Exception]] = {}
-        #: What archived pages are shown with.
-        self.resources: Resources | None = None
         self._pages: WeakKeyDictionary[Response, Page] = WeakKeyDictionary()
-        self._told: set[str] = set()
         self._odd: set[tuple[str, str]] = set()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
@@ -56,11 +56,12 @@ class State:
         return page
 
     def _parse(self, response: TextResponse) -> Page:
-        text = decoded(response)
+        content_type = response.headers.get("Content-Type")
+        text = decode(response.body, content_type.decode("latin-1") if content_type else None)
         # Never the tree of `response.selector`: spiders drop and change its nodes, and threads read ours.
         page = Page.from_root(parse(text), response.url)
         self._look_at(page, response, text)
-        return page_of(response.frames, response.url, page) if isinstance(response, RenderedResponse) else page
+        return page
 
     def _look_at(self, page: Page, response: TextResponse, text: str) -> None:
         if not text.strip():
@@ -99,15 +100,17 @@ class State:
             traceback.format_exc(),
         )
 
-    def spider_closed(self) -> None:
+    def _store_failed(self, sentence: str) -> None:
+        self.tell("store/failed", "%s", sentence)
+
+    async def spider_closed(self) -> None:
+        await in_thread(self._close)
+
+    def _close(self) -> None:
+        self.sites.close()
         self.memory.save()
+        self._store.close()
         self.spool.close()
-
-
-def decoded(response: Response) -> str:
-    """The text of a response, as our own parse reads it."""
-    content_type = response.headers.get("Content-Type")
-    return decode(response.body, content_type.decode("latin-1") if content_type else None)
 
 
 def _misfits(response: TextResponse) -> int:

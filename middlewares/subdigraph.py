@@ -22,7 +22,8 @@ from scrapy_pagelets.middlewares.state import state_of
 from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.middlewares.traffic import Targets, Traffic
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.site import Site, outline, same_class
+from scrapy_pagelets.templates.learnt import outline, same_class
+from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.subdigraph import Subdigraph, candidates, followed
 
 logger = logging.getLogger(__name__)
@@ -31,6 +32,8 @@ logger = logging.getLogger(__name__)
 _MAX_LOADS: Final = 8
 #: Links looked at for one template at the most: many are loaded already, or forbidden.
 _MAX_TRIES: Final = 32
+#: Answered requests that are written at once.
+_FLUSH: Final = 50
 
 
 @dataclass
@@ -91,20 +94,26 @@ class MenuSubdigraphMiddleware:
     async def _meet(self, request: Request, response: Response) -> None:
         """Let a page wait until the template of its class is known, and learn it."""
         assert isinstance(response, HtmlResponse)
-        page, mark = await in_thread(self._read, response)
-        site = self.state.sites.of(page)
-        self.traffic.arrived(request, followed(page))
+        page, mark, targets = await in_thread(self._read, response)
+        site = await in_thread(self.state.sites.of, page)
+        self.traffic.arrived(request, targets)
         decisions = self._decisions.setdefault(site.name, [])
         waiting = next((decision for decision in decisions if same_class(decision.outline, mark)), None)
         if waiting is not None:
             await waiting.done.wait()
-        elif site.template(page) is None and not site.full:
+        elif not site.fits(mark):  # nobody may wait between this and the decision: two pages would both be key pages
             await self._decide(site, page, mark, request)
-        site.learn(page)
+        await in_thread(self._learn, page)
 
-    def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int]]:
+    def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int], Targets]:
         page = self.state.page(response)
-        return page, outline(page.nodes)
+        return page, outline(page.nodes), followed(page)
+
+    def _learn(self, page: Page) -> Targets:
+        """Count a page; returns where it links to."""
+        self.state.sites.learn(page)
+        self.state.memory.save(_FLUSH)
+        return followed(page)
 
     async def _decide(self, site: Site, page: Page, mark: frozenset[int], request: Request) -> None:
         decision = _Decision(mark)
@@ -121,10 +130,9 @@ class MenuSubdigraphMiddleware:
 
     async def _subdigraph(self, site: Site, page: Page, request: Request) -> tuple[Subdigraph, int]:
         """The subdigraph of a key page, and the number of pages loaded for it; all of them are learnt."""
-        links = page.nodes.links
-        urls = {int(links.key[i]): urldefrag(urljoin(page.base, links.href[i].strip())).url for i in candidates(page)}
+        urls = await in_thread(_candidates, page)
         graph = Subdigraph(urls, self.state.config.probe)
-        site.learn(page)
+        await in_thread(self._learn, page)
         loads = tries = 0
         while not graph.done and loads < _MAX_LOADS and tries < _MAX_TRIES and (key := graph.next()) is not None:
             tries += 1
@@ -134,8 +142,7 @@ class MenuSubdigraphMiddleware:
                 loads += asked
                 if other is None:
                     continue
-                site.learn(other)
-                known = followed(other)
+                known = await in_thread(self._learn, other)
             graph.add(key, known)
         return graph, loads
 
@@ -150,6 +157,12 @@ class MenuSubdigraphMiddleware:
         if stats is not None and (templates := stats.get_value("pagelets/templates/probed")):
             loaded = stats.get_value("pagelets/probe/loaded", 0)
             stats.set_value("pagelets/probe/pages_per_template", round(loaded / templates, 2))
+
+
+def _candidates(page: Page) -> dict[int, str]:
+    """URLs by key, the likeliest entries of the menu first."""
+    links = page.nodes.links
+    return {int(links.key[i]): urldefrag(urljoin(page.base, links.href[i].strip())).url for i in candidates(page)}
 
 
 def _is_page(request: Request, response: Response) -> bool:

@@ -16,7 +16,7 @@ from scrapy.http import HtmlResponse, Response
 from scrapy_pagelets.middlewares.state import State, state_of
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.segment import Pagelet, segment
-from scrapy_pagelets.templates.site import Template
+from scrapy_pagelets.templates.learnt import Template
 
 _visit: ContextVar[Visit | None] = ContextVar("pagelets_visit", default=None)
 
@@ -62,8 +62,8 @@ class Visit:
         """The pagelets of the page, weighed by what is known of its site; the page becomes part of that."""
         with self._lock:
             if self._pagelets is None:
+                self._state.sites.learn(self.page)
                 site = self._state.sites.of(self.page)
-                site.learn(self.page)
                 self._pagelets = segment(self.page, site.templateness(self.page), self._state.config.segmenter)
             return self._pagelets
 

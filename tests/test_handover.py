@@ -32,7 +32,9 @@ def test_callback_and_meta_are_those_of_the_spiders_request(tmp_path):
     assert set(Counter(server.hits).values()) == {1}
     assert found.stat("probe/handed_over") == found.stat("probe/loaded") == 4
     assert found.stat("probe/unclaimed") == 0
-    for line in found.lines[1:]:
+    for line in found.lines:
+        if line["url"] == server.url(""):  # items come in any order
+            continue
         assert line["callback"] == "parse_page"
         assert line["mine"] == 1
         assert line["origin"] == server.url("")
@@ -141,13 +143,13 @@ def test_probed_pages_survive_an_interruption(tmp_path):
     assert all("slogan" not in line["text"] for line in second.lines)
 
 
-@pytest.mark.parametrize("broken", ["pagelets-memory.pickle", "pagelets-responses"])
+@pytest.mark.parametrize("broken", ["pagelets-sites-*.sqlite", "pagelets-responses"])
 def test_a_job_directory_that_was_damaged_costs_a_sentence(tmp_path, broken):
     settings = {"JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 1}
     with SiteServer(routes=menu_site("home", *"abcdef")) as server:
         base = server.url("")[:-1]
         run_spider(tmp_path, FOLLOWING, base=base, settings=settings | {"CLOSESPIDER_PAGECOUNT": 2})
-        damaged = tmp_path / "job" / broken
+        [damaged] = (tmp_path / "job").glob(broken)
         for file in damaged.iterdir() if damaged.is_dir() else [damaged]:
             file.write_bytes(file.read_bytes()[:20])
         found = run_spider(tmp_path, FOLLOWING, base=base, settings=settings)

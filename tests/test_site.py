@@ -12,7 +12,7 @@ import pytest
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.templates.counting import forget_rare
 from scrapy_pagelets.templates.evidence import Counts, keys_of, mean_odds
-from scrapy_pagelets.templates.site import outline, same_class
+from scrapy_pagelets.templates.learnt import outline, same_class
 
 FOLDER = Path(__file__).parent / "site"
 MENU = "<nav><ul><li><a href=/>Home</a><li><a href=/a>Apples</a><li><a href=/b>Pears</a></ul></nav>"

@@ -55,7 +55,14 @@ def test_a_page_of_another_class_passes_while_one_waits(tmp_path):
             yield {"url": response.url}
         def parse_other(self, response):
             yield {"url": response.url}
-            yield Request(self.base + "/release", self.parse_other)
+        @classmethod
+        def from_crawler(cls, crawler, *args, **kwargs):
+            spider = super().from_crawler(crawler, *args, **kwargs)
+            crawler.signals.connect(spider.scraped, signals.item_scraped)
+            return spider
+        def scraped(self, response):
+            if response.url.endswith("/other"):
+                self.crawler.engine.crawl(Request(self.base + "/release", self.parse_other))
     """
     go = Event()
     routes = menu_site("home", *"abcd")

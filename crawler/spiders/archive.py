@@ -19,7 +19,6 @@ from scrapy_pagelets.middlewares.handover import archived
 from scrapy_pagelets.middlewares.state import call_off, state_of
 from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.resources import Resources
 
 logger = logging.getLogger(__name__)
 
@@ -30,8 +29,7 @@ _BATCH: Final = 32
 class ArchiveSpider(Spider):
     """Read pages from WARC files or folders in two passes: learn all sites, then yield each page as an item.
 
-    Nothing is fetched, even if pages are rendered: what is on them comes from the archive as well. What is not a page
-    is counted in ``pagelets/archive/skipped/<why>``.
+    Nothing is fetched. What is not a page is counted in ``pagelets/archive/skipped/<why>``.
 
     Arguments (``-a name=value``)
     -----------------------------
@@ -59,7 +57,6 @@ class ArchiveSpider(Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         self.shared = state_of(self.crawler)
-        self.shared.resources = Resources(self.sources, self.base)
         found = await self._learn()
         logger.info("%d pages in %d sources; cleaning them", found, len(self.sources))
         async for record in self._records():
@@ -92,7 +89,7 @@ class ArchiveSpider(Spider):
     def _learn_page(self, record: Record) -> None:
         try:
             page = Page.parse(record.body, record.url, record.headers.get("Content-Type", [""])[0])
-            self.shared.sites.of(page).learn(page)
+            self.shared.sites.learn(page)
         except Exception:
             self.shared.failed(record.url)
 

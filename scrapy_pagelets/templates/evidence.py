@@ -189,7 +189,8 @@ class Counts:
         counts.pages = int(arrays["pages"][0])
         tables: dict[str, dict[int, Any]] = {**counts._tallies, **counts._sums}
         for name, table in tables.items():
-            table.update(zip(arrays[f"{name}_keys"].tolist(), arrays[f"{name}_values"].tolist(), strict=True))
+            entries = zip(arrays[f"{name}_keys"].tolist(), arrays[f"{name}_values"].tolist(), strict=True)
+            dict.update(table, entries)  # a counter would count the pairs
         return counts
 
     def mapped(self, nodes: NodeTable, keys: Keys, pages: int, *, include_slots: bool = False) -> Bools:

@@ -78,10 +78,9 @@ class Site:
         """Number of distinct pages learnt, copies of one text being one."""
         return self.counts.pages
 
-    @property
-    def full(self) -> bool:
-        """True if the site has as many classes as it may: further pages join the nearest one."""
-        return self.learnt.full
+    def fits(self, mark: frozenset[int]) -> bool:
+        """True if pages of this outline are of a known class, or join the nearest one; waits for no thread."""
+        return self.learnt.fitting(mark) is not None
 
     @property
     def size(self) -> int:

@@ -65,7 +65,7 @@ class Store:
         self._failed = failed
         self._lock = threading.Lock()
         self._versions: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
-        self._db = self._open(folder / f"pagelets-{meaning(model)}.sqlite") if folder else _connect("")
+        self._db = self._open(folder / f"pagelets-sites-{meaning(model)}.sqlite") if folder else _connect("")
 
     def load(self, site: Site) -> None:
         """Let a new site know what is stored of it."""
@@ -112,7 +112,7 @@ class Store:
     def _open(self, path: Path) -> sqlite3.Connection:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists() and (others := sorted(path.parent.glob("pagelets-*.sqlite"))):
+            if not path.exists() and (others := sorted(path.parent.glob("pagelets-sites-*.sqlite"))):
                 logger.warning(
                     "%s is of another version or model: it is left alone, and the sites are learnt again", others[-1]
                 )
