@@ -13,6 +13,7 @@ from pathlib import Path
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
+from scrapy_pagelets.middlewares.rendered import RenderedResponse
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +41,8 @@ class Spool:
 
     def put(self, token: str, response: Response) -> None:
         """Store a response; one of the same token is replaced."""
-        kept = (response.url, response.status, dict(response.headers), response.body)
+        frames = response.frames if isinstance(response, RenderedResponse) else ()
+        kept = (response.url, response.status, dict(response.headers), response.body, frames)
         try:
             _replace(self._folder / token, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
         except OSError as error:
@@ -59,12 +61,14 @@ class Spool:
         if not path.exists():
             return None
         try:
-            url, status, headers, body = pickle.loads(path.read_bytes())
+            url, status, headers, body, frames = pickle.loads(path.read_bytes())
         except Exception as error:  # cut off, or of another version: whatever unpickling ends with
             logger.warning("%s cannot be read, the page is fetched again: %r", path, error)
             return None
         finally:
             path.unlink()
+        if frames:
+            return RenderedResponse(url=url, status=status, headers=headers, body=body, frames=frames)
         kind = responsetypes.from_args(headers=Headers(headers), url=url, body=body)
         return kind(url=url, status=status, headers=headers, body=body)
 

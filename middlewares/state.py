@@ -16,9 +16,12 @@ from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.config import Config, ConfigError
 from scrapy_pagelets.middlewares.memory import Memory
+from scrapy_pagelets.middlewares.rendered import RenderedResponse
 from scrapy_pagelets.middlewares.spool import Spool
 from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.page import MAX_DEPTH, Page, decode, parse
+from scrapy_pagelets.rendered import page_of
+from scrapy_pagelets.resources import Resources
 from scrapy_pagelets.templates.model import load
 from scrapy_pagelets.templates.sites import Sites
 from scrapy_pagelets.templates.store import Store
@@ -45,6 +48,8 @@ class State:
         self.spool = Spool(Path(job, "pagelets-responses") if job else None, self._store_failed)
         #: Pages that are being or have been loaded for a template, by token; nobody has asked for them yet.
         self.probes: dict[str, asyncio.Task[Response | Exception]] = {}
+        #: What archived pages are shown with.
+        self.resources: Resources | None = None
         self._pages: WeakKeyDictionary[Response, Page] = WeakKeyDictionary()
         self._odd: set[tuple[str, str]] = set()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
@@ -56,12 +61,11 @@ class State:
         return page
 
     def _parse(self, response: TextResponse) -> Page:
-        content_type = response.headers.get("Content-Type")
-        text = decode(response.body, content_type.decode("latin-1") if content_type else None)
+        text = decoded(response)
         # Never the tree of `response.selector`: spiders drop and change its nodes, and threads read ours.
         page = Page.from_root(parse(text), response.url)
         self._look_at(page, response, text)
-        return page
+        return page_of(response.frames, response.url, page) if isinstance(response, RenderedResponse) else page
 
     def _look_at(self, page: Page, response: TextResponse, text: str) -> None:
         if not text.strip():
@@ -111,6 +115,12 @@ class State:
         self.memory.save()
         self._store.close()
         self.spool.close()
+
+
+def decoded(response: Response) -> str:
+    """The text of a response, as our own parse reads it."""
+    content_type = response.headers.get("Content-Type")
+    return decode(response.body, content_type.decode("latin-1") if content_type else None)
 
 
 def _misfits(response: TextResponse) -> int:

@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Final, Self
 
+from scrapy_pagelets.duplicates.threshold import LEAST, Threshold
+
 FORMATS: Final = ("text", "markdown", "html")
 #: The fields of the feed, by the name that other tools know them by.
 FIELDS: Final = (
@@ -18,8 +20,6 @@ SEGMENTERS: Final = ("pagelets", "pagelets-strict")
 EXPORTS: Final = ("content", "all")
 DUPLICATES: Final = ("flag", "drop", "off")
 SCOPES: Final = ("all", "site")
-#: Sketches do not tell less resemblance from none.
-LEAST_THRESHOLD: Final = 0.1
 
 
 class ConfigError(ValueError):
@@ -49,10 +49,18 @@ class Config:
     model: str = "labelled"
     #: PAGELETS_STORE: folder in which what is learnt of the sites is kept; the job directory if there is one.
     store: str = ""
+    #: PAGELETS_RENDER: whether pages are rendered in a browser; request meta ``pagelets_render`` wins.
+    render: bool = False
+    #: PAGELETS_RENDER_SCRIPTS: whether scripts of rendered pages run.
+    render_scripts: bool = True
+    #: PAGELETS_RENDER_TIMEOUT: seconds that rendering a page may take.
+    render_timeout: float = 30.0
     #: PAGELETS_DUPLICATES: what becomes of near-duplicates.
     duplicates: str = "flag"
-    #: PAGELETS_DUPLICATES_THRESHOLD: how much contents must resemble each other to be near-duplicates.
-    duplicates_threshold: float = 0.8
+    #: PAGELETS_DUPLICATES_THRESHOLD: how much contents of a site must resemble each other to be near-duplicates.
+    duplicates_threshold: float = Threshold().within
+    #: PAGELETS_DUPLICATES_THRESHOLD_ACROSS: the same for contents of two sites.
+    duplicates_threshold_across: float = Threshold().across
     #: PAGELETS_DUPLICATES_SHINGLE: words of a shingle.
     duplicates_shingle: int = 5
     #: PAGELETS_DUPLICATES_SCOPE: with which pages a page is compared.
@@ -67,16 +75,15 @@ class Config:
             )
         if self.settle < 1:
             raise ConfigError(f"PAGELETS_SETTLE is {self.settle}: give a number of pages, from 1")
+        if not 1 <= self.render_timeout <= 3600:
+            raise ConfigError(f"PAGELETS_RENDER_TIMEOUT is {self.render_timeout:g}: give seconds, from 1 to 3600")
         _one_of("PAGELETS_SEGMENTER", [self.segmenter], SEGMENTERS)
         _one_of("PAGELETS_EXPORT", [self.export], EXPORTS)
         _one_of("PAGELETS_FORMATS", self.formats, FORMATS)
         _one_of("PAGELETS_DUPLICATES", [self.duplicates], DUPLICATES)
         _one_of("PAGELETS_DUPLICATES_SCOPE", [self.duplicates_scope], SCOPES)
-        if not LEAST_THRESHOLD <= self.duplicates_threshold <= 1:
-            raise ConfigError(
-                f"PAGELETS_DUPLICATES_THRESHOLD is {self.duplicates_threshold}: give a resemblance from"
-                f" {LEAST_THRESHOLD} to 1"
-            )
+        _threshold("PAGELETS_DUPLICATES_THRESHOLD", self.duplicates_threshold)
+        _threshold("PAGELETS_DUPLICATES_THRESHOLD_ACROSS", self.duplicates_threshold_across)
         if self.duplicates_shingle < 1:
             raise ConfigError(f"PAGELETS_DUPLICATES_SHINGLE is {self.duplicates_shingle}: give words, from 1")
         _one_of("PAGELETS_FIELDS", self.fields, FIELDS)
@@ -98,9 +105,15 @@ class Config:
                 formats=tuple(settings.getlist("PAGELETS_FORMATS", default["formats"].default)),
                 model=settings.get("PAGELETS_MODEL", default["model"].default),
                 store=settings.get("PAGELETS_STORE", default["store"].default),
+                render=settings.getbool("PAGELETS_RENDER", default["render"].default),
+                render_scripts=settings.getbool("PAGELETS_RENDER_SCRIPTS", default["render_scripts"].default),
+                render_timeout=settings.getfloat("PAGELETS_RENDER_TIMEOUT", default["render_timeout"].default),
                 duplicates=settings.get("PAGELETS_DUPLICATES", default["duplicates"].default),
                 duplicates_threshold=settings.getfloat(
                     "PAGELETS_DUPLICATES_THRESHOLD", default["duplicates_threshold"].default
+                ),
+                duplicates_threshold_across=settings.getfloat(
+                    "PAGELETS_DUPLICATES_THRESHOLD_ACROSS", default["duplicates_threshold_across"].default
                 ),
                 duplicates_shingle=settings.getint(
                     "PAGELETS_DUPLICATES_SHINGLE", default["duplicates_shingle"].default
@@ -124,3 +137,8 @@ def _one_of(setting: str, values: Any, allowed: tuple[str, ...]) -> None:
     for value in values:
         if value not in allowed:
             raise ConfigError(f"{setting} has {value!r}: choose from {', '.join(allowed)}")
+
+
+def _threshold(setting: str, value: float) -> None:
+    if not LEAST <= value <= 1:  # nor is "nan"
+        raise ConfigError(f"{setting} is {value}: give a resemblance from {LEAST} to 1")

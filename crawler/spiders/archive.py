@@ -19,6 +19,7 @@ from scrapy_pagelets.middlewares.handover import archived
 from scrapy_pagelets.middlewares.state import call_off, state_of
 from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.resources import Resources
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +30,8 @@ _BATCH: Final = 32
 class ArchiveSpider(Spider):
     """Read pages from WARC files or folders in two passes: learn all sites, then yield each page as an item.
 
-    Nothing is fetched. What is not a page is counted in ``pagelets/archive/skipped/<why>``.
+    Nothing is fetched, even if pages are rendered: what is on them comes from the archive as well. What is not a page
+    is counted in ``pagelets/archive/skipped/<why>``.
 
     Arguments (``-a name=value``)
     -----------------------------
@@ -57,6 +59,7 @@ class ArchiveSpider(Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         self.shared = state_of(self.crawler)
+        self.shared.resources = Resources(self.sources, self.base)
         found = await self._learn()
         logger.info("%d pages in %d sources; cleaning them", found, len(self.sources))
         async for record in self._records():
