@@ -12,6 +12,7 @@ from scrapy.exceptions import UsageError
 #: Subcommand -> what it does, and the module that has ``add_arguments(parser)`` and ``run(options) -> exit code``. The
 #: modules are imported when one of these commands is run; what is heavy they import in ``run``.
 _COMMANDS: Final = {
+    "duplicates": ("show near-duplicates, blocks and sites that were copied", "scrapy_pagelets.crawler.duplicates"),
     "report": ("show what was stripped, per site and template", "scrapy_pagelets.crawler.feed_report"),
     "train": ("learn a model from archives, with or without labels by people", "scrapy_pagelets.crawler.train"),
 }

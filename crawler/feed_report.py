@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,30 +60,31 @@ def count(path: str) -> dict[str, dict[str, Row]]:
     FeedError : if the file is none
     """
     table: dict[str, dict[str, Row]] = defaultdict(lambda: defaultdict(Row))
-    read = 0
+    number = 0
     try:
-        for line in _read(path):
+        for line in read(path, ("url", "template", "pagelets")):
             template = (line["template"] or {}).get("id") or "no template"
             table[site_of(line["url"])][template].add(line)
-            read += 1
+            number += 1
     except OSError as error:
         raise FeedError(error.strerror or str(error)) from None
     except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FeedError(f"line {read + 1} is not a page ({type(error).__name__}: {error})") from None
+        raise FeedError(f"line {number + 1} is not a page ({type(error).__name__}: {error})") from None
     if not table:
         raise FeedError("it has no pages")
     return {site: dict(rows) for site, rows in table.items()}
 
 
-def _read(path: str) -> Iterator[dict[str, Any]]:
+def read(path: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The lines of a feed; of Parquet the columns named, where there are such."""
     if path.endswith(".parquet"):
-        yield from _read_parquet(path)
+        yield from _read_parquet(path, columns)
         return
     with open(path, encoding="utf-8") as file:
         yield from (json.loads(line) for line in file if line.strip())
 
 
-def _read_parquet(path: str) -> Iterator[dict[str, Any]]:
+def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
@@ -91,8 +92,8 @@ def _read_parquet(path: str) -> Iterator[dict[str, Any]]:
         raise FeedError("reading Parquet needs pyarrow: pip install 'scrapy-pagelets[corpus]'") from None
     try:
         with ParquetFile(path) as file:
-            columns = [name for name in ("url", "template", "pagelets") if name in file.schema_arrow.names]
-            for batch in file.iter_batches(64, columns=columns):
+            known = [name for name in columns if name in file.schema_arrow.names]
+            for batch in file.iter_batches(64, columns=known):
                 yield from batch.to_pylist()
     except ArrowException as error:
         raise FeedError(str(error).partition("\n")[0]) from None

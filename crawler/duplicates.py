@@ -1,0 +1,150 @@
+"""The command ``scrapy pagelets duplicates``: groups of near-duplicates in a feed, copied blocks, copied sites."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from scrapy_pagelets.config import Config, ConfigError
+from scrapy_pagelets.crawler.feed_report import FeedError, read
+from scrapy_pagelets.duplicates.threshold import Threshold
+from scrapy_pagelets.urls import host_of, site_of
+
+_DEFAULT: Final = Config()
+#: Texts of blocks are shown to this length.
+_SHOWN: Final = 60
+
+
+@dataclass
+class Pages:
+    """The pages of a feed, as its lines are read."""
+
+    urls: list[str] = field(default_factory=list)
+    #: Number of a page, what the feed says it is a near-duplicate of, and how near.
+    named: list[tuple[int, str, float]] = field(default_factory=list)
+
+    def texts(self, path: str) -> Iterator[tuple[str, str]]:
+        """Site and text of each page."""
+        for line in _lines(path):
+            if line.get("near_duplicate_of"):
+                self.named.append((len(self.urls), line["near_duplicate_of"], line.get("similarity") or 0.0))
+            self.urls.append(line["url"])
+            yield site_of(line["url"]), line.get("text") or ""
+
+    def blocks(self, path: str) -> Iterator[tuple[str, str]]:
+        """Site and text of each pagelet, each in the place of a page."""
+        for line in _lines(path):
+            for pagelet in line.get("pagelets") or ():
+                self.urls.append(line["url"])
+                yield host_of(line["url"]), pagelet["text"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), as the spiders write them")
+    parser.add_argument("--pagelets", action="store_true", help="blocks that several sites carry, instead of pages")
+    parser.add_argument(
+        "--bloom",
+        type=int,
+        metavar="PAGES",
+        help="for a feed of so many pages that nothing else fits: in fixed memory, only which pages came before",
+    )
+    parser.add_argument("--threshold", type=float, default=_DEFAULT.duplicates_threshold, help="within a site")
+    parser.add_argument("--across", type=float, default=_DEFAULT.duplicates_threshold_across, help="between sites")
+    parser.add_argument("--shingle", type=int, default=_DEFAULT.duplicates_shingle, help="words of a shingle")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the tables; returns the exit code."""
+    try:
+        Config(
+            duplicates_threshold=options.threshold,
+            duplicates_threshold_across=options.across,
+            duplicates_shingle=options.shingle,
+        )
+        show = _known if options.bloom is not None else _blocks if options.pagelets else _groups
+        for line in show(options, Threshold(options.threshold, options.across)):
+            print(line)
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except FeedError as error:
+        print(f"{options.feed} cannot be used: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _groups(options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+    """A line for each page that has near-duplicates, by group; then the sites that are copies."""
+    from scrapy_pagelets.duplicates.groups import mirrors, near_pairs
+    from scrapy_pagelets.templates.components import Components
+
+    pages, components, alike = Pages(), Components[str](), dict[str, float]()
+    pairs = list(near_pairs(pages.texts(options.feed), threshold, options.shingle))
+    for number, of, similarity in [*((n, pages.urls[of], s) for n, of, s in pairs), *pages.named]:
+        for url in (of, pages.urls[number]):
+            alike[url] = max(similarity, alike.get(url, 0.0))
+        components.union(of, pages.urls[number])
+    groups = sorted(components.groups(), key=len, reverse=True)
+    yield f"{len(pages.urls)} pages, {sum(map(len, groups)) - len(groups)} of them near-duplicates of another one"
+    if groups:
+        yield f"\n{'group':>5}  {'similarity':>10}  page"
+    for number, group in enumerate(groups, 1):
+        yield from (f"{number:>5}  {alike[url]:>10.3f}  {url}" for url in group)
+    if found := mirrors(groups, pages.urls):
+        yield f"\n{'pages':>5}  {'of its own':>10}  site that is a copy of another one"
+        yield from (f"{m.pages:>5}  {m.share:>10.0%}  {m.site} of {m.of}" for m in found)
+
+
+def _blocks(options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+    """A line for each block that stands on pages of several sites."""
+    from scrapy_pagelets.duplicates.groups import near_groups, spread
+
+    pages = Pages()
+    rows = spread(near_groups(pages.blocks(options.feed), threshold, options.shingle), pages.urls)
+    yield f"{len(pages.urls)} pagelets, {len(rows)} blocks on several sites"
+    if rows:
+        texts = _texts({block for block, _, _ in rows}, options.feed)
+        yield f"\n{'sites':>5}  {'pages':>10}  text"
+        yield from (f"{sites:>5}  {on:>10}  {texts[block]}" for block, on, sites in rows)
+
+
+def _texts(numbers: set[int], path: str) -> dict[int, str]:
+    """Beginnings of the texts of some blocks."""
+    found = ((i, text) for i, (_, text) in enumerate(Pages().blocks(path)) if i in numbers)
+    return {i: " ".join(text[: 2 * _SHOWN].split())[:_SHOWN] for i, text in found}
+
+
+def _known(options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+    """A line for each page that resembles an earlier one."""
+    from scrapy_pagelets.duplicates.bloom import BloomBands
+    from scrapy_pagelets.duplicates.shingles import shingles, tokens
+    from scrapy_pagelets.duplicates.sketch import minhash
+
+    if options.bloom < 1:
+        raise ConfigError(f"--bloom is {options.bloom}: give the number of pages, from 1")
+    filters, pages = BloomBands(options.bloom, threshold.within), Pages()
+    for _, text in pages.texts(options.feed):
+        found = shingles(tokens(text), options.shingle)
+        if len(found) and filters.add(minhash(found)[None])[0]:
+            yield pages.urls[-1]
+
+
+def _lines(path: str) -> Iterator[dict[str, Any]]:
+    number = 0
+    try:
+        for line in read(path, ("url", "text", "pagelets", "near_duplicate_of", "similarity")):
+            number += 1
+            if not isinstance(line.get("url"), str):
+                raise FeedError(f"line {number} is not a page, it has no url")
+            yield line
+    except OSError as error:
+        raise FeedError(error.strerror or str(error)) from None
+    except (AttributeError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise FeedError(f"line {number + 1} is not a page ({type(error).__name__}: {error})") from None
+    if not number:
+        raise FeedError("it has no pages")
