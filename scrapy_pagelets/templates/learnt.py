@@ -54,29 +54,29 @@ class Lesson:
     body : hash of its text
     outline : see ``outline``
     links : keys of the pages that it links to
-    fragments : what it adds to the counts
+    fragments : what it adds to the counts; None for a copy of a page that was counted
     """
 
     key: int
     body: int
     outline: frozenset[int]
     links: frozenset[int]
-    fragments: Fragments
+    fragments: Fragments | None
 
     @classmethod
-    def of(cls, page: Page, odds: Floats) -> Self:
+    def of(cls, page: Page, odds: Floats | None) -> Self:
         """The lesson of a page.
 
         Parameters
         ----------
-        odds : (m,) of the page-level classifier
+        odds : (m,) of the page-level classifier; None for a copy of a page that was counted
         """
         return cls(
             key=page.key,
             body=body_of(page),
             outline=outline(page.nodes),
             links=followed(page),
-            fragments=Fragments.of(page.nodes, keys_of(page), mean_odds(page.nodes, odds)),
+            fragments=None if odds is None else Fragments.of(page.nodes, keys_of(page), mean_odds(page.nodes, odds)),
         )
 
 
@@ -120,7 +120,7 @@ class Learnt:
     def take(self, lesson: Lesson) -> Template:
         """Count a page that was not seen before; returns its template."""
         template = self.fitting(lesson.outline) or self._new(lesson.outline)
-        if lesson.body not in self.bodies:
+        if lesson.fragments is not None and lesson.body not in self.bodies:
             template.pages += 1
             self.counts.add(lesson.fragments)
         self.bodies[lesson.body] = None

@@ -91,7 +91,10 @@ class Site:
     def learn(self, page: Page) -> Template:
         """Count a page, once for each URL and each text; returns its template."""
         with self._lock:
-            return self.learnt.seen.get(page.key) or self.count(page, self.model.judge(page)[1])
+            if (template := self.learnt.seen.get(page.key)) is not None:
+                return template
+            copied = self.learnt.knows(page)
+            return self._take(Lesson.of(page, None if copied else self.model.judge(page)[1]))
 
     def template(self, page: Page) -> Template | None:
         """The template that the page fits, None if it fits no known one."""
@@ -120,7 +123,9 @@ class Site:
 
     def count(self, page: Page, odds: Floats) -> Template:
         """Count a page whose log odds, (m,), the page-level classifier has given; not guarded against other threads."""
-        lesson = Lesson.of(page, odds)
+        return self._take(Lesson.of(page, odds))
+
+    def _take(self, lesson: Lesson) -> Template:
         if self._recorded is not None:
             self._recorded.append(lesson)
         return self.learnt.take(lesson)

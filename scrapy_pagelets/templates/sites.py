@@ -73,6 +73,7 @@ class Sites:
             with self._lock:
                 self._changed[site.name] = site
             self._weigh(site)
+            self._shrink()
             if site.recorded >= _FLUSH:
                 self._save(site)
         return template

@@ -1,0 +1,349 @@
+"""Sites on disk: resumed, shared by crawls, bounded in memory, and what a broken or full disk costs."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scrapy_pagelets import Page, Site
+from scrapy_pagelets.templates.learnt import Learnt, Lesson
+from scrapy_pagelets.templates.model import AUTOMATIC, LABELLED, load
+from scrapy_pagelets.templates.sites import Sites
+from scrapy_pagelets.templates.store import MAX_ANSWERED, Store, meaning, pack, unpack
+
+FOLDER = Path(__file__).parent / "site"
+
+
+def small(name: str, site: str = "orchard.test") -> Page:
+    text = f"Of {name} there is much to be said, and this is the {name} of it"
+    menu = "<ul><li><a href=/>Home</a><li><a href=/a>Apples</a><li><a href=/b>Pears</a></ul>"
+    return Page.parse(f"<body>{menu}<p class=text>{text}</p><div>Imprint</div>".encode(), f"http://{site}/{name}")
+
+
+def names(number: int) -> Iterator[str]:
+    for i in range(number):
+        yield "".join(chr(97 + int(digit)) for digit in str(i))
+
+
+@pytest.fixture(scope="module")
+def bundled() -> list[Page]:
+    files = sorted(FOLDER.rglob("*.html"))[:16]
+    return [Page.parse(file.read_bytes(), f"http://tomcat.test/{file.relative_to(FOLDER)}") for file in files]
+
+
+@pytest.fixture
+def open_store(tmp_path: Path) -> Iterator[object]:
+    """Opens stores on one folder, and ends the test if one of them complains."""
+    opened: list[Store] = []
+    sentences: list[str] = []
+
+    def one_more(folder: Path | None = tmp_path, model: str = LABELLED) -> Store:
+        opened.append(Store(folder, load(model), sentences.append))
+        return opened[-1]
+
+    yield one_more
+    for store in opened:
+        store.close()
+    assert sentences == []
+
+
+def stored(store: Store, name: str) -> Learnt:
+    site = Site(name)
+    store.load(site)
+    return site.learnt
+
+
+def assert_equal(one: Learnt, other: Learnt) -> None:
+    """The same, whatever the order."""
+    left, right = one.arrays(), other.arrays()
+    assert left.keys() == right.keys()
+    for name in (name for name in left if name.endswith("_keys")):
+        values = name.replace("_keys", "_values")
+        tables = [dict(zip(a[name].tolist(), a[values].tolist(), strict=True)) for a in (left, right)]
+        assert tables[0] == pytest.approx(tables[1], abs=1e-6), name
+    assert one.counts.pages == other.counts.pages
+    assert one.seen.keys() == other.seen.keys()
+    assert one.bodies.keys() == other.bodies.keys()
+    assert one.links == other.links
+    assert [(t.outline, t.pages) for t in one.templates] == [(t.outline, t.pages) for t in other.templates]
+
+
+def test_what_is_written_is_read_again(bundled, open_store):
+    sites = Sites(open_store())
+    for page in bundled:
+        sites.learn(page)
+    sites.close()
+    alone = Site("tomcat.test")
+    for page in bundled:
+        alone.learn(page)
+    again = Sites(open_store())["tomcat.test"]
+    assert_equal(again.learnt, alone.learnt)
+    assert {key: template.id for key, template in again.learnt.seen.items()} == {
+        key: template.id for key, template in alone.learnt.seen.items()
+    }
+    assert (again.templateness(bundled[3]) == alone.templateness(bundled[3])).all()
+
+
+def test_an_empty_site_and_a_page_of_one_node_survive(open_store):
+    assert_equal(Learnt.from_arrays("x", unpack(pack(Learnt("x").arrays()))), Learnt("x"))
+    sites = Sites(open_store())
+    sites.learn(Page.parse(b"<html>", "http://orchard.test/"))
+    sites.close()
+    assert stored(open_store(), "orchard.test").counts.pages == 1
+
+
+def test_two_crawls_at_once_add_up(bundled, open_store):
+    """Each knows half of the pages and some of the other's, and writes as often as it learns."""
+    one, other = Sites(open_store()), Sites(open_store())
+    half = len(bundled) // 2
+    for left, right in zip(bundled[: half + 5], reversed(bundled[half - 5 :]), strict=False):
+        for sites, page in ((one, left), (other, right)):
+            sites.learn(page)
+            sites.close()
+    alone = Site("tomcat.test")
+    for page in bundled:
+        alone.learn(page)
+    together = stored(open_store(), "tomcat.test")
+    assert together.counts.pages == alone.pages == len(bundled)
+    assert together.seen.keys() == alone.learnt.seen.keys()
+    left, right = together.counts.arrays(), alone.counts.arrays()
+    for name in ("text", "placed", "path", "exact", "links", "target", "variants", "linked", "shapes"):
+        tables = [
+            dict(zip(a[f"{name}_keys"].tolist(), a[f"{name}_values"].tolist(), strict=True)) for a in (left, right)
+        ]
+        assert tables[0] == tables[1], name
+    # The one that wrote last knows what the other has learnt.
+    assert other["tomcat.test"].pages >= half + 5
+
+
+def test_a_page_that_two_crawls_have_seen_counts_once(open_store):
+    one, other = Sites(open_store()), Sites(open_store())
+    for sites in (one, other):
+        for name in ("plums", "pears"):
+            sites.learn(small(name))
+    other.learn(small("quinces"))
+    one.close()
+    other.close()
+    assert other["orchard.test"].pages == stored(open_store(), "orchard.test").counts.pages == 3
+
+
+def test_threads_and_stores_lose_nothing(open_store):
+    """Three crawls with four threads each, on sites that do not fit into memory together."""
+    crawls = [Sites(open_store(), capacity=1500) for _ in range(3)]
+    pages = [small(name, f"{site}.test") for name in names(30) for site in "abcde"]
+    with ThreadPoolExecutor(12) as threads:
+        for _ in threads.map(lambda job: crawls[job[0] % 3].learn(job[1]), enumerate(pages * 2)):
+            pass
+    for sites in crawls:
+        sites.close()
+    store = open_store()
+    assert [stored(store, f"{site}.test").counts.pages for site in "abcde"] == [30] * 5
+
+
+def test_sites_that_were_not_used_leave_memory_and_come_back(open_store):
+    sites = Sites(open_store(None), capacity=1000)
+    largest = 0
+    for name in names(6):
+        for number in range(20):
+            sites.learn(small(name, f"s{number}.test"))
+            largest = max(largest, sum(site.size for site in sites._loaded.values()))
+    assert largest < 2000  # the site in use may have more than its share
+    assert len(sites._loaded) < 18
+    assert [sites[f"s{number}.test"].pages for number in range(20)] == [6] * 20
+    assert sorted(sites.about()) == sorted((f"s{number}.test", 6, 1) for number in range(20))
+
+
+def test_a_site_that_somebody_holds_is_never_there_twice(open_store):
+    sites = Sites(open_store(None), capacity=1)
+    sites.learn(small("plums", "a.test"))
+    held = sites["a.test"]
+    sites.learn(small("plums", "b.test"))
+    assert "a.test" not in sites._loaded
+    assert sites["a.test"] is held
+
+
+def test_pages_are_written_while_the_crawl_goes_on(open_store):
+    sites = Sites(open_store())
+    for name in names(120):
+        sites.learn(small(name))
+    assert stored(open_store(), "orchard.test").counts.pages == 100
+
+
+def test_a_killed_process_loses_what_was_not_written(tmp_path, open_store):
+    program = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
+from pathlib import Path
+from tests.test_store import LABELLED, Sites, Store, load, names, small
+sites = Sites(Store(Path({str(tmp_path)!r}), load(LABELLED)))
+for name in names(120):
+    sites.learn(small(name))
+print("learnt", flush=True)
+sys.stdin.read()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "learnt\n"
+        process.send_signal(signal.SIGKILL)
+    assert stored(open_store(), "orchard.test").counts.pages == 100
+
+
+def test_a_store_of_another_version_is_left_alone_with_one_warning(tmp_path, open_store, caplog):
+    sites = Sites(open_store(model=AUTOMATIC), AUTOMATIC)
+    sites.learn(small("plums"))
+    sites.close()
+    assert meaning(load(AUTOMATIC)) != meaning(load(LABELLED))
+    assert stored(open_store(), "orchard.test").counts.pages == 0
+    [record] = caplog.records
+    assert "is of another version or model: it is left alone, and the sites are learnt again" in record.getMessage()
+    open_store()  # its own file is there now
+    assert len(caplog.records) == 1
+    assert stored(open_store(model=AUTOMATIC), "orchard.test").counts.pages == 1
+
+
+def test_the_name_of_the_file_changes_with_the_meaning_of_a_hash(monkeypatch):
+    before = meaning(load(LABELLED))
+    assert before == meaning(load(LABELLED))
+    monkeypatch.setattr("scrapy_pagelets.templates.evidence.mix", lambda keys: keys + 1)
+    assert meaning(load(LABELLED)) != before
+
+
+def test_a_file_that_is_no_database_is_put_aside(tmp_path):
+    path = tmp_path / f"pagelets-sites-{meaning(load(LABELLED))}.sqlite"
+    path.write_bytes(b"no database" * 100)
+    sentences: list[str] = []
+    store = Store(tmp_path, load(LABELLED), sentences.append)
+    sites = Sites(store)
+    sites.learn(small("plums"))
+    sites.close()
+    assert stored(store, "orchard.test").counts.pages == 1
+    store.close()
+    assert len(sentences) == 1
+    assert "it is renamed to *.broken and the sites are learnt again" in sentences[0]
+    assert path.with_name(path.name + ".broken").read_bytes().startswith(b"no database")
+
+
+def test_a_damaged_site_is_learnt_again_and_the_others_are_not(tmp_path):
+    sentences: list[str] = []
+    store = Store(tmp_path, load(LABELLED), sentences.append)
+    sites = Sites(store)
+    for site in ("a.test", "b.test"):
+        sites.learn(small("plums", site))
+    sites.close()
+    store._db.execute("UPDATE sites SET learnt = substr(learnt, 1, 100) WHERE name = 'a.test'")
+    again = Sites(store)
+    for site in ("a.test", "b.test"):
+        again.learn(small("pears", site))
+    again.close()
+    assert len(sentences) == 1
+    assert sentences[0].startswith("what was known of a.test cannot be read, it is learnt again: ")
+    assert [stored(store, site).counts.pages for site in ("a.test", "b.test")] == [1, 2]
+    store.close()
+
+
+def test_a_folder_that_cannot_be_made_costs_a_sentence(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    sentences: list[str] = []
+    store = Store(tmp_path / "file" / "store", load(LABELLED), sentences.append)
+    assert len(sentences) == 1
+    assert "cannot be used, what is learnt is forgotten at the end" in sentences[0]
+    sites = Sites(store, capacity=1)
+    for site in ("a.test", "b.test", "a.test", "b.test"):
+        sites.learn(small("plums", site))
+    assert sites["a.test"].pages == 1
+    store.close()
+    assert len(sentences) == 1
+
+
+FULL = """
+import resource, sys
+sys.path.insert(0, {root!r})
+from pathlib import Path
+from tests.test_store import LABELLED, Sites, Store, load, names, small
+sentences = []
+store = Store(Path({folder!r}), load(LABELLED), sentences.append)
+sites = Sites(store, capacity={capacity})
+for number, name in enumerate(names(400)):
+    sites.learn(small(name, f"s{{number % 4}}.test"))
+    if number == 9:
+        sites.close()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))  # as if the disk was full
+sites.close()
+print(len(sentences), [sites[f"s{{n}}.test"].pages for n in range(4)])
+print(sentences[0])
+store.close()
+"""
+
+
+def test_a_full_disk_costs_a_sentence_and_the_crawl_goes_on_in_memory(tmp_path, open_store):
+    program = FULL.format(root=str(Path(__file__).parent.parent), folder=str(tmp_path), capacity=10_000_000)
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    numbers, sentence = found.stdout.splitlines()
+    assert numbers.endswith(" [100, 100, 100, 100]")
+    assert int(numbers.split()[0]) > 0
+    assert "cannot be written, the crawl goes on with what is in memory: " in sentence
+    # What was written before is whole.
+    assert 0 < sum(stored(open_store(), f"s{n}.test").counts.pages for n in range(4)) < 400
+
+
+def test_answered_requests_are_those_of_the_job_and_bounded(open_store):
+    store = open_store()
+    store.add_answered("one", ["a", "b"])
+    store.add_answered("one", ["b", "c"])
+    store.add_answered("other", ["d"])
+    assert store.answered("one") == ["a", "b", "c"]
+    assert store.answered("other") == ["d"]
+    store.add_answered("many", map(str, range(MAX_ANSWERED + 10)))
+    assert store.answered("many") == [str(i) for i in range(10, MAX_ANSWERED + 10)]
+    assert store.answered("many")[0] == "10"
+
+
+def test_copies_of_a_page_count_once_and_cost_no_memory(open_store):
+    sites = Sites(open_store(None))
+    body = b"<body><ul><li><a href=/>Home</a><li><a href=/x>All</a></ul><p>The one text that this site has to give.</p>"
+    first = Page.parse(body, "http://copies.test/first")
+    sites.learn(first)
+    site = sites["copies.test"]
+    alone = site.templateness(first)
+    size = site.counts.size
+    for number in range(2_000):
+        sites.learn(Page.parse(body, f"http://copies.test/{number}"))
+    assert site.pages == site.templates[0].pages == 1
+    assert site.counts.size == size
+    assert site.size < size + 2_000 * 5  # URLs
+    copy = Page.parse(body, "http://copies.test/unseen")
+    assert (site.templateness(copy) == alone).all()  # nothing is known but itself: nothing is taken for template
+
+
+def test_a_copy_changes_nothing_for_the_other_pages(bundled):
+    site, copied = Site("tomcat.test"), Site("tomcat.test")
+    for page in bundled[:8]:
+        site.learn(page)
+        copied.learn(page)
+    for number in count():
+        if number == 20:
+            break
+        body = (FOLDER / bundled[2].url.removeprefix("http://tomcat.test/")).read_bytes()
+        copied.learn(Page.parse(body, f"http://tomcat.test/copy/{number}"))
+    for page in bundled[:8]:
+        assert (site.templateness(page) == copied.templateness(page)).all()
+
+
+def test_a_lesson_has_all_that_a_page_teaches(bundled):
+    page = bundled[0]
+    odds = np.zeros(len(page.nodes.leaves))
+    direct, by_lesson = Site("tomcat.test"), Learnt("tomcat.test")
+    direct.count(page, odds)
+    by_lesson.take(Lesson.of(page, odds))
+    assert_equal(direct.learnt, by_lesson)
+    by_lesson.take_new([Lesson.of(page, odds)])
+    assert_equal(direct.learnt, by_lesson)
