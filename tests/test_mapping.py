@@ -11,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.nodes import TEXT
-from scrapy_pagelets.templates.counting import CAPACITY, forget_rare
-from scrapy_pagelets.templates.mapping import Votes, etdm, extract, same_signature, weighted
-from tests.trees import page
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.counting import CAPACITY
+from scrapy_pagelets.templates.evidence import Counts, keys_of
+from scrapy_pagelets.templates.mapping import etdm, extract, same_signature, weighted
+from scrapy_pagelets.templates.site import Site
+from tests.trees import URL, page
 
 TAGS = "div section nav article aside main footer".split()
 WORDS = st.sampled_from(["", "one", "two"])
@@ -40,6 +43,23 @@ def html(tree):
 
 def table(tree):
     return page(f"<html><body>{html(tree)}</body></html>").nodes
+
+
+class Votes(Counts):
+    """The counts of a site, of pages that are given as node tables."""
+
+    def learn(self, nodes, *_):
+        super().learn(nodes, keys(nodes), np.zeros(len(nodes)))
+
+    def template(self, nodes, *, include_slots=False):
+        return self.mapped(nodes, keys(nodes), self.pages, include_slots=include_slots)
+
+    def support(self, nodes):
+        return self.share("path", nodes.path, known=False)
+
+
+def keys(nodes):
+    return keys_of(Page(URL, nodes.elements[0], nodes, URL))
 
 
 def children(nodes, row):
@@ -316,18 +336,9 @@ def test_giant_pages_do_not_drive_out_what_is_known():
     body = "".join(f"<p id=x{'abcdefghij'[i % 10]}>{i}" for i in range(CAPACITY // 2))
     for n in range(3):
         votes.learn(page(f"{HEAD}<div class={'abc'[n]}>{body}</div>{FOOT}").nodes)
-    assert max(len(c) for c in (votes._paths, votes._filled, votes._linked)) <= CAPACITY
+    assert max(map(len, votes._tallies.values())) <= CAPACITY
     key = article(0)
     assert texts(key, votes.template(key)) == ["Home", "About", "Imprint"]
-
-
-def test_the_rarest_are_forgotten():
-    votes = Votes()
-    counter = votes._paths
-    counter.update(dict.fromkeys(range(CAPACITY), 1))
-    counter.update(dict.fromkeys(range(-10, 0), 2))
-    forget_rare(counter)
-    assert sorted(counter) == list(range(-10, 0))
 
 
 def test_pairs_of_pages_agree_with_votes_of_two():
@@ -337,3 +348,21 @@ def test_pairs_of_pages_agree_with_votes_of_two():
         votes.learn(one)
         votes.learn(other)
         assert (votes.template(one, include_slots=True) == extract(one, [other], same_signature)).all()
+
+
+def test_the_template_of_a_class_is_that_of_its_pages():
+    """Pages of another class are many, and have no vote."""
+    site = Site("example.com")
+    for number, name in enumerate("abcde"):
+        site.learn(
+            page(f"<header class=top>Menu</header><main class=text><p>Of {name} only</p></main>", f"{URL}{number}")
+        )
+    for number in range(20):
+        text = "abcdefghijklmnopqrst"[number]
+        site.learn(page(f"<center><table class=list><tr><td>Row {text}</td></tr></table></center>", f"{URL}/l{number}"))
+    one = page("<header class=top>Menu</header><main class=text><p>Of f only</p></main>", f"{URL}f")
+    assert len(site.templates) == 2
+    assert texts(one.nodes, site.template_nodes(one)) == ["Menu"]
+    assert texts(one.nodes, site.template_nodes(one, include_slots=True)) == ["Menu", "Of f only"]
+    stranger = page("<article><h2>Menu</h2></article>", f"{URL}s")
+    assert texts(stranger.nodes, site.template_nodes(stranger, include_slots=True)) == []

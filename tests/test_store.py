@@ -192,6 +192,7 @@ sys.stdin.read()
     with subprocess.Popen(
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
+        assert process.stdout is not None
         assert process.stdout.readline() == "learnt\n"
         process.send_signal(signal.SIGKILL)
     assert stored(open_store(), "orchard.test").counts.pages == 100

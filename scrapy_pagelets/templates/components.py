@@ -18,7 +18,7 @@ class Components(Generic[T]):
     >>> graph = Components[str]()
     >>> graph.union("a", "b"), graph.union("c", "d"), graph.union("b", "a")
     (True, True, False)
-    >>> graph.connected("a", "d"), graph.union("b", "c"), graph.connected("a", "d")
+    >>> graph.find("a") == graph.find("d"), graph.union("b", "c"), graph.find("a") == graph.find("d")
     (False, True, True)
     >>> len(graph), graph.groups()
     (1, [['a', 'b', 'c', 'd']])
@@ -62,12 +62,6 @@ class Components(Generic[T]):
         self._parent[other] = one
         self._size[one] += self._size.pop(other)
         return True
-
-    def connected(self, one: T, other: T) -> bool:
-        """True if the two are in one component; a vertex that was never added is alone."""
-        if one not in self._parent or other not in self._parent:
-            return one == other
-        return self.find(one) == self.find(other)
 
     def groups(self) -> list[list[T]]:
         """The vertices of each component, in the order in which they were added."""

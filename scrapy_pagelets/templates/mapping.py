@@ -1,25 +1,22 @@
 """Equal top-down mappings: the DOM that the pages of one template share.
 
-Source: Alarte, Insa, Silva, Tamarit 2014, Definitions 3.2 and 3.3, Algorithm 2. ``etdm`` and ``extract`` are the
-paper's pairwise form with an open node equality, ``Votes`` the streaming form by path hashes (``algorithms.md`` E.2).
+Source: Alarte, Insa, Silva, Tamarit 2014, Definitions 3.2 and 3.3, Algorithm 2: the paper's pairwise form with an open
+node equality. The form for a crawl, votes by path hashes, is ``Site.template_nodes``; it is the same mapping where the
+equality is ``same_signature`` and equal siblings meet by rank (``algorithms.md`` E.2).
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable, mix
-from scrapy_pagelets.templates.counting import countable, forget_rare, look_up
+from scrapy_pagelets.nodes import TEXT, Bools, NodeTable
 
 #: How equal two nodes are, 0 to 1; 0 forbids the pair.
 Equality = Callable[[NodeTable, int, NodeTable, int], float]
 
-#: A node belongs to the template if this share of the pages has it: one odd page must not delete the template.
-VOTE: Final = 0.6
 #: So many pairs of children are compared all; of more, only those that stand within `_BAND` places of each other.
 _PAIRS: Final = 250_000
 _BAND: Final = 100
@@ -124,61 +121,3 @@ def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality 
             kept[list(mapping)] = True
             template = kept
     return template
-
-
-class Votes:
-    """The streaming form: paths and texts counted by page, so that a look-up a node tells the template.
-
-    Nodes of equal path hash form a mapping that is one-to-one, equal and top-down: Definition 3.2 with
-    ``same_signature`` and the rank among equal siblings as equality.
-
-    Attributes
-    ----------
-    pages : number of pages counted
-    """
-
-    def __init__(self) -> None:
-        self.pages = 0
-        self._paths: Counter[int] = Counter()
-        self._filled: Counter[int] = Counter()
-        self._linked: Counter[int] = Counter()
-
-    def learn(self, nodes: NodeTable) -> None:
-        """Count a page; of a giant one the beginning and the end, lest it drive out what is known."""
-        self.pages += 1
-        seen = countable(nodes)
-        words = nodes.total(nodes.spread(nodes.words))
-        linked = nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves]))
-        self._paths.update(set(nodes.path[seen].tolist()))
-        self._filled.update(set(path_and_text(nodes)[seen[nodes.leaves]].tolist()))
-        self._linked.update(set(nodes.path[seen & (linked > 0.75 * words)].tolist()))
-        for counter in (self._paths, self._filled, self._linked):
-            forget_rare(counter)
-
-    def support(self, nodes: NodeTable) -> Floats:
-        """(n,) share of the pages that have the node."""
-        return look_up(self._paths, nodes.path) / max(1, self.pages)
-
-    def linked(self, nodes: NodeTable) -> Floats:
-        """(n,) share of the pages with the node on which it holds links and little else."""
-        return look_up(self._linked, nodes.path) / np.maximum(1, look_up(self._paths, nodes.path))
-
-    def template(self, nodes: NodeTable, *, include_slots: bool = False) -> Bools:
-        """(n,) rows of the template: on ``VOTE`` of the pages, two at least, below rows that are.
-
-        Parameters
-        ----------
-        include_slots : also runs of text whose place all pages have while their words vary
-        """
-        needed = max(2.0, VOTE * self.pages)
-        mapped: Bools = look_up(self._paths, nodes.path) >= needed
-        if not include_slots:
-            mapped[nodes.leaves] &= look_up(self._filled, path_and_text(nodes)) >= needed
-        for rows in nodes.levels[1:]:
-            mapped[rows] &= mapped[nodes.parent[rows]]
-        return mapped
-
-
-def path_and_text(nodes: NodeTable) -> Ints:
-    """(m,) hash of each run of text together with the path of its parent."""
-    return mix(nodes.path[nodes.parent[nodes.leaves]] * 31 + nodes.text)
