@@ -226,7 +226,8 @@ class _Visit:
     async def enter(self, context: playwright.BrowserContext, page: playwright.Page) -> None:
         """Go to the page."""
         await context.route("**/*", self._route)
-        await context.route_web_socket("**/*", lambda _: None)
+        if self.answer is not None:
+            await context.route_web_socket("**/*", lambda _: None)  # routed, it leads nowhere
         await page.goto(self.url, wait_until="commit")
 
     async def _route(self, route: playwright.Route) -> None:
@@ -246,7 +247,7 @@ class _Visit:
     async def _navigate(self, route: playwright.Route) -> None:
         """Show the document; wherever the page or a popup then wants to go, they stay where they are."""
         if self._entered:
-            await route.abort()
+            await route.fulfill(status=204)  # to abort would show an error page
             return
         self._entered = True
         body = self.document.encode("utf-8", "replace")
@@ -275,7 +276,7 @@ async def _walk(page: playwright.Page) -> list[Frame]:
         for index, other in enumerate(others.values()):
             element = other.as_element()
             inside = await element.content_frame() if element else None
-            if inside is not None and len(todo) <= _MAX_FRAMES:
+            if inside is not None and len(todo) <= _MAX_FRAMES and not inside.url.startswith("chrome-error:"):
                 todo.append((inside, len(found), index))
         found.append(Frame(parent, number, walked))
     return found

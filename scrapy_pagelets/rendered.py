@@ -210,7 +210,9 @@ class _Painting:
         """(n,) the row itself, or something below it, is to be seen."""
         shown = (self.styles.words(_VISIBILITY) == "visible")[self.style] & (self._opacity > _TRANSPARENT)
         left, top, right, bottom = _common(self._boxes, self._clips).T
-        own = shown & (right - left >= 1) & (bottom - top >= 1) & (right > 0) & (bottom > 0)
+        width, height = right - left, bottom - top
+        # A single pixel counts visits, or hides what only screen readers tell.
+        own = shown & (width >= 1) & (height >= 1) & (width * height > 1) & (right > 0) & (bottom > 0)
         return self.nodes.total(own.astype(np.int64)) > 0
 
     def _around_children(self) -> Floats:

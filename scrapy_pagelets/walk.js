@@ -123,7 +123,7 @@
     if (!NAME.test(name) || name.startsWith("xml")) name = "x-" + name.replace(/[^\w.-]/g, "_");
     const index = element.style.length;
     const page = level.document;
-    xml.push(opening(node, name, page, page !== document));
+    xml.push(opening(node, name, page, page !== document || window !== window.top));
     const inner = { name, index, next: 0, document: page, from: level.from, hidden: level.hidden };
     if (level.hidden) {
       element.style.push(-1);
@@ -182,7 +182,11 @@
 
   const start = { document, from: { left: window.scrollX, top: window.scrollY }, hidden: false };
   if (root) open(root, start);
-  else xml.push("<html></html>");
+  else {
+    xml.push("<html></html>");
+    element.style.push(-1);
+    place(element, NOWHERE, NOWHERE);
+  }
   while (stack.length) {
     const top = stack[stack.length - 1];
     if (top.next === top.children.length) {
@@ -204,8 +208,8 @@
 
   const columns = (of) => Object.keys(of).map((name) => '"' + name + '":[' + of[name].join() + "]").join();
   const header =
-    '{"element":{' + columns(element) + '},"text":{' + columns(text) + '},"styles":["' + [...styles.keys()].join('","') +
-    '"],"frames":[' + framed.join() + '],"width":' + window.innerWidth +
+    '{"element":{' + columns(element) + '},"text":{' + columns(text) + '},"styles":[' +
+    [...styles.keys()].map((key) => '"' + key + '"').join() + '],"frames":[' + framed.join() + '],"width":' + window.innerWidth +
     ',"height":' + Math.max(window.innerHeight, root ? root.scrollHeight : 0) + "}";
   return { walked: header + "\n" + xml.join(""), frames };
 }
