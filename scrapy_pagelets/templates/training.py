@@ -231,10 +231,10 @@ class Table:
             random_seed=0, verbose=False, allow_writing_files=False,
         )  # fmt: skip
         learner.fit(self.columns[rows], self.template[rows], sample_weight=self.weight[rows])
-        return _read(learner)
+        return read(learner)
 
 
-def _read(learner: Any) -> Trees:
+def read(learner: Any) -> Trees:
     """Copy the trees out of catboost's JSON."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trees.json")

@@ -1,0 +1,44 @@
+"""The cover of least cost: which nodes stay whole, if each of them is a segment of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scrapy_pagelets.nodes import Bools, Floats, Ints
+from scrapy_pagelets.segmentation.tree import Tree
+
+
+def cover(tree: Tree, hidden: Floats) -> Bools:
+    """(k,) nodes that are segments: of all sets of subtrees that hold each leaf once, the one of least cost.
+
+    This is the energy of GCuts where only what is below a node may take its label, at no cost: what remains are the
+    costs of the invisible nodes. Its minimum takes linear time.
+
+    Parameters
+    ----------
+    hidden : (k,) cost of each inner node that is divided
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> from scrapy_pagelets.segmentation.tree import compact
+    >>> tree = compact(Page.parse(b"<p>one<b>two</b></p><p>three", "http://example.com/").nodes)
+    >>> cover(tree, np.array([-1.0, 0.5, 0, 0, 0])).tolist()  # body is divided, the first p is not
+    [False, True, False, False, True]
+    """
+    divided = np.where(tree.inner, hidden, 0.0)  # the node divided, below it what is best
+    for level in reversed(tree.levels[1:]):
+        np.add.at(divided, tree.parent[level], np.minimum(divided[level], 0))
+    invisible: Bools = tree.inner & (divided < 0)
+    for level in tree.levels[1:]:
+        invisible[level] &= invisible[tree.parent[level]]
+    below = np.ones(len(tree), np.bool_)
+    below[1:] = invisible[tree.parent[1:]]
+    return below & ~invisible
+
+
+def segments_of(tree: Tree, roots: Bools) -> Ints:
+    """(m,) number of the segment of each leaf, from the nodes that are segments."""
+    starts = np.zeros(len(tree.leaves), np.int64)
+    starts[tree.first[roots]] = 1
+    return np.cumsum(starts) - 1

@@ -1,0 +1,69 @@
+"""The energy that GCuts minimises.
+
+Source: Chakrabarti, Kumar, Punera 2008, equation (1) with the constraints (3) to (8) of section 4.2;
+``algorithms.md`` B.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scrapy_pagelets.nodes import Bools, Floats, Ints
+from scrapy_pagelets.segmentation.tree import Tree
+
+#: The label of nodes that only hold the tree together: of leaves never, of a node above one that has it always.
+INVISIBLE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Energy:
+    """Costs of a labelling of the nodes of a tree with the labels 0 to K - 1 and ``INVISIBLE``.
+
+    Attributes
+    ----------
+    tree : whose nodes are labelled
+    data : (k, K) D, what each visible label costs each node
+    hidden : (k,) D of the invisible label; leaves never have it
+    edge : (k,) V of the edge to the parent, not less than 0: paid where the node is visible below an invisible one
+    one, other : (e,) leaves, 0 to m - 1, that are neighbours: ``one < other``, no pair twice
+    weight : (e,) V of the neighbours, not less than 0: paid where their labels differ
+    """
+
+    tree: Tree
+    data: Floats
+    hidden: Floats
+    edge: Floats
+    one: Ints
+    other: Ints
+    weight: Floats
+
+    def of(self, labels: Ints) -> float:
+        """Energy of a labelling, (k,), that is `feasible`."""
+        tree, visible = self.tree, labels != INVISIBLE
+        nodes = np.flatnonzero(visible)
+        leaf = labels[tree.leaves]
+        cut = leaf[self.one] != leaf[self.other]
+        hanging = visible[1:] & ~visible[tree.parent[1:]]
+        return float(
+            self.data[nodes, labels[nodes]].sum()
+            + self.hidden[~visible].sum()
+            + self.edge[1:][hanging].sum()
+            + self.weight[cut].sum()
+        )
+
+    @property
+    def between(self) -> Floats:
+        """(m,) V of each leaf and the one before; 0 where they are no neighbours."""
+        beside = self.other == self.one + 1
+        found = np.zeros(len(self.tree.leaves), self.weight.dtype)
+        found[self.other[beside]] = self.weight[beside]
+        return found
+
+
+def feasible(tree: Tree, labels: Ints) -> bool:
+    """True if no leaf is invisible, and what is below a visible node has its label: the rendering constraint."""
+    below: Bools = labels[tree.parent[1:]] != INVISIBLE
+    same = labels[1:] == labels[tree.parent[1:]]
+    return bool((labels[tree.leaves] != INVISIBLE).all() and (same | ~below).all())

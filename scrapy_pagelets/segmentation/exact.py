@@ -1,0 +1,66 @@
+"""The least energy where only leaves that follow each other are neighbours: a semi-Markov program.
+
+The maximal visible nodes of a labelling cut the sequence of leaves into intervals, each the leaves of one node. So the
+best labelling of the first leaves is the best last interval after the best labelling of those before it
+(``algorithms.md`` B.6).
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from scrapy_pagelets.nodes import Floats, Ints
+from scrapy_pagelets.segmentation.energy import INVISIBLE, Energy
+
+
+def exact(energy: Energy) -> Ints:
+    """(k,) labelling of least energy; neighbours that do not follow each other are left out of account.
+
+    Time and memory grow with nodes times labels.
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> from scrapy_pagelets.segmentation.tree import compact
+    >>> tree = compact(Page.parse(b"<p>one<b>two</b></p><p>three", "http://example.com/").nodes)
+    >>> data = np.array([[1.0, 1], [0, 1], [0, 1], [0, 1], [1, 0]])  # body, p, its leaves, the other p
+    >>> zero, none = np.zeros(5), np.zeros(0, np.int64)
+    >>> exact(Energy(tree, data, zero, zero, none, none, zero[:0])).tolist()
+    [-1, 0, 0, 0, 1]
+    """
+    tree, between = energy.tree, energy.between
+    visible = tree.total(energy.data) - tree.total(np.where(tree.inner, energy.hidden, 0))[:, None]
+    visible[1:] += energy.edge[1:, None]
+    count, labels = len(tree.leaves), energy.data.shape[1]
+    best = np.zeros((count + 1, labels))  # of the first leaves, by the label of the last of them
+    before = np.zeros((count + 1, labels))  # the same, by the label of the leaf that follows
+    chosen = np.zeros((count + 1, labels), np.int64)
+    column = np.arange(labels)
+    order = np.argsort(tree.last, kind="stable")
+    ends = np.searchsorted(tree.last[order], np.arange(1, count + 2)).tolist()
+    for leaf, (start, stop) in enumerate(pairwise(ends), 1):
+        nodes = order[start:stop]
+        costs = before[tree.first[nodes]] + visible[nodes]
+        pick = costs.argmin(axis=0)
+        chosen[leaf] = nodes[pick]
+        best[leaf] = costs[pick, column]
+        if leaf < count:
+            np.minimum(best[leaf], best[leaf].min() + between[leaf], out=before[leaf])
+    return _read(energy, best, before, chosen)
+
+
+def _read(energy: Energy, best: Floats, before: Floats, chosen: Ints) -> Ints:
+    """The labelling, from its last leaf back."""
+    tree = energy.tree
+    found = np.full(len(tree), INVISIBLE)
+    leaf = len(tree.leaves)
+    label = int(best[leaf].argmin())
+    while leaf:
+        node = chosen[leaf, label]
+        found[node : tree.end[node]] = label
+        leaf = int(tree.first[node])
+        if before[leaf, label] < best[leaf, label]:
+            label = int(best[leaf].argmin())
+    return found

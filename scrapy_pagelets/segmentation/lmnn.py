@@ -1,0 +1,110 @@
+"""Large margin nearest neighbours: a metric in which nodes of one segment are close, and others a margin away.
+
+Source: Weinberger, Blitzer, Saul, *Distance Metric Learning for Large Margin Nearest Neighbor Classification*, NIPS
+2006, the cost function, over a linear map instead of its semidefinite square; what Chakrabarti, Kumar, Punera 2008,
+section 4.3, learn D with. Impostors are looked for on the same page only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.nodes import Floats, Ints
+
+#: Nodes of the same segment that each node shall be close to.
+NEIGHBOURS: Final = 3
+#: What an impostor counts against a neighbour that is far.
+_PUSH: Final = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Nodes of one page.
+
+    Attributes
+    ----------
+    columns : (n, F) their features
+    segment : (n,) number of their segment
+    target : (t, 2) each node with the nearest ones of its segment
+    """
+
+    columns: Floats
+    segment: Ints
+    target: Ints
+
+    @classmethod
+    def of(cls, columns: Floats, segment: Ints) -> Group:
+        """Group with the ``NEIGHBOURS`` nearest in the given space as targets."""
+        distance = _squares(columns)
+        distance[segment[:, None] != segment] = np.inf
+        np.fill_diagonal(distance, np.inf)
+        nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEIGHBOURS]
+        node, rank = np.nonzero(np.isfinite(np.take_along_axis(distance, nearest, axis=1)))
+        return cls(columns, segment, np.column_stack((node, nearest[node, rank])))
+
+
+def learn(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
+    """(rank, F) the map; distances are Euclidean behind it.
+
+    Parameters
+    ----------
+    groups : of pages; features centred and scaled
+    rank : dimensions of the image
+    iterations : of L-BFGS, at most
+
+    Raises
+    ------
+    ValueError : if no segment has two nodes
+    """
+    from scipy.optimize import minimize
+
+    if not sum(len(group.target) for group in groups):
+        raise ValueError("no segment has two nodes: a metric needs pairs that belong together")
+    features = groups[0].columns.shape[1]
+    start = np.linalg.svd(np.vstack([group.columns for group in groups]), full_matrices=False)[2][:rank]
+
+    def objective(flat: Floats) -> tuple[float, Floats]:
+        value, gradient = loss(groups, flat.reshape(-1, features))
+        return value, gradient.ravel()
+
+    found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": iterations})
+    learnt: Floats = found.x.reshape(-1, features)
+    return learnt
+
+
+def loss(groups: Sequence[Group], linear: Floats) -> tuple[float, Floats]:
+    """Mean over the pairs of targets of what they and their impostors cost; (rank, F) its gradient."""
+    value, gradient = 0.0, np.zeros_like(linear)
+    for group in groups:
+        image = group.columns @ linear.T
+        own, weight = _pairs(_squares(image), group)
+        value += own
+        # The sum of w_ab |L(x_a - x_b)|^2 has the gradient 2 L X^T (degree - w - w^T) X.
+        both = weight + weight.T
+        gradient += 2 * ((both.sum(axis=1)[:, None] * image - both @ image).T @ group.columns)
+    count = sum(len(group.target) for group in groups)
+    return value / count, gradient / count
+
+
+def _pairs(square: Floats, group: Group) -> tuple[float, Floats]:
+    """The group's loss, and (n, n) how it changes with each squared distance."""
+    node, near = group.target.T
+    pull = square[node, near]
+    margin = 1 + pull[:, None] - square[node]
+    margin[(margin < 0) | (group.segment[node][:, None] == group.segment)] = 0
+    active = (margin > 0) * _PUSH
+    weight = np.zeros_like(square)
+    np.add.at(weight, (node, near), 1 - _PUSH + active.sum(axis=1))
+    np.subtract.at(weight, node, active)
+    return float((1 - _PUSH) * pull.sum() + _PUSH * margin.sum()), weight
+
+
+def _squares(columns: Floats) -> Floats:
+    """(n, n) squared distances."""
+    norm = (columns**2).sum(axis=1)
+    square: Floats = np.maximum(0, norm[:, None] + norm - 2 * columns @ columns.T)
+    return square

@@ -1,0 +1,233 @@
+"""The energy of GCuts and its two solvers, against brute force and another solver of maximum flows."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+from scrapy_pagelets.nodes import TAG, TEXT
+from scrapy_pagelets.segmentation import expansion as expansions
+from scrapy_pagelets.segmentation.cover import cover, segments_of
+from scrapy_pagelets.segmentation.energy import INVISIBLE, Energy, feasible
+from scrapy_pagelets.segmentation.exact import exact
+from scrapy_pagelets.segmentation.expansion import expand, expansion, quantised
+from scrapy_pagelets.segmentation.tree import compact
+from tests.trees import page, soups
+
+shapes = st.recursive(st.just(()), lambda below: st.lists(below, min_size=2, max_size=3), max_leaves=5)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def tree_of(shape):
+    def html(part):
+        return "<div>" + ("".join(map(html, part)) or "x") + "</div>"
+
+    return compact(page(html(shape)).nodes)
+
+
+def energy_of(tree, seed, labels=3, *, chain=False):
+    """Random costs; neighbours are the leaves that follow each other, or any pairs."""
+    random = np.random.default_rng(seed)
+    count = len(tree.leaves)
+    pairs = np.array([(i, j) for j in range(count) for i in range(j) if chain <= (j == i + 1)], np.int64)
+    pairs = pairs.reshape(-1, 2)
+    pairs = pairs if chain else pairs[random.random(len(pairs)) < 0.6]
+    size = len(tree)
+    return Energy(
+        tree, random.random((size, labels)), random.normal(size=size), random.random(size), *pairs.T,
+        2 * random.random(len(pairs)),
+    )  # fmt: skip
+
+
+def labellings(tree, labels, choices=None):
+    """All feasible labellings; of each node's choices, if given."""
+    choices = choices or [range(INVISIBLE, labels)] * len(tree)
+    every = (np.array(labelling) for labelling in product(*choices))
+    return [labelling for labelling in every if feasible(tree, labelling)]
+
+
+def plainly(energy, labels):
+    """Equation (1) term by term."""
+    tree, total = energy.tree, 0.0
+    for node, label in enumerate(labels):
+        total += energy.hidden[node] if label == INVISIBLE else energy.data[node, label]
+        if node and labels[tree.parent[node]] == INVISIBLE != label:
+            total += energy.edge[node]
+    leaf = [labels[node] for node in tree.leaves]
+    return total + sum(w for i, j, w in zip(energy.one, energy.other, energy.weight, strict=True) if leaf[i] != leaf[j])
+
+
+@given(shapes, seeds)
+def test_the_energy_is_the_sum_of_its_terms(shape, seed):
+    energy = energy_of(tree_of(shape), seed, 2)
+    for labels in labellings(energy.tree, 2):
+        assert energy.of(labels) == pytest.approx(plainly(energy, labels))
+
+
+@given(shapes, seeds)
+def test_the_exact_program_equals_brute_force(shape, seed):
+    energy = energy_of(tree_of(shape), seed, chain=True)
+    found = exact(energy)
+    assert feasible(energy.tree, found)
+    least = min(energy.of(labels) for labels in labellings(energy.tree, 3))
+    assert energy.of(found) == pytest.approx(least)
+
+
+@given(shapes, seeds)
+def test_the_cover_equals_brute_force(shape, seed):
+    tree = tree_of(shape)
+    hidden = np.random.default_rng(seed).normal(size=len(tree))
+    roots = cover(tree, hidden)
+
+    def cost(invisible):
+        return sum(hidden[v] for v in invisible)
+
+    inner = np.flatnonzero(tree.inner).tolist()
+    sets = (
+        {v for v, chosen in zip(inner, choice, strict=True) if chosen} for choice in product((0, 1), repeat=len(inner))
+    )
+    least = min(cost(chosen) for chosen in sets if all(not v or tree.parent[v] in chosen for v in chosen))
+    above = {v for v in inner if any(v < root < tree.end[v] for root in np.flatnonzero(roots))}
+    assert cost(above) == pytest.approx(least)
+    assert (np.bincount(segments_of(tree, roots)) == tree.size[roots]).all()
+
+
+@given(shapes, seeds, st.integers(0, 2))
+def test_an_expansion_equals_brute_force(shape, seed, label):
+    tree = tree_of(shape)
+    energy = quantised(energy_of(tree, seed))
+    every = labellings(tree, 3)
+    start = every[seed % len(every)]
+    found, value = expansion(energy, start, label)
+    assert feasible(tree, found)
+    choices = [{int(start[node]), label, INVISIBLE} for node in range(len(tree))]
+    assert value == energy.of(found) == min(map(energy.of, labellings(tree, 3, choices)))
+
+
+@given(shapes, seeds)
+def test_expansions_never_raise_the_energy_and_stay_feasible(shape, seed):
+    energy = energy_of(tree_of(shape), seed)
+    start = exact(energy)
+    found = expand(energy, start)
+    assert feasible(energy.tree, found)
+    integral = quantised(energy)
+    assert integral.of(found) <= integral.of(start)
+    assert all(expansion(integral, found, label)[1] >= integral.of(found) for label in range(3))
+
+
+@given(shapes, seeds)
+def test_expansions_cannot_improve_the_exact_program(shape, seed):
+    energy = quantised(energy_of(tree_of(shape), seed, chain=True))
+    start = exact(energy)
+    for label in range(3):
+        assert expansion(energy, start, label)[1] == energy.of(start)
+
+
+@given(shapes, seeds)
+def test_the_exact_program_is_a_lower_bound_without_the_other_pairs(shape, seed):
+    energy = energy_of(tree_of(shape), seed, 2)
+    beside = energy.other == energy.one + 1
+    chain = replace(energy, one=energy.one[beside], other=energy.other[beside], weight=energy.weight[beside])
+    least = min(energy.of(labels) for labels in labellings(energy.tree, 2))
+    assert chain.of(exact(energy)) <= least + 1e-9
+
+
+def test_the_star_on_which_the_start_of_the_paper_fails():
+    # Eight children gain 1 each if they leave the label of their parent, which costs 1.5 once. No expansion of
+    # one label finds that: each child wants another one. algorithms.md B.3, number 1.
+    children = 8
+    tree = tree_of([()] * children)
+    data = np.ones((children + 1, children + 1))
+    data[0, 0] = 0
+    data[np.arange(1, children + 1), np.arange(1, children + 1)] = 0
+    hidden = np.zeros(children + 1)
+    hidden[0] = 1.5
+    none = np.zeros(0, np.int64)
+    energy = Energy(tree, data, hidden, np.zeros(children + 1), none, none, np.zeros(0))
+    constant = np.zeros(children + 1, np.int64)
+    assert energy.of(constant) == 8
+    assert energy.of(expand(energy, constant)) == 8
+    assert energy.of(exact(energy)) == 1.5
+
+
+class ScipyGraph:
+    """The part of PyMaxflow's graph that expansions use, on scipy's solver."""
+
+    def add_grid_nodes(self, count):
+        self.count, self.edges = count, []
+        return np.arange(count)
+
+    def add_grid_tedges(self, vertices, source, sink):
+        self.add_edges(np.full(self.count, self.count), vertices, source, None)
+        self.add_edges(vertices, np.full(self.count, self.count + 1), sink, None)
+
+    def add_edges(self, start, end, capacity, _):
+        self.edges.append((start, end, capacity))
+
+    def maxflow(self):
+        start, end, capacity = (np.concatenate(part) for part in zip(*self.edges, strict=True))
+        side = self.count + 2
+        graph = csr_array((np.minimum(capacity, 2**30).astype(np.int32), (start, end)), shape=(side, side))
+        flow = maximum_flow(graph, self.count, self.count + 1)
+        residual = csr_array((graph - flow.flow).maximum(0))
+        residual.eliminate_zeros()
+        self.source = breadth_first_order(residual, self.count, return_predecessors=False)
+        return flow.flow_value
+
+    def get_grid_segments(self, vertices):
+        return ~np.isin(vertices, self.source)
+
+
+@given(shapes, seeds, st.integers(0, 2))
+def test_another_solver_finds_the_same_minimum(shape, seed, label):
+    tree = tree_of(shape)
+    energy = quantised(energy_of(tree, seed))
+    every = labellings(tree, 3)
+    start = every[seed % len(every)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(expansions, "_graph", ScipyGraph)
+        other = expansion(energy, start, label)
+    assert other[1] == expansion(energy, start, label)[1]
+    assert feasible(tree, other[0])
+
+
+def test_a_library_that_is_missing_is_named():
+    tree = tree_of([(), ()])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(__import__("sys").modules, "maxflow", None)
+        with pytest.raises(ImportError, match=r"pip install 'scrapy-pagelets\[render\]'"):
+            expand(energy_of(tree, 1), np.zeros(len(tree), np.int64))
+
+
+@given(soups)
+def test_a_tree_has_the_texts_and_pictures_of_its_page(html):
+    nodes = page(html).nodes
+    tree = compact(nodes)
+    seen = [row for row in range(len(nodes)) if nodes.tag[row] in (TEXT, TAG["img"])]
+    assert len(tree.leaves) == len(seen)
+    for node in range(len(tree)):
+        assert tree.children[node] != 1
+        assert tree.inner[node] == (tree.children[node] > 0)
+        below = [v for v in range(len(tree)) if tree.first[node] <= tree.first[v] and tree.last[v] <= tree.last[node]]
+        assert list(range(node, tree.end[node])) == below
+        assert tree.of[tree.rows[node]] == node
+    for row in range(len(nodes)):
+        leaves = [i for i, leaf in enumerate(seen) if row <= leaf < nodes.end[row]]
+        node = tree.of[row]
+        assert (node == -1) == (not leaves)
+        assert node == -1 or (tree.first[node], tree.last[node]) == (leaves[0], leaves[-1] + 1)
+
+
+@given(shapes)
+def test_two_leaves_meet_in_their_lowest_common_ancestor(shape):
+    tree = tree_of(shape)
+    count = len(tree.leaves)
+    pairs = np.array([(i, j) for i in range(count) for j in range(count) if i != j], np.int64).reshape(-1, 2)
+    for (i, j), found in zip(pairs, tree.meeting(*pairs.T), strict=True):
+        above = [v for v in range(len(tree)) if tree.first[v] <= min(i, j) and max(i, j) < tree.last[v]]
+        assert found == above[-1]
