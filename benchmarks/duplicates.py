@@ -1,0 +1,326 @@
+"""Near-duplicates: how fast, how large, how right.
+
+    python benchmarks/duplicates.py speed               # signatures and index, beside rensa, gaoya and datasketch
+    python benchmarks/duplicates.py sites --feeds DIR   # pairs within the sites of a folder of feeds, judged again
+    python benchmarks/duplicates.py twins --feed FEED   # the same texts in three templates; the table of the paper
+
+``speed`` takes texts of the sites of ``--data`` and random sketches; ``pip install rensa gaoya`` for the comparison.
+Times of one run can be compared, those of two cannot. ``sites`` and ``twins`` need the referee (``--referee``).
+``sites`` judges the texts of existing feeds (``benchmarks/sites.py``) by the defaults, beside gold and full text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from importlib.util import find_spec
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tools import need, referee, sites_below, table
+
+from scrapy_pagelets.archives import records
+from scrapy_pagelets.duplicates.index import BandIndex
+from scrapy_pagelets.duplicates.minima import largest, near, signature
+from scrapy_pagelets.duplicates.shingles import SIZE, shingles, tokens
+from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, banding, minhash
+from scrapy_pagelets.duplicates.store import Document, Store
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.segmentation.segment import segment
+from scrapy_pagelets.urls import key, site_of
+from scrapy_pagelets.words import words
+
+THRESHOLD = 0.8
+BLOCK = 10_000
+#: What is slow, or needs gigabytes, is measured up to this number of documents.
+SMALL = 100_000
+TEXTS = 400
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("speed", "sites", "twins"))
+    parser.add_argument("--data", type=Path, default=Path(".data"))
+    parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--feeds", type=Path, default=Path("out/sites"), help="folder of feeds, for `sites`")
+    parser.add_argument("--feed", type=Path, help="what `scrapy crawl archive` made of the twins, for `twins`")
+    parser.add_argument("--sizes", default="100000,1000000", help="numbers of documents, for `speed`")
+    args = parser.parse_args()
+    {"speed": speed, "sites": sites, "twins": twins}[args.what](args)
+
+
+def speed(args: argparse.Namespace) -> None:
+    signatures(texts_of(args.data))
+    for size in map(int, args.sizes.split(",")):
+        print()
+        lookups(size)
+
+
+def texts_of(data: Path) -> list[str]:
+    """Texts of some hundred pages of different sites, gold content."""
+    found: list[str] = []
+    for folder in sorted(sites_below(data).iterdir()):
+        if (gold := folder / "gold.jsonl.gz").exists():
+            with gzip.open(gold, "rt", encoding="utf-8") as file:
+                found += [json.loads(line)["content"] for line in file][:10]
+    return [text for text in found if len(words(text)) >= SIZE][:TEXTS]
+
+
+def clock(run: Callable[[], Any], times: int = 5) -> float:
+    """Seconds of the fastest run."""
+    best = float("inf")
+    for _ in range(times):
+        start = time.perf_counter()
+        run()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def strings_of(text: str) -> list[str]:
+    found = words(text)
+    return [" ".join(found[i : i + SIZE]) for i in range(len(found) - SIZE + 1)]
+
+
+def signatures(texts: list[str]) -> None:
+    """Print million shingles a second: of texts, and of shingles that are made already."""
+    from datasketch import MinHash
+
+    strings = list(map(strings_of, texts))
+    total = sum(map(len, strings))
+    hashes = [shingles(tokens(text)) for text in texts]
+    rows: list[tuple[str, Callable[[str], Any] | None, Callable[[int], Any]]] = [
+        ("scrapy-pagelets", lambda text: minhash(shingles(tokens(text))), lambda i: minhash(hashes[i]))
+    ]
+    if find_spec("rensa"):
+        from rensa import RMinHash
+
+        def by_rensa(found: list[str]) -> Any:
+            sketch = RMinHash(num_perm=PERMUTATIONS, seed=SEED)
+            sketch.update(found)
+            return sketch.digest()
+
+        rows.append(("rensa", lambda text: by_rensa(strings_of(text)), lambda i: by_rensa(strings[i])))
+    if find_spec("gaoya"):
+        index = gaoya_index()
+        rows.append(("gaoya (white space for words)", index.query, None))  # type: ignore[arg-type]
+
+    def by_datasketch(found: list[str]) -> Any:
+        sketch = MinHash(PERMUTATIONS, SEED, scheme=SCHEME)
+        sketch.update_batch([shingle.encode("utf-8", "replace") for shingle in found])
+        return sketch
+
+    rows.append(("datasketch", lambda text: by_datasketch(strings_of(text)), lambda i: by_datasketch(strings[i])))
+    print(f"Signatures of {PERMUTATIONS} values, {len(texts)} texts with {total} shingles; million shingles a second\n")
+    found = []
+    for name, of_text, of_shingles in rows:
+        slow = total / clock(lambda f=of_text: [f(text) for text in texts]) / 1e6  # type: ignore[misc]
+        fast = None
+        if of_shingles:
+            fast = total / clock(lambda f=of_shingles: [f(i) for i in range(len(texts))]) / 1e6  # type: ignore[misc]
+        found.append([name, slow, fast])
+    table(["", "of texts", "of shingles"], found)
+
+
+def gaoya_index() -> Any:
+    from gaoya.minhash import MinHashStringIndex
+
+    bands, rows = banding(THRESHOLD)
+    return MinHashStringIndex(
+        hash_size=32, jaccard_threshold=THRESHOLD, num_bands=bands, band_size=rows, num_hashes=bands * rows,
+        analyzer="word", lowercase=True, ngram_range=(SIZE, SIZE),
+    )  # fmt: skip
+
+
+def sketches(size: int) -> Iterator[np.ndarray[Any, Any]]:
+    """Random sketches in blocks; every tenth is a near-duplicate of the one before."""
+    generator = np.random.default_rng(0)
+    for _ in range(0, size, BLOCK):
+        block = generator.integers(0, 2**32, (min(BLOCK, size), PERMUTATIONS), np.uint32)
+        copied = np.where(generator.random((len(block) // 10, PERMUTATIONS)) < 0.9, block[0::10], block[1::10])
+        block[1::10] = copied
+        yield block
+
+
+def lookups(size: int) -> None:
+    """Print inserts with queries a second and bytes for each document, of an index of so many sketches."""
+    rows = [ours(size, BLOCK)]
+    if size <= SMALL:
+        rows += [ours(size, 1), stored(size), plain_datasketch(size)]
+    if find_spec("rensa"):
+        rows.append(by_rensa(size))
+    print(f"{size} sketches, each added and asked for; a tenth are near-duplicates\n")
+    table(["", "documents a second", "bytes each", "candidates"], rows)
+
+
+def ours(size: int, step: int) -> list[Any]:
+    index, seconds, found = BandIndex(THRESHOLD), 0.0, 0
+    for block in sketches(size):
+        start = time.perf_counter()
+        for i in range(0, len(block), step):
+            keys = band_keys(block[i : i + step], THRESHOLD)
+            first = index.add(keys)
+            row, number, _ = index.query(keys)
+            found += int((number < row + first).sum())
+        seconds += time.perf_counter() - start
+    name = f"BandIndex, {step} at once" if step > 1 else "BandIndex, one by one"
+    return [name, round(size / seconds), round(index.nbytes / size), found]
+
+
+def stored(size: int) -> list[Any]:
+    """The whole way in a crawl, of texts of 100 words: tokens, sketch, candidates, verification, SQLite."""
+    generator = np.random.default_rng(0)
+    vocabulary = [f"word{i}" for i in range(50_000)]
+    path = Path("out/duplicates.sqlite")
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    store, found, seconds, text = Store(path), 0, 0.0, ""
+    for number in range(size):
+        if number % 10 != 1:
+            text = " ".join(vocabulary[i] for i in generator.integers(0, len(vocabulary), 100))
+        else:
+            text += " and more"
+        start = time.perf_counter()
+        found += store.judge(Document(f"http://example.com/{number}", text, number, "example.com"))[0] is not None
+        seconds += time.perf_counter() - start
+    store.close()
+    each = round(path.stat().st_size / size)
+    path.unlink()
+    return ["Store, texts of 100 words", round(size / seconds), each, found]
+
+
+def plain_datasketch(size: int) -> list[Any]:
+    import tracemalloc
+
+    from datasketch import MinHash, MinHashLSH
+
+    lsh, seconds, found = MinHashLSH(num_perm=PERMUTATIONS, params=banding(THRESHOLD)), 0.0, 0
+    for number, block in enumerate(sketches(size)):
+        made = [MinHash(seed=SEED, hashvalues=row, scheme=SCHEME) for row in block]
+        start = time.perf_counter()
+        for i, sketch in enumerate(made):
+            found += len(lsh.query(sketch))
+            lsh.insert(number * BLOCK + i, sketch)
+        seconds += time.perf_counter() - start
+    del lsh
+    tracemalloc.start()
+    part = MinHashLSH(num_perm=PERMUTATIONS, params=banding(THRESHOLD))
+    for i, row in enumerate(next(sketches(BLOCK))):
+        part.insert(i, MinHash(seed=SEED, hashvalues=row, scheme=SCHEME))
+    each = round(tracemalloc.get_traced_memory()[0] / BLOCK)
+    tracemalloc.stop()
+    return ["datasketch MinHashLSH", round(size / seconds), each, found]
+
+
+def by_rensa(size: int) -> list[Any]:
+    from rensa import RMinHash, RMinHashLSH
+
+    lsh, seconds = RMinHashLSH(threshold=THRESHOLD, num_perm=PERMUTATIONS, num_bands=16), 0.0
+    resident = memory()
+    for number, block in enumerate(sketches(size)):
+        made = []
+        for row in block:
+            sketch = RMinHash(num_perm=PERMUTATIONS, seed=SEED)
+            sketch.update([str(value) for value in row[:16]])
+            made.append(sketch)
+        start = time.perf_counter()
+        for i, sketch in enumerate(made):
+            lsh.query(sketch)
+            lsh.insert(number * BLOCK + i, sketch)
+        seconds += time.perf_counter() - start
+    return ["rensa RMinHashLSH, 16 bands", round(size / seconds), round((memory() - resident) / size), None]
+
+
+def memory() -> int:
+    """Resident bytes of this process."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * 4096
+
+
+def judged(pages: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Lines of a feed of URLs and texts, judged by the defaults."""
+    store = Store(None)
+    lines = []
+    for url, text in pages:
+        verdict, _ = store.judge(Document(url, text, key(url), site_of(url)))
+        lines.append({"url": url, "near_duplicate_of": verdict.url if verdict else None})
+    store.close()
+    return lines
+
+
+def sites(args: argparse.Namespace) -> None:
+    """Print pairs within sites: flagged against those whose gold content resembles each other by 0.8."""
+    score = referee(args.referee)
+    feeds = sorted(need(args.feeds, "name a folder of feeds with --feeds").glob("*.jsonl"))
+    kinds = ("cleaned text", "gold", "full text")
+    sums = {kind: np.zeros(3, np.int64) for kind in kinds}
+    wrong = []
+    for path in feeds:
+        gold = score.read(need(sites_below(args.data) / path.stem / "gold.jsonl.gz", "the feeds are named by sites"))
+        feed = score.read(path)
+        got = score.by_path(feed, [g["path"] for g in gold])
+        there = [(got[g["path"]]["url"], g) for g in gold if got[g["path"]]]
+        pages = {
+            "cleaned text": [(line["url"], line["text"] or "") for line in feed],
+            "gold": [(url, g["content"]) for url, g in there],
+            "full text": [(url, g["full"]) for url, g in there],
+        }
+        for kind in kinds:
+            pairs = score.score_pairs(judged(pages[kind]), gold)
+            counts = [pairs[name] for name in ("true_pairs", "flagged_pairs", "right")]
+            sums[kind] += counts
+            if kind == "cleaned text" and len(set(counts)) > 1:
+                wrong.append([path.stem, *counts])
+    print(f"Pairs of near-duplicates within {len(feeds)} sites\n")
+    rows = [[kind, *map(int, n), n[2] / max(n[1], 1), n[2] / max(n[0], 1)] for kind, n in sums.items()]
+    table(["", "true", "flagged", "right", "precision", "recall"], rows)
+    if wrong:
+        print("\nSites whose cleaned text leads to errors\n")
+        table(["site", "true", "flagged", "right"], wrong)
+
+
+def twins(args: argparse.Namespace) -> None:
+    """Print the table of the paper for the twins: pairs of one text found, pairs of different texts kept apart."""
+    score = referee(args.referee)
+    folder = args.data / "duplicates"
+    gold = score.read(need(folder / "twins.gold.jsonl.gz", "unpack the data with the twins"))
+    rows = []
+    texts = segments(folder / "twins.warc")
+    if args.feed:
+        texts["cleaned text"] = {line["url"]: line["text"] or "" for line in score.read(args.feed)}
+    for kind, found in texts.items():
+        default = score.score_twins(judged((g["url"], found.get(g["url"], "")) for g in gold), gold)
+        rows.append([kind, *minima(gold, found), default["duplicates_found"], default["non_duplicates_kept_apart"]])
+    print("Twins: pairs of duplicates found, pairs of others kept apart; 8 minima as in the paper, and our defaults\n")
+    table(["", "8 minima: found", "apart", "defaults: found", "apart"], rows)
+
+
+def segments(warc: Path) -> dict[str, dict[str, str]]:
+    """Text of each page by what is taken of it, by URL."""
+    texts: dict[str, dict[str, str]] = {"full text": {}, "largest pagelet": {}}
+    for record in records(str(warc), ""):
+        page = Page.parse(record.body, record.url, record.headers.get("Content-Type", [""])[0])
+        texts["full text"][record.url] = " ".join(page.nodes.strings)
+        texts["largest pagelet"][record.url] = largest(segment(page))
+    return texts
+
+
+def minima(gold: list[dict[str, Any]], texts: dict[str, str]) -> tuple[float, float]:
+    """Shares of pairs that the process of the paper gets right: of one text, and of two texts in one template."""
+    marks = {g["url"]: signature(texts.get(g["url"], "")) for g in gold}
+    same, other = [], []
+    for a, b in combinations(gold, 2):
+        if a["text_id"] == b["text_id"]:
+            same.append(near(marks[a["url"]], marks[b["url"]]))
+        elif a["template"] == b["template"]:
+            other.append(not near(marks[a["url"]], marks[b["url"]]))
+    return float(np.mean(same)), float(np.mean(other))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
