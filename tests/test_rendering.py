@@ -1,0 +1,248 @@
+"""Crawls with a browser: what is rendered, what is fetched, and what happens without one or with a bad page."""
+
+import os
+
+import pytest
+from warcio.warcwriter import WARCWriter
+
+from scrapy_pagelets.resources import Resources
+from tests.crawling import ROOT, answer, crawl, menu_site, pages_asked_for, run_spider
+from tests.server import Reply, SiteServer
+from tests.test_archives import response
+
+STYLED = """<html><head><title>{name}</title><link rel=stylesheet href=/style.css></head><body>
+<div class=menu>{menu}</div><p class=secret>hidden by the style sheet</p><p>{name} content</p><img src=/picture.png>
+<script>document.body.append('added by a script')</script><script src=/script.js></script></body></html>"""
+RENDER = {"PAGELETS_RENDER": 1, "PAGELETS_PROBE": 0, "PAGELETS_EXPORT": "all"}
+#: Tells of each page whether it was rendered, and of each leaf whether it is seen.
+SPIDER = """
+from scrapy_pagelets.middlewares.state import state_of
+class Spider(scrapy.Spider):
+    name = "stranger"
+    async def start(self):
+        for path in self.paths.split():
+            path, _, meta = path.partition("?")
+            yield Request(self.base + path, meta={"pagelets_render": meta == "yes"} if meta else {})
+    def parse(self, response):
+        page = state_of(self.crawler).page(response)
+        seen = page.layout is not None and page.layout.visible[page.nodes.leaves].tolist()
+        yield {"url": response.url, "strings": page.nodes.strings, "seen": seen, "body": response.text}
+"""
+
+
+def styled_site(*names):
+    menu = "".join(f"<a href=/{name}>{name}</a> " for name in names)
+    routes = {f"/{name}": answer(STYLED.format(name=name, menu=menu)) for name in names}
+    routes["/style.css"] = lambda path: Reply(200, {"Content-Type": "text/css"}, b".secret{display:none}")
+    routes["/script.js"] = lambda path: Reply(200, {"Content-Type": "text/javascript"}, b"document.body.append('too')")
+    routes["/robots.txt"] = lambda path: Reply(404)
+    return routes
+
+
+def by_name(found):
+    return {line["url"].rpartition("/")[2]: line for line in found.lines}
+
+
+def test_pages_are_rendered_and_fetched_once(tmp_path):
+    with SiteServer(routes=styled_site("a", "b")) as server:
+        found = run_spider(tmp_path, SPIDER, base=server.url(""), paths="a b", settings=RENDER)
+        assert sorted(path for path in server.hits if path in ("/a", "/b")) == ["/a", "/b"]
+        assert {"/style.css", "/script.js", "/picture.png"} <= set(server.hits)
+        agent = server.headers["/a"]["User-Agent"]
+        assert server.headers["/style.css"]["User-Agent"] == agent
+    for name, line in by_name(found).items():
+        assert line["strings"] == [
+            "a", "b", "hidden by the style sheet", f"{name} content", "added by a script", "too",
+        ]  # fmt: skip
+        assert line["seen"] == [True, True, False, True, True, True]
+        assert line["body"].endswith("</html>")
+        assert any("added by a script" in pagelet["text"] for pagelet in line["pagelets"])
+    assert found.stat("render/pages") == 2
+    assert found.stat("render/browsers") == 1
+    assert found.errors == found.warnings == []
+
+
+def test_the_request_decides_which_pages_are_rendered(tmp_path):
+    with SiteServer(routes=styled_site("a", "b", "c")) as server:
+        on = run_spider(tmp_path, SPIDER, base=server.url(""), paths="a b?no", settings=RENDER)
+    assert {name: bool(line["seen"]) for name, line in by_name(on).items()} == {"a": True, "b": False}
+    (tmp_path / "feed.jsonl").unlink()
+    with SiteServer(routes=styled_site("a", "b", "c")) as server:
+        settings = RENDER | {"PAGELETS_RENDER": 0, "PAGELETS_RENDER_SCRIPTS": 0}
+        off = run_spider(tmp_path, SPIDER, base=server.url(""), paths="a b?yes", settings=settings)
+        assert "/script.js" not in server.hits
+    assert {name: bool(line["seen"]) for name, line in by_name(off).items()} == {"a": False, "b": True}
+    assert by_name(off)["b"]["strings"][-1] == "b content"
+
+
+def test_pages_loaded_for_a_template_and_held_back_are_rendered_once(tmp_path):
+    routes = menu_site("home", *"abcdef", more="<script>document.write('<p>written</p>')</script>")
+    with SiteServer(routes=routes) as server:
+        settings = {"PAGELETS_RENDER": 1, "PAGELETS_EXPORT": "all"}
+        found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
+        assert sorted(pages_asked_for(server.hits)) == ["/", *(f"/{letter}" for letter in "abcdef")]
+    assert len(found.lines) == found.stat("render/pages") == 7
+    assert found.stat("probe/handed_over") == 4
+    for line in found.lines:
+        assert "slogan" not in line["text"]
+        assert any("written" in pagelet["text"] for pagelet in line["pagelets"])
+    assert found.errors == []
+
+
+@pytest.mark.parametrize("kind", ["warc", "folder", "files"])
+def test_archived_pages_are_rendered_with_what_the_archive_has(tmp_path, kind):
+    with SiteServer() as server:  # would note every visit
+        site = styled_site("a.html", "b.html")
+        site["/moved.css"] = lambda path: Reply(301, {"Location": "/style.css"})
+        leaks = '<link rel=preconnect href="{0}"><link rel=prefetch href="{0}x"><script>fetch("{0}y");'
+        leaks += 'new WebSocket("{1}")</script>'
+        bodies = {name: bytes(route(name)[2]) for name, route in site.items()}
+        extra = leaks.format(server.url(""), server.url("").replace("http", "ws")) + "<iframe src=/b.html></iframe>"
+        bodies["/a.html"] = bodies["/a.html"].replace(b"/style.css", b"moved.css" if kind == "warc" else b"style.css")
+        bodies["/a.html"] += extra.encode()
+        path, arguments = tmp_path / "archive", {}
+        if kind == "warc":
+            path = tmp_path / "archive.warc.gz"
+            write_archive(path, "http://example.com", bodies, site)
+        else:
+            path.mkdir()
+            for name, body in bodies.items():
+                # From the root of a file system, nothing is to be had.
+                (path / name[1:]).write_bytes(body if kind == "folder" else body.replace(b"=/", b"="))
+            arguments = {"base": "http://example.com/"} if kind == "folder" else {}
+        found = crawl(tmp_path, "archive", path=path, settings=RENDER, **arguments)
+        assert server.hits == []
+    lines = by_name(found)
+    assert sorted(lines) == ["a.html", "b.html"]
+    text = "\n".join(pagelet["text"] for pagelet in lines["a.html"]["pagelets"])
+    assert "added by a script" in text
+    assert "too" in text
+    assert "b.html content" in text  # of the frame
+    assert found.stat("render/pages") == 2
+    assert found.stats.get("downloader/request_count", 0) == 0
+    assert found.errors == []
+
+
+def write_archive(path, base, bodies, routes):
+    with path.open("wb") as file:
+        writer = WARCWriter(file)
+        for name, body in bodies.items():
+            status, headers, _, _ = routes[name](name)
+            response(writer, base + name, body, list(headers.items()), f"{status} X")
+
+
+def test_nothing_outside_of_a_folder_is_given_out(tmp_path):
+    folder = tmp_path / "folder"
+    (folder / "sub").mkdir(parents=True)
+    (tmp_path / "secret.css").write_text("secret")
+    (folder / "own.css").write_text("own")
+    (folder / "style.css?v=1").write_text("versioned")
+    (folder / "sub" / "index.html").write_text("<p>index")
+    os.symlink(tmp_path / "secret.css", folder / "link.css")
+    resources = Resources([str(folder)], "http://example.com/")
+    assert resources.get("http://example.com/own.css?x=2#y") == ("text/css", b"own")
+    assert resources.get("http://example.com/style.css?v=1") == ("text/css", b"versioned")
+    assert resources.get("http://example.com/sub/") == ("text/html", b"<p>index")
+    for path in ("../secret.css", "%2e%2e/secret.css", "link.css", "sub/../../secret.css", "none.css", "a%00b", "sub"):
+        found = resources.get("http://example.com/" + path)
+        assert found is None or b"secret" not in found[1]
+    assert resources.get("http://other.com/own.css") is None
+    files = Resources([str(folder)])
+    assert files.get((folder / "own.css").as_uri()) == ("text/css", b"own")
+    assert files.get((tmp_path / "secret.css").as_uri()) is None
+    assert files.get("file:///etc/passwd") is None
+
+
+BAD = {
+    "hangs": ("<p>hangs<script>while (1);</script>", "slow"),
+    "allocates": ("<p>allocates<script>let a = []; for (;;) a.push(new Array(1e6).fill(1.5))</script>", "crashed"),
+    "breaks": ("<p>breaks<script>window.Map = 0</script>", "failed"),
+}
+
+
+def test_pages_that_cannot_be_rendered_are_cleaned_without_layout(tmp_path):
+    routes = {f"/{name}": answer(document) for name, (document, _) in BAD.items()} | styled_site("good")
+    with SiteServer(routes=routes) as server:
+        settings = RENDER | {"PAGELETS_RENDER_TIMEOUT": 10}
+        found = run_spider(tmp_path, SPIDER, base=server.url(""), paths=" ".join([*BAD, "good"]), settings=settings)
+    lines = by_name(found)
+    assert {name: line["strings"][0] for name, line in lines.items()} == {name: name for name in BAD} | {"good": "good"}
+    assert {name: bool(line["seen"]) for name, line in lines.items()} == dict.fromkeys(BAD, False) | {"good": True}
+    for _, reason in BAD.values():
+        assert found.stat(f"render/failed/{reason}") == 1
+    assert len([w for w in found.warnings if "is cleaned without layout" in w]) == 3
+    assert found.errors == []
+
+
+KILLER = (
+    SPIDER
+    + """
+        if response.url.endswith("a"):
+            import sys
+            sys.path.append(self.root)
+            from tests.browsing import kill_browser
+            kill_browser()
+            yield Request(self.base + "b")
+"""
+)
+
+
+def test_the_crawl_goes_on_when_the_browser_dies(tmp_path):
+    with SiteServer(routes=styled_site("a", "b")) as server:
+        found = run_spider(tmp_path, KILLER, base=server.url(""), paths="a", root=ROOT, settings=RENDER)
+    assert {name: bool(line["seen"]) for name, line in by_name(found).items()} == {"a": True, "b": True}
+    assert found.stat("render/browsers") == 2
+    assert found.errors == []
+
+
+@pytest.fixture
+def no_chromium(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+
+
+SENTENCE = "rendering needs Chromium: install it with `apt-get install chromium` or `playwright install chromium`"
+
+
+def test_a_missing_browser_calls_the_crawl_off(tmp_path, no_chromium):
+    with SiteServer(routes=styled_site("a")) as server:
+        found = run_spider(tmp_path, SPIDER, base=server.url(""), paths="a", settings=RENDER, code=1)
+        assert server.hits == []
+    assert found.errors == [f"PAGELETS_RENDER is on, but {SENTENCE}"]
+
+
+def test_a_missing_browser_is_told_of_when_a_request_asks_for_it(tmp_path, no_chromium):
+    settings = RENDER | {"PAGELETS_RENDER": 0}
+    with SiteServer(routes=styled_site("a", "b")) as server:
+        found = run_spider(tmp_path, SPIDER, base=server.url(""), paths="a?yes b?yes", settings=settings)
+    assert {name: bool(line["seen"]) for name, line in by_name(found).items()} == {"a": False, "b": False}
+    assert found.stat("render/failed/no_browser") == 2
+    [warning] = found.warnings
+    assert warning.endswith(SENTENCE)
+
+
+def test_another_reactor_calls_the_crawl_off(tmp_path):
+    settings = RENDER | {"TWISTED_REACTOR": "twisted.internet.epollreactor.EPollReactor"}
+    with SiteServer(routes=styled_site("a")) as server:
+        found = run_spider(tmp_path, SPIDER, base=server.url(""), paths="a", settings=settings, code=1, traceback=True)
+        assert server.hits == []
+    assert "rendering needs the asyncio reactor" in found.errors[0]
+
+
+def test_the_browser_is_that_of_scrapy_playwrights_settings(tmp_path):
+    options = {"executable_path": "/nowhere/chromium"}
+    with SiteServer(routes=styled_site("a")) as server:
+        settings = RENDER | {"PLAYWRIGHT_LAUNCH_OPTIONS": options}
+        found = run_spider(tmp_path, SPIDER, base=server.url(""), paths="a", settings=settings)
+    assert by_name(found)["a"]["seen"] is False
+    assert found.stat("render/failed/failed") == 1
+    assert "/nowhere/chromium" in found.warnings[0]
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "4000", "soon"])
+def test_a_time_that_cannot_be_used_calls_the_crawl_off(tmp_path, value):
+    with SiteServer(routes=styled_site("a")) as server:
+        settings = RENDER | {"PAGELETS_RENDER_TIMEOUT": value}
+        found = run_spider(tmp_path, SPIDER, base=server.url(""), paths="a", settings=settings, code=1)
+        assert server.hits == []
+    assert "PAGELETS_" in found.errors[0]
