@@ -9,7 +9,7 @@ FEED := out/demo.jsonl
 URL ?=
 export FEED URL
 
-.PHONY: demo test clean distclean
+.PHONY: demo test chromium clean distclean
 
 # The first Python that serves; the environment of an active virtualenv does not matter.
 define FIND_PYTHON
@@ -84,7 +84,20 @@ demo: $(VENV)/.installed
 	fi
 	@$(BIN)/python -c "$$SHOW_FEED"
 
-test: $(VENV)/.installed-dev
+# Rendered pages are tested with the real browser.
+chromium: $(VENV)/.installed-dev
+	@check='from scrapy_pagelets.browser import launch_options; launch_options()'; \
+	if ! $(BIN)/python -c "$$check" 2>/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing chromium with apt-get ..."; \
+			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+		fi; \
+		$(BIN)/python -c "$$check" 2>/dev/null || { \
+			echo "The tests need Chromium: apt-get install chromium, or $(BIN)/playwright install chromium." >&2; exit 1; \
+		}; \
+	fi
+
+test: $(VENV)/.installed-dev chromium
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
