@@ -1,4 +1,4 @@
-"""``scrapy pagelets train``: learn a model from archives, with or without labels by people."""
+"""``scrapy pagelets train``: learn a model from archives, with or without labels by people; or how to cut pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.add_argument("archive", nargs="+", help="WARC files, globs, or folders of WARC or HTML files")
+    parser.add_argument("archive", nargs="*", help="WARC files, globs, or folders of WARC or HTML files")
+    parser.add_argument(
+        "--segments", metavar="FOLDER",
+        help="learn to cut pages instead, from the HTML files of a folder; --gold has a line for each with its `page`, "
+        "`blocks` of `xpath` and `level` (1 or 2), and `split`: what is `test` is left out",
+    )  # fmt: skip
+    parser.add_argument(
+        "--level", choices=("inner", "top"), default="inner",
+        help="blocks to learn from with --segments: the innermost ones, or those of level 1 (default: inner)",
+    )  # fmt: skip
     parser.add_argument(
         "--base", default="http://", help="what URLs of HTML files begin with, before their path (default: http://)"
     )
@@ -38,6 +47,10 @@ def run(options: argparse.Namespace) -> int:
     from scrapy_pagelets.archives import ArchiveError
     from scrapy_pagelets.templates.training import train
 
+    if options.segments:
+        return _segments(options)
+    if not options.archive:
+        return _failed("name what to learn from: archives, or a folder with --segments")
     try:
         examples = list(_examples(options))
         print(f"{len(examples)} pages of {len({e.site for e in examples})} sites", flush=True)
@@ -50,6 +63,36 @@ def run(options: argparse.Namespace) -> int:
     for name, figure in trained.figures.items():
         print(f"F1 on unseen sites, {name}: {figure:.4f}")
     print(f"model: {options.out}")
+    return 0
+
+
+def _segments(options: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from lxml.etree import XPathError
+
+    from scrapy_pagelets.page import Page
+    from scrapy_pagelets.segmentation.training import read_examples, train
+
+    folder = Path(options.segments)
+    try:
+        lines = [line for name in options.gold for line in _lines(name, {"page", "blocks"})]
+        lines = [line for line in lines if line.get("split") != "test"]
+        examples = read_examples(
+            lines, lambda name: Page.parse((folder / name).read_bytes(), f"http://{name}"), options.level
+        )
+        print(f"{len(examples)} pages", flush=True)
+        weights = train(examples)
+        about = {"command": shlex.join(["scrapy", "pagelets", *sys.argv[1:]]), "pages": len(examples)}
+        replace(weights, about=about | weights.about).save(options.out)
+    except ImportError:
+        return _failed("training needs a library: pip install 'scrapy-pagelets[train]'")
+    except (ValueError, TypeError, KeyError, XPathError, OSError) as error:
+        return _failed(f"nothing is learnt: {error}")
+    for name, (rand, information) in weights.about["figures"].items():
+        penalty = weights.penalties[name]
+        print(f"{name}: adjusted Rand {rand:.3f}, NMI {information:.3f} on unseen pages, lambda {penalty:g}")
+    print(f"weights: {options.out}")
     return 0
 
 
@@ -81,20 +124,22 @@ def _gold(files: list[str]) -> dict[str, str]:
     gold: dict[str, str] = {}
     for name in files:
         folder = Path(name).parent
-        for line in _lines(name):
+        for line in _lines(name, {"content", "url"}, {"content", "path"}):
             gold[line["url"] if "url" in line else str(folder / line["path"])] = line["content"]
     return gold
 
 
-def _lines(name: str) -> Iterator[dict[str, Any]]:
+def _lines(name: str, *needed: set[str]) -> Iterator[dict[str, Any]]:
+    """Lines that have all keys of one of the sets."""
     with gzip.open(name, "rt", encoding="utf-8") if name.endswith(".gz") else open(name, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             try:
                 found = json.loads(line)
             except json.JSONDecodeError:
                 found = {}
-            if not ({"content", "url"} <= found.keys() or {"content", "path"} <= found.keys()):
-                raise ValueError(f"{name}, line {number}: a JSON object with `content`, and `url` or `path`, is needed")
+            if not (isinstance(found, dict) and any(keys <= found.keys() for keys in needed)):
+                wanted = " or ".join("`, `".join(sorted(keys)).join("``") for keys in needed)
+                raise ValueError(f"{name}, line {number}: a JSON object with {wanted} is needed")
             yield found
 
 

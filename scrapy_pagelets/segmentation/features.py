@@ -214,16 +214,17 @@ def _siblings(tree: Tree) -> tuple[Ints, Ints]:
 
 
 def pair_features(nodes: NodeTable, tree: Tree, columns: Floats, one: Ints, other: Ints) -> Floats:
-    """(e, len(PAIR_FEATURES)) how unlike the leaves of each pair are, and what the node is like in which they meet.
+    """(e, len(PAIR_FEATURES)) how unlike the nodes of each pair are, and what the node is like in which they meet.
 
     Parameters
     ----------
     columns : (k, len(NODE_FEATURES)) ``node_features``
-    one, other : (e,) indices of leaves, 0 to m - 1, different in each pair
+    one, other : (e,) nodes, neither of them in the other
     """
-    p, q, meeting = tree.leaves[one], tree.leaves[other], tree.meeting(one, other)
+    first, second = tree.first[one], tree.first[other]
+    meeting = tree.meeting(first, second)
     kind, shape = _kind(nodes, tree), nodes.shape[tree.rows]
-    far = np.log1p(np.abs(one - other))
-    apart = np.log1p(tree.depth[p] + tree.depth[q] - 2 * tree.depth[meeting])
-    same = [tree.parent[p] == tree.parent[q], kind[p] == kind[q], shape[p] == shape[q]]
-    return np.column_stack((np.abs(columns[p] - columns[q]), columns[meeting], far, apart, *same))
+    far = np.log1p(np.abs(first - second))
+    apart = np.log1p(tree.depth[one] + tree.depth[other] - 2 * tree.depth[meeting])
+    same = (column[one] == column[other] for column in (tree.parent, kind, shape))
+    return np.column_stack((np.abs(columns[one] - columns[other]), columns[meeting], far, apart, *same))

@@ -99,7 +99,9 @@ def _pairs(square: Floats, group: Group) -> tuple[float, Floats]:
     active = (margin > 0) * _PUSH
     weight = np.zeros_like(square)
     np.add.at(weight, (node, near), 1 - _PUSH + active.sum(axis=1))
-    np.subtract.at(weight, node, active)
+    # The rows of a node follow each other.
+    nodes, starts = np.unique(node, return_index=True)
+    weight[nodes] -= np.add.reduceat(active, starts) if len(starts) else 0
     return float((1 - _PUSH) * pull.sum() + _PUSH * margin.sum()), weight
 
 

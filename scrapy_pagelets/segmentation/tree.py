@@ -24,6 +24,7 @@ class Tree:
     parent : (k,) -1 at the root
     first, last : (k,) ``first:last`` are the leaves of the subtree
     depth : (k,) 0 at the root
+    seen : (m,) row of each leaf: the run of text or the picture itself
     """
 
     rows: Ints
@@ -32,6 +33,7 @@ class Tree:
     first: Ints
     last: Ints
     depth: Ints
+    seen: Ints
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -103,8 +105,8 @@ def compact(nodes: NodeTable) -> Tree:
 
     A page without either has a tree without nodes.
     """
-    leaves = np.flatnonzero(np.isin(nodes.tag, _SEEN))
-    first, last = (np.searchsorted(leaves, rows) for rows in (np.arange(len(nodes)), nodes.end))
+    seen = np.flatnonzero(np.isin(nodes.tag, _SEEN))
+    first, last = (np.searchsorted(seen, rows) for rows in (np.arange(len(nodes)), nodes.end))
     count = last - first
     top = np.arange(len(nodes))  # of the chain that a row is in
     depth = np.zeros(len(nodes), np.int64)
@@ -118,4 +120,4 @@ def compact(nodes: NodeTable) -> Tree:
     number[rows] = np.arange(len(rows))
     of = np.where(count > 0, number[top], -1)
     parent = np.where(rows > 0, of[nodes.parent[rows]], -1)
-    return Tree(rows, of, parent, first[rows], last[rows], depth[rows])
+    return Tree(rows, of, parent, first[rows], last[rows], depth[rows], seen)

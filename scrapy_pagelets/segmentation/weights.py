@@ -22,6 +22,7 @@ from scrapy_pagelets.templates.trees import Trees, sigmoid
 TOP, INNER = "top", "inner"
 #: Changes with the meaning of the features: a file of another version is refused.
 VERSION: Final = 1
+_SPACE, _LOGISTIC = ("center", "scale", "metric"), ("edge", "neighbours", "pairs")
 _FEATURES: Final = [*NODE_FEATURES, *SITUATION_FEATURES, *PAIR_FEATURES]
 
 
@@ -56,8 +57,8 @@ class Weights:
     center, scale : (F,) of ``NODE_FEATURES``
     metric : (rank, F) the map of LMNN, over what is centred and scaled
     edge : over ``SITUATION_FEATURES`` of a node, the probability that it is in one segment with its parent
-    neighbours, pairs : over ``PAIR_FEATURES``, the probability that two leaves are in one segment: of leaves that follow
-        each other, of any
+    neighbours, pairs : over ``PAIR_FEATURES``, the probability that two leaves are in one segment: of leaves that
+        follow each other, of any
     whole : over ``SITUATION_FEATURES``, the log odds that all of a node is in one segment
     penalties : what a border costs, lambda, by method
     about : how the weights were made: command, data, figures
@@ -76,13 +77,15 @@ class Weights:
     def save(self, path: str | Path) -> None:
         """Write the file."""
         about = self.about | {"version": VERSION, "features": _FEATURES, "penalties": self.penalties}
-        logistic = {name: getattr(self, name) for name in ("edge", "neighbours", "pairs")}
+        columns: dict[str, Any] = {name: getattr(self, name).astype(np.float32) for name in _SPACE}
+        for name in _LOGISTIC:
+            part = getattr(self, name)
+            columns[name] = np.append(part.coefficients, part.intercept)
         with open(path, "wb") as file:
             np.savez_compressed(
                 file,
                 about=np.frombuffer(json.dumps(about).encode(), np.uint8),
-                **{name: getattr(self, name).astype(np.float32) for name in ("center", "scale", "metric")},
-                **{name: np.append(part.coefficients, part.intercept) for name, part in logistic.items()},
+                **columns,
                 feature=self.whole.feature.astype(np.int16),
                 border=self.whole.border,
                 value=self.whole.value,
@@ -116,7 +119,7 @@ def _weights(data: dict[str, NDArray[Any]]) -> Weights:
     about = json.loads(data["about"].tobytes())
     if about.get("version") != VERSION or about.get("features") != _FEATURES:
         raise ValueError("it was made with other features")
-    columns = (data[name].astype(np.float64) for name in ("center", "scale", "metric"))
-    logistic = (Logistic(data[name][:-1], float(data[name][-1])) for name in ("edge", "neighbours", "pairs"))
-    trees = Trees(data["feature"].astype(np.int64), data["border"], data["value"], float(data["bias"]))
-    return Weights(*columns, *logistic, trees, about.pop("penalties"), about)
+    parts: dict[str, Any] = {name: data[name].astype(np.float64) for name in _SPACE}
+    parts |= {name: Logistic(data[name][:-1], float(data[name][-1])) for name in _LOGISTIC}
+    whole = Trees(data["feature"].astype(np.int64), data["border"], data["value"], float(data["bias"]))
+    return Weights(**parts, whole=whole, penalties=about.pop("penalties"), about=about)

@@ -1,0 +1,109 @@
+"""CClus: segments by correlation clustering of the leaves, the baseline of GCuts.
+
+Source: Chakrabarti, Kumar, Punera 2008, section 4.1, after Ailon, Charikar, Newman 2005. Two leaves in different
+segments cost lambda times the probability that they belong together, in the same one the probability that they do not.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.nodes import Bools, Floats, Ints
+from scrapy_pagelets.segmentation.features import pair_features
+from scrapy_pagelets.segmentation.gcuts import Described
+from scrapy_pagelets.segmentation.tree import Tree
+from scrapy_pagelets.segmentation.weights import Logistic, Weights
+
+#: Random orders of the pivots that are tried.
+_TRIALS: Final = 10
+#: What is clustered, at most: its pairs are quadratic. Of larger pages, small subtrees are taken for leaves.
+_MOST: Final = 800
+#: Pairs of which features are computed at once.
+_CHUNK: Final = 20_000
+
+
+def clusters(described: Described, weights: Weights, penalty: float) -> Ints:
+    """(m,) number of the cluster of each leaf of the tree."""
+    nodes = _items(described.tree)
+    together = probabilities(described, nodes, weights.pairs)
+    part = np.repeat(np.arange(len(nodes)), described.tree.size[nodes])
+    return cluster(together, penalty)[part]
+
+
+def probabilities(described: Described, nodes: Ints, model: Logistic) -> Floats:
+    """(k, k) probability that each two of some nodes are in one segment; 1 on the diagonal."""
+    one, other = np.triu_indices(len(nodes), 1)
+    found = np.eye(len(nodes))
+    for at in range(0, len(one), _CHUNK):
+        i, j = one[at : at + _CHUNK], other[at : at + _CHUNK]
+        pairs = pair_features(described.page.nodes, described.tree, described.columns, nodes[i], nodes[j])
+        found[i, j] = found[j, i] = model(pairs)
+    return found
+
+
+def cluster(together: Floats, penalty: float) -> Ints:
+    """(k,) number of the cluster of each item: the best of some runs with random pivots, then of moves of single items.
+
+    Parameters
+    ----------
+    together : (k, k) probability that two items belong together
+    penalty : lambda
+    """
+    joined = joining(together, penalty)
+    count = len(joined)
+    random = np.random.default_rng(0)
+    starts = [np.zeros(count, np.int64), np.arange(count)]
+    starts += [_pivots(joined <= 0, random.permutation(count)) for _ in range(_TRIALS)]
+    best = min(starts, key=lambda labels: cost(joined, labels))
+    return np.unique(_moved(joined, best), return_inverse=True)[1].astype(np.int64)
+
+
+def joining(together: Floats, penalty: float) -> Floats:
+    """(k, k) what it costs to have two items in one cluster instead of in two."""
+    joined = 1 - together - penalty * together
+    np.fill_diagonal(joined, 0)
+    return joined
+
+
+def cost(joined: Floats, labels: Ints) -> float:
+    """Cost of a clustering, beyond that of all items apart."""
+    return float(joined[labels[:, None] == labels].sum() / 2)
+
+
+def _pivots(alike: Bools, order: Ints) -> Ints:
+    """Each pivot takes all items that are left and rather with it than not."""
+    labels = np.full(len(order), -1)
+    for pivot in order.tolist():
+        if labels[pivot] < 0:
+            labels[(labels < 0) & alike[pivot]] = pivot
+    return labels
+
+
+def _moved(joined: Floats, labels: Ints) -> Ints:
+    """Move single items to where they cost least until none moves: each move lowers the cost."""
+    labels = np.unique(labels, return_inverse=True)[1]
+    moved = True
+    while moved:
+        moved = False
+        for item in range(len(labels)):
+            of_clusters = np.bincount(labels, weights=joined[item], minlength=len(labels) + 1)
+            least = int(of_clusters.argmin())
+            if of_clusters[least] < of_clusters[labels[item]] - 1e-9:
+                used = np.bincount(labels, minlength=len(labels) + 1)
+                labels[item] = least if used[least] else int(used.argmin())
+                moved = True
+    return labels
+
+
+def _items(tree: Tree) -> Ints:
+    """Nodes that hold each leaf once, ``_MOST`` at most: the smallest that do."""
+    size = 1
+    while True:
+        small = tree.size <= size
+        small[1:] &= tree.size[tree.parent[1:]] > size
+        nodes = np.flatnonzero(small)
+        if len(nodes) <= _MOST:
+            return nodes
+        size *= 2
