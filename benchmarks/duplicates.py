@@ -26,6 +26,7 @@ import numpy as np
 from tools import need, referee, sites_below, table
 
 from scrapy_pagelets.archives import records
+from scrapy_pagelets.config import SEGMENTERS
 from scrapy_pagelets.duplicates.index import BandIndex
 from scrapy_pagelets.duplicates.minima import largest, near, signature
 from scrapy_pagelets.duplicates.shingles import SIZE, shingles, tokens
@@ -302,11 +303,12 @@ def twins(args: argparse.Namespace) -> None:
 
 def segments(warc: Path) -> dict[str, dict[str, str]]:
     """Text of each page by what is taken of it, by URL."""
-    texts: dict[str, dict[str, str]] = {"full text": {}, "largest pagelet": {}}
+    texts: dict[str, dict[str, str]] = {"full text": {}} | {f"largest segment, {name}": {} for name in SEGMENTERS}
     for record in records(str(warc), ""):
         page = Page.parse(record.body, record.url, record.headers.get("Content-Type", [""])[0])
         texts["full text"][record.url] = " ".join(page.nodes.strings)
-        texts["largest pagelet"][record.url] = largest(segment(page))
+        for name in SEGMENTERS:
+            texts[f"largest segment, {name}"][record.url] = largest(segment(page, None, name))
     return texts
 
 

@@ -19,7 +19,7 @@ from scrapy_pagelets.segmentation.segment import Pagelet
 WINDOW: Final = 6
 MINIMA: Final = 8
 SHARED: Final = 4
-_ODD: Final = re.compile(r"[\W_]+")
+_ODD: Final = re.compile(r"[^\w\s]|_")
 
 
 def signature(text: str) -> frozenset[int]:
@@ -30,7 +30,7 @@ def signature(text: str) -> frozenset[int]:
     >>> sorted(map(len, (signature("Too short."), signature("It has 7 words, not one more!"))))
     [0, 2]
     """
-    words = _ODD.sub(" ", text.lower()).split()
+    words = _ODD.sub("", text.lower()).split()
     windows = (" ".join(words[i : i + WINDOW]) for i in range(len(words) - WINDOW + 1))
     return frozenset(sorted({xxh3_64_intdigest(w.encode("utf-8", "replace")) for w in windows})[:MINIMA])
 
