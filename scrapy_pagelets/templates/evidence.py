@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from itertools import repeat
 from types import MappingProxyType
@@ -211,6 +212,16 @@ class Counts:
         for rows in nodes.levels[1:]:
             mapped[rows] &= mapped[nodes.parent[rows]]
         return mapped
+
+    def within(self, pages: int) -> Self:
+        """The same counters, as a view, for a part of the site: fragments that only so many pages could have."""
+        view = copy(self)
+        view.pages = pages
+        return view
+
+    def most(self, texts: Ints) -> int:
+        """On how many pages the most frequent one of some texts stands."""
+        return int(look_up(self._tallies["text"], texts).max(initial=0))
 
     def share(self, name: str, column: Ints, known: bool) -> Floats:
         """Share of the other pages that have each fragment of a family; 0 if there is no other page.

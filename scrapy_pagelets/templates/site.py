@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.nodes import Bools, Floats, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.evidence import Column, Counts, keys_of, mean_odds
+from scrapy_pagelets.templates.evidence import Column, Counts, Keys, keys_of, mean_odds
 from scrapy_pagelets.templates.features import site_features
 from scrapy_pagelets.templates.isotonic import smooth
 from scrapy_pagelets.templates.learnt import Learnt, Lesson, Template
@@ -21,6 +21,8 @@ from scrapy_pagelets.templates.trees import sigmoid
 #: What a further section must gain, in words on a log scale; levels of the grid of templateness.
 _SECTION: Final = 0.3
 _GRID: Final = 16
+#: Pages that a class needs to be taken for a site of its own.
+_APART: Final = 3
 
 
 class Site:
@@ -134,7 +136,16 @@ class Site:
         """(m, features) what the other pages of the site say of each leaf; not guarded against other threads."""
         template, known = self.learnt.template(page), self.learnt.knows(page)
         pages = max(template.pages if template else 0, known)  # a copy may be alone in its class
-        return site_features(page, keys_of(page), mean_odds(page.nodes, odds), self.counts, pages, known)
+        keys = keys_of(page)
+        counts = self.counts.within(pages) if self._is_apart(keys, pages) else self.counts
+        return site_features(page, keys, mean_odds(page.nodes, odds), counts, pages, known)
+
+    def _is_apart(self, keys: Keys, pages: int) -> bool:
+        """True for a page of a class that shares no text with the rest of the site: it is a site of its own.
+
+        So it is after a relaunch. The pages of before must not outvote those of after.
+        """
+        return _APART <= pages < self.pages and self.counts.most(keys.text) <= pages
 
     @property
     def recorded(self) -> int:

@@ -1,0 +1,96 @@
+"""What is known of sites: its size in memory and on disk, and the memory of a process that visits many sites.
+
+    python benchmarks/memory.py                                       # a site: entries, bytes, milliseconds
+    python benchmarks/memory.py --many 2000 --capacity 300000         # many sites, each visited for three pages
+
+Data: a folder of sites (``--data .data``). For many sites the pages of one are taken under many hosts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tracemalloc
+from itertools import cycle, islice, pairwise
+from pathlib import Path
+from time import perf_counter
+
+from tools import names, sites_below, table
+
+from scrapy_pagelets.archives import expand, records
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.learnt import Learnt
+from scrapy_pagelets.templates.model import LABELLED, load
+from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.templates.sites import Sites
+from scrapy_pagelets.templates.store import Store, pack, unpack
+
+_PAGES = 3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(".data"))
+    parser.add_argument("--only", default="hexo,tomcat10,ipe,cmake", help="names of sites, with commas")
+    parser.add_argument("--many", type=int, default=0, help="number of sites to visit")
+    parser.add_argument("--capacity", type=int, default=300_000, help="entries that the many may have in memory")
+    args = parser.parse_args()
+    folders = [sites_below(args.data) / name for name in sorted(names(args.only))]
+    if args.many:
+        many(folders[0], args.many, args.capacity)
+    else:
+        table(
+            ("site", "pages", "entries", "bytes each", "MB", "MB on disk", "ms to write", "ms to read"),
+            (row(folder) for folder in folders),
+        )
+
+
+def row(folder: Path) -> tuple[object, ...]:
+    """Measure what is known of a site."""
+    model = load(LABELLED)
+    judged = [(page, model.judge(page)[1]) for page in pages(folder)]
+    tracemalloc.start()
+    site = Site(folder.name)
+    for page, odds in judged:
+        site.count(page, odds)
+    size = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    times = [perf_counter()]
+    content = pack(site.arrays())
+    times.append(perf_counter())
+    Learnt.from_arrays(folder.name, unpack(content))
+    times.append(perf_counter())
+    write, read = (round(1000 * (after - before)) for before, after in pairwise(times))
+    entries = site.size
+    return folder.name, site.pages, entries, round(size / entries), size / 1e6, len(content) / 1e6, write, read
+
+
+def pages(folder: Path) -> list[Page]:
+    """Parse the pages of a site."""
+    found = (record for source in expand(str(folder)) for record in records(source, f"http://{folder.name}.example/"))
+    return [Page.parse(record.body, record.url) for record in found]
+
+
+def many(folder: Path, number: int, capacity: int) -> None:
+    """Visit many sites, some at a time by turns, and print what the process takes."""
+    bodies = [record.body for source in expand(str(folder)) for record in records(source, "http://x.example/")]
+    sites = Sites(Store(None, load(LABELLED)), capacity=capacity)
+    print(f"{'sites':>8}  {'pages':>8}  {'resident MB':>11}")
+    turn = cycle(bodies)
+    for first in range(0, number, 100):
+        for _ in range(_PAGES):
+            for host, body in zip(range(first, first + 100), islice(turn, 100), strict=True):
+                page = Page.parse(body, f"http://site{host}.example/{hash(body)}")
+                sites.learn(page)
+                sites.of(page).templateness(page)
+        if (first + 100) % (number // 10) == 0:
+            print(f"{first + 100:>8}  {(first + 100) * _PAGES:>8}  {resident():>11.0f}", flush=True)
+
+
+def resident() -> float:
+    """Megabytes of memory that this process takes, by Linux."""
+    fields = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(int(field.split()[1]) for field in fields if field.startswith("VmRSS")) / 1000
+
+
+if __name__ == "__main__":
+    main()
