@@ -1,0 +1,123 @@
+"""What a browser costs: the walk through pages of some sizes, and pages per second of an archive.
+
+The walk: a page of the bundled site, its body repeated until it has so many elements, walked through in the page itself
+and made into a `Page` here; medians of the repetitions. Pages per second: all pages of a folder, with style sheets and
+images from the folder, so many at once. Seconds of two machines cannot be compared.
+
+    python benchmarks/rendering.py
+    python benchmarks/rendering.py --archive .data/segments/random --pages 40
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+from pathlib import Path
+from time import perf_counter
+
+from lxml import etree
+from playwright.async_api import Page as Shown
+from playwright.async_api import Playwright, async_playwright
+from tools import table
+
+from scrapy_pagelets import Page
+from scrapy_pagelets.archives import expand, records
+from scrapy_pagelets.browser import Answer, Browser, launch_options
+from scrapy_pagelets.page import decode, parse
+from scrapy_pagelets.rendered import WALK, Frame, page_of
+from scrapy_pagelets.resources import Resources
+
+PAGE = Path(__file__).parent.parent / "tests" / "site" / "reference" / "apache.html"
+URL = "http://example.com/page.html"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--elements", default="1850,9200", help="sizes of the pages that are walked through")
+    parser.add_argument("--repetitions", type=int, default=7)
+    parser.add_argument("--archive", type=Path, help="a folder whose first level names the hosts")
+    parser.add_argument("--pages", type=int, default=40, help="how many of them, at equal distances")
+    args = parser.parse_args()
+    asyncio.run(measure(args))
+
+
+async def measure(args: argparse.Namespace) -> None:
+    async with async_playwright() as driver:
+        rows = [await walk(driver, int(n), args.repetitions) for n in args.elements.split(",")]
+        print("milliseconds, median of", args.repetitions)
+        table(["elements", "rows", "kilobytes", "walk", "page and layout", "lxml parse alone"], rows)
+        if args.archive:
+            rows = [await throughput(driver, args.archive, args.pages, scripts) for scripts in (False, True)]
+            print()
+            table(["scripts", "pages", "requests", "pages per second"], rows)
+
+
+def enlarged(elements: int) -> str:
+    """The page with the content of its body repeated until it has so many elements."""
+    root = parse(PAGE.read_text(encoding="utf-8"))
+    body = root.find("body")
+    assert body is not None
+    content = "".join(etree.tostring(child, encoding="unicode", method="html") for child in body)
+    return f"<!DOCTYPE html><html><body>{content * max(1, round(elements / len(list(body.iter()))))}</body></html>"
+
+
+async def none(url: str) -> None:
+    """The style sheets are left out."""
+
+
+async def walk(driver: Playwright, elements: int, repetitions: int) -> list[object]:
+    browser = Browser(lambda: driver.chromium.launch(**launch_options()), scripts=False, timeout=60)
+    document = enlarged(elements)
+    walking: list[float] = []
+    making: list[float] = []
+    parsing: list[float] = []
+
+    async def look(shown: Shown) -> None:
+        for _ in range(repetitions):
+            start = perf_counter()
+            handle = await shown.evaluate_handle(WALK)
+            walked = await (await handle.get_property("walked")).json_value()
+            walking.append(perf_counter() - start)
+            start = perf_counter()
+            page_of([Frame(-1, 0, walked)], URL)
+            making.append(perf_counter() - start)
+            start = perf_counter()
+            Page.parse(document.encode(), URL)
+            parsing.append(perf_counter() - start)
+
+    frames = await browser.render(URL, document, none, look=look)
+    await browser.close()
+    page = page_of(frames, URL)
+    size = len(frames[0].walked) // 1000
+    times = [f"{1000 * statistics.median(seconds):.0f}" for seconds in (walking, making, parsing)]
+    return [len(page.root.xpath("//*")), len(page.nodes), size, *times]
+
+
+async def throughput(driver: Playwright, folder: Path, pages: int, scripts: bool) -> list[object]:
+    browser = Browser(lambda: driver.chromium.launch(**launch_options()), scripts=scripts)
+    found = [record for source in expand(str(folder)) for record in records(source, "http://")]
+    sample = found[:: max(1, len(found) // pages)][:pages]
+    resources = Resources(expand(str(folder)), "http://")
+    asked = 0
+
+    async def answer(url: str) -> tuple[str, bytes] | None:
+        nonlocal asked
+        asked += 1
+        return await asyncio.to_thread(resources.get, url)
+
+    await browser.render(URL, "", answer)
+    start = perf_counter()
+    await asyncio.gather(*(rendered(browser, record.url, decode(record.body), answer) for record in sample))
+    seconds = perf_counter() - start
+    await browser.close()
+    return ["on" if scripts else "off", len(sample), asked, f"{len(sample) / seconds:.1f}"]
+
+
+async def rendered(browser: Browser, url: str, document: str, answer: Answer) -> None:
+    frames = await browser.render(url, document, answer)
+    await asyncio.to_thread(page_of, frames, url)
+
+
+if __name__ == "__main__":
+    main()
