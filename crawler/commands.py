@@ -15,6 +15,7 @@ _COMMANDS: Final = {
     "duplicates": ("show near-duplicates, blocks and sites that were copied", "scrapy_pagelets.crawler.duplicates"),
     "report": ("show what was stripped, per site and template", "scrapy_pagelets.crawler.feed_report"),
     "train": ("learn a model from archives, with or without labels by people", "scrapy_pagelets.crawler.train"),
+    "view": ("look at a page: its pagelets, drawn over what a browser shows", "scrapy_pagelets.crawler.view"),
 }
 
 

@@ -121,7 +121,7 @@ class Browser:
     async def render(
         self,
         url: str,
-        document: str,
+        document: str | None,
         answer: Answer | None = None,
         *,
         user_agent: str | None = None,
@@ -131,7 +131,7 @@ class Browser:
 
         Parameters
         ----------
-        document : its HTML
+        document : its HTML; None if the network has it
         answer : of what is on the page; without it the network answers
         user_agent : the browser's own if None
         look : called with the page when it is rendered, for a picture of it
@@ -175,7 +175,7 @@ class Browser:
             page = await context.new_page()
             context.on("page", _close_popup)
             await visit.enter(context, page)
-            await self._settled(page, self._scripts and "<script" in visit.document.lower())
+            await self._settled(page, self._scripts and visit.has_scripts)
             frames = await _walk(page)
             if look is not None:
                 await look(page)
@@ -216,11 +216,12 @@ class Browser:
 class _Visit:
     """A page that is to be rendered, and what it may ask for."""
 
-    def __init__(self, url: str, document: str, answer: Answer | None, user_agent: str | None) -> None:
+    def __init__(self, url: str, document: str | None, answer: Answer | None, user_agent: str | None) -> None:
         self.url = _FILES + url.removeprefix("file://") if url.startswith("file://") else url
         self.document = document
         self.answer = answer
         self.user_agent = user_agent
+        self.has_scripts = document is None or "<script" in document.lower()
         self._entered = False
 
     async def enter(self, context: playwright.BrowserContext, page: playwright.Page) -> None:
@@ -250,6 +251,9 @@ class _Visit:
             await route.fulfill(status=204)  # to abort would show an error page
             return
         self._entered = True
+        if self.document is None:
+            await route.continue_()
+            return
         body = self.document.encode("utf-8", "replace")
         await route.fulfill(status=200, content_type="text/html; charset=utf-8", body=body)
 

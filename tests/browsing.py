@@ -58,7 +58,7 @@ def answering(site: Site) -> Callable[[str], Awaitable[tuple[str, bytes] | None]
     return answer
 
 
-def rendered(*documents: str, site: Site | None = None, source: bool = False, **options: Any) -> list[Page]:
+def rendered(*documents: str, site: Site | None = None, source: bool = False, **options: Any) -> list[Any]:
     """Pages of documents, nothing of which comes from the network."""
 
     async def use(browser: Browser) -> list[list[Frame]]:

@@ -13,7 +13,6 @@ from scrapy_pagelets import segment
 from scrapy_pagelets.browser import WIDTH, RenderError
 from scrapy_pagelets.layout import DISPLAY, POSITION
 from scrapy_pagelets.nodes import TEXT
-from scrapy_pagelets.page import Page
 from scrapy_pagelets.rendered import Frame, page_of
 from scrapy_pagelets.text import paths_of, plain
 from tests.browsing import URL, answering, kill_browser, rendered, with_browser
@@ -95,17 +94,17 @@ def page(name):
     return all_pages()[name]
 
 
-def row(of: Page, name: str) -> int:
+def row(of, name):
     """Row of the element with an id."""
     return next(i for i, e in enumerate(of.nodes.elements) if of.nodes.tag[i] != TEXT and e.get("id") == name)
 
 
-def box(of: Page, i: int) -> tuple[float, ...]:
+def box(of, i):
     layout = of.layout
     return tuple(float(column[i]) for column in (layout.x, layout.y, layout.width, layout.height))
 
 
-def seen(of: Page) -> dict[str, bool]:
+def seen(of):
     """Visibility of the elements that have an id."""
     return {
         e.get("id"): bool(of.layout.visible[i])

@@ -1,6 +1,7 @@
 """Crawls with a browser: what is rendered, what is fetched, and what happens without one or with a bad page."""
 
 import os
+from typing import Any
 
 import pytest
 from warcio.warcwriter import WARCWriter
@@ -100,7 +101,8 @@ def test_archived_pages_are_rendered_with_what_the_archive_has(tmp_path, kind):
         extra = leaks.format(server.url(""), server.url("").replace("http", "ws")) + "<iframe src=/b.html></iframe>"
         bodies["/a.html"] = bodies["/a.html"].replace(b"/style.css", b"moved.css" if kind == "warc" else b"style.css")
         bodies["/a.html"] += extra.encode()
-        path, arguments = tmp_path / "archive", {}
+        path = tmp_path / "archive"
+        arguments: dict[str, Any] = {}
         if kind == "warc":
             path = tmp_path / "archive.warc.gz"
             write_archive(path, "http://example.com", bodies, site)

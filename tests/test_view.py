@@ -1,0 +1,64 @@
+"""``scrapy pagelets view``: a picture of a page with its pagelets, or a sentence."""
+
+import re
+import struct
+
+import pytest
+
+from tests.crawling import SITE, answer, scrapy
+from tests.server import SiteServer
+
+PAGE = """<html><head><title>A &amp; B</title><style>body{margin:0}</style></head><body>
+<ul>%s</ul><p style="height:100px">All there is to say.</p><p style="display:none">unseen</p></body></html>"""
+MENU = "".join(f"<li><a href=/{name}>Entry {name}</a></li>" for name in "abcdefgh")
+
+
+def test_pagelets_are_drawn_where_they_stand(tmp_path):
+    with SiteServer(routes={"/": answer(PAGE % MENU)}) as server:
+        done = scrapy("pagelets", "view", server.url(""), "--out", str(tmp_path / "x.html"), cwd=tmp_path)
+        assert server.hits[0] == "/"
+    assert done.returncode == 0, done.stderr
+    assert "Entry a" in done.stdout
+    assert "All there is to say." in done.stdout
+    drawn = (tmp_path / "x.html").read_text(encoding="utf-8")
+    assert "<title>A &amp; B</title>" in drawn
+    assert "data:image/jpeg;base64,/9j/" in drawn
+    assert not re.search(r"(?:src|href)=.?http", drawn)
+    boxes = re.findall(r"left:(\d+)px;top:(\d+)px;width:(\d+)px;height:(\d+)px", drawn)
+    assert ("0", "1366", "100") in {(left, width, height) for left, _, width, height in boxes}
+
+
+def test_a_file_is_drawn_as_a_picture_with_its_style_sheet(tmp_path):
+    (tmp_path / "style.css").write_text("p{margin-top:2000px}")
+    (tmp_path / "page.html").write_text("<link rel=stylesheet href=style.css><p>Far below.")
+    done = scrapy("pagelets", "view", "page.html", "--out", "x.png", "--method", "pagelets-strict", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    head = (tmp_path / "x.png").read_bytes()[:24]
+    width, height = struct.unpack(">II", head[16:])
+    assert (head[:4], width) == (b"\x89PNG", 1366)
+    assert height > 2000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["none.html"], "none.html cannot be shown: there is no such file; an address begins with http"),
+        (["http://127.0.0.1:9/"], "http://127.0.0.1:9/ cannot be shown: Page.goto: net::ERR_"),
+        ([str(SITE / "index.html"), "--method", "scissors"], "scissors"),
+        ([str(SITE / "index.html"), "--out", "none/x.html"], "none/x.html"),
+    ],
+)
+def test_what_cannot_be_shown_costs_a_sentence(tmp_path, arguments, sentence):
+    done = scrapy("pagelets", "view", *arguments, cwd=tmp_path)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert sentence in done.stderr
+
+
+def test_a_missing_browser_costs_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    done = scrapy("pagelets", "view", str(SITE / "index.html"), cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.endswith("or `playwright install chromium`\n")
+    assert len(done.stderr.splitlines()) == 1
