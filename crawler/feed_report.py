@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets report``: what was stripped, per site and template, from a feed."""
+"""The command ``scrapy pagelets report``: what was stripped, per site and template, from a feed, and what repeats."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from scrapy_pagelets.urls import site_of
+
+#: Content repeats if so many pages of a site have a pagelet, and such a share of them.
+_LEAST: Final = 3
+_SHARE: Final = 0.1
+#: Words that a pagelet needs to repeat on purpose.
+_WORDS: Final = 4
+_DIGITS: Final = str.maketrans("123456789", "0" * 9)
 
 
 class FeedError(ValueError):
@@ -25,14 +32,57 @@ class Row:
     chrome: float = 0.0
     kept: int = 0
     empty: int = 0
+    repeated: int = 0
 
     def add(self, line: dict[str, Any]) -> None:
         """Count a page."""
-        kept = sum(pagelet["words"] for pagelet in line["pagelets"] or () if pagelet["role"] == "content")
+        kept = sum(pagelet["words"] for pagelet in _content(line))
         self.pages += 1
         self.chrome += (line["template"] or {}).get("share") or 0.0
         self.kept += kept
         self.empty += not kept
+
+
+@dataclass
+class Contents:
+    """The content pagelets of a site, as the table PAGELETS of `detection`.
+
+    Attributes
+    ----------
+    table : (page, pagelet, shingle) of each
+    words : their words, and the row that counts their page
+    """
+
+    table: list[tuple[int, int, int]] = field(default_factory=list)
+    words: list[tuple[int, Row]] = field(default_factory=list)
+
+    def add(self, line: dict[str, Any], row: Row) -> None:
+        """Take in a page."""
+        page = self.table[-1][0] + 1 if self.table else 0
+        for pagelet in _content(line):
+            self.table.append((page, len(self.words), _shingle(pagelet)))
+            self.words.append((pagelet["words"], row))
+
+    def count_repeated(self) -> None:
+        """Add the words of pagelets that many pages have: Bar-Yossef & Rajagopalan 2002, Figure 4."""
+        from scrapy_pagelets.templates.detection import local_templates
+
+        for template in local_templates(self.table, least=_LEAST, share=_SHARE):
+            for _, pagelet in template.pagelets:
+                words, row = self.words[pagelet]
+                row.repeated += words
+
+
+def _content(line: dict[str, Any]) -> list[dict[str, Any]]:
+    return [pagelet for pagelet in line["pagelets"] or () if pagelet["role"] == "content"]
+
+
+def _shingle(pagelet: dict[str, Any]) -> int:
+    """Hash of the text, case and digits apart; 0 for what is too short."""
+    from xxhash import xxh3_64_intdigest
+
+    folded = " ".join(pagelet["text"].split()).casefold().translate(_DIGITS)
+    return xxh3_64_intdigest(folded.encode("utf-8", "replace")) >> 1 if pagelet["words"] >= _WORDS else 0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,11 +110,14 @@ def count(path: str) -> dict[str, dict[str, Row]]:
     FeedError : if the file is none
     """
     table: dict[str, dict[str, Row]] = defaultdict(lambda: defaultdict(Row))
+    contents: dict[str, Contents] = defaultdict(Contents)
     number = 0
     try:
         for line in read(path, ("url", "template", "pagelets")):
             template = (line["template"] or {}).get("id") or "no template"
-            table[site_of(line["url"])][template].add(line)
+            site = site_of(line["url"])
+            table[site][template].add(line)
+            contents[site].add(line, table[site][template])
             number += 1
     except OSError as error:
         raise FeedError(error.strerror or str(error)) from None
@@ -72,6 +125,8 @@ def count(path: str) -> dict[str, dict[str, Row]]:
         raise FeedError(f"line {number + 1} is not a page ({type(error).__name__}: {error})") from None
     if not table:
         raise FeedError("it has no pages")
+    for content in contents.values():
+        content.count_repeated()
     return {site: dict(rows) for site, rows in table.items()}
 
 
@@ -102,7 +157,8 @@ def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]
 def lines(table: dict[str, dict[str, Row]]) -> Iterator[str]:
     """The table as text; the sites and templates with the most pages first."""
     width = max(len(name) for site, rows in table.items() for name in (site, *(f"  {t}" for t in rows)))
-    yield f"{'site and template':<{width}}  {'pages':>7}  {'chrome':>7}  {'words kept':>10}  {'empty':>6}"
+    head = f"{'site and template':<{width}}  {'pages':>7}  {'chrome':>7}  {'words kept':>10}  {'empty':>6}"
+    yield f"{head}  {'repeated':>8}"
     for site, rows in sorted(table.items(), key=lambda found: -_sum(found[1]).pages):
         yield _line(site, _sum(rows), width)
         for template, row in sorted(rows.items(), key=lambda found: -found[1].pages):
@@ -116,9 +172,11 @@ def _sum(rows: dict[str, Row]) -> Row:
         found.chrome += row.chrome
         found.kept += row.kept
         found.empty += row.empty
+        found.repeated += row.repeated
     return found
 
 
 def _line(name: str, row: Row, width: int) -> str:
     chrome, kept = row.chrome / row.pages, row.kept / row.pages
-    return f"{name:<{width}}  {row.pages:>7}  {chrome:>7.0%}  {kept:>10.0f}  {row.empty:>6}"
+    repeated = row.repeated / max(1, row.kept)
+    return f"{name:<{width}}  {row.pages:>7}  {chrome:>7.0%}  {kept:>10.0f}  {row.empty:>6}  {repeated:>8.0%}"

@@ -10,7 +10,9 @@ from tests.server import SiteServer
 
 
 def line(url, template="example.com#1", share=0.5, words=(10, 20)):
-    pagelets = [{"role": "content", "words": n} for n in words] + [{"role": "navigation", "words": 99}]
+    pagelets = [{"role": "content", "words": n, "text": f"{n} words of {url}"} for n in words] + [
+        {"role": "navigation", "words": 99}
+    ]
     about = {"id": template, "pages": 2, "share": share} if template else None
     return {"url": url, "template": about, "pagelets": pagelets}
 
@@ -44,10 +46,26 @@ def test_a_feed_is_reported_from_both_formats(tmp_path):
     assert [done.returncode for done in told] == [0, 0]
     assert told[0].stdout == told[1].stdout
     head, site, template = told[0].stdout.splitlines()
-    assert head.split() == ["site", "and", "template", "pages", "chrome", "words", "kept", "empty"]
+    assert head.split() == ["site", "and", "template", "pages", "chrome", "words", "kept", "empty", "repeated"]
     assert site.split()[:2] == [f"127.0.0.1:{server.port}", "5"]
     assert template.split()[:2] == [f"127.0.0.1:{server.port}#1", "5"]
-    assert site.split()[3:] == ["62", "0"]
+    assert site.split()[3:] == ["62", "0", "0%"]
+
+
+def test_content_that_repeats_is_reported(tmp_path):
+    """Three of ten pages have a notice, one of them twice; a copy of a page and short texts do not count."""
+
+    def contents(number, *texts):
+        found = line(f"http://example.com/{number}", None, words=())
+        return found | {"pagelets": [{"role": "content", "words": len(t.split()), "text": t} for t in texts]}
+
+    notice = "We use cookies 12"
+    lines = [contents(n, f"{'abcdefghij'[n]} has words of its own here", "Read more") for n in range(7)]
+    lines += [contents(7, "one two three four", notice, notice.upper()), contents(8, "We use cookies 77")]
+    lines += [contents(9, notice, "five six")]
+    lines += [contents(n, "a has words of its own here", "Read more") for n in range(10, 13)]
+    row = count(str(write(tmp_path / "feed.jsonl", *lines)))["example.com"]["no template"]
+    assert row.repeated == 4 * 4
 
 
 @pytest.mark.parametrize(
