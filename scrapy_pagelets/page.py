@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Final
 from urllib.parse import urljoin
 
+import numpy as np
 from charset_normalizer import from_bytes
 from lxml import etree
 from w3lib.encoding import (
@@ -22,7 +23,7 @@ from w3lib.encoding import (
 from scrapy_pagelets import urls
 from scrapy_pagelets.alignment import align
 from scrapy_pagelets.layout import Layout
-from scrapy_pagelets.nodes import TEXT, Ints, NodeTable, build
+from scrapy_pagelets.nodes import TAG, TEXT, Ints, NodeTable, build
 
 #: lxml keeps no element below this level (``html`` is level 0), even with ``huge_tree``: there it stops to read.
 MAX_DEPTH: Final = 2047
@@ -43,6 +44,8 @@ _ASCII: Final = bytes(range(128))
 #: Bytes that tell as much as 30 megabytes of them.
 _SAMPLE: Final = 100_000
 _MENDED: Final = "scrapy-pagelets-cp1252"
+#: Tags of what no parser takes apart.
+_LANDMARKS: Final = [TAG[name] for name in "#text img input button select textarea iframe svg video hr object".split()]
 _LANGUAGE: Final = re.compile(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
 
 
@@ -113,14 +116,31 @@ class Page:
         return None
 
     @cached_property
+    def received_rows(self) -> Ints:
+        """(n,) of a rendered page, the row of ``source`` that is the same text, picture or control, -1 for others."""
+        found = np.full(len(self.nodes), -1)
+        ours, keys = _landmarks(self.nodes)
+        theirs, their_keys = _landmarks((self.source or self).nodes)
+        aligned = align(keys, their_keys)
+        found[ours[aligned >= 0]] = theirs[aligned[aligned >= 0]]
+        return found
+
+    @cached_property
     def received(self) -> Ints:
         """(m,) of a rendered page, the leaf of ``source`` that each leaf is, ascending; -1 for what came later."""
-        return align(self.nodes.text, self.source.nodes.text if self.source else self.nodes.text)
+        rows = self.received_rows[self.nodes.leaves]
+        return np.where(rows < 0, -1, np.searchsorted((self.source or self).nodes.leaves, rows))
 
     @property
     def truncated(self) -> bool:
         """True if the nesting reached what lxml keeps: text that is nested deeper, and all that follows, is missing."""
         return bool(self.nodes.depth[self.nodes.tag != TEXT].max() >= MAX_DEPTH)
+
+
+def _landmarks(nodes: NodeTable) -> tuple[Ints, Ints]:
+    """Rows that are what they are in any tree, and hashes of what they are."""
+    rows = np.flatnonzero(np.isin(nodes.tag, _LANDMARKS))
+    return rows, np.where(nodes.tag == TEXT, nodes.spread(nodes.text), nodes.signature)[rows]
 
 
 def decode(body: bytes, content_type: str | None = None) -> str:

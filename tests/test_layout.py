@@ -316,6 +316,15 @@ def test_xpaths_of_a_rendered_page_lead_to_the_text_in_the_page_as_received():
     assert of.received.tolist() == [0, 1, 2, 3, 4, -1, 5]
 
 
+def test_pictures_and_controls_of_a_rendered_page_are_found_in_the_page_as_received():
+    added = "<script>document.currentScript.after(document.createElement('img'))</script>"
+    [of] = rendered(f"<table><tr><td><img class=a><input>text<img class=b></table>{added}<hr><p>end", source=True)
+    pairs = [(row, there) for row, there in enumerate(of.received_rows.tolist()) if there >= 0]
+    looks = [(of.nodes.looks[of.nodes.look[i]], of.source.nodes.looks[of.source.nodes.look[j]]) for i, j in pairs]
+    assert [ours[0] for ours, _ in looks] == ["img", "input", "td", "img", "hr", "p"]  # texts look like their parents
+    assert all(ours == theirs for ours, theirs in looks)
+
+
 def test_the_pages_of_a_site_have_the_text_that_their_source_has():
     paths = [SITE / name for name in ("index.html", "reference/apache.html", "news/20041100.html")]
     documents = [path.read_text(encoding="utf-8") for path in paths]
