@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 from urllib.parse import urljoin
 
 import numpy as np
 from itemadapter import ItemAdapter
-from lxml import etree
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.job import job_dir
@@ -28,8 +28,7 @@ from scrapy_pagelets.segmentation.segment import CONTENT
 
 logger = logging.getLogger(__name__)
 
-_FILE = "pagelets-duplicates.sqlite"
-_CANONICAL = etree.XPath("//link[contains(concat(' ', normalize-space(@rel), ' '), ' canonical ')]/@href")
+_FILE: Final = "pagelets-duplicates.sqlite"
 
 
 class DuplicatesPipeline:
@@ -59,10 +58,19 @@ class DuplicatesPipeline:
             self._store = self._open(path)
         except StoreError as error:
             assert path is not None
-            self.state.tell(
-                "duplicates/set_aside", "%s is set aside, pages met before are not known: %s", _set_aside(path), error
-            )
-            self._store = self._open(path)
+            self._store = self._open(self._anew(path, error))
+
+    def _anew(self, path: Path, error: StoreError) -> Path | None:
+        """Where to go on if a file cannot be used: the file is kept under another name, if it can be renamed."""
+        try:
+            aside = _set_aside(path)
+        except OSError:
+            self.state.tell("duplicates/set_aside", "%s is left alone, the next run will know no page: %s", path, error)
+            return None
+        self.state.tell(
+            "duplicates/set_aside", "%s is set aside, no page is known that was met before: %s", aside, error
+        )
+        return path
 
     def _open(self, path: Path | None) -> Store:
         config = self.state.config
@@ -93,14 +101,15 @@ class DuplicatesPipeline:
         return item
 
     def _text(self, item: Any) -> str | None:
-        """The text of an item as it is to be indexed, None if it has none."""
-        field = self.state.config.field_name("text")
+        """The text of an item as it is to be indexed, None if `StripPipeline` has put none there."""
+        config = self.state.config
+        field = config.field_name("text") if "text" in config.formats else None
         found = ItemAdapter(item).get(field) if field is not None and ItemAdapter.is_item(item) else None
         return found if isinstance(found, str) else None
 
     def _judged(self, visit: Visit, content: str | None) -> tuple[Verdict | None, str | None]:
         page = visit.page
-        document = Document(page.url, _content(visit) if content is None else content, _address(page), page.site)
+        document = Document(page.url, _content(visit) if content is None else content, address_of(page), page.site)
         verdict, sketch = self._store.judge(document)
         if sketch is None:
             self.state.count("duplicates/too_short")
@@ -123,13 +132,13 @@ def _content(visit: Visit) -> str:
     return text.text_of(visit.page.nodes, np.sort(np.concatenate(parts))) if parts else ""
 
 
-def _address(page: Page) -> int:
+def address_of(page: Page) -> int:
     """Key of the URL under which a page says it belongs: its canonical link, without a usable one its own."""
-    for href in _CANONICAL(page.root):
-        try:
-            return urls.key(urljoin(page.base, href.strip()))
-        except ValueError:  # "http://[broken"
-            continue
+    for link in page.root.iter("link"):
+        href = link.get("href", "").strip()
+        if href and "canonical" in link.get("rel", "").lower().split():
+            with suppress(ValueError):  # "http://[broken"
+                return urls.key(urljoin(page.base, href))
     return page.key
 
 

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from datasketch import LeanMinHash
 
+from scrapy_pagelets import urls
 from scrapy_pagelets.duplicates.shingles import jaccard, shingles, tokens
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.pipelines.duplicates import address_of
 from tests.crawling import answer, crawl, menu_site, page, run_spider, scrapy, words
 from tests.server import SiteServer
 
@@ -150,11 +153,26 @@ def test_what_was_kept_with_other_settings_is_set_aside(tmp_path):
         found = crawl(tmp_path, "site", url=server.url(""), settings=job | {"PAGELETS_DUPLICATES_SHINGLE": 3})
     assert found.stat("duplicates/set_aside") == 1
     assert len(found.warnings) == 1
-    assert "is set aside, pages met before are not known: it cannot be used: its scheme is" in found.warnings[0]
+    assert "is set aside, no page is known that was met before: it cannot be used: its scheme is" in found.warnings[0]
     assert sorted(path.name for path in (tmp_path / "job").glob("*duplicates*")) == [
         "pagelets-duplicates.sqlite",
         "pagelets-duplicates.sqlite.1",
     ]
+
+
+@pytest.mark.parametrize(
+    ("head", "address"),
+    [
+        ("", "http://h/a/b"),
+        ("<link rel=canonical href=/page?utm_source=x#top>", "http://h/page"),
+        ("<link rel='alternate CANONICAL' href=' page '>", "http://h/a/page"),
+        ("<base href=http://other/x/><link rel=canonical href=page>", "http://other/x/page"),
+        ("<link rel=canonical href=''><link rel=canonical href='http://[half'>", "http://h/a/b"),
+        ("<link rel=canonical><link rel=stylesheet href=/style><link href=/nothing>", "http://h/a/b"),
+    ],
+)
+def test_a_page_belongs_under_its_canonical_link(head, address):
+    assert address_of(Page.parse(f"<head>{head}</head>text".encode(), "http://h/a/b")) == urls.key(address)
 
 
 STRANGER = """

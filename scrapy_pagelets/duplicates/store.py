@@ -130,13 +130,16 @@ class Store:
         self._threshold, self._size, self._within_sites = threshold or Threshold(), size, within_sites
         self._least = self._threshold.within if within_sites else self._threshold.least
         self._lock = threading.Lock()
-        # Without a name the file is a temporary one, most of which SQLite keeps out of memory.
-        self._base = sqlite3.connect(path or "", check_same_thread=False, isolation_level=None)
+        try:
+            # Without a name the file is a temporary one, most of which SQLite keeps out of memory.
+            self._base = sqlite3.connect(path or "", check_same_thread=False, isolation_level=None)
+        except sqlite3.Error as error:
+            raise StoreError(f"it cannot be used: {error}") from error
         try:
             self._prepare()
             self._index = BandIndex(self._least, path.parent if path else None)
             self._load()
-        except (sqlite3.DatabaseError, ValueError) as error:
+        except (sqlite3.Error, ValueError) as error:
             self._base.close()
             raise StoreError(f"it cannot be used: {error}") from error
 
