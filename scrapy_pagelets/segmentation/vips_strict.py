@@ -1,0 +1,236 @@
+"""VIPS as it was published: the thirteen rules by tag, separators across the whole pool, tabulated weights.
+
+Source: Cai, Yu, Wen, Ma 2003, sections 4.1 to 4.3, as restored in ``algorithms.md`` A.3 to A.5. Never published, and
+therefore ours: the thresholds of relative size, the coherence "by tag and size", the weights (distances after A.5) and
+the coherence that a separator leaves.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.layout import Layout
+from scrapy_pagelets.nodes import TAG, TEXT, Bools, Floats, Ints, NodeTable
+from scrapy_pagelets.segmentation.vips_separators import Strips, crossed, separators
+from scrapy_pagelets.segmentation.vips_tree import GREATEST, LEAST, BlockTree, Growing
+
+#: Parts of the page below which a block is small (rules 9 and 10), and above which it is less coherent.
+_SMALL: Final = 0.1
+_LARGE, _HUGE = 0.3, 0.6
+_INLINE: Final = np.array(
+    [
+        TAG[tag]
+        for tag in "#text a span b i em strong u s small big font tt code kbd samp var cite q abbr acronym sub sup "
+        "label nobr ins del bdo".split()
+    ]
+)
+_SECTIONS: Final = np.array([TAG[t] for t in "body main article section aside nav header footer form table".split()])
+_TEXTS: Final = np.array([TAG[t] for t in "p pre blockquote figure h1 h2 h3 h4 h5 h6".split()])
+#: Pixels from which on a gap has a weight.
+_DISTANCES: Final = np.array([8, 15, 25, 35, 45, 55])
+_DISTANCE_WEIGHTS: Final = np.array([1, 2, 4, 6, 8, 10, 12])
+_RULER = _BACKGROUND = _FONT = 2
+_ALIKE: Final = -2
+
+_TABLES: Final = frozenset(TAG[tag] for tag in ("table", "thead", "tbody", "tfoot", "tr"))
+_CELLS: Final = frozenset((TAG["td"], TAG["th"]))
+
+_CUT, _DIVIDE, _PART, _KEEP = "cut", "divide", "part", "keep"
+
+
+class Strict:
+    """One page on its way to the content structure that the paper gives it."""
+
+    def __init__(self, nodes: NodeTable, layout: Layout) -> None:
+        self.nodes = nodes
+        self.layout = layout
+        self._tree = Growing(nodes, np.zeros(len(nodes.leaves), np.int64))
+        self._doc = [LEAST]
+        self._blocks = [np.array([0])]
+
+    @cached_property
+    def valid(self) -> Bools:
+        """(n,) to be seen, with a width and a height."""
+        return np.asarray(self.layout.visible & (self.layout.width > 0) & (self.layout.height > 0), np.bool_)
+
+    @cached_property
+    def boxes(self) -> Floats:
+        """(n, 4) left, top, right, bottom of the elements."""
+        x, y = self.layout.x.astype(np.float64), self.layout.y.astype(np.float64)
+        return np.column_stack((x, y, x + self.layout.width, y + self.layout.height))
+
+    @cached_property
+    def size(self) -> Floats:
+        """(n,) area, in parts of the page's."""
+        area = self.layout.width.astype(np.float64) * self.layout.height
+        return area / max(1.0, float(self.layout.page_width) * self.layout.page_height)
+
+    @cached_property
+    def inline(self) -> Bools:
+        """(n,) text and inline nodes; any other node breaks the line."""
+        return np.asarray(np.isin(self.nodes.tag, _INLINE))
+
+    @cached_property
+    def virtual_text(self) -> Bools:
+        """(n,) text, and inline nodes with nothing in them but virtual text."""
+        other = self.nodes.total((self.valid & ~self.inline).astype(np.int64))
+        return np.asarray(self.inline & (other == 0) & self.valid)
+
+    @cached_property
+    def _children(self) -> list[Ints]:
+        """The valid children of each row."""
+        rows = np.flatnonzero(self.valid[1:]) + 1
+        rows = rows[np.argsort(self.nodes.parent[rows], kind="stable")]
+        counts = np.bincount(self.nodes.parent[rows], minlength=len(self.nodes))
+        return np.split(rows, np.cumsum(counts)[:-1])
+
+    def structure(self) -> BlockTree:
+        """The content structure: extraction, separators, construction, and again in each block that is not coherent."""
+        todo = [0]
+        while todo:
+            block = todo.pop()
+            if self._doc[block] == GREATEST:
+                continue
+            pool, doc = self.extracted(self._blocks[block])
+            if len(pool) > 1:
+                todo += self._constructed(block, pool, doc)
+        boxes = np.array([_around(self.boxes[rows]) for rows in self._blocks])
+        return BlockTree(self.nodes, np.array(self._tree.parent), np.array(self._doc), boxes, self._tree.owner)
+
+    def extracted(self, rows: Ints) -> tuple[Ints, Ints]:
+        """(k,) rows of the visual blocks of a block, and their coherence."""
+        found: list[tuple[int, int]] = []
+        alone = len(rows) == 1
+        # Each entry: rows of one family, whether they are the block itself.
+        todo = [(rows.tolist(), alone)]
+        while todo:
+            family, root = todo.pop()
+            divided = False  # the sibling before
+            for row in family:
+                what, doc = self.rule(row, root=root, divided=divided)
+                divided = what in (_DIVIDE, _PART)
+                children = self._children[row]
+                if what == _PART:  # those that differ are not divided in this round
+                    shaded = self._shaded(row)
+                    found += [(child, self.coherence(child)) for child in children[shaded].tolist()]
+                    children = children[~shaded]
+                if divided:
+                    todo.append((children.tolist(), False))
+                elif what == _KEEP:
+                    found.append((row, doc))
+        found.sort()
+        return np.array([row for row, _ in found], np.int64), np.array([doc for _, doc in found], np.int64)
+
+    def rule(self, row: int, *, root: bool, divided: bool) -> tuple[str, int]:
+        """What the first rule that applies does with a node, and its coherence if it is kept.
+
+        A node is cut (left out), divided, parted (divided into children that keep their colour) or kept. Rule 11 is
+        read as "divide if the sibling before was divided": as printed, it changes nothing.
+
+        Parameters
+        ----------
+        root : the node is the block that is being divided
+        divided : the sibling before it was divided
+        """
+        children, tag = self._children[row], int(self.nodes.tag[row])
+        if tag == TEXT:
+            return _KEEP, GREATEST
+        if not len(children):  # 1; what is to be seen without children is a picture, a control or a ruler
+            return (_KEEP, GREATEST) if self.nodes.end[row] == row + 1 else (_CUT, 0)
+        text = self.virtual_text[children]
+        cell, table = tag in _CELLS, tag in _TABLES
+        small = self.size[row] < _SMALL
+        if len(children) == 1 and self.nodes.tag[children[0]] != TEXT:  # 2
+            return _DIVIDE, 0
+        if root:  # 3
+            return _DIVIDE, 0
+        if text.all() and not table:  # 4
+            return _KEEP, self._coherence_of_text(row)
+        if not (cell or table) and self._is_divided_by_tags(row, children, tag):  # 5, 6
+            return _DIVIDE, 0
+        if not cell and self.size[children].sum() > self.size[row]:  # 7
+            return _DIVIDE, 0
+        if table and self._shaded(row).any():  # 8
+            return _PART, 0
+        if (text.any() and small and not table) or self.size[children].max() < _SMALL:  # 9, 10
+            return _KEEP, self.coherence(row)
+        if not (cell or table) or (cell and divided):  # 12, 11
+            return _DIVIDE, 0
+        return _KEEP, self.coherence(row)  # 13
+
+    def _shaded(self, row: int) -> Bools:
+        """Which of the children have another background."""
+        background = self.layout.background
+        return np.asarray(background[self._children[row]] != background[row], np.bool_)
+
+    def _is_divided_by_tags(self, row: int, children: Ints, tag: int) -> bool:
+        tags = self.nodes.tag[children]
+        if (tags == TAG["hr"]).any():
+            return True
+        return bool((self.inline[row] or tag == TAG["p"]) and not self.inline[children].all())
+
+    def _coherence_of_text(self, row: int) -> int:
+        """Rule 4: text of one font is more coherent."""
+        leaves = self.nodes.leaves[self.nodes.first_leaf[row] : self.nodes.last_leaf[row]]
+        leaves = leaves[self.valid[leaves]]
+        fonts = {(float(self.layout.font_size[i]), int(self.layout.font_weight[i])) for i in leaves.tolist()}
+        return GREATEST if len(fonts) <= 1 else GREATEST - 1
+
+    def coherence(self, row: int) -> int:
+        """By tag and size: 6 for sections, 8 for prose, 7 for all else; less for much of the page."""
+        tag = self.nodes.tag[row]
+        doc = 6 if tag in _SECTIONS else 8 if tag in _TEXTS else 7
+        return doc - int(self.size[row] > _LARGE) - int(self.size[row] > _HUGE)
+
+    def _constructed(self, block: int, pool: Ints, doc: Ints) -> list[int]:
+        """New blocks: the pool, parted at its separators of the greatest weight; without any, block by block."""
+        boxes = self.boxes[pool]
+        found = [separators(boxes[:, i], boxes[:, i + 2]) for i in (1, 0)]
+        weights = [self.weights(pool, strips, horizontal=i == 0) for i, strips in enumerate(found)]
+        most = max((int(w.max()) for w in weights if len(w)), default=0)
+        cell = np.arange(len(pool))
+        if most or any(map(len, weights)):
+            cell[:] = 0
+            for strips, w in zip(found, weights, strict=True):
+                cell = cell * (len(w) + 1) + crossed(strips, w == most)
+        if len(self._blocks[block]) > 1:
+            self._doc[block] = max(self._doc[block], _coherence_left(most))
+        new = []
+        order = np.argsort(cell, kind="stable")
+        for group in np.split(order, np.flatnonzero(np.diff(cell[order])) + 1):
+            rows = pool[group]
+            own = int(doc[group[0]]) if len(group) == 1 else LEAST
+            spans = [(int(row), int(self.nodes.end[row])) for row in rows]
+            new.append(self._tree.add(block, spans))
+            self._blocks.append(rows)
+            self._doc.append(max(own, self._doc[block]))
+        return new
+
+    def weights(self, pool: Ints, strips: Strips, *, horizontal: bool) -> Ints:
+        """(s,) weights of separators: distance, rulers, and how the blocks beside them differ."""
+        count, layout = len(strips.start), self.layout
+        weight = _DISTANCE_WEIGHTS[np.searchsorted(_DISTANCES, strips.end - strips.start)]
+        order = np.argsort(strips.side, kind="stable")
+        last = np.searchsorted(strips.side[order], np.arange(count), side="right") - 1
+        one, other = pool[order[last]], pool[order[last + 1]]
+        ruler = TAG["hr"]
+        weight = weight + _RULER * ((self.nodes.tag[one] == ruler) | (self.nodes.tag[other] == ruler))
+        weight += _BACKGROUND * (layout.background[one] != layout.background[other])
+        if horizontal:
+            bolder = layout.font_weight[other] > layout.font_weight[one]
+            weight += _FONT * ((layout.font_size[other] > layout.font_size[one]) | bolder)
+            alike = self.nodes.signature[one] == self.nodes.signature[other]
+            weight += _ALIKE * (alike & (self.nodes.tag[one] != TEXT))
+        return np.asarray(np.maximum(weight, 1), np.int64)
+
+
+def _coherence_left(weight: int) -> int:
+    """Coherence of a block whose strongest separator has a weight of 1 to 18."""
+    return max(LEAST, GREATEST - 1 - weight // 2)
+
+
+def _around(boxes: Floats) -> Floats:
+    return np.concatenate((boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)))

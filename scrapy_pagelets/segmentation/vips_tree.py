@@ -1,0 +1,141 @@
+"""The content structure of a page: blocks within blocks, each as coherent as those around it or more.
+
+Source: Yu, Cai, Wen, Ma 2003, section 2.1; ``algorithms.md`` A.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scrapy_pagelets.nodes import Floats, Ints, NodeTable
+from scrapy_pagelets.text import paths_of
+
+#: Least and greatest degree of coherence.
+LEAST, GREATEST = 1, 10
+
+#: Rows from the first to before the second: the subtrees of some neighbouring siblings.
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockTree:
+    """The visual blocks of a page, parents before children; block 0 is the page.
+
+    Attributes
+    ----------
+    nodes : of the page
+    parent : (b,) -1 at the root
+    doc : (b,) degree of coherence, 1 to 10; never less than that of the parent
+    box : (b, 4) left, top, right, bottom in CSS pixels; zero where nothing is to be seen
+    owner : (m,) the innermost block of each leaf. Where that block has blocks in it, the leaf is not to be seen
+    """
+
+    nodes: NodeTable
+    parent: Ints
+    doc: Ints
+    box: Floats
+    owner: Ints
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def labels(self, pdoc: int) -> Ints:
+        """(m,) number of the segment of each leaf: blocks are divided until their coherence is permitted.
+
+        Parameters
+        ----------
+        pdoc : permitted degree of coherence, 1 (the whole page) to 10 (whatever can be parted)
+
+        Raises
+        ------
+        ValueError : if pdoc is not from 1 to 10
+        """
+        return self._kept(pdoc)[self.owner]
+
+    def pruned(self, pdoc: int) -> BlockTree:
+        """The tree without the blocks in blocks of permitted coherence.
+
+        Raises
+        ------
+        ValueError : if pdoc is not from 1 to 10
+        """
+        kept = self._kept(pdoc)
+        own = np.flatnonzero(kept == np.arange(len(self)))
+        number = np.empty(len(self), np.int64)
+        number[own] = np.arange(len(own))
+        parent = np.append(number, -1)[self.parent[own]]
+        return BlockTree(self.nodes, parent, self.doc[own], self.box[own], number[kept[self.owner]])
+
+    def _kept(self, pdoc: int) -> Ints:
+        """(b,) the outermost of the blocks around each block, itself included, whose coherence is permitted."""
+        if not LEAST <= pdoc <= GREATEST:
+            raise ValueError(f"pdoc is {pdoc}: give a degree of coherence from {LEAST} (one segment) to {GREATEST}")
+        kept = list(range(len(self)))
+        parent, coherent = self.parent.tolist(), (self.doc >= pdoc).tolist()
+        for block in range(1, len(self)):
+            above = parent[block]
+            if coherent[above]:
+                kept[block] = kept[above]
+        return np.array(kept, np.int64)
+
+    def coarsest(self, segments: int) -> int:
+        """The highest PDoC that gives no more segments than wanted; 1 gives one.
+
+        Raises
+        ------
+        ValueError : if segments < 1
+        """
+        if segments < 1:
+            raise ValueError(f"segments is {segments}: a page has one or more")
+        for pdoc in range(GREATEST, LEAST, -1):
+            if len(np.unique(self.labels(pdoc))) <= segments:
+                return pdoc
+        return LEAST
+
+    def record(self) -> list[dict[str, Any]]:
+        """The tree as it stands in the feed; ``xpaths`` are those of what is in no block inside of the block."""
+        order = np.argsort(self.owner, kind="stable")
+        ends = np.searchsorted(self.owner[order], np.arange(len(self) + 1))
+        return [
+            {
+                "id": block,
+                "parent": int(self.parent[block]) if block else None,
+                "doc": int(self.doc[block]),
+                "box": [round(float(edge)) for edge in self.box[block]],
+                "xpaths": paths_of(self.nodes, order[ends[block] : ends[block + 1]]),
+            }
+            for block in range(len(self))
+        ]
+
+
+class Growing:
+    """A tree that is being grown, from the page as one block.
+
+    Parameters
+    ----------
+    layer : (m,) number of the layer of each leaf; a span holds the leaves of its own layer only
+    """
+
+    def __init__(self, nodes: NodeTable, layer: Ints) -> None:
+        self.nodes = nodes
+        self.parent = [-1]
+        self.owner = np.zeros(len(nodes.leaves), np.int64)
+        self._layer = layer
+        self._layered = bool(layer.any())
+
+    def add(self, parent: int, spans: list[Span], layer: int = 0) -> int:
+        """Number of a new block that takes the leaves of the spans."""
+        block = len(self.parent)
+        self.parent.append(parent)
+        first = self.nodes.first_leaf
+        for start, end in spans:
+            leaves = slice(int(first[start]), int(first[end]) if end < len(first) else len(self.owner))
+            if self._layered:
+                own = self.owner[leaves]
+                own[self._layer[leaves] == layer] = block
+            else:
+                self.owner[leaves] = block
+        return block
