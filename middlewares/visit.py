@@ -14,8 +14,10 @@ from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 
 from scrapy_pagelets.middlewares.state import State, state_of
+from scrapy_pagelets.nodes import Floats, Ints
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.segment import Pagelet, segment
+from scrapy_pagelets.segmentation.methods import labels_of
+from scrapy_pagelets.segmentation.segment import Pagelet, pagelets_of
 from scrapy_pagelets.templates.learnt import Template
 
 _visit: ContextVar[Visit | None] = ContextVar("pagelets_visit", default=None)
@@ -41,7 +43,8 @@ class Visit:
         self._state = state
         self._lock = RLock()
         self._page: Page | None = None
-        self._pagelets: list[Pagelet] | None = None
+        self._pagelets: dict[bool, list[Pagelet]] = {}
+        self._cut: tuple[Ints, Floats] | None = None
 
     @property
     def page(self) -> Page:
@@ -58,14 +61,21 @@ class Visit:
         """The template of the page."""
         return self._state.sites.of(self.page).template(self.page)
 
-    def pagelets(self) -> list[Pagelet]:
-        """The pagelets of the page, weighed by what is known of its site; the page becomes part of that."""
+    def pagelets(self, *, whole: bool = False) -> list[Pagelet]:
+        """The pagelets of the page, weighed by what is known of its site; the page becomes part of that.
+
+        Parameters
+        ----------
+        whole : leave pagelets whole that hold both content and template
+        """
         with self._lock:
-            if self._pagelets is None:
+            if self._cut is None:
                 self._state.sites.learn(self.page)
-                site = self._state.sites.of(self.page)
-                self._pagelets = segment(self.page, site.templateness(self.page), self._state.config.segmenter)
-            return self._pagelets
+                templateness = self._state.sites.of(self.page).templateness(self.page)
+                self._cut = labels_of(self.page, self._state.config.segmenter, templateness), templateness
+            if whole not in self._pagelets:
+                self._pagelets[whole] = pagelets_of(self.page, *self._cut, whole=whole)
+            return self._pagelets[whole]
 
     def fail(self) -> None:
         """Log the exception that is being handled, once a page."""

@@ -48,6 +48,9 @@ class SegmentPipeline:
         return item
 
     def _segmented(self, visit: Visit) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        page, every = visit.page, self.state.config.export == "all"
+        page, config = visit.page, self.state.config
+        every = config.export == "all"
+        # Link counts cut, others see: a region that they see is not parted in what it holds of content and template.
+        pagelets = visit.pagelets(whole=every and not config.segmenter.startswith("pagelets"))
         about = {"url": page.url, "title": page.title, "language": page.language, "fetched_at": visit.fetched_at}
-        return about, [pagelet.record() for pagelet in visit.pagelets() if every or pagelet.role == CONTENT]
+        return about, [pagelet.record() for pagelet in pagelets if every or pagelet.role == CONTENT]

@@ -16,7 +16,9 @@ FIELDS: Final = (
     "url", "title", "language", "fetched_at", *FORMATS, "pagelets", "template", "near_duplicate_of",
     "similarity", "sketch",
 )  # fmt: skip
-SEGMENTERS: Final = ("pagelets", "pagelets-strict")
+SEGMENTERS: Final = (
+    "pagelets", "pagelets-strict", "gcuts-top", "gcuts", "gcuts-strict", "gcuts-np", "gcuts-nl", "cclus",
+)  # fmt: skip
 EXPORTS: Final = ("content", "all")
 DUPLICATES: Final = ("flag", "drop", "off")
 SCOPES: Final = ("all", "site")

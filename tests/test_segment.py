@@ -164,8 +164,8 @@ def test_links_without_text_and_links_around_pagelets():
 
 def test_bad_parameters():
     found = page("<p>a<p>b")
-    with pytest.raises(ValueError, match="no segmenter 'vips2': choose one of pagelets, pagelets-strict"):
-        segment(found, segmenter="vips2")
+    with pytest.raises(ValueError, match="no segmenter 'none': choose one of pagelets, pagelets-strict"):
+        segment(found, method="none")
     for size in (0, 1, 3):
         with pytest.raises(ValueError, match=f"templateness has {size} values, the page 2 runs of text"):
             segment(found, np.zeros(size))

@@ -12,7 +12,7 @@ import numpy as np
 
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.segmentation.features import pair_features
-from scrapy_pagelets.segmentation.gcuts import Described
+from scrapy_pagelets.segmentation.gcuts import Cut, Described
 from scrapy_pagelets.segmentation.tree import Tree
 from scrapy_pagelets.segmentation.weights import Logistic, Weights
 
@@ -24,12 +24,12 @@ _MOST: Final = 800
 _CHUNK: Final = 20_000
 
 
-def clusters(described: Described, weights: Weights, penalty: float) -> Ints:
-    """(m,) number of the cluster of each leaf of the tree."""
+def clusters(described: Described, weights: Weights) -> Cut:
+    """How a page is cut: number of the cluster of each leaf of the tree, by the penalty."""
     nodes = _items(described.tree)
     together = probabilities(described, nodes, weights.pairs)
     part = np.repeat(np.arange(len(nodes)), described.tree.size[nodes])
-    return cluster(together, penalty)[part]
+    return lambda penalty: cluster(together, penalty)[part]
 
 
 def probabilities(described: Described, nodes: Ints, model: Logistic) -> Floats:

@@ -14,7 +14,7 @@ node, its children, its siblings and its parent are like.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -69,21 +69,24 @@ class Described:
         return cls(page, tree, columns, situation_features(page.nodes, tree, columns))
 
 
-def segments(described: Described, weights: Weights, penalty: float) -> Ints:
-    """(m,) number of the segment of each leaf of the tree, from 0 in document order.
+#: Penalty, the lambda of the paper, to the number of the segment of each leaf of a tree, (m,).
+Cut = Callable[[float], Ints]
 
-    Parameters
-    ----------
-    penalty : lambda, what it costs to part what belongs together, in terms of what it costs to join what does not
-    """
+
+def cuts(described: Described, weights: Weights) -> Cut:
+    """How a page is cut. The penalty is what it costs to part what belongs together, against joining what does not."""
     tree = described.tree
     odds = weights.whole(described.situation.astype(np.float32))
     whole = sigmoid(np.clip(odds, -30, 30))
-    return segments_of(tree, cover(tree, tree.size * (penalty * whole - (1 - whole))))
+
+    def cut(penalty: float) -> Ints:
+        return segments_of(tree, cover(tree, tree.size * (penalty * whole - (1 - whole))))
+
+    return cut
 
 
-def labelled(described: Described, weights: Weights, penalty: float, form: str = STRICT) -> Ints:
-    """(m,) the same by the paper's energy: connected leaves of one label are a segment.
+def labelled(described: Described, weights: Weights, form: str = STRICT) -> Cut:
+    """How a page is cut by the paper's energy: connected leaves of one label are a segment.
 
     Parameters
     ----------
@@ -91,17 +94,22 @@ def labelled(described: Described, weights: Weights, penalty: float, form: str =
 
     Raises
     ------
-    ImportError : for a rendered page without PyMaxflow
+    ImportError : when a rendered page is cut without PyMaxflow
     """
-    energy = energy_of(described, weights, penalty, form)
-    labels = exact(energy)
-    if described.page.layout is not None:
-        labels = expand(energy, labels)
-    return _components(energy, labels[described.tree.leaves])
+    costs = energy_of(described, weights, form)
+
+    def cut(penalty: float) -> Ints:
+        energy = replace(costs, edge=penalty * costs.edge, weight=penalty * costs.weight)
+        labels = exact(energy)
+        if described.page.layout is not None:
+            labels = expand(energy, labels)
+        return _components(energy, labels[described.tree.leaves])
+
+    return cut
 
 
-def energy_of(described: Described, weights: Weights, penalty: float, form: str) -> Energy:
-    """The paper's energy of a page."""
+def energy_of(described: Described, weights: Weights, form: str) -> Energy:
+    """The paper's energy of a page, with a penalty of 1."""
     tree, learnt = described.tree, form != NOT_LEARNT
     space = (described.columns - weights.center) / weights.scale
     space = space @ weights.metric.T if learnt else space / np.sqrt(space.shape[1])
@@ -109,20 +117,19 @@ def energy_of(described: Described, weights: Weights, penalty: float, form: str)
     squares = (space**2).sum(axis=1)[:, None] + (labels**2).sum(axis=1) - 2 * space @ labels.T
     layout = described.page.layout
     one, other = following(tree) if layout is None else rendered(tree, layout)
-    pairs = pair_features(described.page.nodes, tree, described.columns, tree.leaves[one], tree.leaves[other])
     if learnt:
-        edge, weight = weights.edge(described.situation), weights.neighbours(pairs)
+        p, q = tree.leaves[one], tree.leaves[other]
+        edge = weights.edge(described.situation)
+        weight = weights.neighbours(pair_features(described.page.nodes, tree, described.columns, p, q))
     else:
         edge = _likeness(space, np.arange(len(tree)), np.maximum(tree.parent, 0))
         weight = _likeness(space, tree.leaves[one], tree.leaves[other])
     if form == NO_PARENTS:
         edge = np.zeros(len(tree))
-    return Energy(
-        tree, np.sqrt(np.maximum(0, squares)), np.zeros(len(tree)), penalty * edge, one, other, penalty * weight
-    )
+    return Energy(tree, np.sqrt(np.maximum(0, squares)), np.zeros(len(tree)), edge, one, other, weight)
 
 
-def by_number(cut: Callable[[float], Ints], wanted: int) -> Ints:
+def by_number(cut: Cut, wanted: int) -> Ints:
     """(m,) segments by the penalty with which there are as many as wanted, or nearly.
 
     Parameters

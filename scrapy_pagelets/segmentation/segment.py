@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
+from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.pagelets import STRICT_K, partition
+from scrapy_pagelets.segmentation.methods import labels_of
 from scrapy_pagelets.text import paths_of, text_of
 from scrapy_pagelets.urls import absolute
 
 CONTENT, NAVIGATION, TEMPLATE = "content", "navigation", "template"
 #: From here on a leaf is template.
 _HALF: Final = 0.5
-
-_SEGMENTERS: Final[dict[str, Callable[[NodeTable], Ints]]] = {
-    "pagelets": partition,
-    "pagelets-strict": lambda nodes: partition(nodes, STRICT_K, strict=True),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +27,11 @@ class Pagelet:
     ----------
     page : it belongs to
     id : number on its page, in document order
-    index : (k,) its runs of text, as ascending indices of the page's leaves
+    index : (k,) its runs of text, as ascending indices of the page's leaves; none if it is made of pictures
     templateness : mean over its words, 0 to 1
     role : content, navigation (a template of links) or template
+    rows : the fewest nodes that hold its text and pictures and no others, of a rendered page in the page as received;
+        None if pictures were not looked at
     """
 
     page: Page
@@ -42,6 +39,7 @@ class Pagelet:
     index: Ints
     templateness: float
     role: str
+    rows: Sequence[int] | None = None
 
     @property
     def leaves(self) -> Bools:
@@ -63,11 +61,13 @@ class Pagelet:
     @property
     def xpaths(self) -> list[str]:
         """Paths of the fewest nodes that hold its text and no other; of a rendered page, in the page as received."""
-        page = self.page
-        if page.source is None:
-            return paths_of(page.nodes, self.index)
-        received = page.received[self.index]
-        return paths_of(page.source.nodes, received[received >= 0])
+        received = (self.page.source or self.page).nodes
+        if self.rows is not None:
+            return [received.xpath(row) for row in self.rows]
+        if self.page.source is None:
+            return paths_of(received, self.index)
+        index = self.page.received[self.index]
+        return paths_of(received, index[index >= 0])
 
     @property
     def links(self) -> list[dict[str, str]]:
@@ -76,6 +76,8 @@ class Pagelet:
         Each link of a page belongs to one pagelet: that of its first run of text; one without text (a picture, a frame)
         to that of the run that follows.
         """
+        if not len(self.index):
+            return []
         nodes = self.page.nodes
         links, leaf = nodes.links, nodes.link_leaf
         near = slice(*np.searchsorted(leaf, (self.index[0], self.index[-1] + 1)))
@@ -104,20 +106,30 @@ class Pagelet:
         }
 
 
-def segment(page: Page, templateness: Floats | None = None, segmenter: str = "pagelets") -> list[Pagelet]:
+def segment(
+    page: Page,
+    templateness: Floats | None = None,
+    method: str = "pagelets",
+    *,
+    whole: bool = False,
+    **options: float | None,
+) -> list[Pagelet]:
     r"""Cut a page into pagelets; every leaf is in exactly one.
-
-    A pagelet that holds both content and template is parted in two, so that what is exported is what is counted as
-    content.
 
     Parameters
     ----------
     templateness : (m,) of each leaf, 0 to 1; all content if None
-    segmenter : ``pagelets`` (link count, ``algorithms.md`` D.1) or ``pagelets-strict`` (the paper's form, k=3)
+    method : ``pagelets`` (link count, ``algorithms.md`` D.1) or ``pagelets-strict`` (the paper's form, k=3); ``gcuts``
+        (learnt graph cuts: menus, articles, titles) or ``gcuts-top`` (header, content, footer); ``gcuts-strict``,
+        ``gcuts-np``, ``gcuts-nl`` and ``cclus``, which gcuts-2008 compares
+    whole : leave pagelets whole that hold both content and template; else they are parted in two, so that what is
+        exported is what is counted as content. Whole pagelets have their pictures, if the method sees pictures
+    options : of the method: ``k`` links, a ``penalty`` for each cut or a number of ``segments``, see `labels_of`
 
     Raises
     ------
-    ValueError : if there is no such segmenter, or if templateness has another length than the page has leaves
+    ValueError : if there is no such method or option, or if templateness has another length than the page has leaves
+    ImportError : if the method needs a library that is missing
 
     Examples
     --------
@@ -125,14 +137,32 @@ def segment(page: Page, templateness: Floats | None = None, segmenter: str = "pa
     >>> [(p.text, p.role) for p in segment(page)]
     [('Title\n\nSome words.\n\nMore.', 'content')]
     """
-    nodes = page.nodes
-    weights = np.zeros(len(nodes.leaves)) if templateness is None else templateness
-    if weights.shape != nodes.leaves.shape:
-        raise ValueError(f"templateness has {weights.size} values, the page {nodes.leaves.size} runs of text")
-    if segmenter not in _SEGMENTERS:
-        raise ValueError(f"there is no segmenter {segmenter!r}: choose one of {', '.join(_SEGMENTERS)}")
-    labels = _SEGMENTERS[segmenter](nodes) * 2 + (weights >= _HALF)
-    return [_pagelet(page, number, index, weights) for number, index in enumerate(_groups(labels))]
+    _check(page, templateness)
+    return pagelets_of(page, labels_of(page, method, templateness, **options), templateness, whole=whole)
+
+
+def pagelets_of(page: Page, labels: Ints, templateness: Floats | None = None, *, whole: bool = False) -> list[Pagelet]:
+    """Pagelets of a page by the labels of its rows, as `segment`.
+
+    Parameters
+    ----------
+    labels : (n,) as of `labels_of`
+    """
+    _check(page, templateness)
+    weights = np.zeros(len(page.nodes.leaves)) if templateness is None else templateness
+    if whole:
+        return _whole(page, labels, weights)
+    parted = labels[page.nodes.leaves] * 2 + (weights >= _HALF)
+    return [
+        Pagelet(page, number, index, _mean(page, index, weights), _role(page, index, weights[index[0]]))
+        for number, index in enumerate(_groups(parted))
+    ]
+
+
+def _check(page: Page, templateness: Floats | None) -> None:
+    leaves = page.nodes.leaves
+    if templateness is not None and templateness.shape != leaves.shape:
+        raise ValueError(f"templateness has {templateness.size} values, the page {leaves.size} runs of text")
 
 
 def _groups(labels: Ints) -> list[Ints]:
@@ -142,11 +172,47 @@ def _groups(labels: Ints) -> list[Ints]:
     return sorted(groups, key=lambda group: int(group[0]))
 
 
-def _pagelet(page: Page, number: int, index: Ints, weights: Floats) -> Pagelet:
+def _whole(page: Page, labels: Ints, weights: Floats) -> list[Pagelet]:
+    """Pagelets with the pictures that have a label."""
     nodes = page.nodes
-    words, own = nodes.words[index], weights[index]
-    mean = float(np.average(own, weights=np.maximum(words, 1)))
+    seen = np.flatnonzero(labels >= 0)
+    if not len(nodes.leaves):
+        return []
+    number = np.searchsorted(nodes.leaves, seen)
+    rows = page.received_rows[seen] if page.source else seen
+    roots = _roots((page.source or page).nodes, rows[rows >= 0], labels[seen][rows >= 0])
+    found: list[Pagelet] = []
+    for group in _groups(labels[seen]):
+        index = number[group[nodes.tag[seen[group]] == TEXT]]
+        # Pictures alone are what the text that follows is.
+        near = index if len(index) else np.minimum(number[group[:1]], len(weights) - 1)
+        mean = _mean(page, near, weights)
+        role = _role(page, near, mean)
+        found.append(Pagelet(page, len(found), index, mean, role, roots.get(int(labels[seen[group[0]]]), [])))
+    return found
+
+
+def _roots(nodes: NodeTable, seen: Ints, labels: Ints) -> dict[int, list[int]]:
+    """Rows of the maximal subtrees that hold rows of one label only, for each label."""
+    first, last = (np.searchsorted(seen, rows) for rows in (np.arange(len(nodes)), nodes.end))
+    changes = np.cumsum(np.diff(labels, prepend=labels[:1]) != 0)
+    uniform = np.zeros(len(nodes), np.bool_)
+    some = np.flatnonzero(last > first)
+    uniform[some] = changes[first[some]] == changes[last[some] - 1]
+    top = uniform.copy()
+    top[1:] &= ~uniform[nodes.parent[1:]]
+    found: dict[int, list[int]] = {}
+    for row in np.flatnonzero(top).tolist():
+        found.setdefault(int(labels[first[row]]), []).append(row)
+    return found
+
+
+def _mean(page: Page, index: Ints, weights: Floats) -> float:
+    return float(np.average(weights[index], weights=np.maximum(page.nodes.words[index], 1)))
+
+
+def _role(page: Page, index: Ints, templateness: float) -> str:
+    nodes = page.nodes
+    words = nodes.words[index]
     linked = words[nodes.anchor[nodes.leaves[index]]].sum()
-    # All of its leaves are on one side.
-    role = CONTENT if own[0] < _HALF else NAVIGATION if linked > 0.5 * words.sum() else TEMPLATE
-    return Pagelet(page, number, index, mean, role)
+    return CONTENT if templateness < _HALF else NAVIGATION if linked > 0.5 * words.sum() else TEMPLATE

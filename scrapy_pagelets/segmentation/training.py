@@ -15,10 +15,10 @@ import numpy as np
 
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.cclus import clusters
 from scrapy_pagelets.segmentation.features import pair_features
-from scrapy_pagelets.segmentation.gcuts import NO_PARENTS, NOT_LEARNT, STRICT, Described, labelled, segments
+from scrapy_pagelets.segmentation.gcuts import Described
 from scrapy_pagelets.segmentation.lmnn import Group, learn
+from scrapy_pagelets.segmentation.methods import BY_COSTS, Costed
 from scrapy_pagelets.segmentation.weights import INNER, Logistic, Weights
 from scrapy_pagelets.templates.training import read
 from scrapy_pagelets.templates.trees import Trees
@@ -26,20 +26,12 @@ from scrapy_pagelets.templates.trees import Trees
 FOLDS: Final = 5
 #: Penalties that are tried, for each of the methods.
 GRID: Final = tuple(float(2.0**k) for k in np.arange(-4, 4.01, 0.5))
-_RANK, _ITERATIONS = 12, 60
+_RANK, _ITERATIONS = 8, 40
+#: Nodes of a page that the metric is learnt from: its cost is quadratic in them.
+_NODES: Final = 120
 #: Strength of the regressions, inverse of scikit-learn's C; leaves of a page whose pairs are learnt from.
 _C, _LEAVES = 0.05, 60
 _UNKNOWN: Final = -1
-
-#: A method: described page, weights and penalty to segments of the leaves.
-Method = Callable[[Described, Weights, float], Ints]
-METHODS: Final[dict[str, Method]] = {
-    "gcuts": segments,
-    "gcuts-strict": lambda d, w, penalty: labelled(d, w, penalty, STRICT),
-    "gcuts-np": lambda d, w, penalty: labelled(d, w, penalty, NO_PARENTS),
-    "gcuts-nl": lambda d, w, penalty: labelled(d, w, penalty, NOT_LEARNT),
-    "cclus": clusters,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +99,11 @@ def train(examples: Sequence[Example]) -> Weights:
     if len(examples) < FOLDS:
         raise ValueError(f"{len(examples)} pages with blocks are too few to learn from: {FOLDS} are needed at least")
     fold = np.random.default_rng(0).permutation(len(examples)) % FOLDS
-    curves = {name: np.zeros((len(GRID), 2)) for name in METHODS}
+    curves = {name: np.zeros((len(GRID), 2)) for name in BY_COSTS}
     for number in range(FOLDS):
         weights = fit([e for e, own in zip(examples, fold, strict=True) if own != number])
         held_out = [e for e, own in zip(examples, fold, strict=True) if own == number]
-        for name, method in METHODS.items():
+        for name, method in BY_COSTS.items():
             curves[name] += curve(held_out, weights, method) * len(held_out) / len(examples)
     chosen = {name: int(_smooth(curve.sum(axis=1)).argmax()) for name, curve in curves.items()}
     figures = {name: [round(float(v), 4) for v in curves[name][at]] for name, at in chosen.items()}
@@ -119,11 +111,13 @@ def train(examples: Sequence[Example]) -> Weights:
     return replace(fit(examples), penalties=penalties, about={"figures": figures})
 
 
-def curve(examples: Sequence[Example], weights: Weights, method: Method) -> Floats:
+def curve(examples: Sequence[Example], weights: Weights, method: Costed) -> Floats:
     """(penalties, 2) mean adjusted Rand index and NMI of the pages for each penalty of ``GRID``."""
-    figures = np.array([[agreement(e, method(e.described, weights, penalty)) for penalty in GRID] for e in examples])
-    mean: Floats = figures.mean(axis=0)
-    return mean
+    figures = np.zeros((len(GRID), 2))
+    for example in examples:
+        cut = method(example.described, weights)
+        figures += [agreement(example, cut(penalty)) for penalty in GRID]
+    return figures / len(examples)
 
 
 def agreement(example: Example, found: Ints) -> tuple[float, float]:
@@ -165,6 +159,7 @@ def _group(example: Example, center: Floats, scale: Floats) -> Group:
     """The nodes all of whose leaves are in one block."""
     block, known = example.block()
     nodes = np.flatnonzero((block >= 0) & (known == example.described.tree.size))
+    nodes = nodes[np.unique(np.linspace(0, len(nodes) - 1, _NODES).astype(np.int64))] if len(nodes) > _NODES else nodes
     return Group.of((example.described.columns[nodes] - center) / scale, block[nodes])
 
 

@@ -1,0 +1,238 @@
+"""How well pages are cut into segments, by each method, and what it costs.
+
+Data: ``segments/random`` below ``--data``, pages on which people have marked blocks of two levels: top (header,
+content, footer) and inner (menu, article, title). The measures are the referee's (adjusted Rand index, NMI, B-cubed F1
+over characters; pages averaged), on runs of text and pictures that are in a block. The weights that are shipped
+know nothing of the split ``test``.
+
+    python benchmarks/segments.py                     all methods, next to trivial cuts, on the split test
+    python benchmarks/segments.py --curve curve.svg   adjusted Rand index and number of segments against lambda
+    python benchmarks/segments.py --times             milliseconds at 300 to 10,000 nodes
+    python benchmarks/segments.py --worst gcuts       the pages of the other splits on which a method does worst
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from lxml import html
+from tools import need, referee, table
+
+from scrapy_pagelets import Page
+from scrapy_pagelets.nodes import Ints
+from scrapy_pagelets.segmentation.gcuts import Described
+from scrapy_pagelets.segmentation.methods import BY_COSTS, METHODS, labels_of
+from scrapy_pagelets.segmentation.segment import pagelets_of
+from scrapy_pagelets.segmentation.tree import compact
+from scrapy_pagelets.segmentation.weights import INNER, TOP
+
+LEVELS = (TOP, INNER)
+MEASURES = ("adj. Rand", "NMI", "B3 chars")
+PENALTIES = [2.0**k for k in np.arange(-4, 4.01, 0.5)]
+SIZES = (300, 1_000, 3_000, 10_000)
+COLOURS = ("#4363d8", "#e6194b", "#3cb44b", "#f58231", "#911eb4")
+
+Cut = Callable[[Page], list[list[str]]]
+
+
+class Judged:
+    """A page with its blocks, as the referee sees them."""
+
+    def __init__(self, line: dict[str, Any], folder: Path, score: ModuleType) -> None:
+        self.name = line["page"].split("/")[0]
+        body = (folder / line["page"]).read_bytes()
+        self.page = Page.parse(body, f"http://{line['page']}")
+        self.document = html.document_fromstring(body, parser=html.HTMLParser(encoding="utf-8"))
+        self.sizes = [size for *_, size in score.leaves(self.document)]
+        self.score = score
+        blocks = {TOP: [b for b in line["blocks"] if b["level"] == 1], INNER: line["blocks"]}
+        self.truth = {
+            level: score.labels(self.document, [[b["xpath"]] for b in chosen]) for level, chosen in blocks.items()
+        }
+
+    def judge(self, regions: list[list[str]]) -> dict[str, tuple[float, float, float]]:
+        """The measures of a level, for levels on which there is something to part."""
+        predicted = self.score.labels(self.document, regions)
+        found = {}
+        for level, truth in self.truth.items():
+            use = [i for i, block in enumerate(truth) if block >= 0]
+            if len(use) > 1:
+                pair = [predicted[i] for i in use], [truth[i] for i in use]
+                cubed = self.score.b_cubed(*pair, [self.sizes[i] for i in use])
+                found[level] = self.score.adjusted_rand(*pair), self.score.nmi(*pair), cubed
+        return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(".data"))
+    parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--splits", default="test", help="with commas (default: test)")
+    parser.add_argument("--curve", metavar="FILE", help="write a picture of lambda against accuracy")
+    parser.add_argument("--times", action="store_true")
+    parser.add_argument("--worst", metavar="METHOD")
+    args = parser.parse_args()
+    if args.times:
+        times()
+    elif args.worst:
+        worst(judged(args, {"train", "validation"}), args.worst)
+    elif args.curve:
+        curve(judged(args, set(args.splits.split(","))), Path(args.curve))
+    else:
+        compare(judged(args, set(args.splits.split(","))))
+
+
+def judged(args: argparse.Namespace, splits: set[str]) -> list[Judged]:
+    score = referee(args.referee)
+    folder = need(args.data / "segments" / "random", "the benchmark needs the pages of segments/random below --data")
+    return [Judged(line, folder, score) for line in score.read(folder / "gold.jsonl.gz") if line["split"] in splits]
+
+
+def by_method(method: str, **options: Any) -> Cut:
+    def cut(page: Page) -> list[list[str]]:
+        found = pagelets_of(page, labels_of(page, method, **options), whole=True)
+        return [pagelet.xpaths for pagelet in found]
+
+    return cut
+
+
+def by_depth(depth: int) -> Cut:
+    """The body's tree cut at a depth, chains of single children collapsed."""
+
+    def cut(page: Page) -> list[list[str]]:
+        tree = compact(page.nodes)
+        labels = np.full(len(page.nodes), -1)
+        roots = np.flatnonzero((tree.depth == depth) | (~tree.inner & (tree.depth < depth)))
+        for number, root in enumerate(roots):
+            labels[tree.seen[tree.first[root] : tree.last[root]]] = number
+        return [pagelet.xpaths for pagelet in pagelets_of(page, labels, whole=True)]
+
+    return cut
+
+
+def compare(pages: list[Judged]) -> None:
+    """Print a line for each method."""
+    cuts = {"one segment": by_depth(0), "cut at depth 2": by_depth(2), "cut at depth 3": by_depth(3)}
+    cuts |= {"each leaf": by_depth(10**9)} | {name: by_method(name) for name in METHODS}
+    print(f"{len(pages)} pages\n")
+    rows = []
+    for name, cut in cuts.items():
+        regions = [cut(page.page) for page in pages]
+        figures = [page.judge(found) for page, found in zip(pages, regions, strict=True)]
+        means = (
+            float(np.mean([figure[level][i] for figure in figures if level in figure]))
+            for level in LEVELS
+            for i in range(len(MEASURES))
+        )
+        rows.append([name, f"{statistics.mean(map(len, regions)):.1f}", *means])
+    table(["", "segments", *(f"{level} {measure}" for level in LEVELS for measure in MEASURES)], rows)
+
+
+def worst(pages: list[Judged], method: str) -> None:
+    """Print the pages with the smallest adjusted Rand index."""
+    level = TOP if method.endswith(TOP) else INNER
+    rows = []
+    for page in pages:
+        regions = by_method(method)(page.page)
+        figures = page.judge(regions)
+        if level in figures:
+            blocks = len({block for block in page.truth[level] if block >= 0})
+            rows.append((page.name, figures[level][0], figures[level][1], len(regions), blocks))
+    rows.sort(key=lambda row: row[1])
+    table(["page", *MEASURES[:2], "segments", "blocks"], rows[:12])
+
+
+def curve(pages: list[Judged], path: Path) -> None:
+    """Draw and print the adjusted Rand index of the inner level against lambda, for each method that has one."""
+    lines = {}
+    for name in BY_COSTS:
+        found = []
+        for penalty in PENALTIES:
+            figures = [page.judge(by_method(name, penalty=penalty)(page.page)) for page in pages]
+            found.append(float(np.mean([figure[INNER][0] for figure in figures if INNER in figure])))
+        lines[name] = found
+    table(["lambda", *lines], [[f"{p:.3g}", *values] for p, *values in zip(PENALTIES, *lines.values(), strict=True)])
+    path.write_text(drawing(lines), encoding="utf-8")
+
+
+def drawing(lines: dict[str, list[float]]) -> str:
+    """The curves as SVG."""
+
+    def x(penalty: float) -> float:
+        return 60 + 65 * (np.log2(penalty) + 4)
+
+    def y(value: float) -> float:
+        return 320 - 360 * value
+
+    parts = [
+        '<svg xmlns="http://www.w3.org/2000/svg" width="760" height="380" font-family="sans-serif" font-size="13">',
+        '<rect width="760" height="380" fill="white"/>',
+        '<text x="300" y="370">λ, what a cut costs</text><text x="8" y="20">adjusted Rand index, inner level</text>',
+    ]
+    for value in (0, 0.2, 0.4, 0.6, 0.8):
+        parts.append(
+            f'<path d="M60 {y(value):.0f}H580" stroke="#ddd"/><text x="28" y="{y(value) + 4:.0f}">{value}</text>'
+        )
+    for power in range(-4, 5, 2):
+        parts.append(f'<text x="{x(2.0**power) - 8:.0f}" y="345">{2.0**power:g}</text>')
+    for number, (name, values) in enumerate(lines.items()):
+        points = " ".join(f"{x(p):.0f},{y(v):.0f}" for p, v in zip(PENALTIES, values, strict=True))
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{COLOURS[number]}" stroke-width="2"/>')
+        parts.append(f'<text x="600" y="{60 + 22 * number}" fill="{COLOURS[number]}">{name}</text>')
+    return "\n".join([*parts, "</svg>\n"])
+
+
+def times() -> None:
+    """Print the milliseconds of each method on pages of some sizes, the best of five; templateness is given."""
+    rows = []
+    pages = {size: built(size) for size in SIZES}
+    weights = {size: np.zeros(len(page.nodes.leaves)) for size, page in pages.items()}
+    for name in METHODS:
+        cells = []
+        for size, page in pages.items():
+
+            def cut(page: Page = page, size: int = size, name: str = name) -> Ints:
+                return labels_of(page, name, weights[size])
+
+            cells.append(f"{1000 * min(seconds(cut, 5)):.1f}")
+        rows.append([name, *cells])
+    rows.append(["(features)", *(f"{1000 * min(described(p, weights[s])):.1f}" for s, p in pages.items())])
+    table(["ms at nodes", *(f"{len(page.nodes):,}" for page in pages.values())], rows)
+
+
+def described(page: Page, weights: Any) -> Iterator[float]:
+    return seconds(lambda: Described.of(page, weights), 5)
+
+
+def seconds(run: Callable[[], object], repetitions: int) -> Iterator[float]:
+    for _ in range(repetitions):
+        start = perf_counter()
+        run()
+        yield perf_counter() - start
+
+
+def built(size: int) -> Page:
+    """A page of about so many nodes: a menu, articles with teasers and pictures, a table, a footer."""
+    article = (
+        "<div class='teaser'><h2><a href='/a{0}'>Head {0}</a></h2><img src='i{0}'><p>Some words of article {0}, with "
+        "<b>bold</b> ones and <a href='/l{0}'>a link</a>.</p><ul><li>one</li><li>two</li></ul></div>"
+    )
+    menu = "".join(f"<li><a href='/m{i}'>Entry {i}</a></li>" for i in range(12))
+    count = max(1, (size - 70) // 22)
+    body = "".join(
+        f"<section id='s{k}'>" + "".join(article.format(i) for i in range(k, min(k + 6, count))) + "</section>"
+        for k in range(0, count, 6)
+    )
+    text = f"<div><ul>{menu}</ul></div><div>{body}</div><div id='footer'><p>Imprint</p><p>2026</p></div>"
+    return Page.parse(text.encode(), "http://example.com/")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""All ways to cut a page, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.nodes import Floats, Ints
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.segmentation.cclus import clusters
+from scrapy_pagelets.segmentation.gcuts import (
+    NO_PARENTS,
+    NOT_LEARNT,
+    STRICT,
+    Cut,
+    Described,
+    by_number,
+    cuts,
+    labelled,
+)
+from scrapy_pagelets.segmentation.pagelets import DEFAULT_K, STRICT_K, partition
+from scrapy_pagelets.segmentation.weights import INNER, TOP, Weights, load
+
+#: A described page and weights to how the page is cut.
+Costed = Callable[[Described, Weights], Cut]
+#: The methods that have learnt their costs.
+BY_COSTS: Final[dict[str, Costed]] = {
+    "gcuts": cuts,
+    "gcuts-strict": partial(labelled, form=STRICT),
+    "gcuts-np": partial(labelled, form=NO_PARENTS),
+    "gcuts-nl": partial(labelled, form=NOT_LEARNT),
+    "cclus": clusters,
+}
+
+
+def labels_of(page: Page, method: str, templateness: Floats | None = None, **options: float | None) -> Ints:
+    """(n,) number of the pagelet of each run of text, and of each picture if the method sees any; -1 for other rows.
+
+    Parameters
+    ----------
+    method : a key of ``METHODS``
+    templateness : (m,) of each leaf, evidence for GCuts; None: by the page alone
+    options : ``k``, links of a pagelet; ``penalty`` or ``segments`` of GCuts and CClus, lambda or the number wanted
+
+    Raises
+    ------
+    ValueError : if there is no such method, or if it has no such option
+    ImportError : if the method needs a library that is missing
+    """
+    if method not in METHODS:
+        raise ValueError(f"there is no segmenter {method!r}: choose one of {', '.join(METHODS)}")
+    cut, known = METHODS[method]
+    if unknown := sorted(set(options) - set(known)):
+        raise ValueError(f"{method} has no option {', '.join(unknown)}: it takes {' and '.join(known)}")
+    return cut(page, templateness, **options)
+
+
+def _by_links(page: Page, _: Floats | None, *, k: int, strict: bool = False) -> Ints:
+    labels = np.full(len(page.nodes), -1)
+    labels[page.nodes.leaves] = partition(page.nodes, k, strict=strict)
+    return labels
+
+
+def _by_costs(
+    page: Page,
+    templateness: Floats | None,
+    *,
+    name: str,
+    level: str = INNER,
+    penalty: float | None = None,
+    segments: int | None = None,
+) -> Ints:
+    labels = np.full(len(page.nodes), -1)
+    if not len(page.nodes.leaves):
+        return labels
+    described, weights = Described.of(page, templateness), load(level)
+    cut = BY_COSTS[name](described, weights)
+    if segments is None:
+        found = cut(weights.penalties[name] if penalty is None else penalty)
+    else:
+        found = by_number(cut, segments)
+    labels[described.tree.seen] = found
+    return labels
+
+
+_LINKS: Final = ("k",)
+_COSTS: Final = ("penalty", "segments")
+#: Method -> how it cuts, and its options.
+METHODS: Final[dict[str, tuple[Callable[..., Ints], tuple[str, ...]]]] = {
+    "pagelets": (partial(_by_links, k=DEFAULT_K), _LINKS),
+    "pagelets-strict": (partial(_by_links, k=STRICT_K, strict=True), _LINKS),
+    "gcuts-top": (partial(_by_costs, name="gcuts", level=TOP), _COSTS),
+    **{name: (partial(_by_costs, name=name), _COSTS) for name in BY_COSTS},
+}
