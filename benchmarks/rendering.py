@@ -23,10 +23,11 @@ from tools import table
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.archives import expand, records
-from scrapy_pagelets.browser import Answer, Browser, launch_options
+from scrapy_pagelets.browser import Browser, launch_options
 from scrapy_pagelets.page import decode, parse
 from scrapy_pagelets.rendered import WALK, Frame, page_of
 from scrapy_pagelets.resources import Resources
+from scrapy_pagelets.visiting import Answer
 
 PAGE = Path(__file__).parent.parent / "tests" / "site" / "reference" / "apache.html"
 URL = "http://example.com/page.html"

@@ -1,4 +1,4 @@
-"""Pages rendered in a browser: their documents given, everything else from the network or from an archive.
+"""Pages rendered in a browser, many by one.
 
 Needs Playwright (extra ``render``), which is imported where it is used.
 """
@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from scrapy_pagelets.rendered import WALK, Frame
+from scrapy_pagelets.rendered import Frame
+from scrapy_pagelets.visiting import Answer, Shared, Visit, walk
 
 if TYPE_CHECKING:
     import playwright.async_api as playwright
@@ -28,21 +29,12 @@ ARGUMENTS: Final = (
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 #: More pages at once make none of them faster.
 _PAGES: Final = 4
-#: Frames of other origins that are walked through, of one page.
-_MAX_FRAMES: Final = 20
 #: Seconds after the load for scripts to fetch what they show; for a page or a browser to go.
 _SETTLE: Final = 3.0
 _FAREWELL: Final = 5.0
-#: Documents of the file system are shown as those of this host: a browser may read no files.
-_FILES: Final = "http://files.invalid"
 #: A proxy that nobody is: what gets around the routes, such as a preconnect, ends here.
 _NO_PROXY: Final = {"server": "http://127.0.0.1:9"}
 
-#: What is taken for granted where an archive does not know.
-_TYPES: Final = {"stylesheet": "text/css", "script": "text/javascript", "document": "text/html"}
-
-#: From a URL to the ``Content-Type``, "" for none, and the body that an archive has there; None for nothing.
-Answer = Callable[[str], Awaitable[tuple[str, bytes] | None]]
 #: Starts a browser.
 Launch = Callable[[], Awaitable["playwright.Browser"]]
 
@@ -116,6 +108,7 @@ class Browser:
         self._browser: playwright.Browser | None = None
         self._launching = asyncio.Lock()
         self._free = asyncio.Semaphore(_PAGES)
+        self._shared = Shared()
         self.launched = 0
 
     async def render(
@@ -147,7 +140,9 @@ class Browser:
                 browser = await self._ensured()
                 try:
                     async with asyncio.timeout(self._timeout):
-                        return await self._rendered(browser, _Visit(url, document, answer, user_agent), look)
+                        return await self._rendered(
+                            browser, Visit(url, document, answer, self._shared), user_agent, look
+                        )
                 except TimeoutError:
                     raise RenderError("slow", f"not rendered in {self._timeout:g} seconds") from None
                 except Error as error:
@@ -159,13 +154,14 @@ class Browser:
     async def _rendered(
         self,
         browser: playwright.Browser,
-        visit: _Visit,
+        visit: Visit,
+        user_agent: str | None,
         look: Callable[[playwright.Page], Awaitable[None]] | None,
     ) -> list[Frame]:
         context = await browser.new_context(
             viewport={"width": WIDTH, "height": HEIGHT},
             java_script_enabled=self._scripts,
-            user_agent=visit.user_agent,
+            user_agent=user_agent,
             service_workers="block",
             accept_downloads=False,
             ignore_https_errors=True,
@@ -176,7 +172,7 @@ class Browser:
             context.on("page", _close_popup)
             await visit.enter(context, page)
             await self._settled(page, self._scripts and visit.has_scripts)
-            frames = await _walk(page)
+            frames = await walk(page)
             if look is not None:
                 await look(page)
             return frames
@@ -211,79 +207,6 @@ class Browser:
         if self._browser is not None:
             await _closed(self._browser.close())
             self._browser = None
-
-
-class _Visit:
-    """A page that is to be rendered, and what it may ask for."""
-
-    def __init__(self, url: str, document: str | None, answer: Answer | None, user_agent: str | None) -> None:
-        self.url = _FILES + url.removeprefix("file://") if url.startswith("file://") else url
-        self.document = document
-        self.answer = answer
-        self.user_agent = user_agent
-        self.has_scripts = document is None or "<script" in document.lower()
-        self._entered = False
-
-    async def enter(self, context: playwright.BrowserContext, page: playwright.Page) -> None:
-        """Go to the page."""
-        await context.route("**/*", self._route)
-        if self.answer is not None:
-            await context.route_web_socket("**/*", lambda _: None)  # routed, it leads nowhere
-        await page.goto(self.url, wait_until="commit")
-
-    async def _route(self, route: playwright.Route) -> None:
-        from playwright.async_api import Error
-
-        with suppress(Error):  # the page is gone already
-            request = route.request
-            if request.is_navigation_request() and request.frame.parent_frame is None:
-                await self._navigate(route)
-            elif self.answer is not None:
-                await self._answer(route, self.answer)
-            elif request.url.startswith(("http://", "https://")):
-                await route.continue_()
-            else:
-                await route.abort()
-
-    async def _navigate(self, route: playwright.Route) -> None:
-        """Show the document; wherever the page or a popup then wants to go, they stay where they are."""
-        if self._entered:
-            await route.fulfill(status=204)  # to abort would show an error page
-            return
-        self._entered = True
-        if self.document is None:
-            await route.continue_()
-            return
-        body = self.document.encode("utf-8", "replace")
-        await route.fulfill(status=200, content_type="text/html; charset=utf-8", body=body)
-
-    async def _answer(self, route: playwright.Route, answer: Answer) -> None:
-        url = route.request.url
-        found = await answer("file://" + url.removeprefix(_FILES) if url.startswith(_FILES) else url)
-        if found is None:
-            await route.abort()
-            return
-        kind, body = found
-        headers = {"Access-Control-Allow-Origin": "*"}
-        if kind := kind or _TYPES.get(route.request.resource_type, ""):
-            headers["Content-Type"] = kind
-        await route.fulfill(status=200, headers=headers, body=body)
-
-
-async def _walk(page: playwright.Page) -> list[Frame]:
-    todo: list[tuple[playwright.Frame, int, int]] = [(page.main_frame, -1, 0)]
-    found: list[Frame] = []
-    for frame, parent, number in todo:
-        handle = await frame.evaluate_handle(WALK)
-        walked = await (await handle.get_property("walked")).json_value()
-        others = await (await handle.get_property("frames")).get_properties()
-        for index, other in enumerate(others.values()):
-            element = other.as_element()
-            inside = await element.content_frame() if element else None
-            if inside is not None and len(todo) <= _MAX_FRAMES and not inside.url.startswith("chrome-error:"):
-                todo.append((inside, len(found), index))
-        found.append(Frame(parent, number, walked))
-    return found
 
 
 async def _close_popup(popup: playwright.Page) -> None:

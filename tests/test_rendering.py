@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from warcio.warcwriter import WARCWriter
 
+from scrapy_pagelets.config import Config, ConfigError
 from scrapy_pagelets.resources import Resources
 from tests.crawling import ROOT, answer, crawl, menu_site, pages_asked_for, run_spider
 from tests.server import Reply, SiteServer
@@ -61,6 +62,18 @@ def test_pages_are_rendered_and_fetched_once(tmp_path):
     assert found.stat("render/pages") == 2
     assert found.stat("render/browsers") == 1
     assert found.errors == found.warnings == []
+
+
+def test_what_pages_share_is_fetched_once(tmp_path):
+    def secret(path):
+        return Reply(200, {"Content-Type": "text/javascript", "Cache-Control": "no-store"}, b"")
+
+    with SiteServer(routes=styled_site("a", "b", "c") | {"/script.js": secret}) as server:
+        settings = RENDER | {"CONCURRENT_REQUESTS": 1}
+        found = run_spider(tmp_path, SPIDER, base=server.url(""), paths="a b c", settings=settings)
+        assert server.hits.count("/style.css") == 1
+        assert server.hits.count("/script.js") == 3  # must not be kept
+    assert [line["seen"] for line in found.lines] == [[True, True, True, False, True, True]] * 3
 
 
 def test_the_request_decides_which_pages_are_rendered(tmp_path):
@@ -165,7 +178,7 @@ BAD = {
 def test_pages_that_cannot_be_rendered_are_cleaned_without_layout(tmp_path):
     routes = {f"/{name}": answer(document) for name, (document, _) in BAD.items()} | styled_site("good")
     with SiteServer(routes=routes) as server:
-        settings = RENDER | {"PAGELETS_RENDER_TIMEOUT": 10}
+        settings = RENDER | {"PAGELETS_RENDER_TIMEOUT": 20}
         found = run_spider(tmp_path, SPIDER, base=server.url(""), paths=" ".join([*BAD, "good"]), settings=settings)
     lines = by_name(found)
     assert {name: line["strings"][0] for name, line in lines.items()} == {name: name for name in BAD} | {"good": "good"}
@@ -241,10 +254,7 @@ def test_the_browser_is_that_of_scrapy_playwrights_settings(tmp_path):
     assert "/nowhere/chromium" in found.warnings[0]
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "4000", "soon"])
-def test_a_time_that_cannot_be_used_calls_the_crawl_off(tmp_path, value):
-    with SiteServer(routes=styled_site("a")) as server:
-        settings = RENDER | {"PAGELETS_RENDER_TIMEOUT": value}
-        found = run_spider(tmp_path, SPIDER, base=server.url(""), paths="a", settings=settings, code=1)
-        assert server.hits == []
-    assert "PAGELETS_" in found.errors[0]
+@pytest.mark.parametrize("seconds", [0, -1, 4000])
+def test_a_time_that_cannot_be_used_is_refused(seconds):
+    with pytest.raises(ConfigError, match="PAGELETS_RENDER_TIMEOUT is .*: give seconds, from 1 to 3600"):
+        Config(render_timeout=seconds)
