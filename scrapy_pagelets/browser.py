@@ -182,11 +182,11 @@ class Browser:
                 self._browser = None
 
     async def _settled(self, page: playwright.Page, scripts: bool) -> None:
-        """Wait for what the page loads, half of the time at the most: a picture may never come."""
+        """Wait for what the page loads, a third of the time at the most: a picture may never come."""
         from playwright.async_api import TimeoutError as Late
 
         with suppress(Late):
-            await page.wait_for_load_state("load", timeout=self._timeout * 500)
+            await page.wait_for_load_state("load", timeout=self._timeout * 1000 / 3)
             if scripts:
                 await page.wait_for_load_state("networkidle", timeout=_SETTLE * 1000)
 

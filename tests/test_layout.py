@@ -427,4 +427,4 @@ def test_a_picture_that_never_comes_is_not_waited_for():
         coming.set()
         return page_of(frames, URL).nodes.strings
 
-    assert with_browser(use, timeout=10) == ["text"]
+    assert with_browser(use, timeout=15) == ["text"]

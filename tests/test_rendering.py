@@ -256,5 +256,5 @@ def test_the_browser_is_that_of_scrapy_playwrights_settings(tmp_path):
 
 @pytest.mark.parametrize("seconds", [0, -1, 4000])
 def test_a_time_that_cannot_be_used_is_refused(seconds):
-    with pytest.raises(ConfigError, match="PAGELETS_RENDER_TIMEOUT is .*: give seconds, from 1 to 3600"):
+    with pytest.raises(ConfigError, match=r"PAGELETS_RENDER_TIMEOUT is .*: give seconds, from 1 to 3600"):
         Config(render_timeout=seconds)
