@@ -18,6 +18,7 @@ FIELDS: Final = (
 )  # fmt: skip
 SEGMENTERS: Final = (
     "pagelets", "pagelets-strict", "gcuts-top", "gcuts", "gcuts-strict", "gcuts-np", "gcuts-nl", "cclus",
+    "vips", "vips-top", "vips-strict",
 )  # fmt: skip
 EXPORTS: Final = ("content", "all")
 DUPLICATES: Final = ("flag", "drop", "off")

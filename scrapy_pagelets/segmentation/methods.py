@@ -22,6 +22,7 @@ from scrapy_pagelets.segmentation.gcuts import (
     labelled,
 )
 from scrapy_pagelets.segmentation.pagelets import DEFAULT_K, STRICT_K, partition
+from scrapy_pagelets.segmentation.vips import INNER_PDOC, TOP_PDOC, vips_labels
 from scrapy_pagelets.segmentation.weights import INNER, TOP, Weights, load
 
 #: A described page and weights to how the page is cut.
@@ -43,7 +44,8 @@ def labels_of(page: Page, method: str, templateness: Floats | None = None, **opt
     ----------
     method : a key of ``METHODS``
     templateness : (m,) of each leaf, evidence for GCuts; None: by the page alone
-    options : ``k``, links of a pagelet; ``penalty`` or ``segments`` of GCuts and CClus, lambda or the number wanted
+    options : ``k``, links of a pagelet; ``pdoc`` of VIPS, 1 to 10; ``penalty`` or ``segments`` of GCuts and CClus,
+        lambda or the number wanted
 
     Raises
     ------
@@ -61,6 +63,12 @@ def labels_of(page: Page, method: str, templateness: Floats | None = None, **opt
 def _by_links(page: Page, _: Floats | None, *, k: int, strict: bool = False) -> Ints:
     labels = np.full(len(page.nodes), -1)
     labels[page.nodes.leaves] = partition(page.nodes, k, strict=strict)
+    return labels
+
+
+def _by_blocks(page: Page, _: Floats | None, *, pdoc: int, strict: bool = False) -> Ints:
+    labels = np.full(len(page.nodes), -1)
+    labels[page.nodes.leaves] = vips_labels(page, pdoc, strict=strict)
     return labels
 
 
@@ -86,12 +94,15 @@ def _by_costs(
     return labels
 
 
-_LINKS: Final = ("k",)
+_LINKS, _BLOCKS = ("k",), ("pdoc",)
 _COSTS: Final = ("penalty", "segments")
 #: Method -> how it cuts, and its options.
 METHODS: Final[dict[str, tuple[Callable[..., Ints], tuple[str, ...]]]] = {
     "pagelets": (partial(_by_links, k=DEFAULT_K), _LINKS),
     "pagelets-strict": (partial(_by_links, k=STRICT_K, strict=True), _LINKS),
+    "vips": (partial(_by_blocks, pdoc=INNER_PDOC), _BLOCKS),
+    "vips-top": (partial(_by_blocks, pdoc=TOP_PDOC), _BLOCKS),
+    "vips-strict": (partial(_by_blocks, pdoc=INNER_PDOC, strict=True), _BLOCKS),
     "gcuts-top": (partial(_by_costs, name="gcuts", level=TOP), _COSTS),
     **{name: (partial(_by_costs, name=name), _COSTS) for name in BY_COSTS},
 }

@@ -121,10 +121,11 @@ def segment(
     templateness : (m,) of each leaf, 0 to 1; all content if None
     method : ``pagelets`` (link count, ``algorithms.md`` D.1) or ``pagelets-strict`` (the paper's form, k=3); ``gcuts``
         (learnt graph cuts: menus, articles, titles) or ``gcuts-top`` (header, content, footer); ``gcuts-strict``,
-        ``gcuts-np``, ``gcuts-nl`` and ``cclus``, which gcuts-2008 compares
+        ``gcuts-np``, ``gcuts-nl`` and ``cclus``, which gcuts-2008 compares; ``vips``, ``vips-top``, ``vips-strict``
     whole : leave pagelets whole that hold both content and template; else they are parted in two, so that what is
         exported is what is counted as content. Whole pagelets have their pictures, if the method sees pictures
-    options : of the method: ``k`` links, a ``penalty`` for each cut or a number of ``segments``, see `labels_of`
+    options : of the method: ``k`` links, a ``pdoc``, a ``penalty`` for each cut or a number of ``segments``: see
+        `labels_of`
 
     Raises
     ------

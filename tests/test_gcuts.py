@@ -1,0 +1,263 @@
+"""GCuts and CClus on pages: partitions, granularity, evidence, pictures, learning, bad input."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from scrapy_pagelets import Page, segment
+from scrapy_pagelets.config import SEGMENTERS
+from scrapy_pagelets.crawler.train import add_arguments, run
+from scrapy_pagelets.layout import Layout
+from scrapy_pagelets.nodes import TAG
+from scrapy_pagelets.segmentation.energy import feasible
+from scrapy_pagelets.segmentation.exact import exact
+from scrapy_pagelets.segmentation.expansion import expand, quantised
+from scrapy_pagelets.segmentation.gcuts import STRICT, Described, energy_of
+from scrapy_pagelets.segmentation.methods import BY_COSTS, METHODS, labels_of
+from scrapy_pagelets.segmentation.neighbours import rendered
+from scrapy_pagelets.segmentation.tree import compact
+from scrapy_pagelets.segmentation.weights import WeightsError, load
+from tests.trees import URL, leaf_strings, page, soups, words
+
+LEARNT = ["gcuts-top", *BY_COSTS]
+MENU = "<ul id=menu>" + "".join(f"<li><a href=/{i}>Entry {i}</a></li>" for i in range(9)) + "</ul>"
+ARTICLES = "".join(
+    f"<div class=post><h2><a href=/p{i}>Head {i}</a></h2><img src=i{i}.png><p>Some longer words of article number {i}, "
+    "which go on for a while.</p></div>"
+    for i in range(4)
+)
+PAGE = f"<div id=header><img src=logo.png><h1>Site</h1>{MENU}</div><div id=content>{ARTICLES}</div>"
+PAGE += "<div id=footer><p>Imprint</p><p>2026</p></div>"
+
+
+def laid_out(found, seed=0):
+    """The page with boxes below each other, leaf by leaf in two columns."""
+    nodes, n = found.nodes, len(found.nodes)
+    random = np.random.default_rng(seed)
+    first = np.minimum(nodes.first_leaf, max(0, len(nodes.leaves) - 1))
+    zero = np.zeros(n, np.float32)
+    layout = Layout(
+        x=(500 * (first % 2)).astype(np.float32), y=(20.0 * (first // 2)).astype(np.float32), width=zero + 480,
+        height=zero + 18, font_size=zero + 16, font_weight=np.full(n, 400, np.int16),
+        color=np.full(n, 0xFF, np.uint32), background=np.full(n, 0xFFFFFFFF, np.uint32),
+        picture=np.zeros(n, np.bool_), visible=random.random(n) < 0.9, display=np.zeros(n, np.int8),
+        position=np.zeros(n, np.int8), floating=np.zeros(n, np.bool_), z_index=np.zeros(n, np.int32),
+        page_width=1000, page_height=int(20 * len(nodes.leaves)) + 1,
+    )  # fmt: skip
+    return Page(found.url, found.root, nodes, found.base, layout)
+
+
+def test_the_setting_offers_what_there_is():
+    assert set(METHODS) <= set(SEGMENTERS)
+
+
+@settings(max_examples=30)
+@given(soups, st.sampled_from(LEARNT), st.booleans())
+def test_the_pagelets_are_the_page(html, method, whole):
+    found = page(html)
+    templateness = np.arange(len(found.nodes.leaves)) % 2.0
+    pagelets = segment(found, templateness, method, whole=whole)
+    assert sorted(leaf for p in pagelets for leaf in p.index.tolist()) == list(range(len(found.nodes.leaves)))
+    assert [p.id for p in pagelets] == list(range(len(pagelets)))
+    for p in pagelets:
+        held = []
+        for path in p.xpaths:
+            (node,) = found.root.xpath(path)
+            held += leaf_strings(node) if isinstance(node, etree._Element) else [" ".join(str(node).split())]
+        assert held == [" ".join(found.nodes.strings[leaf].split()) for leaf in p.index]
+        assert json.loads(json.dumps(p.record()))["words"] == p.words
+
+
+@pytest.mark.parametrize("method", LEARNT)
+def test_each_picture_is_in_one_whole_pagelet(method):
+    found = page(PAGE)
+    held = []
+    for p in segment(found, None, method, whole=True):
+        for path in p.xpaths:
+            (node,) = found.root.xpath(path)
+            if isinstance(node, etree._Element):
+                held += [e.get("src") for e in node.iter("img")]
+    assert sorted(held) == sorted(e.get("src") for e in found.root.iter("img"))
+
+
+def test_a_whole_pagelet_is_what_most_of_its_words_are():
+    found = page("<p>one two three <b>four</b></p>")
+    templateness = np.array([0.0, 1.0])
+    assert [(p.text, p.role) for p in segment(found, templateness, "gcuts-top", penalty=1e6)] == [
+        ("one two three", "content"),
+        ("four", "template"),
+    ]
+    (p,) = segment(found, templateness, "gcuts-top", penalty=1e6, whole=True)
+    assert (p.text, p.role, p.templateness) == ("one two three four", "content", 0.25)
+
+
+@pytest.mark.parametrize("method", LEARNT)
+def test_a_huge_penalty_gives_one_segment(method):
+    labels = labels_of(page(PAGE), method, penalty=1e9)
+    assert set(labels[labels >= 0].tolist()) == {0}
+
+
+@pytest.mark.parametrize("method", ["gcuts", "gcuts-top", "cclus"])
+def test_no_penalty_gives_each_leaf_its_own(method):
+    labels = labels_of(page(PAGE), method, penalty=0.0)
+    seen = labels[labels >= 0]
+    assert len(set(seen.tolist())) == len(seen)
+
+
+def test_without_a_penalty_the_paper_gives_each_leaf_the_label_it_is_nearest_to():
+    described = Described.of(page(PAGE))
+    energy = energy_of(described, load("inner"), STRICT)
+    free = type(energy)(
+        energy.tree, energy.data, energy.hidden, 0 * energy.edge, energy.one, energy.other, 0 * energy.weight
+    )
+    leaves = described.tree.leaves
+    chosen = exact(free)[leaves]
+    # Inner nodes pay for a label, and nothing for being invisible: no leaf is better off with another one.
+    assert (energy.data[leaves, chosen] <= energy.data[leaves].min(axis=1) + 1e-9).all()
+
+
+@pytest.mark.parametrize("method", ["gcuts", "gcuts-top", "gcuts-strict", "cclus"])
+def test_a_number_of_segments_is_met_or_nearly(method):
+    found = page(PAGE)
+    for wanted in (1, 3, 8):
+        labels = labels_of(found, method, segments=wanted)
+        assert abs(len(set(labels[labels >= 0].tolist())) - wanted) <= 3
+    assert set(labels_of(found, method, segments=1).tolist()) == {-1, 0}
+
+
+def test_a_higher_penalty_joins_and_never_cuts():
+    found = page(PAGE)
+    finer = None
+    for penalty in (0.01, 0.1, 0.5, 1.0, 2.0, 10.0, 1e3):
+        labels = labels_of(found, "gcuts", penalty=penalty)
+        if finer is not None:
+            assert all(len(set(labels[finer == number].tolist())) == 1 for number in set(finer.tolist()))
+        finer = labels
+
+
+def test_header_content_and_footer_are_told_apart():
+    found = page(PAGE)
+    tops = segment(found, None, "gcuts-top", segments=3)
+    assert [words(p.text)[0] for p in tops] == ["Site", "Head", "Imprint"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rendered_page_is_cut_by_expansions_from_the_exact_program(seed):
+    found = laid_out(page(PAGE), seed)
+    described = Described.of(found)
+    energy = energy_of(described, load("inner"), STRICT)
+    start = exact(energy)
+    labels = expand(energy, start)
+    assert feasible(described.tree, labels)
+    assert quantised(energy).of(labels) <= quantised(energy).of(start)
+    pagelets = segment(found, None, "gcuts-strict")
+    assert sorted(leaf for p in pagelets for leaf in p.index.tolist()) == list(range(len(found.nodes.leaves)))
+
+
+def test_neighbours_are_the_nearest_beside_and_below():
+    found = laid_out(page("<p>a<p>b<p>c<p>d"))
+    found.layout.visible[:] = True
+    one, other = rendered(compact(found.nodes), found.layout)
+    # a b
+    # c d     and what follows in the document
+    assert set(zip(one.tolist(), other.tolist(), strict=True)) == {(0, 1), (2, 3), (0, 2), (1, 3), (1, 2)}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("html", ["", "<img src=x>", "<div></div>", "x", "<p>x", "<p>x<img src=y>"])
+def test_next_to_nothing(html, method):
+    found = page(html)
+    assert len(segment(found, None, method)) == len(found.nodes.leaves)
+    assert len(segment(found, None, method, whole=True)) <= 2
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_page_of_a_hundred_thousand_nodes(method):
+    found = Page.parse(("<div>" + "<p>a <b>b</b></p>" * 6 + "</div>").encode() * 4_000, URL)
+    assert len(found.nodes) > 99_000
+    templateness = np.zeros(len(found.nodes.leaves))
+    labels = labels_of(found, method, templateness)
+    assert (labels[found.nodes.leaves] >= 0).all()
+
+
+@pytest.mark.parametrize("method", ["gcuts", "gcuts-top", "gcuts-strict"])
+def test_two_thousand_levels(method):
+    found = page("".join(f"<div>t{level}" for level in range(2000)))
+    labels = labels_of(found, method, np.zeros(len(found.nodes.leaves)))
+    assert (labels[found.nodes.leaves] >= 0).all()
+
+
+def test_bad_options():
+    found = page("<p>x<p>y")
+    with pytest.raises(ValueError, match="gcuts has no option k: it takes penalty and segments"):
+        segment(found, None, "gcuts", k=3)
+    with pytest.raises(ValueError, match="segments is 0: a page has 1 at least"):
+        segment(found, None, "gcuts", segments=0)
+
+
+def test_weights_that_cannot_be_used(tmp_path):
+    with pytest.raises(WeightsError, match=r"there are no weights .*: give top, inner or the path of a file"):
+        load(str(tmp_path / "none.npz"))
+    broken = tmp_path / "broken.npz"
+    broken.write_bytes(b"PK broken")
+    with pytest.raises(WeightsError, match="write it anew with `scrapy pagelets train --segments`"):
+        load(str(broken))
+
+
+def learn(capsys, *argv):
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    code = run(parser.parse_args(argv))
+    return code, capsys.readouterr()
+
+
+def test_learning_from_pages_with_blocks(tmp_path, capsys):
+    lines = []
+    for number in range(8):
+        name = f"page{number}.html"
+        (tmp_path / name).write_text(PAGE.replace("Imprint", f"Imprint {number}"))
+        blocks = [{"xpath": f"/html/body/div[{i}]", "level": 1} for i in (1, 2, 3)]
+        blocks += [{"xpath": f"//div[@class='post'][{i}]", "level": 2} for i in (1, 2, 3, 4)]
+        blocks += [{"xpath": "//ul", "level": 2}]
+        lines.append({"page": name, "split": "test" if number == 7 else "train", "blocks": blocks})
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text("\n".join(map(json.dumps, lines)))
+    out = tmp_path / "weights.npz"
+    code, output = learn(capsys, "--segments", str(tmp_path), "--gold", str(gold), "--out", str(out))
+    assert (code, output.err) == (0, "")
+    assert output.out.startswith("7 pages\n")  # none of the test split
+    assert all(f"{name}: adjusted Rand" in output.out for name in BY_COSTS)
+    weights = load(str(out))
+    assert set(weights.penalties) == set(BY_COSTS)
+    cut = BY_COSTS["gcuts"](Described.of(page(PAGE)), weights)(weights.penalties["gcuts"])
+    # header, menu, four articles, footer: the header is a block around the menu
+    assert 6 <= len(set(cut.tolist())) <= 9
+
+
+def test_learning_without_what_it_needs(tmp_path, capsys):
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text('{"page": "a.html", "blocks": []}')
+    out = str(tmp_path / "out.npz")
+    code, output = learn(capsys, "--segments", str(tmp_path), "--gold", str(gold), "--out", out)
+    assert (code, "a.html" in output.err) == (1, True)
+    (tmp_path / "a.html").write_text(PAGE)
+    code, output = learn(capsys, "--segments", str(tmp_path), "--gold", str(gold), "--out", out)
+    assert code == 1
+    assert "1 pages with blocks are too few to learn from: 5 are needed at least" in output.err
+    gold.write_text('{"page": "a.html"}')
+    code, output = learn(capsys, "--segments", str(tmp_path), "--gold", str(gold), "--out", out)
+    assert "line 1: a JSON object with `blocks`, `page` is needed" in output.err
+    code, output = learn(capsys, "--out", out)
+    assert "name what to learn from" in output.err
+
+
+def test_pictures_are_leaves_of_the_tree():
+    nodes = page(PAGE).nodes
+    tree = compact(nodes)
+    assert (nodes.tag[tree.seen] == TAG["img"]).sum() == 5
