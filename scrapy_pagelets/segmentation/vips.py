@@ -49,10 +49,10 @@ def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree
 
 
 def vips_labels(page: Page, pdoc: int = INNER_PDOC, *, strict: bool = False) -> Ints:
-    """(m,) number of the segment of each leaf, from 0 in the order of their first leaves.
+    """(m,) number of the segment of each leaf.
 
-    Each segment is a union of whole subtrees of neighbouring siblings. Leaves that are not to be seen belong to the
-    segment around them; where that is divided, they are a segment of their own.
+    Each segment is a union of whole subtrees. Leaves that are not to be seen belong to the segment around them; where
+    that is divided, they are a segment of their own.
 
     Parameters
     ----------

@@ -37,8 +37,8 @@ def separators(start: Floats, end: Floats, tolerance: float = 0.0) -> Strips:
     Parameters
     ----------
     start, end : (k,) projections of the blocks, ``start <= end``
-    tolerance : how far blocks may overlap, so that one pixel of a border or of rounding joins nothing. With 0, blocks
-        that touch have no separator between them; with more they have one of no width
+    tolerance : how far blocks, none shorter than that, may overlap, so that one pixel of a border or of rounding joins
+        nothing. With 0, blocks that touch have no separator between them; with more they have one of no width
 
     Examples
     --------

@@ -47,7 +47,7 @@ class Strict:
     def __init__(self, nodes: NodeTable, layout: Layout) -> None:
         self.nodes = nodes
         self.layout = layout
-        self._tree = Growing(nodes, np.zeros(len(nodes.leaves), np.int64))
+        self._tree = Growing(nodes)
         self._doc = [LEAST]
         self._blocks = [np.array([0])]
 
@@ -94,7 +94,11 @@ class Strict:
             block = todo.pop()
             if self._doc[block] == GREATEST:
                 continue
-            pool, doc = self.extracted(self._blocks[block])
+            rows = self._blocks[block]
+            pool, doc = self.extracted(rows)
+            while len(pool) == 1 and pool[0] != rows[0] and doc[0] < GREATEST:
+                rows = pool
+                pool, doc = self.extracted(rows)
             if len(pool) > 1:
                 todo += self._constructed(block, pool, doc)
         boxes = np.array([_around(self.boxes[rows]) for rows in self._blocks])

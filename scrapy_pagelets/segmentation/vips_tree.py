@@ -30,7 +30,8 @@ class BlockTree:
     parent : (b,) -1 at the root
     doc : (b,) degree of coherence, 1 to 10; never less than that of the parent
     box : (b, 4) left, top, right, bottom in CSS pixels; zero where nothing is to be seen
-    owner : (m,) the innermost block of each leaf. Where that block has blocks in it, the leaf is not to be seen
+    owner : (n,) the innermost block of each row. Where that block has blocks in it, the row has been divided, or is not
+        to be seen
     """
 
     nodes: NodeTable
@@ -53,6 +54,10 @@ class BlockTree:
         ------
         ValueError : if pdoc is not from 1 to 10
         """
+        return self.of_rows(pdoc)[self.nodes.leaves]
+
+    def of_rows(self, pdoc: int) -> Ints:
+        """(n,) number of the segment of each row, as `labels`; what a divided row itself has says nothing."""
         return self._kept(pdoc)[self.owner]
 
     def pruned(self, pdoc: int) -> BlockTree:
@@ -97,8 +102,9 @@ class BlockTree:
 
     def record(self) -> list[dict[str, Any]]:
         """The tree as it stands in the feed; ``xpaths`` are those of what is in no block inside of the block."""
-        order = np.argsort(self.owner, kind="stable")
-        ends = np.searchsorted(self.owner[order], np.arange(len(self) + 1))
+        owner = self.owner[self.nodes.leaves]
+        order = np.argsort(owner, kind="stable")
+        ends = np.searchsorted(owner[order], np.arange(len(self) + 1))
         return [
             {
                 "id": block,
@@ -116,26 +122,22 @@ class Growing:
 
     Parameters
     ----------
-    layer : (m,) number of the layer of each leaf; a span holds the leaves of its own layer only
+    layer : (n,) number of the layer of each row, 0 if there is but one; a block holds rows of its own layer only
     """
 
-    def __init__(self, nodes: NodeTable, layer: Ints) -> None:
-        self.nodes = nodes
+    def __init__(self, nodes: NodeTable, layer: Ints | None = None) -> None:
         self.parent = [-1]
-        self.owner = np.zeros(len(nodes.leaves), np.int64)
+        self.owner = np.zeros(len(nodes), np.int64)
         self._layer = layer
-        self._layered = bool(layer.any())
 
     def add(self, parent: int, spans: list[Span], layer: int = 0) -> int:
-        """Number of a new block that takes the leaves of the spans."""
+        """Number of a new block that takes the rows of the spans."""
         block = len(self.parent)
         self.parent.append(parent)
-        first = self.nodes.first_leaf
         for start, end in spans:
-            leaves = slice(int(first[start]), int(first[end]) if end < len(first) else len(self.owner))
-            if self._layered:
-                own = self.owner[leaves]
-                own[self._layer[leaves] == layer] = block
+            rows = self.owner[start:end]
+            if self._layer is None:
+                rows[:] = block
             else:
-                self.owner[leaves] = block
+                rows[self._layer[start:end] == layer] = block
         return block

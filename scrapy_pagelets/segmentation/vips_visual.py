@@ -44,12 +44,14 @@ class Visual:
         self._boxes = [np.zeros(4)]
         self._strength = [-np.inf]
 
-    def _layers(self) -> Ints:
-        """(m,) 0 for the page, else which of the fixed elements a leaf is in."""
-        nodes = self.blocks.nodes
-        layer = np.zeros(len(nodes.leaves), np.int64)
-        for number, row in enumerate(self.blocks.fixed, 1):
-            layer[nodes.first_leaf[row] : nodes.last_leaf[row]] = number
+    def _layers(self) -> Ints | None:
+        """(n,) 0 for the page, else which of the fixed elements a row is in; None if there are none."""
+        fixed, ends = self.blocks.fixed, self.blocks.nodes.end
+        if not len(fixed):
+            return None
+        layer = np.zeros(len(ends), np.int64)
+        for number, row in enumerate(fixed.tolist(), 1):
+            layer[row : ends[row]] = number
         return layer
 
     def structure(self) -> BlockTree:
