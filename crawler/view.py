@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         default="pagelets.html",
         metavar="FILE",
-        help="picture to write, .html or .png (default: pagelets.html)",
+        help="picture to write: .html, .png or .jpg (default: pagelets.html)",
     )
 
 
@@ -72,8 +72,8 @@ async def _view(options: argparse.Namespace) -> None:
         page = page_of(frames, url)
         pagelets = _pagelets(page, options)
         drawn = _drawn(page, pagelets, picture)
-        if options.out.endswith(".png"):
-            await browser.render("http://pagelets.invalid/", drawn, _nothing, look=lambda p: _write_png(p, options.out))
+        if options.out.endswith((".png", ".jpg")):
+            await browser.render("http://pagelets.invalid/", drawn, _nothing, look=lambda p: _write(p, options.out))
         else:
             Path(options.out).write_text(drawn, encoding="utf-8")
         await browser.close()
@@ -150,5 +150,8 @@ def _box(page: Page, pagelet: Pagelet) -> str:
     return "".join(frames)
 
 
-async def _write_png(shown: playwright.Page, name: str) -> None:
-    await shown.screenshot(path=name, full_page=True, type="png")
+async def _write(shown: playwright.Page, name: str) -> None:
+    if name.endswith(".png"):
+        await shown.screenshot(path=name, full_page=True, type="png")
+    else:
+        await shown.screenshot(path=name, full_page=True, type="jpeg", quality=40)
