@@ -195,8 +195,8 @@ def situation_features(nodes: NodeTable, tree: Tree, columns: Floats) -> Floats:
     return np.column_stack(
         (
             columns, columns[above][:, [_NODE.index(name) for name in _OF_PARENT]], np.log1p(rank),
-            np.log1p(np.maximum(0, tree.children[above] - 1 - rank)), tree.size / tree.size[above], alike, before, after,
-            *steps,
+            np.log1p(np.maximum(0, tree.children[above] - 1 - rank)), tree.size / tree.size[above], alike,
+            before, after, *steps,
         )
     )  # fmt: skip
 
