@@ -1,4 +1,4 @@
-"""VIPS: separators against a quadratic version, the rules on small pages, and what holds for every content structure."""
+"""VIPS: separators against a quadratic version, the rules on small pages, what holds for every content structure."""
 
 from dataclasses import replace
 
@@ -21,7 +21,6 @@ from tests.trees import URL, page, soups
 
 intervals = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)).map(lambda p: (p[0], p[0] + p[1])), min_size=1)
 BOTH = pytest.mark.parametrize("strict", [False, True])
-BOX = ("x", "y", "width", "height")
 
 
 def laid(html, boxes, **columns):
@@ -41,7 +40,8 @@ def laid(html, boxes, **columns):
             low = np.minimum(ours[:2], theirs[:2]) if visible[above] else ours[:2].copy()
             high = np.maximum(ours[:2] + ours[2:], theirs[:2] + theirs[2:]) if visible[above] else ours[:2] + ours[2:]
             box[above], visible[above] = (*low, *(high - low)), True
-    layout = replace(guessed(nodes), **dict(zip(BOX, box.T, strict=True)), visible=visible, page_height=1000)
+    x, y, width, height = box.T
+    layout = replace(guessed(nodes), x=x, y=y, width=width, height=height, visible=visible, page_height=1000)
     for name, values in columns.items():
         column = getattr(layout, name).copy()
         for key, value in values.items():
@@ -53,7 +53,7 @@ def laid(html, boxes, **columns):
 def parted(found, pdoc=10, **options):
     """The texts of the segments."""
     labels = vips_labels(found, pdoc, **options).tolist()
-    groups = {}
+    groups: dict[int, list[str]] = {}
     for label, string in zip(labels, found.nodes.strings, strict=True):
         groups.setdefault(label, []).append(string)
     return sorted(groups.values())
@@ -93,14 +93,16 @@ def as_in_the_paper(blocks):
 @given(intervals, st.integers(0, 3))
 def test_separators_are_those_of_every_pair_of_blocks(blocks, tolerance):
     blocks = [(low, high + tolerance + 1) for low, high in blocks]
-    strips = separators(*np.array(blocks, float).T, tolerance)
+    start, end = np.array(blocks, float).T
+    strips = separators(start, end, tolerance)
     assert list(zip(strips.start, strips.end, strict=True)) == by_every_cut(blocks, tolerance)
     assert strips.side.tolist() == [sum(low >= edge for edge in strips.end) for low, _ in blocks]
 
 
 @given(intervals.map(lambda blocks: [(low, high) for low, high in blocks if low < high]).filter(len))
 def test_separators_are_those_of_the_paper(blocks):
-    strips = separators(*np.array(blocks, float).T)
+    start, end = np.array(blocks, float).T
+    strips = separators(start, end)
     assert list(zip(strips.start, strips.end, strict=True)) == as_in_the_paper(blocks)
 
 
@@ -215,6 +217,7 @@ def test_lines_of_text_with_inline_elements_are_never_cut():
 def test_text_between_blocks_is_a_block():
     html = "<div id=w>before<p id=p>paragraph</p>after <i id=i>it</i></div>"
     found = laid(html, {"w": (0, 0, 500, 20), "p": (0, 40, 500, 20), "i": (0, 80, 500, 20)})
+    assert found.layout is not None
     rows = found.nodes.leaves[[0, 2]]
     found.layout.y[rows] = 0, 80
     assert parted(found) == [["after", "it"], ["before"], ["paragraph"]]
@@ -300,7 +303,7 @@ def test_structures_are_coherent_downwards_and_partition_the_leaves(html, strict
             assert len(set(zip(finer.tolist(), labels.tolist(), strict=True))) == len(set(finer.tolist()))
         assert len(set(vips(found, pdoc, strict=strict).labels(pdoc).tolist())) == len(set(labels.tolist()))
         finer = labels
-    assert set(finer.tolist()) <= {0}
+    assert set(tree.labels(1).tolist()) <= {0}
 
 
 @given(soups)
@@ -361,12 +364,19 @@ def test_a_hundred_thousand_nodes_are_weighed_few_times_each(html):
 def test_the_tree_is_a_record():
     found = page("<nav><ul><li><a href=/a>A</a><li><a href=/b>B</a></ul></nav><main><h1>Title</h1><p>Words.</main>")
     tree = vips(found, INNER_PDOC)
-    record = tree.record()
+    record = tree.record(found)
     assert record[0]["parent"] is None
     assert [block["id"] for block in record] == list(range(len(tree)))
     assert all(block["doc"] >= record[block["parent"]]["doc"] for block in record[1:])
     held = [path for block in record for path in block["xpaths"]]
     assert len(held) == len(set(held)) > 0
+
+
+def test_the_record_of_a_rendered_page_names_nodes_of_the_page_as_received():
+    html = "<script>document.body.prepend('added')</script><div><p>one</p></div><footer>two</footer>"
+    (found,) = rendered(html, source=True)
+    paths = [path for block in vips(found).record(found) for path in block["xpaths"]]
+    assert sorted(text for path in paths for text in texts_at(found.source, path)) == ["one", "two"]
 
 
 def test_a_wanted_number_of_segments_is_never_exceeded():
@@ -416,9 +426,10 @@ REAL = """<!DOCTYPE html><html><head><style>body{margin:0;font:16px/20px serif} 
 nav{width:200px;background:#ddd} main{width:800px;margin-left:60px} footer{clear:both;padding-top:40px;color:#888}
 #cookies{position:fixed;bottom:0;left:0;right:0;background:#ffc} .contents{display:contents} .gone{opacity:0}
 #grid{display:grid;grid-template-columns:1fr 1fr;gap:60px}</style></head><body><header><h1>The name of the site</h1>
-</header><nav><a href=/a>First</a><br><a href=/b>Second</a></nav><main><div class=contents><h2>Headline</h2><p>Some words
-that are the content of this page, and <b>some more</b>.</p></div><div id=grid><p>left card</p><p>right card</p></div>
-<p class=gone>not to be seen</p></main><footer>All rights reserved</footer><div id=cookies>We use cookies</div></body>"""
+</header><nav><a href=/a>First</a><br><a href=/b>Second</a></nav><main><div class=contents><h2>Headline</h2><p>Some
+words that are the content of this page, and <b>some more</b>.</p></div><div id=grid><p>left card</p><p>right card</p></div>
+<p class=gone>not to be seen</p></main><footer>All rights reserved</footer>
+<div id=cookies>We use cookies</div>"""
 
 
 def test_a_rendered_page_falls_into_its_parts():

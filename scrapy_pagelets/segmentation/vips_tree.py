@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from scrapy_pagelets.nodes import Floats, Ints, NodeTable
+from scrapy_pagelets.page import Page
 from scrapy_pagelets.text import paths_of
 
 #: Least and greatest degree of coherence.
@@ -100,8 +101,13 @@ class BlockTree:
                 return pdoc
         return LEAST
 
-    def record(self) -> list[dict[str, Any]]:
-        """The tree as it stands in the feed; ``xpaths`` are those of what is in no block inside of the block."""
+    def record(self, page: Page) -> list[dict[str, Any]]:
+        """The tree as it stands in the feed; ``xpaths`` lead to the text that is in no block inside of the block.
+
+        Parameters
+        ----------
+        page : whose tree this is; of a rendered page, the paths are those of the page as received
+        """
         owner = self.owner[self.nodes.leaves]
         order = np.argsort(owner, kind="stable")
         ends = np.searchsorted(owner[order], np.arange(len(self) + 1))
@@ -111,10 +117,17 @@ class BlockTree:
                 "parent": int(self.parent[block]) if block else None,
                 "doc": int(self.doc[block]),
                 "box": [round(float(edge)) for edge in self.box[block]],
-                "xpaths": paths_of(self.nodes, order[ends[block] : ends[block + 1]]),
+                "xpaths": _paths(page, np.sort(order[ends[block] : ends[block + 1]])),
             }
             for block in range(len(self))
         ]
+
+
+def _paths(page: Page, index: Ints) -> list[str]:
+    if page.source is None:
+        return paths_of(page.nodes, index)
+    received = page.received[index]
+    return paths_of(page.source.nodes, received[received >= 0])
 
 
 class Growing:

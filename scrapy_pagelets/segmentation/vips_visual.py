@@ -26,7 +26,7 @@ _AS_STRONG: Final = 0.33
 _RELATIVE: Final = 0.5
 #: Least strength of what makes a block of coherence 7, and what each degree below takes more.
 _SEVEN: Final = -2.4
-_DEGREE: Final = 0.64
+_DEGREE: Final = 0.65
 #: Strength of what parts blocks that overlap, with no separator between any of them.
 _TANGLED: Final = 0.0
 #: So many blocks of a pool may float above the others.

@@ -21,9 +21,9 @@ _PLAIN: Final = 0.05
 
 #: Of each cue, in logits of two neighbours belonging to different parts of a page.
 WEIGHTS: Final = {
-    "bias": -1.6, "horizontal": 0.48, "gap": 0.23, "ruler": 1.0, "background": 0.61, "font": 0.04, "same_look": -0.09,
-    "landmark": 1.0, "depth": -0.46, "area": 4.75, "length": 1.33, "links": 0.14, "text": -0.59, "more_text": 1.57,
-    "boxed": 0.61,
+    "bias": -1.58, "horizontal": 0.5, "gap": 0.24, "ruler": 1.0, "background": 0.56, "font": 0.04, "same_look": -0.12,
+    "landmark": 1.0, "depth": -0.46, "area": 4.79, "length": 1.3, "links": 0.12, "text": -0.58, "more_text": 1.52,
+    "boxed": 0.64,
 }  # fmt: skip
 _COLUMN: Final = np.array(list(WEIGHTS.values()))
 
