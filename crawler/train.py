@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scrapy_pagelets.templates.training import Example, Trained
+    from scrapy_pagelets.templates.labelling import Example
+    from scrapy_pagelets.templates.training import Trained
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -104,7 +105,7 @@ def _failed(sentence: str) -> int:
 def _examples(options: argparse.Namespace) -> Iterator[Example]:
     from scrapy_pagelets.archives import expand, records
     from scrapy_pagelets.page import Page
-    from scrapy_pagelets.templates.training import Example, by_gold, by_sites
+    from scrapy_pagelets.templates.labelling import Example, by_gold, by_sites
 
     gold = _gold(options.gold)
     pages: list[Page] = []

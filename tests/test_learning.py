@@ -9,18 +9,11 @@ import pytest
 from catboost import CatBoostClassifier
 
 from scrapy_pagelets import Page
+from scrapy_pagelets.templates.labelling import CONTENT, TEMPLATE, UNKNOWN, Example, by_gold, by_sites
+from scrapy_pagelets.templates.learners import Leaves, lexicon
 from scrapy_pagelets.templates.model import LABELLED, ModelError, load
-from scrapy_pagelets.templates.training import (
-    CONTENT,
-    TEMPLATE,
-    UNKNOWN,
-    Example,
-    Table,
-    by_gold,
-    by_sites,
-    lexicon,
-    train,
-)
+from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.templates.training import train
 
 MENU = "<ul class=menu><li><a href=/>Home</a><li><a href=/plums>Plums</a></ul>"
 BODY = MENU + "<p class=text>{}</p><div class=foot>Home</div>"
@@ -64,7 +57,7 @@ def test_trees_in_numpy_are_the_trees_of_the_learner():
     columns = rng.normal(size=(400, 5)).astype(np.float32)
     columns[rng.random(columns.shape) < 0.1] = np.nan
     wanted = (np.nan_to_num(columns[:, 0]) + np.nan_to_num(columns[:, 1]) ** 2) > 0.7
-    table = Table(columns, wanted, np.ones(400), np.zeros(400, np.int64))
+    table = Leaves(columns, wanted, np.ones(400), np.zeros(400, np.int64))
     ours = table.fit(np.ones(400, np.bool_), 20)
     learner = CatBoostClassifier(
         iterations=20, depth=6, learning_rate=0.08, border_count=48, l2_leaf_reg=5, rsm=0.4, bootstrap_type="Bernoulli",
@@ -77,12 +70,13 @@ def test_trees_in_numpy_are_the_trees_of_the_learner():
 def test_training_learns_and_its_model_is_read_back(tmp_path: Path):
     examples = list(by_sites(pages(12, 5)))
     trained = train(examples, trees=10, by_people=False)
-    assert trained.figures["page alone"] > 0.95
+    assert trained.figures["words, page alone"] > 0.95
     path = tmp_path / "own.npz"
     trained.model.save(path)
     again = load(str(path))
-    columns = np.zeros((3, 200), np.float32)
-    assert again.page(columns) == pytest.approx(trained.model.page(columns))
+    one = examples[0].page
+    assert again.judge(one)[1] == pytest.approx(trained.model.judge(one)[1], abs=1e-4)
+    assert Site("s", str(path)).templateness(one) == pytest.approx([1, 1, 0, 1], abs=0.3)
     assert again.lexicon == pytest.approx(trained.model.lexicon)
 
 
@@ -100,7 +94,7 @@ def test_one_site_is_not_enough():
 def test_the_shipped_model_says_how_it_was_made():
     about = load(LABELLED).about
     assert about["command"].startswith("scrapy pagelets train")
-    assert 0.8 < about["figures"]["page alone"] <= 1
+    assert 0.8 < about["figures"]["words, page alone"] <= 1
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no model"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scrapy_pagelets.nodes import TEXT
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.counting import CAPACITY
-from scrapy_pagelets.templates.evidence import Counts, keys_of
+from scrapy_pagelets.templates.evidence import JUDGES, Counts, Fragments, keys_of
 from scrapy_pagelets.templates.mapping import etdm, extract, same_signature, weighted
 from scrapy_pagelets.templates.site import Site
 from tests.trees import URL, page
@@ -48,14 +48,17 @@ def table(tree):
 class Votes(Counts):
     """The counts of a site, of pages that are given as node tables."""
 
-    def learn(self, nodes, *_):
-        super().learn(nodes, keys(nodes), np.zeros(len(nodes)))
+    def learn(self, nodes):
+        self.add(Fragments.of(nodes, keys(nodes), np.zeros((len(nodes), JUDGES))), 0)
 
     def template(self, nodes, *, include_slots=False):
         return self.mapped(nodes, keys(nodes), self.pages, include_slots=include_slots)
 
+    def seen(self, nodes):
+        return self.witness(nodes, keys(nodes), np.zeros((len(nodes), JUDGES)), 0, self.pages, known=False)
+
     def support(self, nodes):
-        return self.share("path", nodes.path, known=False)
+        return self.seen(nodes).path
 
 
 def keys(nodes):
@@ -319,16 +322,16 @@ def test_one_page_votes_once_and_links_are_known():
     nodes = page("<p>x</p><nav><a href=/a>a</a></nav>").nodes
     names = [element.tag for element in nodes.elements]
     assert votes.support(nodes)[names.index("p")] == 1
-    assert votes.linked(nodes)[names.index("nav")] == 0.5
-    assert votes.linked(nodes)[names.index("a")] == 1
-    assert votes.linked(nodes)[names.index("p")] == 0
+    assert votes.seen(nodes).linked[names.index("nav")] == 0.5
+    assert votes.seen(nodes).linked[names.index("a")] == 1
+    assert votes.seen(nodes).linked[names.index("p")] == 0
 
 
 def test_nothing_is_known_before_the_first_page():
     nodes = article(0)
     assert not Votes().template(nodes).any()
     assert not Votes().support(nodes).any()
-    assert not Votes().linked(nodes).any()
+    assert not Votes().seen(nodes).linked.any()
 
 
 def test_giant_pages_do_not_drive_out_what_is_known():
@@ -336,7 +339,7 @@ def test_giant_pages_do_not_drive_out_what_is_known():
     body = "".join(f"<p id=x{'abcdefghij'[i % 10]}>{i}" for i in range(CAPACITY // 2))
     for n in range(3):
         votes.learn(page(f"{HEAD}<div class={'abc'[n]}>{body}</div>{FOOT}").nodes)
-    assert max(map(len, votes._tallies.values())) <= CAPACITY
+    assert max(map(len, votes._tables.values())) <= CAPACITY
     key = article(0)
     assert texts(key, votes.template(key)) == ["Home", "About", "Imprint"]
 

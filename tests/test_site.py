@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.templates.counting import forget_rare
-from scrapy_pagelets.templates.evidence import Counts, keys_of, mean_odds
+from scrapy_pagelets.templates.counting import Table
+from scrapy_pagelets.templates.evidence import JUDGES, Counts, Fragments, Witness, keys_of
 from scrapy_pagelets.templates.learnt import outline, same_class
+from scrapy_pagelets.templates.site import balanced
 
 FOLDER = Path(__file__).parent / "site"
 MENU = "<nav><ul><li><a href=/>Home</a><li><a href=/a>Apples</a><li><a href=/b>Pears</a></ul></nav>"
@@ -98,6 +102,19 @@ def test_a_single_page_is_not_lost():
     assert "there is much to be said" in text_of(only, site)
 
 
+def counted(pages: list[Page], odds: np.ndarray) -> Counts:
+    """Counts of pages of one class, all nodes of a page with the same log odds."""
+    counts = Counts()
+    for one, value in zip(pages, odds, strict=True):
+        counts.add(Fragments.of(one.nodes, keys_of(one), np.full((len(one.nodes), JUDGES), value)), 0)
+    return counts
+
+
+def witness(counts: Counts, one: Page) -> Witness:
+    odds = np.zeros((len(one.nodes), JUDGES))
+    return counts.witness(one.nodes, keys_of(one), odds, 0, counts.pages, True)
+
+
 def test_classes_of_pages_are_told_apart():
     site = Site("orchard.test")
     rows = "".join(f"<tr><td><a href=/{i}>No. {i}</a></td></tr>" for i in range(9))
@@ -120,33 +137,84 @@ def test_no_more_classes_than_bounded():
 
 
 def test_shares_are_those_of_the_other_pages(bundled: list[Page]):
-    counts = Counts()
-    for one in bundled:
-        counts.learn(one.nodes, keys_of(one), mean_odds(one.nodes, np.zeros(len(one.nodes.leaves))))
+    counts = counted(bundled, np.zeros(len(bundled)))
     texts = Counter(key for one in bundled for key in set(one.nodes.text.tolist()))
     for one in bundled[:5]:
         brute = [(texts[key] - 1) / (len(bundled) - 1) for key in one.nodes.text.tolist()]
-        assert counts.share("text", keys_of(one).text, known=True) == pytest.approx(brute)
+        assert witness(counts, one).text == pytest.approx(brute)
 
 
 def test_odds_of_the_same_place_leave_out_the_page_itself(bundled: list[Page]):
+    rest = witness(counted(bundled[:3], np.arange(3.0)), bundled[0])
+    assert rest.odds[0] == pytest.approx([1.5, 1.5])  # the root: the mean of 1 and 2
+    assert np.nanmin(rest.odds) >= 1
+    assert rest.shape_odds[0] == pytest.approx([1.5, 1.5])
+
+
+def test_shares_of_a_class_are_of_its_pages_alone(bundled: list[Page]):
     counts = Counts()
-    for number, one in enumerate(bundled[:3]):
-        counts.learn(one.nodes, keys_of(one), np.full(len(one.nodes), float(number)))
+    for number, one in enumerate(bundled[:10]):
+        fragments = Fragments.of(one.nodes, keys_of(one), np.zeros((len(one.nodes), JUDGES)))
+        counts.add(fragments, number % 2)
+    texts = Counter(key for one in bundled[:10:2] for key in set(one.nodes.text.tolist()))
     first = bundled[0]
-    rest = counts.odds_by_path(keys_of(first), np.zeros(len(first.nodes)), known=True)
-    assert rest[0] == pytest.approx(1.5)  # the root: the mean of 1 and 2
-    assert np.nanmin(rest) >= 1
-    assert counts.odds_by_shape(keys_of(first), np.zeros(len(first.nodes)), known=True)[0] == pytest.approx(1.5)
+    brute = [(texts[key] - 1) / 4 for key in first.nodes.text.tolist()]
+    seen = counts.witness(first.nodes, keys_of(first), np.zeros((len(first.nodes), JUDGES)), 0, 5, True)
+    assert seen.class_text == pytest.approx(brute)
 
 
-def test_counters_are_bounded():
-    counter = Counter(dict.fromkeys(range(50), 1)) + Counter(dict.fromkeys(range(8), 4))
-    forget_rare(counter, 10)
-    assert set(counter) == set(range(8))
-    even = Counter(dict.fromkeys(range(40), 6))
-    forget_rare(even, 10)
+def test_words_are_fresh_where_no_page_before_had_them():
+    counts = counted([article("plums"), article("pears"), article("quinces")], np.zeros(3))
+    one = article("plums")
+    seen = witness(counts, one)
+    changes = seen.variants > 1 / 2
+    assert changes.any()
+    assert not changes.all()
+    rows = one.nodes.leaves
+    assert (seen.fresh[rows[changes]] == 1).all()
+    assert seen.fresh[rows[~changes]] == pytest.approx(1 / 3)  # new on the first page alone
+
+
+@given(st.lists(st.sets(st.integers(-5, 30), max_size=12), max_size=25))
+def test_a_table_sums_by_key(batches: list[set[int]]):
+    table, sums = Table(2), Counter[int]()
+    for number, batch in enumerate(batches):
+        keys = np.array(sorted(batch), np.int64)
+        table.add(keys, np.array([1, number]))
+        sums.update(dict.fromkeys(batch, number))
+    keys, rows = table.items()
+    pages = Counter(key for batch in batches for key in batch)
+    assert dict(zip(keys.tolist(), rows[:, 0].tolist(), strict=True)) == pages
+    assert table[np.arange(-5, 31)][:, 1].tolist() == [sums[key] for key in range(-5, 31)]
+    assert table.has(np.arange(-5, 31)).tolist() == [key in pages for key in range(-5, 31)]
+
+
+def test_tables_are_bounded():
+    table = Table(1, capacity=10)
+    for _ in range(4):
+        table.add(np.arange(8), np.ones(1))
+    table.add(np.arange(100, 150), np.ones(1))
+    assert sorted(table.items()[0].tolist()) == list(range(8))
+    assert table[np.arange(7, 9)].tolist() == [[4], [0]]
+    even = Table(1, capacity=10)
+    even.add(np.arange(40), np.full(1, 6))
     assert len(even) <= 10
+
+
+def test_the_threshold_is_that_of_the_best_expected_f1():
+    rng = np.random.default_rng(3)
+    subsets = np.array(list(product([False, True], repeat=9)))
+    for _ in range(50):
+        odds, words = rng.normal(0, 2, 9), rng.integers(1, 20, 9)
+        hits = words / (1 + np.exp(odds))
+        expected = 2 * subsets @ hits / (subsets @ words + hits.sum())
+        kept = balanced(odds, words) < 0
+        assert expected[(subsets == kept).all(axis=1)] == pytest.approx(expected.max())
+
+
+def test_on_a_clear_page_the_threshold_is_half():
+    odds = np.array([-9.0, 9.0, -9.0])
+    assert balanced(odds, np.array([40, 30, 50])) == pytest.approx(odds, abs=0.01)
 
 
 def test_a_giant_page_does_not_drive_out_what_is_known(bundled: list[Page]):

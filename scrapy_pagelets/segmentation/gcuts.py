@@ -29,8 +29,8 @@ from scrapy_pagelets.segmentation.features import node_features, pair_features, 
 from scrapy_pagelets.segmentation.neighbours import following, rendered
 from scrapy_pagelets.segmentation.tree import Tree, compact
 from scrapy_pagelets.segmentation.weights import Weights
-from scrapy_pagelets.templates.model import LABELLED, load
-from scrapy_pagelets.templates.site import smoothed
+from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.templates.trees import sigmoid
 from scrapy_pagelets.templates.trees import sigmoid
 
 #: The paper's energy, and the same without the costs of parents and children, or with nothing learnt.
@@ -63,7 +63,7 @@ class Described:
     def of(cls, page: Page, templateness: Floats | None = None) -> Described:
         """Describe a page; without templateness, by what the page-level classifier says of it."""
         if templateness is None:
-            templateness = smoothed(page.nodes, sigmoid(load(LABELLED).judge(page)[1]))
+            templateness = Site("").templateness(page)
         tree = compact(page.nodes)
         columns = node_features(page, tree, templateness)
         return cls(page, tree, columns, situation_features(page.nodes, tree, columns))

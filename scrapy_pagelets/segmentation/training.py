@@ -20,7 +20,7 @@ from scrapy_pagelets.segmentation.gcuts import Described
 from scrapy_pagelets.segmentation.lmnn import Group, learn
 from scrapy_pagelets.segmentation.methods import BY_COSTS, Costed
 from scrapy_pagelets.segmentation.weights import INNER, Logistic, Weights
-from scrapy_pagelets.templates.training import read
+from scrapy_pagelets.templates.learners import read
 from scrapy_pagelets.templates.trees import Trees
 
 FOLDS: Final = 5

@@ -7,11 +7,8 @@ distinct page).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass
-from itertools import repeat
 from types import MappingProxyType
 from typing import Any, Final, Self
 
@@ -20,10 +17,16 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable, mix
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.counting import CAPACITY, countable, forget_rare, look_up
+from scrapy_pagelets.templates.counting import Sums, Table, countable
 
 Column = NDArray[Any]
 
+#: Pages that a class needs to be taken for a site of its own.
+_APART: Final = 3
+#: Page-level classifiers whose log odds are pooled, see `Model.judge`.
+JUDGES: Final = 2
+#: A site has no more classes of pages than this.
+CLASSES: Final = 8
 #: A node belongs to the template if this share of the pages has it: one odd page must not delete the template.
 VOTE: Final = 0.6
 
@@ -38,8 +41,7 @@ class Keys:
     placed : (m,) run of text at its path
     path : (n,) node with the path above it
     shape : (n,) the same without ranks among siblings
-    exact : (n,) all text below the node
-    links : (n,) the link targets below the node, without links to the page itself; 0 for fewer than two
+    links : (n,) the link targets below the node; 0 for fewer than two. A menu is the same on the page that it is on
     target : (links,) link target, 0 for the page itself
     """
 
@@ -47,7 +49,6 @@ class Keys:
     placed: Ints
     path: Ints
     shape: Ints
-    exact: Ints
     links: Ints
     target: Ints
 
@@ -61,8 +62,7 @@ def keys_of(page: Page) -> Keys:
         placed=mix(nodes.path[nodes.leaves] * 31 + nodes.text),
         path=nodes.path,
         shape=nodes.shape,
-        exact=nodes.total(nodes.spread(mix(nodes.text))),
-        links=_link_sets(nodes, targets),
+        links=_link_sets(nodes, nodes.links.key),
         target=targets,
     )
 
@@ -76,34 +76,30 @@ def _link_sets(nodes: NodeTable, targets: Ints) -> Ints:
     return np.where(nodes.total(count) >= 2, nodes.total(column), 0)
 
 
-def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
-    """(n,) mean of the leaves' log odds below each row, weighted by words; 0 where there are none.
-
-    Parameters
-    ----------
-    odds : (m,) of the page-level classifier
-    """
-    words = nodes.words + 0.1  # a rule or a bullet has a place, too
-    mean: Floats = nodes.total(nodes.spread(words * odds)) / np.maximum(nodes.total(nodes.spread(words)), 0.05)
-    return mean
-
-
 @dataclass(frozen=True, kw_only=True)
 class Fragments:
     """What a page adds to the counts.
 
     Attributes
     ----------
-    tallies : keys by family, each of which adds 1
-    sums : keys by family, and what they add
-    places : (k,) paths of the texts that count
-    texts : (k,) the texts, ``Keys.placed``
+    keys : the fragments
+    odds : (n, JUDGES) of the page-level classifiers
+    linked : (n,) rows that hold links and little else
+    words, first, last : (m,) words of the leaves; (n,) first leaf of each row, and the one after its last
+    leaves : (m,) rows of the leaves
+    seen : (n,) rows that count
+    links : (links,) links that count
     """
 
-    tallies: dict[str, Ints]
-    sums: dict[str, tuple[Ints, Floats]]
-    places: Ints
-    texts: Ints
+    keys: Keys
+    odds: Floats
+    linked: Bools
+    words: Ints
+    first: Ints
+    last: Ints
+    leaves: Ints
+    seen: Bools
+    links: Bools
 
     @classmethod
     def of(cls, nodes: NodeTable, keys: Keys, odds: Floats) -> Self:
@@ -111,16 +107,49 @@ class Fragments:
 
         Parameters
         ----------
-        odds : (n,) ``mean_odds``
+        odds : (n, JUDGES) of the page-level classifiers
         """
         seen = countable(nodes)
-        leaves, links = seen[nodes.leaves], seen[nodes.links.row]
-        masks = {"text": leaves, "placed": leaves, "target": links}
-        tallies = {name: _different(getattr(keys, name)[masks.get(name, seen)]) for name in Counts.FAMILIES}
-        tallies["linked"] = _different(keys.path[mostly_links(nodes) & seen])
-        tallies["shapes"] = keys.shape[seen]
-        sums = {"odds": _summed(keys.path[seen], odds[seen]), "shape_odds": _summed(keys.shape[seen], odds[seen])}
-        return cls(tallies=tallies, sums=sums, places=nodes.path[nodes.leaves][leaves], texts=keys.placed[leaves])
+        return cls(
+            keys=keys,
+            odds=odds,
+            linked=mostly_links(nodes),
+            words=nodes.words,
+            first=nodes.first_leaf,
+            last=nodes.last_leaf,
+            leaves=nodes.leaves,
+            seen=seen,
+            links=seen[nodes.links.row],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Witness:
+    """What the other pages of a site say of a page. Shares are of the pages of the site, or of the page's class.
+
+    Attributes
+    ----------
+    text, variants, class_text : (m,) share of the pages with the text; different texts at its place, over the pages
+        that have the place; share of the class with the text
+    path, links, class_path : (n,) share of the pages with the fragment
+    linked : (n,) share of the pages with the node on which it holds links and little else
+    fresh, mass : (n,) share of the words below the node that no page before had; how many such words a page has
+    odds, shape_odds : (n, JUDGES) mean log odds of the same node, of nodes of the same shape; NaN where there is none
+    target : (links,) share of the pages that link to the target
+    """
+
+    text: Floats
+    variants: Floats
+    class_text: Floats
+    path: Floats
+    links: Floats
+    class_path: Floats
+    linked: Floats
+    fresh: Floats
+    mass: Floats
+    odds: Floats
+    shape_odds: Floats
+    target: Floats
 
 
 class Counts:
@@ -131,67 +160,68 @@ class Counts:
     pages : number of pages counted
     """
 
-    #: Counted once a page.
-    FAMILIES: Final = ("text", "placed", "path", "exact", "links", "target")
-    #: Sums, and the tallies by which they become means.
-    SUMS: Final = MappingProxyType({"odds": "path", "shape_odds": "shapes"})
+    #: Columns of each table. After the number of pages, `text` and `path` have one for each class.
+    _WIDTHS: Final = MappingProxyType(
+        {"text": 1 + CLASSES, "path": 5 + JUDGES + CLASSES, "placed": 1, "links": 1, "target": 1, "shape": 1 + JUDGES}
+    )
 
     def __init__(self) -> None:
         self.pages = 0
-        self._tallies: dict[str, Counter[int]] = {
-            name: Counter() for name in (*self.FAMILIES, "variants", "linked", "shapes")
-        }
-        self._sums: dict[str, dict[int, float]] = {name: {} for name in self.SUMS}
+        self._tables = {name: Table(width) for name, width in self._WIDTHS.items()}
 
     @property
     def size(self) -> int:
-        """Number of entries of all counters."""
-        return sum(map(len, self._tallies.values())) + sum(map(len, self._sums.values()))
+        """Number of entries of all tables."""
+        return sum(map(len, self._tables.values()))
 
-    def learn(self, nodes: NodeTable, keys: Keys, odds: Floats) -> None:
-        """Count a page.
+    def add(self, fragments: Fragments, number: int) -> None:
+        """Count the page of these fragments.
 
         Parameters
         ----------
-        odds : (n,) ``mean_odds``
+        number : of the page's class
         """
-        self.add(Fragments.of(nodes, keys, odds))
-
-    def add(self, fragments: Fragments) -> None:
-        """Count the page of these fragments."""
         self.pages += 1
-        placed = self._tallies["placed"]
-        texts = zip(fragments.places.tolist(), fragments.texts.tolist(), strict=True)
-        self._tallies["variants"].update({place for place, text in texts if text not in placed})
-        for name, keys in fragments.tallies.items():
-            self._tallies[name].update(keys.tolist())
-        for name, (keys, values) in fragments.sums.items():
-            sums = self._sums[name]
-            sums.update(zip(keys.tolist(), (_sums(sums, keys) + values).tolist(), strict=True))
-        for counter in self._tallies.values():
-            forget_rare(counter)
-        for name, counted in self.SUMS.items():
-            forget_others(self._sums[name], self._tallies[counted])
+        keys, seen = fragments.keys, fragments.seen
+        leaves = seen[fragments.leaves]
+        tables = self._tables
+        one_class = np.eye(CLASSES)[number]
+        path, at = np.unique(keys.path[seen], return_index=True)
+        columns = self._of_rows(fragments)[seen][at]
+        tables["path"].add(path, np.hstack([columns, np.broadcast_to(one_class, (len(path), CLASSES))]))
+        tables["text"].add(np.unique(keys.text[leaves]), np.hstack([1, one_class]))
+        for name, column in {
+            "placed": keys.placed[leaves], "links": keys.links[seen],
+            "target": keys.target[fragments.links],
+        }.items():  # fmt: skip
+            tables[name].add(np.unique(column), np.ones(1))
+        shape, back = np.unique(keys.shape[seen], return_inverse=True)
+        tables["shape"].add(shape, np.column_stack([np.bincount(back), *_by_key(back, fragments.odds[seen])]))
+
+    def _of_rows(self, fragments: Fragments) -> Floats:
+        """(n, 5 + JUDGES) pages, new text at the place, linked, words no page before had, words, log odds."""
+        keys, words = fragments.keys, fragments.words
+        varied = np.zeros(len(keys.path))
+        varied[fragments.leaves] = ~self._tables["placed"].has(keys.placed)
+        new = ~self._tables["text"].has(keys.text)
+        below = np.concatenate([[[0, 0]], np.cumsum(np.stack([words * new, words], 1), axis=0)])
+        sums = below[fragments.last] - below[fragments.first]
+        return np.column_stack([np.ones(len(varied)), varied, fragments.linked, sums, fragments.odds])
 
     def arrays(self) -> dict[str, Column]:
-        """All counters as columns, for `from_arrays`."""
+        """All tables as columns, for `from_arrays`."""
         found: dict[str, Column] = {"pages": np.array([self.pages])}
-        tables: dict[str, Mapping[int, float]] = {**self._tallies, **self._sums}
-        for name, table in tables.items():
-            kind = np.int32 if name in self._tallies else np.float64
-            found[f"{name}_keys"] = np.fromiter(table.keys(), np.int64, len(table))
-            found[f"{name}_values"] = np.fromiter(table.values(), kind, len(table))
+        for name, table in self._tables.items():
+            found[f"{name}_keys"], found[f"{name}_sums"] = table.items()
         return found
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Column]) -> Self:
-        """Counters of what ``arrays`` gave."""
+        """Tables of what ``arrays`` gave."""
         counts = cls()
         counts.pages = int(arrays["pages"][0])
-        tables: dict[str, dict[int, Any]] = {**counts._tallies, **counts._sums}
-        for name, table in tables.items():
-            entries = zip(arrays[f"{name}_keys"].tolist(), arrays[f"{name}_values"].tolist(), strict=True)
-            dict.update(table, entries)  # a counter would count the pairs
+        for name, table in counts._tables.items():
+            table.add(arrays[f"{name}_keys"], arrays[f"{name}_sums"])
         return counts
 
     def mapped(self, nodes: NodeTable, keys: Keys, pages: int, *, include_slots: bool = False) -> Bools:
@@ -206,82 +236,68 @@ class Counts:
         include_slots : also runs of text whose place all pages have while their words vary
         """
         needed = max(2.0, VOTE * pages)
-        mapped: Bools = look_up(self._tallies["path"], nodes.path) >= needed
+        mapped: Bools = self._tables["path"][nodes.path][:, 0] >= needed
         if not include_slots:
-            mapped[nodes.leaves] &= look_up(self._tallies["placed"], keys.placed) >= needed
+            mapped[nodes.leaves] &= self._tables["placed"][keys.placed][:, 0] >= needed
         for rows in nodes.levels[1:]:
             mapped[rows] &= mapped[nodes.parent[rows]]
         return mapped
 
-    def within(self, pages: int) -> Self:
-        """The same counters, as a view, for a part of the site: fragments that only so many pages could have."""
-        view = copy(self)
-        view.pages = pages
-        return view
-
-    def most(self, texts: Ints) -> int:
-        """On how many pages the most frequent one of some texts stands."""
-        return int(look_up(self._tallies["text"], texts).max(initial=0))
-
-    def share(self, name: str, column: Ints, known: bool) -> Floats:
-        """Share of the other pages that have each fragment of a family; 0 if there is no other page.
+    def witness(self, nodes: NodeTable, keys: Keys, odds: Floats, number: int, of_class: int, known: bool) -> Witness:
+        """What the other pages say of a page.
 
         Parameters
         ----------
+        odds : (n, JUDGES) of the page-level classifiers
+        number : of the page's class
+        of_class : pages of the class
         known : the page itself has been counted
         """
-        count: Floats = np.maximum(look_up(self._tallies[name], column) - known, 0) / max(1, self.pages - known)
-        return count
+        tables = self._tables
+        text, path = tables["text"][keys.text], tables["path"][nodes.path]
+        of_site = of_class if self._is_apart(text[:, 0], of_class) else self.pages
+        others, classmates = max(1, of_site - known), max(1, of_class - known)
 
-    def variants(self, nodes: NodeTable) -> Floats:
-        """(m,) different texts at the place of each leaf, over the pages that have the place."""
-        places = nodes.path[nodes.leaves]
-        return look_up(self._tallies["variants"], places) / np.maximum(1, look_up(self._tallies["path"], places))
+        def share(count: Sums, pages: int = others) -> Floats:
+            return np.maximum(count - known, 0) / pages
 
-    def linked(self, nodes: NodeTable) -> Floats:
-        """(n,) share of the pages with the node on which it holds links and little else."""
-        return look_up(self._tallies["linked"], nodes.path) / np.maximum(1, look_up(self._tallies["path"], nodes.path))
-
-    def odds_by_path(self, keys: Keys, own: Floats, known: bool) -> Floats:
-        """(n,) mean log odds of the same node on other pages; NaN where there is no other page with it."""
-        return _rest(self._sums["odds"], self._tallies["path"], keys.path, own, np.full(len(own), int(known)), known)
-
-    def odds_by_shape(self, keys: Keys, own: Floats, known: bool) -> Floats:
-        """(n,) mean log odds of the nodes of the same shape on other pages; NaN where there is none."""
+        pages, varied, linked, new, words = path[:, :5].astype(np.float64).T
+        there = np.maximum(1, pages)
+        of_shape = tables["shape"][keys.shape]
         _, back = np.unique(keys.shape, return_inverse=True)
-        times = np.bincount(back)[back].astype(np.int64) * known
-        together: Floats = np.bincount(back, own)[back].astype(np.float64)
-        return _rest(self._sums["shape_odds"], self._tallies["shapes"], keys.shape, together, times, known)
+        alike = np.column_stack([np.bincount(back), *_by_key(back, odds)])[back] * known
+        return Witness(
+            text=share(text[:, 0]),
+            class_text=share(text[:, 1 + number], classmates),
+            variants=(varied / there)[nodes.leaves],
+            path=share(path[:, 0]),
+            class_path=share(path[:, 5 + JUDGES + number], classmates),
+            links=share(tables["links"][keys.links][:, 0]) * (keys.links != 0),
+            linked=linked / there,
+            fresh=new / np.maximum(1e-9, words),
+            mass=new / max(1, self.pages),
+            odds=_mean(pages - known, path[:, 5 : 5 + JUDGES] - odds * known),
+            shape_odds=_mean(of_shape[:, 0] - alike[:, 0], of_shape[:, 1:] - alike[:, 1:]),
+            target=share(tables["target"][keys.target][:, 0]) * (keys.target != 0),
+        )
+
+    def _is_apart(self, text: Sums, of_class: int) -> bool:
+        """True for a page of a class that shares no text with the rest of the site: it is a site of its own.
+
+        So it is after a relaunch. The pages of before must not outvote those of after.
+        """
+        return _APART <= of_class < self.pages and float(text.max(initial=0)) <= of_class
 
 
-def _rest(sums: dict[int, float], counts: Counter[int], column: Ints, own: Floats, times: Ints, known: bool) -> Floats:
-    count = look_up(counts, column) - times
-    summed = _sums(sums, column) - own * known
-    return np.where(count > 0, summed / np.maximum(1, count), np.nan)
+def _by_key(back: Ints, columns: Floats) -> list[Floats]:
+    return [np.bincount(back, column).astype(np.float64) for column in columns.T]
 
 
-def _different(keys: Ints) -> Ints:
-    return np.fromiter(different := set(keys.tolist()), np.int64, len(different))
+def _mean(count: Floats, summed: Floats) -> Floats:
+    return np.where(count[:, None] > 0, summed / np.maximum(1, count)[:, None], np.nan)
 
 
-def _summed(keys: Ints, values: Floats) -> tuple[Ints, Floats]:
-    """The different keys, and the sum of the values of each."""
-    different, back = np.unique(keys, return_inverse=True)
-    return different, np.bincount(back, values).astype(np.float64)
-
-
-def _sums(sums: dict[int, float], keys: Ints) -> Floats:
-    return np.fromiter(map(sums.get, keys.tolist(), repeat(0.0)), np.float64, len(keys))
-
-
-def mostly_links(nodes: NodeTable) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def mostly_links(nodes: NodeTable) -> Bools:
     """(n,) rows three quarters of whose words are link text."""
     words = nodes.total(nodes.spread(nodes.words))
     return nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves])) > 0.75 * words
-
-
-def forget_others(sums: dict[int, float], counter: Counter[int]) -> None:
-    """Drop the sums whose counter has forgotten them."""
-    if len(sums) > CAPACITY:
-        for key in sums.keys() - counter.keys():
-            del sums[key]

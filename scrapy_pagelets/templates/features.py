@@ -16,7 +16,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.nodes import TEXT, Floats, Ints, Look, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.evidence import Counts, Keys
+from scrapy_pagelets.templates.evidence import JUDGES, Witness
 
 #: Regions around a leaf that are looked at: the leaf's own, and each time the next larger one.
 LEVELS: Final = 6
@@ -60,12 +60,24 @@ _LEAF: Final = (
 )  # fmt: skip
 _PAGE: Final = ("page_words", "page_link_density", "page_leaves", "has_main", "has_article", "page_depth")
 _REGION: Final = ("words", "link_density", "leaves", "words_per_leaf", "share_of_page", "headings", "prose", "first")
+_JUDGES: Final = ("trees", "classifier")
+_ODDS: Final = ("odds", "odds_path", "odds_shape")
+_CONTAINER: Final = ("inside", "above", "branch", "margin", "share")
+_AROUND: Final = ("rank", "prev", "next", "near")
 _SITE_LEAF: Final = (
-    "odds", "odds_path", "odds_shape", "pages", "class_pages", "text", "placed", "path", "variants", "target",
-    "prev_text", "next_text", "page_text",
+    "pages", "class_pages", "text", "path", "variants", "target",
+    "prev_text", "next_text", "page_text", "class_text", "class_path",
+    *(f"{judge}_{name}" for judge in _JUDGES for name in _ODDS),
+    *(f"{judge}_{by}_{name}" for judge in _JUDGES for by in ("page", "pooled") for name in (*_AROUND, *_CONTAINER)),
 )  # fmt: skip
-_SITE_REGION: Final = ("odds", "odds_path", "odds_shape", "text", "path", "exact", "links", "linked", "target")
+_SITE_REGION: Final = (
+    *(f"{judge}_{name}" for judge in _JUDGES for name in _ODDS),
+    "text", "path", "links", "linked", "target", "class_text",
+    "class_path", "fresh", "mass", "mass_share",
+)  # fmt: skip
 
+#: Of each node, for the classifier of the paper.
+NODE_FEATURES: Final = (*_REGION, *_LEAF, *_PAGE)
 PAGE_FEATURES: Final = (*_LEAF, *_PAGE, *(f"{name}_{k}" for k in range(LEVELS) for name in _REGION))
 SITE_FEATURES: Final = (
     *(f"site_{n}" for n in _SITE_LEAF),
@@ -146,20 +158,41 @@ def page_features(page: Page, lexicon: Lexicon) -> NDArray[np.float32]:
     columns = np.empty((m, len(PAGE_FEATURES)), np.float32)
     for j, column in enumerate((*leaf, *of_page)):
         columns[:, j] = column
-    _regions(columns[:, len(leaf) + len(of_page) :], nodes, words, linked, bits)
+    per_row = _of_rows(nodes, words, linked, bits)
+    rows = Regions(nodes).rows
+    for k in range(LEVELS):
+        start = len(leaf) + len(of_page) + k * len(_REGION)
+        columns[:, start : start + len(_REGION)] = per_row[rows[k]]
     return columns
 
 
-def _regions(out: NDArray[np.float32], nodes: NodeTable, words: Floats, linked: Floats, bits: Ints) -> None:
-    """Fill in ``_REGION`` for each level."""
-    rows = Regions(nodes).rows
+def node_features(page: Page, columns: NDArray[np.float32]) -> Floats:
+    """(n, len(NODE_FEATURES)) of each node: what is below it, and the mean of its leaves by words.
+
+    Parameters
+    ----------
+    columns : (m, len(PAGE_FEATURES)) ``page_features``
+    """
+    nodes = page.nodes
+    words = nodes.words.astype(np.float64)
+    weight = words + 0.1  # a rule or a bullet has a place, too
+    summed = np.zeros((len(weight) + 1, len(_LEAF) + len(_PAGE)))
+    np.cumsum(columns[:, : summed.shape[1]] * weight[:, None], axis=0, out=summed[1:])
+    share = nodes.total(nodes.spread(weight))
+    mean = (summed[nodes.last_leaf] - summed[nodes.first_leaf]) / np.maximum(share, 0.05)[:, None]
+    linked = words * nodes.anchor[nodes.leaves]
+    return np.hstack([_of_rows(nodes, words, linked, _landmarks(nodes)), mean])
+
+
+def _of_rows(nodes: NodeTable, words: Floats, linked: Floats, bits: Ints) -> NDArray[np.float32]:
+    """(n, len(_REGION)) what is below each node."""
     total = nodes.total(nodes.spread(words))
     leaves = nodes.last_leaf - nodes.first_leaf
     link_words = nodes.total(nodes.spread(linked))
     heading = nodes.total(nodes.spread((bits & _BITS["heading"] > 0).astype(np.float64)))
     prose = nodes.total(nodes.spread(np.where((words >= 10) & (linked == 0), words, 0.0)))
     floor = np.maximum(1, total)
-    per_row = np.stack(
+    return np.stack(
         [
             np.log1p(total),
             link_words / floor,
@@ -172,69 +205,114 @@ def _regions(out: NDArray[np.float32], nodes: NodeTable, words: Floats, linked: 
         ],
         axis=1,
     ).astype(np.float32)
-    for k in range(LEVELS):
-        out[:, k * len(_REGION) : (k + 1) * len(_REGION)] = per_row[rows[k]]
 
 
-def site_features(
-    page: Page, keys: Keys, odds: Floats, site: Counts, class_pages: int, known: bool
-) -> NDArray[np.float32]:
+def site_features(page: Page, witness: Witness, odds: Floats, pages: int, of_class: int) -> NDArray[np.float32]:
     """(m, len(SITE_FEATURES)) what the other pages of the site say of each leaf.
 
     Parameters
     ----------
-    odds : (n,) ``mean_odds`` of the page-level classifier
-    class_pages : how many of the site's pages are of the page's class
-    known : the page itself has been counted
+    odds : (n, JUDGES) of the page-level classifiers
+    pages, of_class : how many other pages the site has, and the page's class
     """
-    nodes = page.nodes
-    leaves = nodes.leaves
+    nodes, leaves = page.nodes, page.nodes.leaves
     words = nodes.words.astype(np.float64)
-    text = site.share("text", keys.text, known)
-    path = site.share("path", keys.path, known)
-    by_path, by_shape = site.odds_by_path(keys, odds, known), site.odds_by_shape(keys, odds, known)
+    text = witness.text
     target, links = np.zeros(len(nodes)), np.zeros(len(nodes))
-    target[nodes.links.row] = site.share("target", keys.target, known) * (keys.target != 0)
+    target[nodes.links.row] = witness.target
     links[nodes.links.row] = 1
-    before, after = np.roll(text, 1), np.roll(text, -1)
-    total = nodes.total(nodes.spread(words))
+    below = np.maximum(1, nodes.total(nodes.spread(words)))
+    said = np.stack([odds, witness.odds, witness.shape_odds], 2).reshape(len(nodes), -1)  # as in _ODDS, by judge
+    pooled = np.where(np.isnan(witness.odds), odds, (odds + witness.odds) / 2)
     leaf = (
-        odds[leaves],
-        by_path[leaves],
-        by_shape[leaves],
-        np.log1p(site.pages - known),
-        np.log1p(class_pages - known),
+        np.log1p(pages),
+        np.log1p(of_class),
         text,
-        site.share("placed", keys.placed, known),
-        path[leaves],
-        site.variants(nodes),
+        witness.path[leaves],
+        witness.variants,
         _inherit(nodes, target)[leaves],
-        before,
-        after,
+        np.roll(text, 1),
+        np.roll(text, -1),
         float((text * words).sum() / max(1.0, words.sum())),
+        witness.class_text,
+        witness.class_path[leaves],
+        *said[leaves].T,
+        *(
+            column
+            for judge in range(JUDGES)
+            for by in (odds[leaves, judge], pooled[leaves, judge])
+            for column in (*_around(by), *_container(nodes, by))
+        ),
     )
     columns = np.empty((len(leaves), len(SITE_FEATURES)), np.float32)
     for j, column in enumerate(leaf):
         columns[:, j] = column
-    per_row = np.stack(
+    per_row = np.column_stack(
         [
-            odds,
-            by_path,
-            by_shape,
-            nodes.total(nodes.spread(text * words)) / np.maximum(1, total),
-            path,
-            site.share("exact", keys.exact, known),
-            site.share("links", keys.links, known) * (keys.links != 0),
-            site.linked(nodes),
+            said,
+            nodes.total(nodes.spread(text * words)) / below,
+            witness.path,
+            witness.links,
+            witness.linked,
             nodes.total(target) / np.maximum(1, nodes.total(links)),
+            nodes.total(nodes.spread(witness.class_text * words)) / below,
+            witness.class_path,
+            witness.fresh,
+            np.log1p(witness.mass),
+            witness.mass / max(1, witness.mass[0]),
         ],
-        axis=1,
     ).astype(np.float32)
     rows = Regions(nodes).rows
     for k in range(LEVELS):
         start = len(leaf) + k * len(_SITE_REGION)
         columns[:, start : start + len(_SITE_REGION)] = per_row[rows[k]]
     return columns
+
+
+def _around(odds: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """(m,) rank of each leaf in the page by its log odds; those of the leaves before, after, and of seven around it."""
+    m = len(odds)
+    before, after = np.roll(odds, 1), np.roll(odds, -1)
+    before[:1] = after[-1:] = 0
+    window = np.ones(7)
+    near = (
+        np.convolve(odds, window, "same") / np.convolve(np.ones(m), window, "same")
+        if m >= 7
+        else np.full(m, odds.sum() / max(1, m))
+    )
+    return np.argsort(np.argsort(odds)) / max(1, m), before, after, near
+
+
+def _container(nodes: NodeTable, odds: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Where the leaves stand to the container of the content: the node with the most content words less template words.
+
+    Returns
+    -------
+    (m,) inside of it; levels up from it to the first row above both; content less template, over all words, in the
+    branch there that has the leaf; such words of the container over those of all content leaves; its share of all words
+    """
+    words = nodes.words.astype(np.float64)
+    gain = words * (1 - 2 / (1 + np.exp(-odds)))
+    gained, below = nodes.total(nodes.spread(gain)), nodes.total(nodes.spread(words))
+    best = int(np.lexsort((nodes.depth, gained))[-1])
+    rows = np.arange(len(nodes))
+    above = (rows <= best) & (nodes.end > best)  # the container, and what it is in
+    meeting, branch = np.zeros(len(nodes)), rows.copy()
+    for level in nodes.levels:
+        parent = np.maximum(nodes.parent[level], 0)
+        meeting[level] = np.where(above[level], nodes.depth[level], meeting[parent])
+        branch[level] = np.where(above[level] | above[parent], level, branch[parent])
+    leaves = nodes.leaves
+    inside = (leaves >= best) & (leaves < nodes.end[best])
+    quality = gained / np.maximum(1, below)
+    all_leaves = np.ones(len(leaves))
+    return (
+        inside,
+        np.where(inside, 0, nodes.depth[best] - meeting[leaves]),
+        np.where(inside, 1, quality[branch[leaves]]),
+        all_leaves * (gained[best] / max(1, np.maximum(gain, 0).sum())),
+        all_leaves * (below[best] / max(1, below[0])),
+    )
 
 
 def _landmarks(nodes: NodeTable) -> Ints:

@@ -13,15 +13,13 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable, mix, signature
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.evidence import Column, Counts, Fragments, keys_of, mean_odds
+from scrapy_pagelets.templates.evidence import CLASSES, Column, Counts, Fragments, keys_of
 from scrapy_pagelets.templates.subdigraph import followed
 
 #: Two pages are of one class if so much of their outline is common (Jaccard).
 _SAME_CLASS: Final = 0.4
 #: The outline ends here: what lies deeper is content as often as template.
 _OUTLINE_DEPTH: Final = 4
-#: A site has no more classes than this; further pages join the nearest one.
-_MAX_TEMPLATES: Final = 8
 #: Pages whose URL and text are remembered, so that none is counted twice.
 _MAX_SEEN: Final = 100_000
 #: Pages whose links are remembered, for subdigraphs.
@@ -35,11 +33,13 @@ class Template:
     Attributes
     ----------
     id : site and number, ``example.com#1``
+    number : from 0
     outline : hashes of the paths of the first levels, of the key page
     pages : number of pages of the class, copies apart
     """
 
     id: str
+    number: int
     outline: frozenset[int]
     pages: int = 0
 
@@ -69,14 +69,14 @@ class Lesson:
 
         Parameters
         ----------
-        odds : (m,) of the page-level classifier; None for a copy of a page that was counted
+        odds : (n, JUDGES) of the page-level classifiers; None for a copy of a page that was counted
         """
         return cls(
             key=page.key,
             body=body_of(page),
             outline=outline(page.nodes),
             links=followed(page),
-            fragments=None if odds is None else Fragments.of(page.nodes, keys_of(page), mean_odds(page.nodes, odds)),
+            fragments=None if odds is None else Fragments.of(page.nodes, keys_of(page), odds),
         )
 
 
@@ -115,14 +115,14 @@ class Learnt:
     @property
     def full(self) -> bool:
         """True if the site has as many classes as it may: further pages join the nearest one."""
-        return len(self.templates) >= _MAX_TEMPLATES
+        return len(self.templates) >= CLASSES
 
     def take(self, lesson: Lesson) -> Template:
         """Count a page that was not seen before; returns its template."""
         template = self.fitting(lesson.outline) or self._new(lesson.outline)
         if lesson.fragments is not None and lesson.body not in self.bodies:
             template.pages += 1
-            self.counts.add(lesson.fragments)
+            self.counts.add(lesson.fragments, template.number)
         self.bodies[lesson.body] = None
         self.seen[lesson.key] = template
         self.links[lesson.key] = lesson.links
@@ -151,7 +151,7 @@ class Learnt:
         return best if best and (self.full or same_class(best.outline, mark)) else None
 
     def _new(self, mark: frozenset[int]) -> Template:
-        self.templates.append(Template(f"{self.name}#{len(self.templates) + 1}", mark))
+        self.templates.append(Template(f"{self.name}#{len(self.templates) + 1}", len(self.templates), mark))
         return self.templates[-1]
 
     def arrays(self) -> dict[str, Column]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,9 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.config import ConfigError
-from scrapy_pagelets.nodes import Floats
+from scrapy_pagelets.nodes import Floats, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.features import PAGE_FEATURES, SITE_FEATURES, Lexicon, page_features
+from scrapy_pagelets.templates.classifier import Classifier, size_class
+from scrapy_pagelets.templates.features import (
+    NODE_FEATURES,
+    PAGE_FEATURES,
+    SITE_FEATURES,
+    Lexicon,
+    node_features,
+    page_features,
+)
 from scrapy_pagelets.templates.trees import Trees
 
 #: The models that are part of the package: learnt from pages labelled by people, or from what the pages of sites share.
@@ -25,7 +33,10 @@ LABELLED: Final = "labelled"
 AUTOMATIC: Final = "automatic"
 SHIPPED: Final = (LABELLED, AUTOMATIC)
 #: Changes with the meaning of the features: a file of another version is refused.
-VERSION: Final = 1
+VERSION: Final = 2
+
+
+FEATURES: Final = [*NODE_FEATURES, *PAGE_FEATURES, *SITE_FEATURES]
 
 
 class ModelError(ConfigError):
@@ -41,34 +52,42 @@ class Model:
 
     Attributes
     ----------
-    page : over ``PAGE_FEATURES``; log odds that a leaf is template, by its page alone
-    site : over ``PAGE_FEATURES + SITE_FEATURES``; the same with what the site says
+    classifier : over ``NODE_FEATURES``; log odds that a node is template, by its page alone: the paper's
+    trees : over ``PAGE_FEATURES``; the same for leaves
+    decision : over ``PAGE_FEATURES + SITE_FEATURES``; the same for leaves, with what the site says
     lexicon : log odds by hash of a class, id or role token
     about : how the model was made: command, data, figures
     """
 
-    page: Trees
-    site: Trees
+    classifier: Classifier
+    trees: Trees
+    decision: Trees
     lexicon: Lexicon
     about: dict[str, Any]
     _judged: WeakKeyDictionary[Page, Judgement] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
 
     def judge(self, page: Page) -> Judgement:
-        """(m, features) features of the leaves of a page, (m,) their log odds by the page alone; once for each page."""
+        """(m, features) of the leaves of a page, (n, JUDGES) log odds of its nodes by the page alone.
+
+        The judges are the trees, whose mean by words below a node is taken, and the classifier. Once for each page.
+        """
         if (judged := self._judged.get(page)) is None:
             columns = page_features(page, self.lexicon)
-            judged = self._judged[page] = columns, self.page(columns)
+            by_trees = mean_odds(page.nodes, self.trees(columns))
+            by_classifier = self.classifier(node_features(page, columns), size_class(page.nodes))
+            judged = self._judged[page] = columns, np.column_stack([by_trees, by_classifier])
         return judged
 
     def save(self, path: str | Path) -> None:
         """Write the model file."""
-        about = self.about | {"version": VERSION, "features": [*PAGE_FEATURES, *SITE_FEATURES]}
+        about = self.about | {"version": VERSION, "features": FEATURES}
         with open(path, "wb") as file:
             np.savez_compressed(
                 file,
                 about=np.frombuffer(json.dumps(about).encode(), np.uint8),
-                **_columns("page", self.page),
-                **_columns("site", self.site),
+                **{f"classifier_{name}": column for name, column in vars(self.classifier).items()},
+                **_columns("trees", self.trees),
+                **_columns("decision", self.decision),
                 tokens=np.array(list(self.lexicon), np.uint64),
                 odds=np.array(list(self.lexicon.values()), np.float32),
             )
@@ -98,10 +117,23 @@ def load(name: str) -> Model:
 
 def _model(data: dict[str, Any]) -> Model:
     about = json.loads(data["about"].tobytes())
-    if about.get("version") != VERSION or about.get("features") != [*PAGE_FEATURES, *SITE_FEATURES]:
+    if about.get("version") != VERSION or about.get("features") != FEATURES:
         raise ValueError("it was made with other features")
     lexicon = dict(zip(data["tokens"].tolist(), data["odds"].tolist(), strict=True))
-    return Model(_trees("page", data), _trees("site", data), lexicon, about)
+    classifier = Classifier(*(data[f"classifier_{part.name}"] for part in fields(Classifier)))
+    return Model(classifier, _trees("trees", data), _trees("decision", data), lexicon, about)
+
+
+def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
+    """(n,) mean of the leaves' log odds below each row, weighted by words; 0 where there are none.
+
+    Parameters
+    ----------
+    odds : (m,) of the leaves
+    """
+    words = nodes.words + 0.1  # a rule or a bullet has a place, too
+    mean: Floats = nodes.total(nodes.spread(words * odds)) / np.maximum(nodes.total(nodes.spread(words)), 0.05)
+    return mean
 
 
 def _columns(name: str, trees: Trees) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.nodes import Bools, Floats, NodeTable
+from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.evidence import Column, Counts, Keys, keys_of, mean_odds
+from scrapy_pagelets.templates.evidence import Column, Counts, keys_of
 from scrapy_pagelets.templates.features import site_features
 from scrapy_pagelets.templates.isotonic import smooth
 from scrapy_pagelets.templates.learnt import Learnt, Lesson, Template
@@ -21,8 +21,8 @@ from scrapy_pagelets.templates.trees import sigmoid
 #: What a further section must gain, in words on a log scale; levels of the grid of templateness.
 _SECTION: Final = 0.3
 _GRID: Final = 16
-#: Pages that a class needs to be taken for a site of its own.
-_APART: Final = 3
+#: No word is content that is less likely so than this.
+_LEAST: Final = 0.02
 
 
 class Site:
@@ -107,9 +107,8 @@ class Site:
         """(m,) how surely each leaf belongs to the template, 0 to 1."""
         with self._lock:
             columns, odds = self.model.judge(page)
-            if self.pages - self.learnt.knows(page) > 0:
-                odds = self.model.site(np.hstack([columns, self.evidence(page, odds)]))
-            return smoothed(page.nodes, sigmoid(odds))
+            decided = self.model.decision(np.hstack([columns, self.evidence(page, odds)]))
+            return smoothed(page.nodes, sigmoid(balanced(decided, page.nodes.words)))
 
     def template_nodes(self, page: Page, *, include_slots: bool = False) -> Bools:
         """(n,) rows of a page that its class shares: the ETDM by votes, see `Counts.mapped`.
@@ -124,7 +123,7 @@ class Site:
             return self.counts.mapped(page.nodes, keys_of(page), pages, include_slots=include_slots)
 
     def count(self, page: Page, odds: Floats) -> Template:
-        """Count a page whose log odds, (m,), the page-level classifier has given; not guarded against other threads."""
+        """Count a page by the (n, JUDGES) log odds of the page-level classifiers; not guarded against other threads."""
         return self._take(Lesson.of(page, odds))
 
     def _take(self, lesson: Lesson) -> Template:
@@ -133,19 +132,17 @@ class Site:
         return self.learnt.take(lesson)
 
     def evidence(self, page: Page, odds: Floats) -> NDArray[np.float32]:
-        """(m, features) what the other pages of the site say of each leaf; not guarded against other threads."""
-        template, known = self.learnt.template(page), self.learnt.knows(page)
-        pages = max(template.pages if template else 0, known)  # a copy may be alone in its class
-        keys = keys_of(page)
-        counts = self.counts.within(pages) if self._is_apart(keys, pages) else self.counts
-        return site_features(page, keys, mean_odds(page.nodes, odds), counts, pages, known)
+        """(m, features) what the other pages of the site say of each leaf; not guarded against other threads.
 
-    def _is_apart(self, keys: Keys, pages: int) -> bool:
-        """True for a page of a class that shares no text with the rest of the site: it is a site of its own.
-
-        So it is after a relaunch. The pages of before must not outvote those of after.
+        Parameters
+        ----------
+        odds : (n, JUDGES) of the page-level classifiers
         """
-        return _APART <= pages < self.pages and self.counts.most(keys.text) <= pages
+        template, known = self.learnt.template(page), self.learnt.knows(page)
+        of_class = max(template.pages if template else 0, known)  # a copy may be alone in its class
+        number = template.number if template else 0
+        witness = self.counts.witness(page.nodes, keys_of(page), odds, number, of_class, known)
+        return site_features(page, witness, odds, self.pages - known, of_class - known)
 
     @property
     def recorded(self) -> int:
@@ -176,6 +173,28 @@ class Site:
             self.learnt = learnt
 
 
+def balanced(odds: Floats, words: Ints) -> Floats:
+    """(m,) log odds, shifted so that parting the leaves at 0 gives the best expected F1 of the content words.
+
+    A word belongs into the content if its probability is above half of the F1 that can be had: on a clear page from
+    0.5 on, on an unclear one earlier.
+    Source: Lipton, Elkan, Naryanaswamy 2014, *Optimal Thresholding of Classifiers to Maximize F1 Measure*, Theorem 1.
+
+    Parameters
+    ----------
+    odds : (m,) of template
+    words : (m,)
+    """
+    content = 1 - sigmoid(odds)
+    likeliest = np.argsort(-content)
+    kept = np.cumsum(words[likeliest])
+    hit = np.cumsum((words * content)[likeliest])
+    best = float((2 * hit / np.maximum(1e-9, kept + hit[-1])).max()) if kept.any() else 1.0
+    threshold = min(max(best / 2, _LEAST), 0.5)
+    shifted: Floats = odds - np.log((1 - threshold) / threshold)
+    return shifted
+
+
 def smoothed(nodes: NodeTable, x: Floats) -> Floats:
     """(m,) templateness of the leaves after isotonic smoothing: few sections, no node more template than its leaves.
 
@@ -185,3 +204,14 @@ def smoothed(nodes: NodeTable, x: Floats) -> Floats:
     """
     weight = nodes.spread(np.log1p(nodes.words.astype(np.float64)))
     return smooth(nodes.levels, nodes.parent, nodes.spread(x), weight, _SECTION, _GRID)[nodes.leaves]
+
+
+def smoothed_nodes(nodes: NodeTable, x: Floats) -> Floats:
+    """(n,) templateness of all nodes after isotonic smoothing, each weighing by the logarithm of its words.
+
+    Parameters
+    ----------
+    x : (n,) of each node by itself
+    """
+    weight = np.log1p(nodes.total(nodes.spread(nodes.words.astype(np.float64))))
+    return smooth(nodes.levels, nodes.parent, x, weight, _SECTION, _GRID)

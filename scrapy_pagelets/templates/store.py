@@ -194,8 +194,7 @@ def meaning(model: Model) -> str:
     """What changes when a hash, an outline, or the odds that the model gives mean something else: 16 hex digits."""
     page = Page.parse(_REFERENCE, "http://example.com/b")
     columns: list[Any] = [*vars(keys_of(page)).values(), page.key, body_of(page), sorted(outline(page.nodes))]
-    trees = model.page
-    columns += [trees.feature, trees.border, trees.value, trees.bias, sorted(model.lexicon.items())]
+    columns += [*vars(model.trees).values(), *vars(model.classifier).values(), sorted(model.lexicon.items())]
     digest = xxh3_64(",".join(Learnt("").arrays()).encode())
     for column in columns:
         digest.update(np.ascontiguousarray(column).tobytes())

@@ -1,0 +1,188 @@
+"""What each witness is worth: content F1 without it, and with it alone; and the papers by themselves.
+
+Learnt on the sites and pages of ``--data`` whose licence is stated, six-fold, split by site; with fewer and larger
+trees than the shipped model, so that a row takes a minute or less. The figures are the F1 of content words of leaves,
+mean over pages of unseen sites all of whose pages are known; next to it that of pages alone. The strict forms are of
+the papers, each by itself: what its template is goes, the rest stays.
+
+    python benchmarks/ablation.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tools import referee, sites_below, table
+
+from scrapy_pagelets import Page
+from scrapy_pagelets.archives import records
+from scrapy_pagelets.nodes import Floats
+from scrapy_pagelets.segmentation.pagelets import partition
+from scrapy_pagelets.templates.detection import local_templates
+from scrapy_pagelets.templates.features import PAGE_FEATURES, SITE_FEATURES
+from scrapy_pagelets.templates.labelling import FOLDS, Example, by_gold
+from scrapy_pagelets.templates.learners import Leaves
+from scrapy_pagelets.templates.mapping import extract, same_signature
+from scrapy_pagelets.templates.model import Model
+from scrapy_pagelets.templates.shingles import shingles
+from scrapy_pagelets.templates.site import balanced, smoothed_nodes
+from scrapy_pagelets.templates.subdigraph import Subdigraph, candidates, followed
+from scrapy_pagelets.templates.training import Material, f1
+from scrapy_pagelets.templates.trees import sigmoid
+
+NAMES = (*PAGE_FEATURES, *SITE_FEATURES)
+TREES = 120
+#: Other pages from which on a site counts as known.
+FEWEST = 9
+#: Pages of a site on which the papers are tried.
+SAMPLE = 8
+
+Kind = Callable[[str], bool]
+
+
+def starting(*starts: str) -> Kind:
+    return lambda name: name.startswith(starts)
+
+
+def pooled(name: str) -> bool:
+    return "pooled" in name or "odds_path" in name or "odds_shape" in name
+
+
+LANDMARKS = starting("in_", "lexicon_", "has_")
+PAGE = set(PAGE_FEATURES)
+WITNESSES: dict[str, Kind] = {
+    "words and links of the page": lambda name: name in PAGE and not LANDMARKS(name),
+    "landmarks and class names": lambda name: name in PAGE and LANDMARKS(name),
+    "page-level classifiers": lambda name: name.startswith(("site_trees", "site_classifier")) and not pooled(name),
+    "classifiers pooled by place": pooled,
+    "repeated text": starting("site_text", "site_variants", "site_prev_text", "site_next_text", "site_page_text",
+                              "site_class_text", "site_fresh", "site_mass"),
+    "repeated paths (ETDM)": starting("site_path", "site_class_path"),
+    "repeated links": starting("site_links", "site_linked", "site_target"),
+}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(".data"))
+    parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    args = parser.parse_args()
+    examples = list(read(args.data, referee(args.referee)))
+    material = Material.of(examples, TREES)
+    trial = Trial.of(material)
+    rows = [["all witnesses", *trial(lambda _: True)]]
+    rows += [[f"without {name}", *trial(lambda n, kind=kind: not kind(n))] for name, kind in WITNESSES.items()]
+    rows += [[f"{name} alone", *trial(kind)] for name, kind in WITNESSES.items()]
+    table(["decision learnt from", "site known", "page alone"], rows)
+    print()
+    table(["strict form of a paper", "content F1 on the sites"], strict(examples, material.folds))
+
+
+def read(data: Path, score: Any) -> Iterator[Example]:
+    """Pages of the sites of stated licence, and of WCXB, with their labels."""
+    sites = sites_below(data)
+    for site in json.loads((sites / "sites.json").read_text(encoding="utf-8")):
+        if "not stated" in site["licence"]:
+            continue
+        for line in score.read(sites / site["name"] / "gold.jsonl.gz"):
+            body = (sites / site["name"] / line["path"]).read_bytes()
+            page = Page.parse(body, f"http://{site['name']}.example/{line['path']}")
+            yield Example(page, by_gold(page, line["content"]))
+    gold = {line["url"]: line["content"] for line in score.read(data / "content/wcxb-dev.gold.jsonl.gz")}
+    for record in records(data / "content/wcxb-dev.warc", "http://"):
+        page = Page.parse(record.body, record.url, next(iter(record.headers.get("Content-Type", ())), None))
+        yield Example(page, by_gold(page, gold[record.url]))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The decision learnt from some columns, judged on pages of unseen sites."""
+
+    material: Material
+    leaves: Leaves
+
+    @classmethod
+    def of(cls, material: Material) -> Trial:
+        return cls(material, Leaves.stack([(columns, example) for columns, example, _ in material.parts]))
+
+    def __call__(self, kind: Kind) -> tuple[float, float]:
+        """F1 with all pages of the site known, and with the page alone; by site, then over sites, and over pages."""
+        chosen = [i for i, name in enumerate(NAMES) if kind(name)]
+        leaves = replace(self.leaves, columns=np.ascontiguousarray(self.leaves.columns[:, chosen]))
+        decisions = [leaves.fit(leaves.fold != fold, TREES) for fold in range(FOLDS)]
+        known: dict[str, list[float]] = defaultdict(list)
+        alone = []
+        for columns, example, others in self.material.parts:
+            if 0 < others < FEWEST:
+                continue
+            odds = balanced(decisions[example.fold](columns[:, chosen]), example.page.nodes.words)
+            (known[example.site] if others else alone).append(f1(example, odds))
+        return float(np.mean([np.mean(found) for found in known.values()])), float(np.mean(alone))
+
+
+def strict(examples: list[Example], folds: Sequence[Model]) -> Iterator[list[Any]]:
+    """The forms of the papers on some pages of each site, one after the other; F1 by site, then over sites."""
+    rng = random.Random(0)
+    sites: dict[str, list[Example]] = defaultdict(list)
+    for example in examples:
+        if example.site.endswith(".example"):
+            sites[example.site].append(example)
+    few = {site: rng.sample(pages, SAMPLE) for site, pages in sites.items()}
+
+    def judged(pages: list[Example]) -> list[Floats]:
+        return [sigmoid(folds[e.fold].judge(e.page)[1][:, 1]) for e in pages]
+
+    forms: dict[str, Callable[[str], Iterable[Floats]]] = {
+        "complete subdigraph of 4 pages, ETDM (2014)": lambda site: subdigraphs(sites[site], few[site]),
+        "repeated pagelets, k=3, exact shingles, local (2002)": lambda site: repeated(sites[site], few[site]),
+        "classifier of the page alone (2007)": lambda site: judged(few[site]),
+        "classifier, smoothed (2007)": lambda site: [
+            smoothed_nodes(e.page.nodes, y) for e, y in zip(few[site], judged(few[site]), strict=True)
+        ],
+    }
+    for name, form in forms.items():
+        means = [
+            np.mean([f1(e, y[e.page.nodes.leaves] - 0.5) for e, y in zip(pages, form(site), strict=True)])
+            for site, pages in few.items()
+        ]
+        yield [name, float(np.mean(means))]
+
+
+def subdigraphs(pages: list[Example], key_pages: list[Example]) -> Iterator[Floats]:
+    """Of each key page: 1 where a row is in the mapping with the pages of its subdigraph."""
+    by_key = {example.page.key: example.page for example in pages}
+    for page in (example.page for example in key_pages):
+        graph = Subdigraph((key for key in candidates(page) if key in by_key), 4)
+        graph.add(page.key, followed(page))
+        while not graph.done and (key := graph.next()) is not None:
+            graph.add(key, followed(by_key[key]))
+        others = [by_key[key].nodes for key in graph.best if key != page.key]
+        rows = extract(page.nodes, others, same_signature) if others else np.zeros(len(page.nodes), np.bool_)
+        yield rows.astype(np.float64)
+
+
+def repeated(pages: list[Example], judged: list[Example]) -> Iterator[Floats]:
+    """Of each page to judge: 1 where a row is in a pagelet that two pages have."""
+    cut = {example.page.url: partition(example.page.nodes, 3, strict=True) for example in pages}
+    rows = [
+        (example.page.url, pagelet, shingle)
+        for example in pages
+        for pagelet, shingle in enumerate(shingles(example.page, cut[example.page.url]).exact.tolist())
+        if shingle
+    ]
+    found = {place for template in local_templates(rows) for place in template.pagelets}
+    for page in (example.page for example in judged):
+        in_template = [(page.url, pagelet) in found for pagelet in cut[page.url].tolist()]
+        yield page.nodes.spread(np.array(in_template, np.float64))
+
+
+if __name__ == "__main__":
+    main()

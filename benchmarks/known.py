@@ -1,0 +1,93 @@
+"""How much the other pages of a site help: content F1 against the number of pages that are known of it.
+
+Of each site some pages are cleaned, each by a site that knows so many pages, the page itself and others drawn by lot.
+Sites are judged by the models of the cross-validation (``--models``, see ``benchmarks/train.sh``), none by one that
+has learnt from it. Nothing is crawled. ``--picture`` needs matplotlib.
+
+    python benchmarks/known.py --picture docs/known.svg
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+from tools import names, referee, sites_below, table
+
+from scrapy_pagelets import Page, Site, segment
+from scrapy_pagelets.templates.labelling import fold_of
+from scrapy_pagelets.templates.learnt import Learnt, Lesson
+
+KNOWN = (1, 2, 3, 5, 10, 20, 50)
+PAGES = 6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(".data"))
+    parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder of fold-0.npz ...")
+    parser.add_argument("--only", default="", help="names of sites, with commas; all if empty")
+    parser.add_argument("--picture", type=Path, help="SVG file to draw the curve into")
+    args = parser.parse_args()
+    score, folder = referee(args.referee), sites_below(args.data)
+    scores = np.array(
+        [of_site(site, args.models, score) for site in sorted(folder.iterdir())
+         if site.is_dir() and (not args.only or site.name in names(args.only))]
+    )  # fmt: skip
+    means = scores.mean(axis=0)
+    table(["pages known", "content F1", "template F1"], [[str(n), *row] for n, row in zip(KNOWN, means, strict=True)])
+    if args.picture:
+        draw(means, args.picture)
+
+
+def of_site(folder: Path, models: Path, score: ModuleType) -> np.ndarray:
+    """(len(KNOWN), 2) content and template F1, mean over some pages."""
+    rng = random.Random(0)
+    gold = list(score.read(folder / "gold.jsonl.gz"))
+    pages = [
+        Page.parse((folder / line["path"]).read_bytes(), f"http://{folder.name}.example/{line['path']}")
+        for line in gold
+    ]
+    site = Site(folder.name, str(models / f"fold-{fold_of(folder.name)}.npz"))
+    lessons = [Lesson.of(page, site.model.judge(page)[1]) for page in pages]
+    cleaned = rng.sample(range(len(pages)), min(PAGES, len(pages)))
+    found = np.zeros((len(KNOWN), len(cleaned), 2))
+    for column, i in enumerate(cleaned):
+        others = rng.sample([lesson for j, lesson in enumerate(lessons) if j != i], min(max(KNOWN), len(pages)) - 1)
+        for row, known in enumerate(KNOWN):
+            site.learnt = Learnt(folder.name)
+            site.learnt.take_new([lessons[i], *others[: known - 1]])
+            found[row, column] = measured(site, pages[i], gold[i], score)
+    return found.mean(axis=1)
+
+
+def measured(site: Site, page: Page, gold: dict[str, str], score: ModuleType) -> tuple[float, float]:
+    """Content F1 and template F1 of a page, by words."""
+    parts = segment(page, site.templateness(page))
+    text = Counter(score.words(" ".join(part.text for part in parts if part.role == "content")))
+    content, full = Counter(score.words(gold["content"])), Counter(score.words(gold["full"]))
+    return score.prf(text, content)[2], score.prf(full - text, full - content)[2]
+
+
+def draw(means: np.ndarray, picture: Path) -> None:
+    """Draw the curves."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 3.6), layout="constrained")
+    axes = figure.add_subplot()
+    for column, name in enumerate(("content F1", "template F1")):
+        axes.plot(KNOWN, means[:, column], marker="o", label=name)
+    axes.set(xscale="log", xticks=KNOWN, xticklabels=KNOWN, xlabel="pages known of the site", ylabel="mean over sites")
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(picture, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""The page-level classifier: one logistic model for each size class of nodes.
+
+Source: Chakrabarti, Kumar, Punera 2007 (slides): logistic regression, separate for classes of node sizes, on features
+that need the page alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
+
+#: Words that a node must have for each further size class: 0, 1-3, 4-15, 16-63, 64-255, 256 and more.
+SIZES: Final = (1, 4, 16, 64, 256)
+#: Inverse strength of the ridge.
+_RIDGE: Final = 0.1
+
+
+def size_class(nodes: NodeTable) -> Ints:
+    """(n,) size class of each node by the words below it."""
+    return np.searchsorted(SIZES, nodes.total(nodes.spread(nodes.words)), side="right")
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """One logistic model for each size class.
+
+    Attributes
+    ----------
+    weight : (classes, features)
+    bias : (classes,)
+    low, high : (features,) values beyond are cut off, lest one odd page outweighs all else
+    """
+
+    weight: Floats
+    bias: Floats
+    low: Floats
+    high: Floats
+
+    def __call__(self, columns: Floats, sizes: Ints) -> Floats:
+        """(n,) log odds that each node is template.
+
+        Parameters
+        ----------
+        columns : (n, features)
+        sizes : (n,) ``size_class``
+        """
+        cut = np.clip(columns, self.low, self.high)
+        return (cut @ self.weight.T + self.bias)[np.arange(len(sizes)), sizes]
+
+
+def fit(columns: Floats, sizes: Ints, template: Bools, weight: Floats) -> Classifier:
+    """Learn the models of all size classes from many nodes of many pages.
+
+    Parameters
+    ----------
+    columns : (rows, features)
+    sizes : (rows,) size classes
+    template : (rows,) whether the node is template
+    weight : (rows,)
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    low, high = np.quantile(columns, (0.005, 0.995), axis=0)
+    cut = np.clip(columns, low, high)
+    scale = np.maximum(cut.std(axis=0), 1e-6)
+    weights = np.zeros((len(SIZES) + 1, columns.shape[1]))
+    bias = np.zeros(len(SIZES) + 1)
+    for size in range(len(SIZES) + 1):
+        rows = sizes == size
+        if len(np.unique(template[rows])) == 2:
+            learner = LogisticRegression(C=_RIDGE, max_iter=200, tol=1e-3)
+            learner.fit((cut[rows] - low) / scale, template[rows], weight[rows] / weight[rows].mean())
+            weights[size] = learner.coef_[0] / scale
+            bias[size] = learner.intercept_[0] - weights[size] @ low
+    return Classifier(weights, bias, low, high)

@@ -1,0 +1,136 @@
+"""Pages with labels: by people, or from what the pages of a site share.
+
+Source: Chakrabarti, Kumar, Punera 2007 (slides): labels from the site level, no labelling by hand. Labels by people
+take their place where there are some.
+"""
+
+from __future__ import annotations
+
+import bisect
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.words import words
+
+TEMPLATE, CONTENT, UNKNOWN = 1, 0, -1
+#: Folds of the cross-validation; all pages of a site are in one.
+FOLDS: Final = 6
+#: A text on this share of the pages of a class, and on three at least, is template (``algorithms.md`` C.5).
+_FREQUENT: Final = 0.3
+
+
+@dataclass(frozen=True)
+class Example:
+    """A page with labels.
+
+    Attributes
+    ----------
+    site : name; decides the fold
+    page, labels : (m,) TEMPLATE, CONTENT or UNKNOWN for each leaf
+    """
+
+    page: Page
+    labels: Ints
+
+    @property
+    def site(self) -> str:
+        """Name of the site."""
+        return self.page.site
+
+    @property
+    def fold(self) -> int:
+        """Fold of the site."""
+        return fold_of(self.site)
+
+
+def fold_of(site: str) -> int:
+    """Fold of the cross-validation that a site is in."""
+    return zlib.crc32(site.encode()) % FOLDS
+
+
+def by_gold(page: Page, content: str) -> Ints:
+    """(m,) labels from the text that people call the content of the page.
+
+    Leaves are looked up in it, the longest first, between the places of those that are found already: a word of a menu
+    that also stands in the content is not mistaken for it.
+    """
+    gold = f" {' '.join(words(content))} "
+    leaves = [words(s) for s in page.nodes.strings]
+    labels = np.full(len(leaves), UNKNOWN)
+    spans: dict[int, tuple[int, int]] = {}
+    placed: list[int] = []
+    for leaf in sorted((i for i in range(len(leaves)) if leaves[i]), key=lambda i: (-len(leaves[i]), i)):
+        k = bisect.bisect(placed, leaf)
+        low = spans[placed[k - 1]][1] - 1 if k else 0
+        high = spans[placed[k]][0] + 1 if k < len(placed) else len(gold)
+        span = _find(gold, leaves[leaf], low, high)
+        labels[leaf] = TEMPLATE if span is None else CONTENT
+        if span is not None:
+            spans[leaf] = span
+            placed.insert(k, leaf)
+    return labels
+
+
+def _find(gold: str, leaf: list[str], low: int, high: int) -> tuple[int, int] | None:
+    tries = [leaf]
+    if len(leaf) >= 8:  # long runs count if a part of them is there: the gold may cut or glue words
+        middle = len(leaf) // 2
+        tries += [leaf[:6], leaf[-6:], leaf[middle : middle + 6]]
+    for part in tries:
+        text = f" {' '.join(part)} "
+        if (start := gold.find(text, low, high)) >= 0:
+            return start, start + len(text)
+    return None
+
+
+def by_sites(pages: Iterable[Page]) -> Iterator[Example]:
+    """Examples with labels from the site level, without people (``algorithms.md`` C.5).
+
+    Template is text on ``_FREQUENT`` of the pages of a site; content is what stands on one page only and not inside of
+    template; what lies between is left out.
+    """
+    groups: dict[str, list[Page]] = defaultdict(list)
+    for page in pages:
+        groups[page.site].append(page)
+    for group in groups.values():
+        counts = Counter(key for page in group for key in set(page.nodes.text.tolist()))
+        for page in group:
+            yield Example(
+                page,
+                _by_counts(
+                    page.nodes, np.array([counts[key] for key in page.nodes.text.tolist()], np.int64), len(group)
+                ),
+            )
+
+
+def _by_counts(nodes: NodeTable, count: Ints, pages: int) -> Ints:
+    template = count >= max(3, _FREQUENT * pages)
+    words = nodes.total(nodes.spread(nodes.words))
+    inside = (nodes.total(nodes.spread(nodes.words * template)) > 0.8 * words) & (nodes.tag != TEXT)
+    for rows in nodes.levels[1:]:
+        inside[rows] |= inside[nodes.parent[rows]]
+    labels = np.where(template, TEMPLATE, np.where((count == 1) & ~inside[nodes.leaves], CONTENT, UNKNOWN))
+    return np.where((nodes.words == 0) | (pages < 3), UNKNOWN, labels)
+
+
+def template_share(example: Example) -> tuple[Floats, Floats]:
+    """(n,) share of template in the words below each node whose label is known, (n,) number of such words."""
+    nodes = example.page.nodes
+    words = nodes.words * (example.labels != UNKNOWN)
+    below: Floats = nodes.total(nodes.spread(words)).astype(np.float64)
+    template = nodes.total(nodes.spread(words * (example.labels == TEMPLATE)))
+    return template / np.maximum(1, below), below
+
+
+def importance(example: Example) -> Floats:
+    """(m,) weight of each leaf: its share of the words of the page, pages count alike; 0 if unknown."""
+    weight = np.where(example.labels == UNKNOWN, 0, example.page.nodes.words).astype(np.float64)
+    share: Floats = weight / max(1.0, weight.sum())
+    return share
