@@ -31,7 +31,6 @@ from scrapy_pagelets.segmentation.tree import Tree, compact
 from scrapy_pagelets.segmentation.weights import Weights
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.trees import sigmoid
-from scrapy_pagelets.templates.trees import sigmoid
 
 #: The paper's energy, and the same without the costs of parents and children, or with nothing learnt.
 STRICT, NO_PARENTS, NOT_LEARNT = "strict", "np", "nl"
