@@ -11,10 +11,11 @@ from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.middlewares.visit import Visit, current_visit, ensure_visits
 from scrapy_pagelets.pipelines.fields import Fields
 from scrapy_pagelets.segmentation.segment import CONTENT
+from scrapy_pagelets.segmentation.vips import vips
 
 
 class SegmentPipeline:
-    """Cut the page behind an item into pagelets: sets ``pagelets``.
+    """Cut the page behind an item into pagelets: sets ``pagelets``, and ``blocks`` with ``PAGELETS_VIPS_TREE``.
 
     Also ``url``, ``title``, ``language`` and ``fetched_at`` where the spider has not set them. Items that come from no
     HTML page pass untouched and are counted in ``pagelets/items/no_page``.
@@ -38,19 +39,21 @@ class SegmentPipeline:
             self.state.count("items/no_page")
             return item
         try:
-            about, pagelets = await in_thread(self._segmented, visit)
+            about, parts = await in_thread(self._segmented, visit)
         except Exception:
             visit.fail()
             return item
         for name, value in about.items():
             self.fields.put(item, name, value, keep=True)
-        self.fields.put(item, "pagelets", pagelets)
+        for name, value in parts.items():
+            self.fields.put(item, name, value)
         return item
 
-    def _segmented(self, visit: Visit) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def _segmented(self, visit: Visit) -> tuple[dict[str, Any], dict[str, Any]]:
         page, config = visit.page, self.state.config
         every = config.export == "all"
         # Link counts cut, others see: a region that they see is not parted in what it holds of content and template.
         pagelets = visit.pagelets(whole=every and not config.segmenter.startswith("pagelets"))
         about = {"url": page.url, "title": page.title, "language": page.language, "fetched_at": visit.fetched_at}
-        return about, [pagelet.record() for pagelet in pagelets if every or pagelet.role == CONTENT]
+        parts = {"pagelets": [pagelet.record() for pagelet in pagelets if every or pagelet.role == CONTENT]}
+        return about, parts | ({"blocks": vips(page).record(page)} if config.vips_tree else {})

@@ -13,8 +13,8 @@ from scrapy_pagelets.duplicates.threshold import LEAST, Threshold
 FORMATS: Final = ("text", "markdown", "html")
 #: The fields of the feed, by the name that other tools know them by.
 FIELDS: Final = (
-    "url", "title", "language", "fetched_at", *FORMATS, "pagelets", "template", "near_duplicate_of",
-    "similarity", "sketch",
+    "url", "title", "language", "fetched_at", *FORMATS, "pagelets", "blocks", "template",
+    "near_duplicate_of", "similarity", "sketch",
 )  # fmt: skip
 SEGMENTERS: Final = (
     "pagelets", "pagelets-strict", "gcuts-top", "gcuts", "gcuts-strict", "gcuts-np", "gcuts-nl", "cclus",
@@ -44,6 +44,8 @@ class Config:
     settle: int = 100
     #: PAGELETS_SEGMENTER: how pages are cut into pagelets.
     segmenter: str = "pagelets"
+    #: PAGELETS_VIPS_TREE: whether items get the visual blocks of their page, a tree with degrees of coherence.
+    vips_tree: bool = False
     #: PAGELETS_EXPORT: which pagelets are exported.
     export: str = "content"
     #: PAGELETS_FORMATS: in which forms the content is exported.
@@ -104,6 +106,7 @@ class Config:
                 probe=settings.getint("PAGELETS_PROBE", default["probe"].default),
                 settle=settings.getint("PAGELETS_SETTLE", default["settle"].default),
                 segmenter=settings.get("PAGELETS_SEGMENTER", default["segmenter"].default),
+                vips_tree=settings.getbool("PAGELETS_VIPS_TREE", default["vips_tree"].default),
                 export=settings.get("PAGELETS_EXPORT", default["export"].default),
                 formats=tuple(settings.getlist("PAGELETS_FORMATS", default["formats"].default)),
                 model=settings.get("PAGELETS_MODEL", default["model"].default),

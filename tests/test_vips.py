@@ -17,6 +17,8 @@ from scrapy_pagelets.segmentation.vips_strict import Strict
 from scrapy_pagelets.segmentation.vips_visual import Visual
 from scrapy_pagelets.text import paths_of
 from tests.browsing import rendered
+from tests.crawling import menu_site, run_spider
+from tests.server import SiteServer
 from tests.trees import URL, page, soups
 
 intervals = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)).map(lambda p: (p[0], p[0] + p[1])), min_size=1)
@@ -386,6 +388,27 @@ def test_a_wanted_number_of_segments_is_never_exceeded():
         assert len(np.unique(tree.labels(tree.coarsest(wanted)))) <= wanted
 
 
+@pytest.mark.parametrize("settings", [{}, {"PAGELETS_VIPS_TREE": 1}])
+def test_the_feed_has_the_tree_if_it_is_asked_for(tmp_path, settings):
+    with SiteServer(routes=menu_site("home", "a", "b")) as server:
+        source = """
+    class Spider(scrapy.Spider):
+        name = "stranger"
+        async def start(self):
+            yield Request(self.base)
+        def parse(self, response):
+            yield {"body": response.text}
+    """
+        found = run_spider(tmp_path, source, base=server.url(""), settings=settings | {"PAGELETS_PROBE": 0})
+    [line] = found.lines
+    if not settings:
+        assert "blocks" not in line
+        return
+    received = Page.parse(line["body"].encode(), URL)
+    assert line["blocks"] == vips(received).record(received)
+    assert len(line["blocks"]) > 1
+
+
 @pytest.mark.parametrize("pdoc", [0, 11, -1])
 def test_a_pdoc_that_is_none_is_refused(pdoc):
     with pytest.raises(ValueError, match="from 1"):
@@ -427,8 +450,8 @@ nav{width:200px;background:#ddd} main{width:800px;margin-left:60px} footer{clear
 #cookies{position:fixed;bottom:0;left:0;right:0;background:#ffc} .contents{display:contents} .gone{opacity:0}
 #grid{display:grid;grid-template-columns:1fr 1fr;gap:60px}</style></head><body><header><h1>The name of the site</h1>
 </header><nav><a href=/a>First</a><br><a href=/b>Second</a></nav><main><div class=contents><h2>Headline</h2><p>Some
-words that are the content of this page, and <b>some more</b>.</p></div><div id=grid><p>left card</p><p>right card</p></div>
-<p class=gone>not to be seen</p></main><footer>All rights reserved</footer>
+words that are the content of this page, and <b>some more</b>.</p></div><div id=grid><p>left card</p><p>right card</p>
+</div><p class=gone>not to be seen</p></main><footer>All rights reserved</footer>
 <div id=cookies>We use cookies</div>"""
 
 
