@@ -39,7 +39,7 @@ def energy_of(tree, seed, labels=3, *, chain=False):
     pairs = pairs if chain else pairs[random.random(len(pairs)) < 0.6]
     size = len(tree)
     return Energy(
-        tree, random.random((size, labels)), random.normal(size=size), random.random(size), *pairs.T,
+        tree, random.random((size, labels)), random.normal(size=size), random.random(size), pairs[:, 0], pairs[:, 1],
         2 * random.random(len(pairs)),
     )  # fmt: skip
 

@@ -59,7 +59,7 @@ def test_the_setting_offers_what_there_is():
 @given(soups, st.sampled_from(LEARNT), st.booleans())
 def test_the_pagelets_are_the_page(html, method, whole):
     found = page(html)
-    templateness = np.arange(len(found.nodes.leaves)) % 2.0
+    templateness = np.arange(len(found.nodes.leaves)) % np.float64(2)
     pagelets = segment(found, templateness, method, whole=whole)
     assert sorted(leaf for p in pagelets for leaf in p.index.tolist()) == list(range(len(found.nodes.leaves)))
     assert [p.id for p in pagelets] == list(range(len(pagelets)))
@@ -80,8 +80,8 @@ def test_each_picture_is_in_one_whole_pagelet(method):
         for path in p.xpaths:
             (node,) = found.root.xpath(path)
             if isinstance(node, etree._Element):
-                held += [e.get("src") for e in node.iter("img")]
-    assert sorted(held) == sorted(e.get("src") for e in found.root.iter("img"))
+                held += [e.attrib["src"] for e in node.iter("img")]
+    assert sorted(held) == sorted(e.attrib["src"] for e in found.root.iter("img"))
 
 
 def test_a_whole_pagelet_is_what_most_of_its_words_are():
