@@ -216,6 +216,20 @@ def test_lines_of_text_with_inline_elements_are_never_cut():
     assert parted(found) == [["other"], ["some", "bold", "words"]]
 
 
+def test_thin_blocks_without_text_are_space():
+    html = "<table><tr><td id=a>one<td><img id=i><td id=b>two</table>"
+    found = laid(html, {"a": (0, 0, 300, 500), "i": (300, 0, 25, 500), "b": (325, 0, 300, 500)})
+    gaps = []
+
+    class Noted(Visual):
+        def weigh(self, pool, strips, *, horizontal):
+            gaps.extend(zip(strips.start.tolist(), strips.end.tolist(), strict=True))
+            return super().weigh(pool, strips, horizontal=horizontal)
+
+    Noted(found.nodes, found.layout).structure()
+    assert gaps == [(300, 325)]
+
+
 def test_text_between_blocks_is_a_block():
     html = "<div id=w>before<p id=p>paragraph</p>after <i id=i>it</i></div>"
     found = laid(html, {"w": (0, 0, 500, 20), "p": (0, 40, 500, 20), "i": (0, 80, 500, 20)})

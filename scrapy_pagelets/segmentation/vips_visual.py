@@ -25,8 +25,10 @@ _AS_STRONG: Final = 0.33
 #: A page whose strongest separator is weak is divided at weak ones: how much of the difference counts.
 _RELATIVE: Final = 0.5
 #: Least strength of what makes a block of coherence 7, and what each degree below takes more.
-_SEVEN: Final = -2.4
+_SEVEN: Final = -2.3
 _DEGREE: Final = 0.65
+#: Pixels below which a block without text is space.
+_THIN: Final = 30.0
 #: Strength of what parts blocks that overlap, with no separator between any of them.
 _TANGLED: Final = 0.0
 #: So many blocks of a pool may float above the others.
@@ -88,8 +90,10 @@ class Visual:
 
     def _parts(self, block: int, pool: Pool) -> list[Pool]:
         """A pool, parted at its strongest separators."""
-        floating = self._floating(pool)
-        below = pool.only(~floating)
+        aside, spacing = self._floating(pool), self._spacing(pool)
+        if (~aside & ~spacing).sum() > 1:
+            aside |= spacing
+        below = pool.only(~aside)
         found = self._separators(below)
         if not found:
             self._strength[block] = _TANGLED
@@ -102,7 +106,7 @@ class Visual:
             cell = cell * (len(weights) + 1) + crossed(strips, weights > most - _AS_STRONG)
         order = np.argsort(cell, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(cell[order])) + 1)
-        return [below.only(group) for group in groups] + [pool.only(np.array([i])) for i in np.flatnonzero(floating)]
+        return [below.only(group) for group in groups] + [pool.only(np.array([i])) for i in np.flatnonzero(aside)]
 
     def _floating(self, pool: Pool) -> Bools:
         """(k,) blocks that lie above others of the pool."""
@@ -116,6 +120,11 @@ class Visual:
             common = np.minimum(below[:, 2:], boxes[i, 2:]) - np.maximum(below[:, :2], boxes[i, :2])
             above[i] = bool((common > _TOLERANCE).all(axis=1).any())
         return above
+
+    def _spacing(self, pool: Pool) -> Bools:
+        """(k,) thin blocks without text: cells and pictures that are there to be the space between others, or a line."""
+        thin = (pool.boxes[:, 2:] - pool.boxes[:, :2]).min(axis=1) < _THIN
+        return thin & (self.cues.letters(pool) == 0)
 
     def _separators(self, pool: Pool) -> list[tuple[Strips, bool]]:
         """Separators of both directions, whether they are horizontal; directions without any left out."""

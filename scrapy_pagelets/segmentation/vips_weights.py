@@ -21,9 +21,9 @@ _PLAIN: Final = 0.05
 
 #: Of each cue, in logits of two neighbours belonging to different parts of a page.
 WEIGHTS: Final = {
-    "bias": -1.58, "horizontal": 0.5, "gap": 0.24, "ruler": 1.0, "background": 0.56, "font": 0.04, "same_look": -0.12,
-    "landmark": 1.0, "depth": -0.46, "area": 4.79, "length": 1.3, "links": 0.12, "text": -0.58, "more_text": 1.52,
-    "boxed": 0.64,
+    "bias": -1.47, "horizontal": 0.5, "gap": 0.24, "ruler": 1.0, "background": 0.47, "font": 0.07, "same_look": -0.02,
+    "landmark": 1.0, "depth": -0.5, "area": 4.81, "length": 1.3, "links": 0.2, "text": -0.72, "more_text": 1.47,
+    "boxed": 0.56,
 }  # fmt: skip
 _COLUMN: Final = np.array(list(WEIGHTS.values()))
 
@@ -50,6 +50,10 @@ class Cues:
         self._letters = max(1.0, float(self._sums[-1, 0]))
         self._line = _LINE * 2 ** (float(self._sums[-1, 2]) / self._letters) if self._sums[-1, 0] else _LINE * 16
         self._width, self._height = max(1, layout.page_width), max(1, layout.page_height)
+
+    def letters(self, pool: Pool) -> Floats:
+        """(k,) number of letters of each block."""
+        return np.asarray(self._sums[pool.spans[:, 1], 0] - self._sums[pool.spans[:, 0], 0])
 
     def of(self, pool: Pool, strips: Strips, *, horizontal: bool) -> Floats:
         """(s, len(WEIGHTS)) cues of the separators of one direction of a pool.
