@@ -72,7 +72,7 @@ def first_parted(found, **options):
 def by_every_cut(blocks, tolerance):
     """Gaps at which all that starts earlier ends before all that starts later, pair by pair."""
     blocks = sorted(blocks)
-    gaps = []
+    gaps: list[tuple[float, float]] = []
     for cut in range(1, len(blocks)):
         before, after = blocks[:cut], blocks[cut:]
         if all(start - end > -tolerance for _, end in before for start, _ in after):
@@ -219,7 +219,7 @@ def test_lines_of_text_with_inline_elements_are_never_cut():
 def test_thin_blocks_without_text_are_space():
     html = "<table><tr><td id=a>one<td><img id=i><td id=b>two</table>"
     found = laid(html, {"a": (0, 0, 300, 500), "i": (300, 0, 25, 500), "b": (325, 0, 300, 500)})
-    gaps = []
+    gaps: list[tuple[float, float]] = []
 
     class Noted(Visual):
         def weigh(self, pool, strips, *, horizontal):

@@ -122,9 +122,9 @@ class Visual:
         return above
 
     def _spacing(self, pool: Pool) -> Bools:
-        """(k,) thin blocks without text: cells and pictures that are there to be the space between others, or a line."""
+        """(k,) thin blocks without text: cells and pictures that are there as space between others, or as a line."""
         thin = (pool.boxes[:, 2:] - pool.boxes[:, :2]).min(axis=1) < _THIN
-        return thin & (self.cues.letters(pool) == 0)
+        return np.asarray(thin & (self.cues.letters(pool) == 0))
 
     def _separators(self, pool: Pool) -> list[tuple[Strips, bool]]:
         """Separators of both directions, whether they are horizontal; directions without any left out."""
