@@ -285,7 +285,7 @@ def mix(x: Ints) -> Ints:
     return (z ^ (z >> np.uint64(31))).astype(np.int64)
 
 
-def build(root: etree._Element, base: str) -> NodeTable:
+def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTable:
     """Flatten a tree in one pass, without recursion.
 
     One long loop on purpose: it runs for each node of each page, and calls would double its cost.
@@ -294,6 +294,7 @@ def build(root: etree._Element, base: str) -> NodeTable:
     ----------
     root : of the tree; comments and processing instructions are passed over, their tails are not
     base : URL against which links are resolved
+    noscript : what `noscript` holds is seen as well
     """
     parents, ends, look_ids, paths = (array("q") for _ in range(4))
     leaves, keys, words, gaps, numbers = (array("q") for _ in range(5))
@@ -359,7 +360,7 @@ def build(root: etree._Element, base: str) -> NodeTable:
                 pending = gap
             elif pending == LINE and tag == "br":  # an empty line
                 pending = PARAGRAPH
-            if traits & _UNSEEN and _is_unseen(tag, element):
+            if traits & _UNSEEN and _is_unseen(tag, element) and not (noscript and tag == "noscript"):
                 context.skip_subtree()
                 continue
             if traits & _VERBATIM:

@@ -46,6 +46,8 @@ _SAMPLE: Final = 100_000
 _MENDED: Final = "scrapy-pagelets-cp1252"
 #: Tags of what no parser takes apart.
 _LANDMARKS: Final = [TAG[name] for name in "#text img input button select textarea iframe svg video hr object".split()]
+#: A page of fewer words shows what `noscript` holds, if that is more than a request to switch scripts on.
+_BARE: Final = 50
 _LANGUAGE: Final = re.compile(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
 
 
@@ -86,7 +88,12 @@ class Page:
     def from_root(cls, root: etree._Element, url: str) -> Page:
         """Page of a tree that lxml's HTML parser has made already; set ``huge_tree`` there."""
         base = base_of(root, url)
-        return cls(url, root, build(root, base), base)
+        nodes = build(root, base)
+        if nodes.words.sum() < _BARE:  # forums and shops that scripts build have a plain form for robots
+            plain = build(root, base, noscript=True)
+            if plain.words.sum() >= nodes.words.sum() + _BARE:
+                nodes = plain
+        return cls(url, root, nodes, base)
 
     @cached_property
     def key(self) -> int:

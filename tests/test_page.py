@@ -430,3 +430,26 @@ def test_a_page_is_itself_only(html):
     assert one != other
     assert len({one, other}) == 2
     assert one.nodes.path.tolist() == other.nodes.path.tolist()
+
+
+FORUM = "<html><head><title>t</title></head><body><div id=app>%s</div><noscript><nav>Home</nav><article>%s</article>%s"
+
+
+def test_a_page_that_scripts_build_shows_what_it_has_for_robots():
+    posts = "A post of the forum that says what it has to say. " * 9
+    page = Page.parse((FORUM % ("", posts, "<a href=/next>next</a>")).encode(), "http://forum.test/t/1")
+    assert page.nodes.strings == ["Home", posts.strip(), "next"]
+    assert page.nodes.xpath(page.nodes.leaves[0]) == "/html/body/noscript/nav/text()[1]"
+    assert page.root.xpath("/html/body/noscript/nav")[0].text == "Home"
+    assert page.nodes.links.target == ["http://forum.test/next"]
+
+
+def test_a_request_to_switch_scripts_on_is_not_shown():
+    page = Page.parse((FORUM % ("", "Please enable JavaScript to see this page.", "")).encode(), "http://forum.test/")
+    assert page.nodes.strings == []
+
+
+def test_a_page_with_text_of_its_own_shows_no_plain_form():
+    body = FORUM % ("Much of its own. " * 30, "Another form of the same. " * 30, "")
+    page = Page.parse(body.encode(), "http://forum.test/")
+    assert len(page.nodes.strings) == 1
