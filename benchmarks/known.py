@@ -1,8 +1,9 @@
-"""How much the other pages of a site help: content F1 against the number of pages that are known of it.
+"""How much the other pages of a site help: F1 against the number of pages that are known of it.
 
 Of each site some pages are cleaned, each by a site that knows so many pages, the page itself and others drawn by lot.
 Sites are judged by the models of the cross-validation (``--models``, see ``benchmarks/train.sh``), none by one that
-has learnt from it. Nothing is crawled. ``--picture`` needs matplotlib.
+has learnt from it. Nothing is crawled. Nodes are template from a templateness of 0.5 on; before smoothing that is the
+mean log odds of their leaves by words. ``--picture`` needs matplotlib.
 
     python benchmarks/known.py --picture docs/known.svg
 """
@@ -19,8 +20,13 @@ import numpy as np
 from tools import names, referee, sites_below, table
 
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.templates.labelling import fold_of
+from scrapy_pagelets.templates.isotonic import smooth
+from scrapy_pagelets.templates.labelling import Example, by_gold, fold_of
 from scrapy_pagelets.templates.learnt import Learnt, Lesson
+from scrapy_pagelets.templates.model import mean_odds
+from scrapy_pagelets.templates.site import GRID, SECTION, balanced
+from scrapy_pagelets.templates.training import node_f1
+from scrapy_pagelets.templates.trees import sigmoid
 
 KNOWN = (1, 2, 3, 5, 10, 20, 50)
 PAGES = 6
@@ -40,13 +46,14 @@ def main() -> None:
          if site.is_dir() and (not args.only or site.name in names(args.only))]
     )  # fmt: skip
     means = scores.mean(axis=0)
-    table(["pages known", "content F1", "template F1"], [[str(n), *row] for n, row in zip(KNOWN, means, strict=True)])
+    head = ["pages known", "content F1", "template F1", "nodes' F1 before smoothing", "after"]
+    table(head, [[str(n), *row] for n, row in zip(KNOWN, means, strict=True)])
     if args.picture:
         draw(means, args.picture)
 
 
 def of_site(folder: Path, models: Path, score: ModuleType) -> np.ndarray:
-    """(len(KNOWN), 2) content and template F1, mean over some pages."""
+    """(len(KNOWN), 4) F1 as in the head of the table, mean over some pages."""
     rng = random.Random(0)
     gold = list(score.read(folder / "gold.jsonl.gz"))
     pages = [
@@ -56,7 +63,7 @@ def of_site(folder: Path, models: Path, score: ModuleType) -> np.ndarray:
     site = Site(folder.name, str(models / f"fold-{fold_of(folder.name)}.npz"))
     lessons = [Lesson.of(page, site.model.judge(page)[1]) for page in pages]
     cleaned = rng.sample(range(len(pages)), min(PAGES, len(pages)))
-    found = np.zeros((len(KNOWN), len(cleaned), 2))
+    found = np.zeros((len(KNOWN), len(cleaned), 4))
     for column, i in enumerate(cleaned):
         others = rng.sample([lesson for j, lesson in enumerate(lessons) if j != i], min(max(KNOWN), len(pages)) - 1)
         for row, known in enumerate(KNOWN):
@@ -66,12 +73,23 @@ def of_site(folder: Path, models: Path, score: ModuleType) -> np.ndarray:
     return found.mean(axis=1)
 
 
-def measured(site: Site, page: Page, gold: dict[str, str], score: ModuleType) -> tuple[float, float]:
-    """Content F1 and template F1 of a page, by words."""
+def measured(site: Site, page: Page, gold: dict[str, str], score: ModuleType) -> tuple[float, ...]:
+    """F1 of a page: content and template by words, template nodes before and after smoothing."""
     parts = segment(page, site.templateness(page))
     text = Counter(score.words(" ".join(part.text for part in parts if part.role == "content")))
     content, full = Counter(score.words(gold["content"])), Counter(score.words(gold["full"]))
-    return score.prf(text, content)[2], score.prf(full - text, full - content)[2]
+    nodes, example = page.nodes, Example(page, by_gold(page, gold["content"]))
+    columns, judged = site.model.judge(page)
+    decide = site.model.decision if site.pages > 1 else site.model.alone
+    odds = balanced(decide(np.hstack([columns, site.evidence(page, judged)])), nodes.words)
+    weight = nodes.spread(np.log1p(nodes.words.astype(np.float64)))
+    after = smooth(nodes.levels, nodes.parent, nodes.spread(sigmoid(odds)), weight, SECTION, GRID)
+    return (
+        score.prf(text, content)[2],
+        score.prf(full - text, full - content)[2],
+        node_f1(example, sigmoid(mean_odds(nodes, odds))),
+        node_f1(example, after),
+    )
 
 
 def draw(means: np.ndarray, picture: Path) -> None:

@@ -47,7 +47,7 @@ async def measure(args: argparse.Namespace) -> None:
     async with async_playwright() as driver:
         rows = [await walk(driver, int(n), args.repetitions) for n in args.elements.split(",")]
         print("milliseconds, median of", args.repetitions)
-        table(["elements", "rows", "kilobytes", "walk", "page and layout", "lxml parse alone"], rows)
+        table(["elements", "rows", "kilobytes", "walk", "page and layout", "plain parse and nodes"], rows)
         if args.archive:
             rows = [await throughput(driver, args.archive, args.pages, scripts) for scripts in (False, True)]
             print()

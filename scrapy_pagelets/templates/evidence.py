@@ -41,6 +41,7 @@ class Keys:
     placed : (m,) run of text at its path
     path : (n,) node with the path above it
     shape : (n,) the same without ranks among siblings
+    exact : (n,) all text below the node
     links : (n,) the link targets below the node; 0 for fewer than two. A menu is the same on the page that it is on
     target : (links,) link target, 0 for the page itself
     """
@@ -49,6 +50,7 @@ class Keys:
     placed: Ints
     path: Ints
     shape: Ints
+    exact: Ints
     links: Ints
     target: Ints
 
@@ -62,6 +64,7 @@ def keys_of(page: Page) -> Keys:
         placed=mix(nodes.path[nodes.leaves] * 31 + nodes.text),
         path=nodes.path,
         shape=nodes.shape,
+        exact=nodes.total(nodes.spread(mix(nodes.text))),
         links=_link_sets(nodes, nodes.links.key),
         target=targets,
     )
@@ -129,9 +132,9 @@ class Witness:
 
     Attributes
     ----------
-    text, variants, class_text : (m,) share of the pages with the text; different texts at its place, over the pages
-        that have the place; share of the class with the text
-    path, links, class_path : (n,) share of the pages with the fragment
+    text, placed, variants, class_text : (m,) share of the pages with the text, with the text at its place; different
+        texts at its place, over the pages that have the place; share of the class with the text
+    path, exact, links, class_path : (n,) share of the pages with the fragment
     linked : (n,) share of the pages with the node on which it holds links and little else
     fresh, mass : (n,) share of the words below the node that no page before had; how many such words a page has
     odds, shape_odds : (n, JUDGES) mean log odds of the same node, of nodes of the same shape; NaN where there is none
@@ -139,9 +142,11 @@ class Witness:
     """
 
     text: Floats
+    placed: Floats
     variants: Floats
     class_text: Floats
     path: Floats
+    exact: Floats
     links: Floats
     class_path: Floats
     linked: Floats
@@ -162,7 +167,15 @@ class Counts:
 
     #: Columns of each table. After the number of pages, `text` and `path` have one for each class.
     _WIDTHS: Final = MappingProxyType(
-        {"text": 1 + CLASSES, "path": 5 + JUDGES + CLASSES, "placed": 1, "links": 1, "target": 1, "shape": 1 + JUDGES}
+        {
+            "text": 1 + CLASSES,
+            "path": 5 + JUDGES + CLASSES,
+            "placed": 1,
+            "exact": 1,
+            "links": 1,
+            "target": 1,
+            "shape": 1 + JUDGES,
+        }
     )
 
     def __init__(self) -> None:
@@ -191,7 +204,7 @@ class Counts:
         tables["path"].add(path, np.hstack([columns, np.broadcast_to(one_class, (len(path), CLASSES))]))
         tables["text"].add(np.unique(keys.text[leaves]), np.hstack([1, one_class]))
         for name, column in {
-            "placed": keys.placed[leaves], "links": keys.links[seen],
+            "placed": keys.placed[leaves], "exact": keys.exact[seen], "links": keys.links[seen],
             "target": keys.target[fragments.links],
         }.items():  # fmt: skip
             tables[name].add(np.unique(column), np.ones(1))
@@ -269,9 +282,11 @@ class Counts:
         return Witness(
             text=share(text[:, 0]),
             class_text=share(text[:, 1 + number], classmates),
+            placed=share(tables["placed"][keys.placed][:, 0]),
             variants=(varied / there)[nodes.leaves],
             path=share(path[:, 0]),
             class_path=share(path[:, 5 + JUDGES + number], classmates),
+            exact=share(tables["exact"][keys.exact][:, 0]),
             links=share(tables["links"][keys.links][:, 0]) * (keys.links != 0),
             linked=linked / there,
             fresh=new / np.maximum(1e-9, words),

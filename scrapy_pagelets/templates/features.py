@@ -65,14 +65,14 @@ _ODDS: Final = ("odds", "odds_path", "odds_shape")
 _CONTAINER: Final = ("inside", "above", "branch", "margin", "share")
 _AROUND: Final = ("rank", "prev", "next", "near")
 _SITE_LEAF: Final = (
-    "pages", "class_pages", "text", "path", "variants", "target",
+    "pages", "class_pages", "text", "placed", "path", "variants", "target",
     "prev_text", "next_text", "page_text", "class_text", "class_path",
     *(f"{judge}_{name}" for judge in _JUDGES for name in _ODDS),
     *(f"{judge}_{by}_{name}" for judge in _JUDGES for by in ("page", "pooled") for name in (*_AROUND, *_CONTAINER)),
 )  # fmt: skip
 _SITE_REGION: Final = (
     *(f"{judge}_{name}" for judge in _JUDGES for name in _ODDS),
-    "text", "path", "links", "linked", "target", "class_text",
+    "text", "path", "exact", "links", "linked", "target", "class_text",
     "class_path", "fresh", "mass", "mass_share",
 )  # fmt: skip
 
@@ -228,6 +228,7 @@ def site_features(page: Page, witness: Witness, odds: Floats, pages: int, of_cla
         np.log1p(pages),
         np.log1p(of_class),
         text,
+        witness.placed,
         witness.path[leaves],
         witness.variants,
         _inherit(nodes, target)[leaves],
@@ -252,6 +253,7 @@ def site_features(page: Page, witness: Witness, odds: Floats, pages: int, of_cla
             said,
             nodes.total(nodes.spread(text * words)) / below,
             witness.path,
+            witness.exact,
             witness.links,
             witness.linked,
             nodes.total(target) / np.maximum(1, nodes.total(links)),

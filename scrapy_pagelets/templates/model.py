@@ -33,7 +33,7 @@ LABELLED: Final = "labelled"
 AUTOMATIC: Final = "automatic"
 SHIPPED: Final = (LABELLED, AUTOMATIC)
 #: Changes with the meaning of the features: a file of another version is refused.
-VERSION: Final = 2
+VERSION: Final = 3
 
 
 FEATURES: Final = [*NODE_FEATURES, *PAGE_FEATURES, *SITE_FEATURES]
@@ -54,7 +54,8 @@ class Model:
     ----------
     classifier : over ``NODE_FEATURES``; log odds that a node is template, by its page alone: the paper's
     trees : over ``PAGE_FEATURES``; the same for leaves
-    decision : over ``PAGE_FEATURES + SITE_FEATURES``; the same for leaves, with what the site says
+    decision : over ``PAGE_FEATURES + SITE_FEATURES``; the same for leaves, with what other pages of the site say
+    alone : the same for the first page of a site
     lexicon : log odds by hash of a class, id or role token
     about : how the model was made: command, data, figures
     """
@@ -62,6 +63,7 @@ class Model:
     classifier: Classifier
     trees: Trees
     decision: Trees
+    alone: Trees
     lexicon: Lexicon
     about: dict[str, Any]
     _judged: WeakKeyDictionary[Page, Judgement] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
@@ -88,6 +90,7 @@ class Model:
                 **{f"classifier_{name}": column for name, column in vars(self.classifier).items()},
                 **_columns("trees", self.trees),
                 **_columns("decision", self.decision),
+                **_columns("alone", self.alone),
                 tokens=np.array(list(self.lexicon), np.uint64),
                 odds=np.array(list(self.lexicon.values()), np.float32),
             )
@@ -121,7 +124,7 @@ def _model(data: dict[str, Any]) -> Model:
         raise ValueError("it was made with other features")
     lexicon = dict(zip(data["tokens"].tolist(), data["odds"].tolist(), strict=True))
     classifier = Classifier(*(data[f"classifier_{part.name}"] for part in fields(Classifier)))
-    return Model(classifier, _trees("trees", data), _trees("decision", data), lexicon, about)
+    return Model(classifier, _trees("trees", data), _trees("decision", data), _trees("alone", data), lexicon, about)
 
 
 def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:

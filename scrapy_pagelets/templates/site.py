@@ -19,8 +19,8 @@ from scrapy_pagelets.templates.model import LABELLED, Model, load
 from scrapy_pagelets.templates.trees import sigmoid
 
 #: What a further section must gain, in words on a log scale; levels of the grid of templateness.
-_SECTION: Final = 0.3
-_GRID: Final = 16
+SECTION: Final = 0.3
+GRID: Final = 16
 #: No word is content that is less likely so than this.
 _LEAST: Final = 0.02
 
@@ -107,7 +107,9 @@ class Site:
         """(m,) how surely each leaf belongs to the template, 0 to 1."""
         with self._lock:
             columns, odds = self.model.judge(page)
-            decided = self.model.decision(np.hstack([columns, self.evidence(page, odds)]))
+            others = self.pages - self.learnt.knows(page)
+            decide = self.model.decision if others else self.model.alone
+            decided = decide(np.hstack([columns, self.evidence(page, odds)]))
             return smoothed(page.nodes, sigmoid(balanced(decided, page.nodes.words)))
 
     def template_nodes(self, page: Page, *, include_slots: bool = False) -> Bools:
@@ -203,7 +205,7 @@ def smoothed(nodes: NodeTable, x: Floats) -> Floats:
     x : (m,) of each leaf by itself; nodes between the leaves have no weight of their own
     """
     weight = nodes.spread(np.log1p(nodes.words.astype(np.float64)))
-    return smooth(nodes.levels, nodes.parent, nodes.spread(x), weight, _SECTION, _GRID)[nodes.leaves]
+    return smooth(nodes.levels, nodes.parent, nodes.spread(x), weight, SECTION, GRID)[nodes.leaves]
 
 
 def smoothed_nodes(nodes: NodeTable, x: Floats) -> Floats:
@@ -214,4 +216,4 @@ def smoothed_nodes(nodes: NodeTable, x: Floats) -> Floats:
     x : (n,) of each node by itself
     """
     weight = np.log1p(nodes.total(nodes.spread(nodes.words.astype(np.float64))))
-    return smooth(nodes.levels, nodes.parent, x, weight, _SECTION, _GRID)
+    return smooth(nodes.levels, nodes.parent, x, weight, SECTION, GRID)

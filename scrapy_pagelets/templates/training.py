@@ -16,8 +16,8 @@ from scrapy_pagelets.templates.features import Lexicon, page_features
 from scrapy_pagelets.templates.labelling import CONTENT, FOLDS, UNKNOWN, Example, template_share
 from scrapy_pagelets.templates.learners import Leaves, Nodes, lexicon
 from scrapy_pagelets.templates.model import Model
-from scrapy_pagelets.templates.site import Site, smoothed_nodes
-from scrapy_pagelets.templates.trees import Trees, sigmoid
+from scrapy_pagelets.templates.site import Site, balanced, smoothed_nodes
+from scrapy_pagelets.templates.trees import sigmoid
 
 #: Pages of one site that become examples: sites of thousands must not outvote the others.
 _PAGES_PER_SITE: Final = 25
@@ -97,17 +97,19 @@ def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = 
     ValueError : if there are fewer than two sites or labels of one kind only
     """
     material = Material.of(examples, trees, by_people=by_people)
-    leaves = Leaves.stack([(columns, example) for columns, example, _ in material.parts])
-    decisions = [leaves.fit(leaves.fold != fold, trees) for fold in range(FOLDS)]
-    judges = replace(material.judges, decision=leaves.fit(leaves.fold != -1, trees))
-    folds = [replace(model, decision=d) for model, d in zip(material.folds, decisions, strict=True)]
-    return Trained(judges, folds, _figures(material, decisions))
+    known = Leaves.stack([(columns, example) for columns, example, others in material.parts if others])
+    alone = Leaves.stack([(columns, example) for columns, example, others in material.parts if not others])
+    model, *folds = (
+        replace(judges, decision=known.fit(known.fold != fold, trees), alone=alone.fit(alone.fold != fold, trees))
+        for fold, judges in enumerate((material.judges, *material.folds), -1)
+    )
+    return Trained(model, folds, _figures(material, folds))
 
 
 def _judges(nodes: Nodes, leaves: Leaves, fold: int, trees: int, lexicon: Lexicon) -> Model:
     """The page-level classifiers, learnt without a fold; the decision is still to come."""
     by_trees = leaves.fit(leaves.fold != fold, trees)
-    return Model(nodes.fit(nodes.fold != fold), by_trees, by_trees, lexicon, {})
+    return Model(nodes.fit(nodes.fold != fold), by_trees, by_trees, by_trees, lexicon, {})
 
 
 def _thinned(examples: Sequence[Example], rng: random.Random) -> list[int]:
@@ -151,11 +153,13 @@ def _with_sites(
                 yield np.hstack([columns, site.evidence(examples[i].page, odds)]), examples[i], site.pages - 1
 
 
-def _figures(material: Material, decisions: Sequence[Trees]) -> dict[str, float]:
+def _figures(material: Material, folds: Sequence[Model]) -> dict[str, float]:
     scores: dict[int, list[float]] = defaultdict(list)
     judged = []
     for columns, example, n in material.parts:
-        scores[n].append(f1(example, decisions[example.fold](columns)))
+        model = folds[example.fold]
+        odds = (model.decision if n else model.alone)(columns)
+        scores[n].append(f1(example, balanced(odds, example.page.nodes.words)))
         if n == 0:
             judged.append((example, sigmoid(material.folds[example.fold].judge(example.page)[1][:, 1])))
     means = {
