@@ -98,7 +98,7 @@ def read(data: Path, score: Any) -> Iterator[Example]:
             page = Page.parse(body, f"http://{site['name']}.example/{line['path']}")
             yield Example(page, by_gold(page, line["content"]))
     gold = {line["url"]: line["content"] for line in score.read(data / "content/wcxb-dev.gold.jsonl.gz")}
-    for record in records(data / "content/wcxb-dev.warc", "http://"):
+    for record in records(str(data / "content/wcxb-dev.warc"), "http://"):
         page = Page.parse(record.body, record.url, next(iter(record.headers.get("Content-Type", ())), None))
         yield Example(page, by_gold(page, gold[record.url]))
 

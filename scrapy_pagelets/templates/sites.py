@@ -13,7 +13,7 @@ from scrapy_pagelets.templates.model import LABELLED
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.store import Store
 
-#: Entries of all sites in memory, of about a hundred bytes each (``benchmarks/memory.py``).
+#: Entries of all sites in memory, of about 150 bytes each (``benchmarks/memory.py``).
 _CAPACITY: Final = 2_000_000
 #: Pages of a site that are learnt before it is written: so many a killed process loses.
 _FLUSH: Final = 50
