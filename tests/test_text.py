@@ -1,6 +1,5 @@
 """Text as a reader sees it, in plain, cleaned HTML and Markdown: no word lost, doubled, glued or split."""
 
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
