@@ -136,7 +136,7 @@ def strict(examples: list[Example], folds: Sequence[Model]) -> Iterator[list[Any
     for example in examples:
         if example.site.endswith(".example"):
             sites[example.site].append(example)
-    few = {site: rng.sample(pages, SAMPLE) for site, pages in sites.items()}
+    few = {site: rng.sample(pages, SAMPLE) for site, pages in sites.items() if len(pages) >= SAMPLE}
 
     def judged(pages: list[Example]) -> list[Floats]:
         return [sigmoid(folds[e.fold].judge(e.page)[1][:, 1]) for e in pages]
