@@ -33,7 +33,7 @@ from scrapy_pagelets.templates.learners import Leaves
 from scrapy_pagelets.templates.mapping import extract, same_signature
 from scrapy_pagelets.templates.model import Model
 from scrapy_pagelets.templates.shingles import shingles
-from scrapy_pagelets.templates.site import balanced, smoothed_nodes
+from scrapy_pagelets.templates.site import balanced, smoothed
 from scrapy_pagelets.templates.subdigraph import Subdigraph, candidates, followed
 from scrapy_pagelets.templates.training import Material, f1
 from scrapy_pagelets.templates.trees import sigmoid
@@ -146,7 +146,8 @@ def strict(examples: list[Example], folds: Sequence[Model]) -> Iterator[list[Any
         "repeated pagelets, k=3, exact shingles, local (2002)": lambda site: repeated(sites[site], few[site]),
         "classifier of the page alone (2007)": lambda site: judged(few[site]),
         "classifier, smoothed (2007)": lambda site: [
-            smoothed_nodes(e.page.nodes, y) for e, y in zip(few[site], judged(few[site]), strict=True)
+            smoothed(e.page.nodes, y, e.page.nodes.total(e.page.nodes.spread(e.page.nodes.words)))
+            for e, y in zip(few[site], judged(few[site]), strict=True)
         ],
     }
     for name, form in forms.items():

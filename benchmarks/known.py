@@ -20,11 +20,10 @@ import numpy as np
 from tools import names, referee, sites_below, table
 
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.templates.isotonic import smooth
 from scrapy_pagelets.templates.labelling import Example, by_gold, fold_of
 from scrapy_pagelets.templates.learnt import Learnt, Lesson
 from scrapy_pagelets.templates.model import mean_odds
-from scrapy_pagelets.templates.site import GRID, SECTION, balanced
+from scrapy_pagelets.templates.site import balanced, smoothed
 from scrapy_pagelets.templates.training import node_f1
 from scrapy_pagelets.templates.trees import sigmoid
 
@@ -82,8 +81,7 @@ def measured(site: Site, page: Page, gold: dict[str, str], score: ModuleType) ->
     columns, judged = site.model.judge(page)
     decide = site.model.decision if site.pages > 1 else site.model.alone
     odds = balanced(decide(np.hstack([columns, site.evidence(page, judged)])), nodes.words)
-    weight = nodes.spread(np.log1p(nodes.words.astype(np.float64)))
-    after = smooth(nodes.levels, nodes.parent, nodes.spread(sigmoid(odds)), weight, SECTION, GRID)
+    after = smoothed(nodes, nodes.spread(sigmoid(odds)), nodes.spread(nodes.words))
     return (
         score.prf(text, content)[2],
         score.prf(full - text, full - content)[2],

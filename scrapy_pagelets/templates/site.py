@@ -19,8 +19,8 @@ from scrapy_pagelets.templates.model import LABELLED, Model, load
 from scrapy_pagelets.templates.trees import sigmoid
 
 #: What a further section must gain, in words on a log scale; levels of the grid of templateness.
-SECTION: Final = 0.3
-GRID: Final = 16
+_SECTION: Final = 0.3
+_GRID: Final = 16
 #: No word is content that is less likely so than this.
 _LEAST: Final = 0.02
 
@@ -110,7 +110,9 @@ class Site:
             others = self.pages - self.learnt.knows(page)
             decide = self.model.decision if others else self.model.alone
             decided = decide(np.hstack([columns, self.evidence(page, odds)]))
-            return smoothed(page.nodes, sigmoid(balanced(decided, page.nodes.words)))
+            nodes = page.nodes
+            own = nodes.spread(sigmoid(balanced(decided, nodes.words)))
+            return smoothed(nodes, own, nodes.spread(nodes.words))[nodes.leaves]
 
     def template_nodes(self, page: Page, *, include_slots: bool = False) -> Bools:
         """(n,) rows of a page that its class shares: the ETDM by votes, see `Counts.mapped`.
@@ -197,23 +199,12 @@ def balanced(odds: Floats, words: Ints) -> Floats:
     return shifted
 
 
-def smoothed(nodes: NodeTable, x: Floats) -> Floats:
-    """(m,) templateness of the leaves after isotonic smoothing: few sections, no node more template than its leaves.
-
-    Parameters
-    ----------
-    x : (m,) of each leaf by itself; nodes between the leaves have no weight of their own
-    """
-    weight = nodes.spread(np.log1p(nodes.words.astype(np.float64)))
-    return smooth(nodes.levels, nodes.parent, nodes.spread(x), weight, SECTION, GRID)[nodes.leaves]
-
-
-def smoothed_nodes(nodes: NodeTable, x: Floats) -> Floats:
-    """(n,) templateness of all nodes after isotonic smoothing, each weighing by the logarithm of its words.
+def smoothed(nodes: NodeTable, x: Floats, words: Ints) -> Floats:
+    """(n,) templateness of all nodes after isotonic smoothing: few sections, no node more template than a part of it.
 
     Parameters
     ----------
     x : (n,) of each node by itself
+    words : (n,) a node weighs as the logarithm of so many words; 0 for nodes that have no say
     """
-    weight = np.log1p(nodes.total(nodes.spread(nodes.words.astype(np.float64))))
-    return smooth(nodes.levels, nodes.parent, x, weight, SECTION, GRID)
+    return smooth(nodes.levels, nodes.parent, x, np.log1p(words.astype(np.float64)), _SECTION, _GRID)

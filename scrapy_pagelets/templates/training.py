@@ -11,12 +11,12 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.nodes import Floats
+from scrapy_pagelets.nodes import Floats, NodeTable
 from scrapy_pagelets.templates.features import Lexicon, page_features
 from scrapy_pagelets.templates.labelling import CONTENT, FOLDS, UNKNOWN, Example, template_share
 from scrapy_pagelets.templates.learners import Leaves, Nodes, lexicon
 from scrapy_pagelets.templates.model import Model
-from scrapy_pagelets.templates.site import Site, balanced, smoothed_nodes
+from scrapy_pagelets.templates.site import Site, balanced, smoothed
 from scrapy_pagelets.templates.trees import sigmoid
 
 #: Pages of one site that become examples: sites of thousands must not outvote the others.
@@ -164,12 +164,16 @@ def _figures(material: Material, folds: Sequence[Model]) -> dict[str, float]:
             judged.append((example, sigmoid(material.folds[example.fold].judge(example.page)[1][:, 1])))
     means = {
         "nodes, classifier": [node_f1(e, y) for e, y in judged],
-        "nodes, classifier smoothed": [node_f1(e, smoothed_nodes(e.page.nodes, y)) for e, y in judged],
+        "nodes, classifier smoothed": [node_f1(e, _smoothed(e.page.nodes, y)) for e, y in judged],
         "words, page alone": scores[0],
         "words, 1 to 8 other pages known": [s for n, found in scores.items() for s in found if 0 < n < 9],
         "words, 9 or more other pages known": [s for n, found in scores.items() for s in found if n >= 9],
     }
     return {name: round(float(np.mean(found)), 4) for name, found in means.items() if found}
+
+
+def _smoothed(nodes: NodeTable, x: Floats) -> Floats:
+    return smoothed(nodes, x, nodes.total(nodes.spread(nodes.words)))
 
 
 def node_f1(example: Example, templateness: Floats) -> float:
