@@ -395,13 +395,6 @@ def test_the_record_of_a_rendered_page_names_nodes_of_the_page_as_received():
     assert sorted(text for path in paths for text in texts_at(found.source, path)) == ["one", "two"]
 
 
-def test_a_wanted_number_of_segments_is_never_exceeded():
-    found = page("<div>" + "<div><h2>Title</h2><p>Some words.</p></div>" * 5 + "</div><footer>End</footer>")
-    tree = vips(found)
-    for wanted in range(1, 12):
-        assert len(np.unique(tree.labels(tree.coarsest(wanted)))) <= wanted
-
-
 @pytest.mark.parametrize("settings", [{}, {"PAGELETS_VIPS_TREE": 1}])
 def test_the_feed_has_the_tree_if_it_is_asked_for(tmp_path, settings):
     with SiteServer(routes=menu_site("home", "a", "b")) as server:
@@ -427,11 +420,6 @@ def test_the_feed_has_the_tree_if_it_is_asked_for(tmp_path, settings):
 def test_a_pdoc_that_is_none_is_refused(pdoc):
     with pytest.raises(ValueError, match="from 1"):
         vips(page("<p>a"), pdoc)
-
-
-def test_no_segments_at_all_are_refused():
-    with pytest.raises(ValueError, match="one or more"):
-        vips(page("<p>a")).coarsest(0)
 
 
 # ---- without and with a browser

@@ -87,20 +87,6 @@ class BlockTree:
                 kept[block] = kept[above]
         return np.array(kept, np.int64)
 
-    def coarsest(self, segments: int) -> int:
-        """The highest PDoC that gives no more segments than wanted; 1 gives one.
-
-        Raises
-        ------
-        ValueError : if segments < 1
-        """
-        if segments < 1:
-            raise ValueError(f"segments is {segments}: a page has one or more")
-        for pdoc in range(GREATEST, LEAST, -1):
-            if len(np.unique(self.labels(pdoc))) <= segments:
-                return pdoc
-        return LEAST
-
     def record(self, page: Page) -> list[dict[str, Any]]:
         """The tree as it stands in the feed; ``xpaths`` lead to the text that is in no block inside of the block.
 
