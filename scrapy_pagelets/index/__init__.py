@@ -1,0 +1,1 @@
+"""Pages in a search index: pagelets are the units that are found, pages their groups."""

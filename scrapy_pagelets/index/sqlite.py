@@ -1,0 +1,203 @@
+"""An index in a file: SQLite with FTS5.
+
+The table ``search`` has the texts, ``vocabulary`` and ``postings`` its terms: of how many pagelets, and where in them.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from scrapy_pagelets.index.base import QUERY_TERMS, VERSION, Hit, Index, IndexAway, IndexUnusable, Match, hits_of
+from scrapy_pagelets.index.documents import UNSEARCHED, IndexedPage, IndexedPagelet
+from scrapy_pagelets.index.terms import phrases, spaced, terms
+
+#: Seconds to wait for another process that writes.
+_PATIENCE: Final = 60.0
+_TOKENIZER: Final = "unicode61 remove_diacritics 2 categories 'L* M* N* Co'"
+_UNSEARCHED: Final = ", ".join(f"'{role}'" for role in UNSEARCHED)
+#: ``pagelets.length`` is the number of its terms; ``pagelets.terms`` are the terms of a text that the tokenizer would
+#: cut otherwise. What ``indexed`` shows is searched; the triggers keep ``search`` in step with it.
+_SCHEMA: Final = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT);
+INSERT INTO meta VALUES ('version', '{VERSION}'), ('tokenizer', '{_TOKENIZER.replace("'", "''")}');
+CREATE TABLE pages (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, site TEXT NOT NULL, title TEXT NOT NULL,
+                    language TEXT, fetched_at TEXT, crawled TEXT NOT NULL, near_duplicate_of TEXT, words INTEGER);
+CREATE INDEX by_site ON pages (site, crawled);
+CREATE TABLE pagelets (id INTEGER PRIMARY KEY, page INTEGER NOT NULL REFERENCES pages ON DELETE CASCADE,
+                       number INTEGER NOT NULL, role TEXT NOT NULL, templateness REAL, text TEXT NOT NULL,
+                       words INTEGER, length INTEGER, xpaths TEXT, links TEXT, terms TEXT);
+CREATE UNIQUE INDEX by_page ON pagelets (page, number);
+CREATE VIEW indexed AS SELECT id, coalesce(terms, text) AS text FROM pagelets WHERE role NOT IN ({_UNSEARCHED});
+CREATE VIRTUAL TABLE search USING fts5(text, content='indexed', content_rowid='id', tokenize="{_TOKENIZER}");
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab(search, 'row');
+CREATE VIRTUAL TABLE postings USING fts5vocab(search, 'instance');
+CREATE TRIGGER pagelet_in AFTER INSERT ON pagelets WHEN new.role NOT IN ({_UNSEARCHED}) BEGIN
+    INSERT INTO search (rowid, text) VALUES (new.id, coalesce(new.terms, new.text));
+END;
+CREATE TRIGGER pagelet_out AFTER DELETE ON pagelets WHEN old.role NOT IN ({_UNSEARCHED}) BEGIN
+    INSERT INTO search (search, rowid, text) VALUES ('delete', old.id, coalesce(old.terms, old.text));
+END;
+"""
+_UPSERT: Final = """
+INSERT INTO pages (url, site, title, language, fetched_at, crawled, near_duplicate_of, words)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (url) DO UPDATE SET
+    site = excluded.site, title = excluded.title, language = excluded.language, fetched_at = excluded.fetched_at,
+    crawled = excluded.crawled, near_duplicate_of = excluded.near_duplicate_of, words = excluded.words
+WHERE excluded.crawled >= crawled
+RETURNING id
+"""
+_PAGELET: Final = """
+INSERT INTO pagelets (page, number, role, templateness, text, words, length, xpaths, links, terms)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+#: The pagelets of the best pages; that bm25() is counted once a pagelet, LIMIT -1 sees to.
+_SEARCH: Final = """
+WITH found AS (SELECT rowid AS id, -bm25(search) AS score FROM search WHERE search MATCH ? LIMIT -1),
+     matched AS MATERIALIZED (SELECT pagelets.id, page, number, score FROM found JOIN pagelets USING (id)),
+     best AS (SELECT page, max(score) AS most FROM matched GROUP BY page),
+     groups AS (SELECT coalesce(near_duplicate_of, url) AS name, max(most) AS most
+                FROM best JOIN pages ON pages.id = page GROUP BY name ORDER BY most DESC, name LIMIT ?)
+SELECT url, title, near_duplicate_of, matched.number, role, text, score
+FROM groups JOIN pages ON coalesce(near_duplicate_of, url) = name
+JOIN best ON best.page = pages.id JOIN matched ON matched.page = pages.id JOIN pagelets ON pagelets.id = matched.id
+ORDER BY groups.most DESC, name, best.most DESC, url, score DESC, matched.number
+"""
+
+
+class SQLiteIndex(Index):
+    """An index in an SQLite file, made if it is not there. Safe for several threads, and for several crawls at once.
+
+    Parameters
+    ----------
+    path : of the file
+    create : False to have an error instead of a new file
+
+    Raises
+    ------
+    IndexUnusable : for a file of another version, or that is no index
+
+    Examples
+    --------
+    >>> from scrapy_pagelets.index.documents import now, page_of
+    >>> pagelet = {"id": 3, "role": "content", "templateness": 0.1, "text": "A bright cold day", "words": 4}
+    >>> index = SQLiteIndex(":memory:")
+    >>> index.upsert([page_of({"url": "http://example.com/", "pagelets": [pagelet]}, now())])
+    >>> [(hit.url, hit.pagelets[0].number) for hit in index.search("cold days")]
+    [('http://example.com/', 3)]
+    >>> index.close()
+    """
+
+    def __init__(self, path: str | Path, *, create: bool = True) -> None:
+        self._path, self._lock = path, threading.RLock()
+        if not create and not Path(path).is_file():
+            raise IndexUnusable(f"{path} is not there: make an index with PAGELETS_INDEX or `scrapy pagelets index`.")
+        with self._errors():
+            self.base = sqlite3.connect(path, _PATIENCE, isolation_level=None, check_same_thread=False)
+        try:
+            with self._errors():
+                self._prepare()
+        except BaseException:
+            self.base.close()
+            raise
+
+    def _prepare(self) -> None:
+        self.base.execute("PRAGMA foreign_keys = ON")
+        if not self._tables():
+            self.base.execute("PRAGMA journal_mode = WAL")
+        self.base.execute("PRAGMA synchronous = NORMAL")
+        with self._transaction():
+            if not (tables := self._tables()):
+                self._create()
+            elif "meta" not in tables or "pagelets" not in tables:
+                raise IndexUnusable(f"{self._path} is a database of something else: name another file.")
+            found = dict(self.base.execute("SELECT key, value FROM meta"))
+        if (version := found.get("version")) != str(VERSION):
+            raise IndexUnusable(
+                f"{self._path} is an index of version {version}, not {VERSION}: fill a new one, under another name."
+            )
+
+    def _tables(self) -> set[str]:
+        return {name for (name,) in self.base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+    def _create(self) -> None:
+        statement = ""
+        for line in _SCHEMA.splitlines():  # not executescript(): that ends the transaction
+            statement += line + "\n"
+            if sqlite3.complete_statement(statement):
+                self.base.execute(statement)
+                statement = ""
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Errors of SQLite as ours."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise IndexAway(f"{self._path}: {error}") from error
+            raise IndexUnusable(f"{self._path} cannot be used ({error}): name another file.") from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._lock:
+            self.base.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.base.execute("COMMIT")
+            except BaseException:
+                if self.base.in_transaction:  # a full disk has ended it
+                    self.base.execute("ROLLBACK")
+                raise
+
+    def upsert(self, pages: Sequence[IndexedPage]) -> None:
+        """Write pages."""
+        rows = [(page, [_row(pagelet) for pagelet in page.pagelets]) for page in pages]
+        with self._errors(), self._transaction():
+            for page, pagelets in rows:
+                self._upsert(page, pagelets)
+
+    def _upsert(self, page: IndexedPage, pagelets: list[tuple[object, ...]]) -> None:
+        about = page.url, page.site, page.title, page.language, page.fetched_at, page.crawled
+        written = self.base.execute(_UPSERT, (*about, page.near_duplicate_of, page.words)).fetchall()
+        for (number,) in written:  # none if the page was seen later
+            self.base.execute("DELETE FROM pagelets WHERE page = ?", (number,))
+            self.base.executemany(_PAGELET, [(number, *row) for row in pagelets])
+
+    def purge(self, before: str, sites: Collection[str]) -> int:
+        """Delete pages that were not seen."""
+        with self._errors(), self._transaction():
+            query = "DELETE FROM pages WHERE crawled < ? AND site IN (SELECT value FROM json_each(?))"
+            return self.base.execute(query, (before, json.dumps(sorted(sites)))).rowcount
+
+    def search(self, query: str, limit: int = 10) -> list[Hit]:
+        """Find pages by BM25 (k1 = 1.2, b = 0.75)."""
+        groups = phrases(query)[:QUERY_TERMS]
+        if not groups:
+            return []
+        expression = " OR ".join(f'"{" ".join(phrase)}"' for phrase in groups)
+        with self._errors(), self._lock:
+            rows = self.base.execute(_SEARCH, (expression, limit)).fetchall()
+        return hits_of((Match(*row) for row in rows), limit)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self.base.close()
+
+
+def _row(pagelet: IndexedPagelet) -> tuple[object, ...]:
+    """Columns of a pagelet after its page."""
+    length = len(terms(pagelet.text))
+    about = pagelet.number, pagelet.role, pagelet.templateness, pagelet.text, pagelet.words, length
+    return (*about, _json(pagelet.xpaths), _json(pagelet.links), spaced(pagelet.text))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,81 @@
+"""Terms: what a text is found by. One definition for all indexes and for queries.
+
+Words are those of `scrapy_pagelets.words`: scripts without spaces count by character, and a query for a word of theirs
+is a query for characters that follow each other.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+from itertools import pairwise
+from typing import Final
+
+#: Han, kana, hangul and Thai: each character is a term.
+_ALONE: Final = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+#: Accents of Latin, Greek and Cyrillic letters; marks of other scripts tell words apart.
+_ACCENTS: Final = re.compile("[\u0300-\u036f]+")
+#: Longer terms are cut: no word is that long, and databases refuse them.
+_LONGEST: Final = 64
+#: Texts whose terms every tokenizer finds, and finds alike: no term in them is long.
+_PLAIN: Final = re.compile("(?:[0-9A-Za-z]{1,64}(?![0-9A-Za-z])|[^0-9A-Za-z\x80-\U0010ffff])*")
+
+
+def terms(text: str) -> list[str]:
+    """The terms of a text in their order: words in compatibility form, without case and accents.
+
+    Examples
+    --------
+    >>> terms("Café n°\u00a05, foo_bar, 東京")
+    ['cafe', 'n', '5', 'foo', 'bar', '東', '京']
+    """
+    return [term[:_LONGEST] for term in _expression().findall(folded(text))]
+
+
+def phrases(query: str) -> list[list[str]]:
+    """The terms of a query, each once; characters of a script without spaces that stand together are one phrase.
+
+    Examples
+    --------
+    >>> phrases("Tokyo tokyo 東京 AND")
+    [['tokyo'], ['東', '京'], ['and']]
+    """
+    text = folded(query)
+    found = list(_expression().finditer(text))
+    groups = [[match] for match in found[:1]]
+    for before, match in pairwise(found):
+        together = before.end() == match.start() and _is_alone(before[0]) and _is_alone(match[0])
+        groups[-1].append(match) if together else groups.append([match])
+    return [list(phrase) for phrase in dict.fromkeys(tuple(m[0][:_LONGEST] for m in group) for group in groups)]
+
+
+def spaced(text: str) -> str | None:
+    """The terms of a text parted by spaces; None if the text itself does as well: plain ASCII.
+
+    Examples
+    --------
+    >>> spaced("東京 Tower"), spaced("Tokyo's Tower")
+    ('東 京 tower', None)
+    """
+    return None if text.isascii() and _PLAIN.fullmatch(text) else " ".join(terms(text))
+
+
+def folded(text: str) -> str:
+    """A text in compatibility form, without case and accents."""
+    if text.isascii():
+        return text.lower()
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+    return unicodedata.normalize("NFKC", bare).casefold()
+
+
+def _is_alone(term: str) -> bool:
+    return len(term) == 1 and re.match(f"[{_ALONE}]", term) is not None
+
+
+@cache
+def _expression() -> re.Pattern[str]:
+    r"""A term in a folded text. Python's ``\w`` lacks the marks that are part of words in India and elsewhere."""
+    marks = "".join(chr(code) for code in range(0x10000) if unicodedata.category(chr(code))[0] == "M")
+    marks = re.sub(f"[{_ALONE}]", "", marks)
+    return re.compile(rf"[{_ALONE}]|(?:[^\W_{_ALONE}]|[{marks}])+")
