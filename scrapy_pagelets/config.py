@@ -70,6 +70,12 @@ class Config:
     duplicates_shingle: int = 5
     #: PAGELETS_DUPLICATES_SCOPE: with which pages a page is compared.
     duplicates_scope: str = "all"
+    #: PAGELETS_PRIORITY: whether requests get priorities; a topic switches it on as well.
+    priority: bool = False
+    #: PAGELETS_TOPIC: words that say what the crawl is about.
+    topic: str = ""
+    #: PAGELETS_TOPIC_PAGES: files of pages that are about it: HTML, or feeds.
+    topic_pages: tuple[str, ...] = ()
     #: PAGELETS_FIELDS: other names for fields of the feed, None to leave one out.
     fields: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -91,6 +97,8 @@ class Config:
         _threshold("PAGELETS_DUPLICATES_THRESHOLD_ACROSS", self.duplicates_threshold_across)
         if self.duplicates_shingle < 1:
             raise ConfigError(f"PAGELETS_DUPLICATES_SHINGLE is {self.duplicates_shingle}: give words, from 1")
+        if not isinstance(self.topic, str):
+            raise ConfigError(f"PAGELETS_TOPIC is {self.topic!r}: give words, in one string")
         _one_of("PAGELETS_FIELDS", self.fields, FIELDS)
         if "markdown" in self.formats and find_spec("markdownify") is None:
             raise ConfigError(
@@ -125,6 +133,9 @@ class Config:
                     "PAGELETS_DUPLICATES_SHINGLE", default["duplicates_shingle"].default
                 ),
                 duplicates_scope=settings.get("PAGELETS_DUPLICATES_SCOPE", default["duplicates_scope"].default),
+                priority=settings.getbool("PAGELETS_PRIORITY", default["priority"].default),
+                topic=settings.get("PAGELETS_TOPIC", default["topic"].default),
+                topic_pages=tuple(settings.getlist("PAGELETS_TOPIC_PAGES", default["topic_pages"].default)),
                 fields=settings.getdict("PAGELETS_FIELDS"),
             )
         except ConfigError:
@@ -133,6 +144,11 @@ class Config:
             raise ConfigError(
                 f"a PAGELETS_ setting has a value of the wrong kind: {error}; see docs/settings.md"
             ) from error
+
+    @property
+    def focused(self) -> bool:
+        """True if the crawl has a topic."""
+        return bool(self.topic.strip() or self.topic_pages)
 
     def field_name(self, name: str) -> str | None:
         """The item's name of a field of the feed, None if it is left out."""
