@@ -1,0 +1,95 @@
+"""A query against the text of pagelets, and around their links."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+from unicodedata import normalize
+
+from scrapy_pagelets.words import WORD, words
+
+#: Characters on either side of a link that speak for its target (Clever: 50 bytes).
+_WINDOW: Final = 50
+
+
+class QueryError(ValueError):
+    """Raised for a query that asks for nothing; the message says what to do."""
+
+
+class Found(NamedTuple):
+    """What of a query a text has.
+
+    Attributes
+    ----------
+    terms : those that occur
+    matches : how often terms occur, in all
+    near : how often in the window of each link
+    """
+
+    terms: frozenset[str]
+    matches: int
+    near: list[int]
+
+
+class Query:
+    """The words of a query. Quotes and operators mean nothing, nor do the order of words and their repetition.
+
+    Parameters
+    ----------
+    text : as it was typed
+
+    Raises
+    ------
+    QueryError : if it has no word
+
+    Examples
+    --------
+    >>> sorted(Query('"Classical guitar" OR guitar*').terms)
+    ['classical', 'guitar', 'or']
+    """
+
+    def __init__(self, text: str) -> None:
+        self.terms = frozenset(words(text))
+        if not self.terms:
+            raise QueryError("the query has no words: give some letters or digits")
+
+    def find(self, text: str, anchors: Sequence[str] = ()) -> Found:
+        """Look for the terms in a text, and in the windows of its links.
+
+        The window of a link is its anchor and 50 characters on either side (Chakrabarti et al. 1998). Anchors are found
+        one after the other; one that is not in the text, or empty, stands where the last one ended.
+
+        Parameters
+        ----------
+        anchors : texts of the links, in document order
+
+        Examples
+        --------
+        >>> Query("guitar").find(f"Guitar makers, guitar shops {'and so on ' * 9} Home", ["guitar shops", "Home"])
+        Found(terms=frozenset({'guitar'}), matches=2, near=[2, 0])
+        """
+        flat = _folded(text)
+        found = [match for match in WORD.finditer(flat) if match[0] in self.terms]
+        if not found:
+            return Found(frozenset(), 0, [0] * len(anchors))
+        starts, ends = [match.start() for match in found], [match.end() for match in found]
+        near = []
+        for first, last in _places(flat, anchors):
+            near.append(max(0, bisect_right(ends, last + _WINDOW) - bisect_left(starts, first - _WINDOW)))
+        return Found(frozenset(match[0] for match in found), len(found), near)
+
+
+def _folded(text: str) -> str:
+    """A text as ``words`` sees it, white space apart."""
+    return " ".join(normalize("NFKC", text).casefold().split())
+
+
+def _places(flat: str, anchors: Sequence[str]) -> list[tuple[int, int]]:
+    """Where each anchor begins and ends."""
+    places, end = [], 0
+    for anchor in map(_folded, anchors):
+        start = flat.find(anchor, end)
+        start, end = (end, end) if start < 0 else (start, start + len(anchor))
+        places.append((start, end))
+    return places
