@@ -90,6 +90,28 @@ class Index(ABC):
         self.close()
 
 
+def check_version(name: str, version: object) -> None:
+    """Refuse an index of another version.
+
+    Raises
+    ------
+    IndexUnusable : if it is one
+    """
+    if version != str(VERSION):
+        raise IndexUnusable(
+            f"{name} is an index of version {version}, not {VERSION}: fill a new one, under another name."
+        )
+
+
+def latest(pages: Iterable[IndexedPage]) -> list[IndexedPage]:
+    """Pages by their URL, of each the one that was seen last."""
+    found: dict[str, IndexedPage] = {}
+    for page in pages:
+        if page.url not in found or page.crawled >= found[page.url].crawled:
+            found[page.url] = page
+    return [found[url] for url in sorted(found)]
+
+
 def hits_of(matches: Iterable[Match], limit: int) -> list[Hit]:
     """Pages of pagelets, in the order of their best one; of pages that are near-duplicates only the first.
 

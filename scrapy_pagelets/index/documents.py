@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from xxhash import xxh3_128_hexdigest
+
 from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.urls import site_of
 
@@ -102,6 +104,11 @@ def _pagelet_of(line: Mapping[str, Any]) -> IndexedPagelet:
         tuple(map(storable, line.get("xpaths") or ())),
         tuple({key: storable(value) for key, value in link.items()} for link in line.get("links") or ()),
     )
+
+
+def key_of(url: str) -> str:
+    """Identity of a page in indexes whose keys have a limit: 128 bits of its URL, in hexadecimal digits."""
+    return xxh3_128_hexdigest(url.encode())
 
 
 def storable(text: str) -> str:

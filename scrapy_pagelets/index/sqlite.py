@@ -13,10 +13,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from scrapy_pagelets.index.base import QUERY_TERMS, VERSION, Hit, Index, IndexAway, IndexUnusable, Match, hits_of
+from scrapy_pagelets.index.base import (
+    QUERY_TERMS,
+    VERSION,
+    Hit,
+    Index,
+    IndexAway,
+    IndexUnusable,
+    Match,
+    check_version,
+    hits_of,
+)
 from scrapy_pagelets.index.documents import UNSEARCHED, IndexedPage, IndexedPagelet
-from scrapy_pagelets.index.terms import phrases, spaced, terms
+from scrapy_pagelets.index.terms import is_plain, phrases, terms
 
+#: Errors that pass: another process writes, the disk is full or gone.
+_PASSING: Final = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOMEM", "SQLITE_PROTOCOL")
 #: Seconds to wait for another process that writes.
 _PATIENCE: Final = 60.0
 _TOKENIZER: Final = "unicode61 remove_diacritics 2 categories 'L* M* N* Co'"
@@ -111,17 +123,13 @@ class SQLiteIndex(Index):
         self.base.execute("PRAGMA foreign_keys = ON")
         if not self._tables():
             self.base.execute("PRAGMA journal_mode = WAL")
+            with self._transaction():
+                if not self._tables():  # another crawl may have been faster
+                    self._create()
         self.base.execute("PRAGMA synchronous = NORMAL")
-        with self._transaction():
-            if not (tables := self._tables()):
-                self._create()
-            elif "meta" not in tables or "pagelets" not in tables:
-                raise IndexUnusable(f"{self._path} is a database of something else: name another file.")
-            found = dict(self.base.execute("SELECT key, value FROM meta"))
-        if (version := found.get("version")) != str(VERSION):
-            raise IndexUnusable(
-                f"{self._path} is an index of version {version}, not {VERSION}: fill a new one, under another name."
-            )
+        if not {"meta", "pages", "pagelets"} <= self._tables():
+            raise IndexUnusable(f"{self._path} is a database of something else: name another file.")
+        check_version(str(self._path), dict(self.base.execute("SELECT key, value FROM meta")).get("version"))
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self.base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -139,9 +147,10 @@ class SQLiteIndex(Index):
         """Errors of SQLite as ours."""
         try:
             yield
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise IndexAway(f"{self._path}: {error}") from error
+        except sqlite3.Error as error:
+            name = getattr(error, "sqlite_errorname", "SQLITE_CLOSED")
+            if name.startswith(_PASSING):
+                raise IndexAway(f"{self._path} cannot be used now: {error}") from error
             raise IndexUnusable(f"{self._path} cannot be used ({error}): name another file.") from error
 
     @contextmanager
@@ -194,9 +203,9 @@ class SQLiteIndex(Index):
 
 def _row(pagelet: IndexedPagelet) -> tuple[object, ...]:
     """Columns of a pagelet after its page."""
-    length = len(terms(pagelet.text))
-    about = pagelet.number, pagelet.role, pagelet.templateness, pagelet.text, pagelet.words, length
-    return (*about, _json(pagelet.xpaths), _json(pagelet.links), spaced(pagelet.text))
+    found = terms(pagelet.text)
+    about = pagelet.number, pagelet.role, pagelet.templateness, pagelet.text, pagelet.words, len(found)
+    return (*about, _json(pagelet.xpaths), _json(pagelet.links), None if is_plain(pagelet.text) else " ".join(found))
 
 
 def _json(value: object) -> str:

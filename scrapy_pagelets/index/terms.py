@@ -18,8 +18,10 @@ _ALONE: Final = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _ACCENTS: Final = re.compile("[\u0300-\u036f]+")
 #: Longer terms are cut: no word is that long, and databases refuse them.
 _LONGEST: Final = 64
-#: Texts whose terms every tokenizer finds, and finds alike: no term in them is long.
-_PLAIN: Final = re.compile("(?:[0-9A-Za-z]{1,64}(?![0-9A-Za-z])|[^0-9A-Za-z\x80-\U0010ffff])*")
+#: Letters, and what parts words, that a tokenizer of Unicode sees as we do.
+_LETTERS: Final = "0-9A-Za-zÀ-ÖØ-Þà-öø-ıĴ-ľŁ-ňŊ-ž"
+_BETWEEN: Final = "\\0-/:-@\\[-`{-\x7f\xa0-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf×÷\u2010-\u2027\u2030-\u205e€"
+_PLAIN: Final = re.compile(f"(?:[{_LETTERS}]{{1,{_LONGEST}}}+(?![{_LETTERS}])|[{_BETWEEN}]++)*+")
 
 
 def terms(text: str) -> list[str]:
@@ -50,15 +52,15 @@ def phrases(query: str) -> list[list[str]]:
     return [list(phrase) for phrase in dict.fromkeys(tuple(m[0][:_LONGEST] for m in group) for group in groups)]
 
 
-def spaced(text: str) -> str | None:
-    """The terms of a text parted by spaces; None if the text itself does as well: plain ASCII.
+def is_plain(text: str) -> bool:
+    """True if any tokenizer that takes case and accents away finds the terms of a text by itself.
 
     Examples
     --------
-    >>> spaced("東京 Tower"), spaced("Tokyo's Tower")
-    ('東 京 tower', None)
+    >>> is_plain("Tokyo’s Café"), is_plain("東京 Tower"), is_plain("A" * 65)
+    (True, False, False)
     """
-    return None if text.isascii() and _PLAIN.fullmatch(text) else " ".join(terms(text))
+    return _PLAIN.fullmatch(text) is not None
 
 
 def folded(text: str) -> str:

@@ -1,0 +1,174 @@
+"""Pages as a file for the ``_bulk`` interface of OpenSearch and Elasticsearch.
+
+A page is one document with its pagelets nested, because ``_bulk`` deletes by identity alone: a page that is indexed
+anew then replaces all of its pagelets, whatever their number was. Its identity is a hash of the URL (theirs has 512
+bytes at the most), its version the time of the crawl: an older page never replaces a later one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from datetime import datetime
+from errno import ENOSPC
+from fcntl import LOCK_EX, flock
+from pathlib import Path
+from typing import Any, BinaryIO, Final, cast
+
+from scrapy_pagelets.index.base import VERSION, Hit, Index, IndexAway, IndexUnusable, check_version
+from scrapy_pagelets.index.documents import TITLE, UNSEARCHED, IndexedPage, key_of
+
+#: Bytes that are read at once when a file is mended.
+_BLOCK: Final = 1 << 16
+_KEYWORD: Final = {"type": "keyword", "ignore_above": 8000}
+_STORED: Final = {"type": "keyword", "index": False, "doc_values": False}
+_ALONE: Final = r"\u0E00-\u0E7F\u3040-\u30FF\u3400-\u9FFF\uAC00-\uD7AF"
+#: The words of `terms`: a regular expression of Java.
+_ANALYSIS: Final = {
+    "tokenizer": {
+        "pagelets": {"type": "pattern", "pattern": rf"[{_ALONE}]|[\p{{L}}\p{{M}}\p{{N}}&&[^{_ALONE}]]+", "group": 0}
+    },
+    "analyzer": {
+        "pagelets": {
+            "type": "custom",
+            "tokenizer": "pagelets",
+            "filter": ["cjk_width", "lowercase", "asciifolding"],
+        }
+    },
+}
+_TEXT: Final = {"type": "text", "analyzer": "pagelets"}
+MAPPING: Final[dict[str, Any]] = {
+    "settings": {"analysis": _ANALYSIS},
+    "mappings": {
+        "dynamic": False,
+        "_meta": {"scrapy_pagelets": VERSION},
+        "properties": {
+            "url": _STORED,
+            "site": _KEYWORD,
+            "title": _TEXT,
+            "language": _KEYWORD,
+            "fetched_at": {"type": "date", "ignore_malformed": True},
+            "crawled": {"type": "date"},
+            "near_duplicate_of": _KEYWORD,
+            "words": {"type": "integer"},
+            "pagelets": {
+                "type": "nested",
+                "properties": {
+                    "number": {"type": "integer"},
+                    "role": _KEYWORD,
+                    "templateness": {"type": "float"},
+                    "text": _TEXT,
+                    "words": {"type": "integer"},
+                    "xpaths": _STORED,
+                    "links": {"type": "object", "enabled": False},
+                },
+            },
+        },
+    },
+}
+
+
+class BulkFile(Index):
+    """A file of ``_bulk`` lines that grows; several crawls may write to it at once.
+
+    Beside ``NAME.ndjson`` it writes ``NAME.mapping.json``, with which the index is to be made, and when pages are
+    purged ``NAME.purge.json``, the request for ``_delete_by_query``: ``_bulk`` cannot delete by time.
+
+    Raises
+    ------
+    IndexUnusable : for a file of another version
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        mapping = self._path.with_suffix(".mapping.json")
+        with self._errors():
+            if self._path.exists() and self._path.stat().st_size:
+                check_version(str(path), _version(mapping))
+            _replace(mapping, MAPPING)
+            with self._locked() as file:
+                _mend(file)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise IndexAway(f"{self._path} cannot be written: {error.strerror or error}") from error
+
+    @contextmanager
+    def _locked(self) -> Iterator[BinaryIO]:
+        """The file, at its end, for nobody else."""
+        with open(self._path, "ab+", buffering=0) as file:
+            flock(file, LOCK_EX)
+            file.seek(0, os.SEEK_END)
+            yield cast(BinaryIO, file)
+
+    def upsert(self, pages: Sequence[IndexedPage]) -> None:
+        """Append pages."""
+        lines = "".join(f"{_json(line)}\n" for page in pages for line in _lines_of(page)).encode()
+        with self._errors(), self._locked() as file:
+            end = file.tell()
+            try:
+                if file.write(lines) != len(lines):
+                    raise OSError(ENOSPC, os.strerror(ENOSPC))
+            except OSError:
+                file.truncate(end)
+                raise
+
+    def purge(self, before: str, sites: Collection[str]) -> int:
+        """Write the request that deletes pages; how many these are, only the server knows: 0."""
+        filters = [{"terms": {"site": sorted(sites)}}, {"range": {"crawled": {"lt": before}}}]
+        with self._errors():
+            _replace(self._path.with_suffix(".purge.json"), {"query": {"bool": {"filter": filters}}})
+        return 0
+
+    def search(self, query: str, limit: int = 10) -> list[Hit]:  # noqa: ARG002
+        """Refuse: the file is for a server."""
+        raise IndexUnusable(f"{self._path} cannot be searched: send it to the _bulk interface of a server.")
+
+    def close(self) -> None:
+        """Do nothing: the file is open only while it is written."""
+
+
+def _lines_of(page: IndexedPage) -> Iterator[dict[str, Any]]:
+    """The action and the document of a page."""
+    version = int(datetime.fromisoformat(page.crawled).timestamp() * 1000)
+    yield {"index": {"_id": key_of(page.url), "version": version, "version_type": "external_gte"}}
+    pagelets = [pagelet for pagelet in page.pagelets if pagelet.role not in (TITLE, *UNSEARCHED)]
+    yield asdict(replace(page, pagelets=tuple(pagelets)))
+
+
+def _mend(file: BinaryIO) -> None:
+    """Cut off a line that was not finished, and an action without its document: a crawl that was killed."""
+    end, tail = file.tell(), b""
+    while end and tail.count(b"\n") < 2:
+        start = max(0, end - _BLOCK)
+        file.seek(start)
+        tail, end = file.read(end - start) + tail, start
+    kept = tail[: tail.rfind(b"\n") + 1]
+    last = kept[kept.rfind(b"\n", 0, -1) + 1 :]
+    if last.startswith(b'{"index":'):
+        kept = kept[: -len(last)]
+    file.truncate(end + len(kept))
+
+
+def _version(mapping: Path) -> str | None:
+    try:
+        return str(json.loads(mapping.read_bytes())["mappings"]["_meta"]["scrapy_pagelets"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def _replace(path: Path, value: object) -> None:
+    """Write a file that others may read meanwhile."""
+    made = path.with_name(f"{path.name}.{os.getpid()}")
+    made.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+    made.replace(path)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

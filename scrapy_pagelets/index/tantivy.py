@@ -1,0 +1,211 @@
+"""An index in a folder: tantivy (extra ``search``)."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from datetime import datetime
+from fcntl import LOCK_EX, flock
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from scrapy_pagelets.index.base import (
+    QUERY_TERMS,
+    VERSION,
+    Hit,
+    Index,
+    IndexAway,
+    IndexUnusable,
+    Match,
+    check_version,
+    hits_of,
+    latest,
+)
+from scrapy_pagelets.index.documents import UNSEARCHED, IndexedPage, IndexedPagelet, key_of
+from scrapy_pagelets.index.terms import phrases, terms
+
+if TYPE_CHECKING:
+    import tantivy
+
+#: Bytes that a batch may take in memory, and threads that write it.
+_HEAP: Final = 50_000_000
+_THREADS: Final = 1
+#: Pagelets that are looked at for each page that is wanted; more if these are too few.
+_PAGELETS: Final = 8
+
+
+class TantivyIndex(Index):
+    """An index in a folder, made if it is not there. Several crawls may write to it at once: they take turns.
+
+    Parameters
+    ----------
+    folder : path
+
+    Raises
+    ------
+    IndexUnusable : for a folder of another version, or of something else
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        import tantivy
+
+        self._tantivy, self._folder, self._lock = tantivy, Path(folder), threading.Lock()
+        with self._errors():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with self._turn():
+                self._schema = self._make_schema()
+                self._check()
+                self._index = tantivy.Index(self._schema, path=str(self._folder))
+
+    def _check(self) -> None:
+        """Refuse a folder of another version, sign a new one."""
+        about = self._folder / "pagelets.json"
+        if self._tantivy.Index.exists(str(self._folder)):
+            check_version(str(self._folder), _version(about))
+        else:
+            about.write_text(json.dumps({"version": VERSION}), encoding="utf-8")
+
+    def _make_schema(self) -> tantivy.Schema:
+        builder = self._tantivy.SchemaBuilder()
+        builder.add_text_field("key", tokenizer_name="raw", index_option="basic")
+        builder.add_text_field("site", tokenizer_name="raw", index_option="basic")
+        builder.add_integer_field("first", indexed=True)
+        builder.add_integer_field("crawled", stored=True, indexed=True, fast=True)
+        builder.add_text_field("terms", tokenizer_name="whitespace", index_option="position")
+        builder.add_json_field("stored", stored=True)
+        builder.add_json_field("page", stored=True)
+        return builder.build()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Errors of the library, which has few kinds, as ours."""
+        try:
+            yield
+        except OSError as error:
+            raise IndexAway(f"{self._folder} cannot be used now: {error.strerror or error}") from error
+        except IndexUnusable:
+            raise
+        except ValueError as error:
+            raise IndexUnusable(f"{self._folder} cannot be used ({error}): name another folder.") from error
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Write alone: the library has a lock as well, but no patience."""
+        with self._lock, open(self._folder / "pagelets.lock", "wb") as file:
+            flock(file, LOCK_EX)
+            yield
+
+    @contextmanager
+    def _writer(self) -> Iterator[tantivy.IndexWriter]:
+        with self._turn():
+            self._index.reload()
+            writer = self._index.writer(_HEAP, _THREADS)
+            try:
+                yield writer
+                writer.commit()
+            except BaseException:
+                writer.rollback()
+                raise
+            finally:
+                writer.wait_merging_threads()  # with which the lock is given back
+            self._index.reload()
+
+    def upsert(self, pages: Sequence[IndexedPage]) -> None:
+        """Write pages."""
+        with self._errors(), self._writer() as writer:
+            for page in latest(pages):
+                key = key_of(page.url)
+                if self._crawled(key) <= _milliseconds(page.crawled):
+                    writer.delete_documents_by_term("key", key)
+                    for document in self._documents(page, key):
+                        writer.add_document(document)
+
+    def _crawled(self, key: str) -> int:
+        """When a page was last seen; 0 if it was not."""
+        query = self._tantivy.Query.term_query(self._schema, "key", key)
+        searcher = self._index.searcher()
+        found = searcher.search(query, 1).hits
+        return int(searcher.doc(found[0][1])["crawled"][0]) if found else 0
+
+    def _documents(self, page: IndexedPage, key: str) -> Iterator[tantivy.Document]:
+        """A document for each pagelet that is searched: others would count in the statistics of BM25.
+
+        The first one holds the page as well; it has no terms if there is no such pagelet.
+        """
+        about = {"key": key, "site": page.site, "crawled": _milliseconds(page.crawled)}
+        shown = {"url": page.url, "title": page.title, "near_duplicate_of": page.near_duplicate_of}
+        searched = [pagelet for pagelet in page.pagelets if pagelet.role not in UNSEARCHED]
+        for number, pagelet in enumerate(searched or [None]):
+            fields: dict[str, Any] = {**about, "stored": shown | (vars(pagelet) if pagelet else {})}
+            fields["terms"] = " ".join(terms(pagelet.text)) if pagelet else ""
+            fields["first"] = int(number == 0)
+            if number == 0:
+                fields["page"] = asdict(replace(page, pagelets=_others(page)))
+            yield self._tantivy.Document.from_dict(fields, self._schema)
+
+    def purge(self, before: str, sites: Collection[str]) -> int:
+        """Delete pages that were not seen."""
+        query = self._tantivy.Query
+        old = query.range_query(
+            self._schema,
+            "crawled",
+            self._tantivy.FieldType.Integer,
+            upper_bound=_milliseconds(before),
+            include_upper=False,
+        )
+        gone = query.term_set_query(self._schema, "site", sorted(sites)).and_must_match(old)
+        pages = gone.and_must_match(query.term_query(self._schema, "first", 1))
+        with self._errors(), self._writer() as writer:
+            number = int(self._index.searcher().search(pages, 1).count or 0)
+            writer.delete_documents_by_query(gone)
+        return number
+
+    def search(self, query: str, limit: int = 10) -> list[Hit]:
+        """Find pages by BM25 (k1 = 1.2, b = 0.75); lengths above 40 terms are rounded."""
+        groups = phrases(query)[:QUERY_TERMS]
+        if not groups:
+            return []
+        should = [(self._tantivy.Occur.Should, self._phrase(phrase)) for phrase in groups]
+        expression = self._tantivy.Query.boolean_query(should)
+        with self._errors():
+            self._index.reload()
+            searcher, number = self._index.searcher(), _PAGELETS * limit
+            while True:
+                found = searcher.search(expression, number).hits
+                hits = hits_of((_match(searcher.doc(place), score) for score, place in found), limit)
+                if len(hits) == limit or len(found) < number:
+                    return hits
+                number *= 4
+
+    def _phrase(self, phrase: list[str]) -> tantivy.Query:
+        if len(phrase) == 1:
+            return self._tantivy.Query.term_query(self._schema, "terms", phrase[0])
+        words: list[str | tuple[int, str]] = [*phrase]
+        return self._tantivy.Query.phrase_query(self._schema, "terms", words)
+
+    def close(self) -> None:
+        """Do nothing: files are open only while they are written."""
+
+
+def _others(page: IndexedPage) -> tuple[IndexedPagelet, ...]:
+    """The pagelets that are kept but not searched."""
+    return tuple(pagelet for pagelet in page.pagelets if pagelet.role in UNSEARCHED)
+
+
+def _match(document: Any, score: float) -> Match:
+    stored = document["stored"][0]
+    return Match(*(stored.get(name) for name in Match._fields[:-1]), score)
+
+
+def _milliseconds(moment: str) -> int:
+    return int(datetime.fromisoformat(moment).timestamp() * 1000)
+
+
+def _version(about: Path) -> str | None:
+    try:
+        return str(json.loads(about.read_bytes())["version"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None

@@ -1,0 +1,76 @@
+"""Which index a name means."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Final
+
+from scrapy_pagelets.index.base import Index, IndexUnusable
+
+#: Kind of an index -> how its name begins, how it ends, and the library that it needs.
+_KINDS: Final = {
+    "tantivy": (("tantivy:",), (), "tantivy"),
+    "postgres": (("postgresql://", "postgres://"), (), "psycopg"),
+    "bulk": ((), (".ndjson",), ""),
+    "sqlite": ((), (".sqlite", ".sqlite3", ".db"), ""),
+}
+
+
+def kind_of(target: str) -> str:
+    """What kind of index a name means: ``sqlite``, ``tantivy``, ``postgres`` or ``bulk``.
+
+    Raises
+    ------
+    IndexUnusable : if it means none, or one whose library is missing
+
+    Examples
+    --------
+    >>> kind_of("pages.sqlite"), kind_of("postgresql://localhost/search")
+    ('sqlite', 'postgres')
+    """
+    for kind, (begins, ends, library) in _KINDS.items():
+        if target.startswith(begins) or target.endswith(ends):
+            if library and find_spec(library) is None:
+                raise IndexUnusable(f"{shown(target)} needs a library: pip install 'scrapy-pagelets[search]'")
+            return kind
+    raise IndexUnusable(
+        f"{target!r} names no index: give a path that ends in .sqlite or .ndjson, tantivy:FOLDER, or postgresql://..."
+    )
+
+
+def open_index(target: str) -> Index:
+    """The index of a name, made if it is not there.
+
+    Raises
+    ------
+    IndexUnusable : for an index of another version, a name that means none
+    IndexAway : if it cannot be reached now
+    """
+    kind = kind_of(target)
+    if kind == "tantivy":
+        from scrapy_pagelets.index.tantivy import TantivyIndex
+
+        return TantivyIndex(target.removeprefix("tantivy:"))
+    if kind == "postgres":
+        from scrapy_pagelets.index.postgres import PostgresIndex
+
+        return PostgresIndex(target)
+    if kind == "bulk":
+        from scrapy_pagelets.index.bulk import BulkFile
+
+        return BulkFile(target)
+    from scrapy_pagelets.index.sqlite import SQLiteIndex
+
+    return SQLiteIndex(target)
+
+
+def shown(target: str) -> str:
+    """A name without user and password, for logs.
+
+    >>> shown("postgresql://me:secret@localhost/search?sslmode=require")
+    'postgresql://localhost/search'
+    """
+    if "://" not in target:
+        return target
+    scheme, _, rest = target.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
