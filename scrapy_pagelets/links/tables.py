@@ -22,6 +22,10 @@ from scrapy_pagelets.urls import normalise, resolve, site_of
 _LABEL: Final = 60
 
 
+class TableError(ValueError):
+    """Raised for what is no feed; the message says which line, and why."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tables:
     """A crawl with n pages, k pagelets, m links; a page that is only linked to is a page, too.
@@ -31,7 +35,7 @@ class Tables:
 
     Attributes
     ----------
-    urls, titles : n, as the feed writes them, of pages that were not crawled normalised, and ``""``
+    urls, titles : n, as the feed writes them; of pages that were not crawled, as the first link to each, and ``""``
     crawled : (n,) whether the page is in the feed
     terms : (n,) number of different terms of the query in the content of the page
     page : (k,) of the pagelet
@@ -91,7 +95,7 @@ def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tabl
 
     Raises
     ------
-    KeyError, TypeError, AttributeError : for lines that are no pages of a feed
+    TableError : for lines that are no pages of a feed
 
     Examples
     --------
@@ -101,8 +105,11 @@ def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tabl
     (['http://h/a', 'http://h/'], [True, False], [True], [0], [1])
     """
     reader = _Reader(query)
-    for line in lines:
-        reader.add(line)
+    for number, line in enumerate(lines, 1):
+        try:
+            reader.add(line)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise TableError(f"line {number} is not a page ({type(error).__name__}: {error})") from None
     return reader.tables()
 
 
@@ -124,15 +131,17 @@ class _Reader:
 
     def add(self, line: Mapping[str, Any]) -> None:
         self.lines += 1
-        page = self._page(_spelt(line["url"]))
+        if not isinstance(line["url"], str):
+            raise TypeError("its url is no string")
+        page = self._page(_spelt(line["url"]), line["url"])
         self.urls[page], self.titles[page], self.last[page] = line["url"], line.get("title") or "", self.lines
         terms: set[str] = set()
         for pagelet in line["pagelets"] or ():
             terms |= self._pagelet(page, pagelet)
         self.terms[page] = len(terms)
 
-    def _page(self, url: str) -> int:
-        number = self.known.setdefault(url, len(self.urls))
+    def _page(self, spelt: str, url: str) -> int:
+        number = self.known.setdefault(spelt, len(self.urls))
         if number == len(self.urls):
             self.urls.append(url)
             self.titles.append("")
@@ -143,6 +152,7 @@ class _Reader:
     def _pagelet(self, page: int, pagelet: Mapping[str, Any]) -> frozenset[str]:
         """Take in a pagelet; returns the terms in it, if it is content."""
         links = [link for link in pagelet["links"] if resolve("", link["url"])[0]]
+        urls = [link["url"] for link in links]
         template, text = pagelet["role"] != CONTENT, pagelet["text"]
         found = self.query.find(text, [link["anchor"] for link in links]) if self.query else None
         own = len(self.labels)
@@ -151,7 +161,7 @@ class _Reader:
             column.append(value)
         self.labels.append(" ".join(text[: 2 * _LABEL].split())[:_LABEL] if links else "")
         self.links["source"].extend([own] * len(links))
-        self.links["target"].extend(self._page(resolve("", link["url"])[1]) for link in links)
+        self.links["target"].extend(self._page(resolve("", url)[1], url.partition("#")[0]) for url in urls)
         self.links["near"].extend(found.near if found else [0] * len(links))
         return found.terms if found and not template else frozenset()
 
