@@ -75,8 +75,8 @@ class TantivyIndex(Index):
         builder.add_integer_field("first", indexed=True)
         builder.add_integer_field("crawled", stored=True, indexed=True, fast=True)
         builder.add_text_field("terms", tokenizer_name="whitespace", index_option="position")
-        builder.add_json_field("stored", stored=True)
-        builder.add_json_field("page", stored=True)
+        builder.add_bytes_field("stored", stored=True)
+        builder.add_bytes_field("page", stored=True)
         return builder.build()
 
     @contextmanager
@@ -139,11 +139,11 @@ class TantivyIndex(Index):
         shown = {"url": page.url, "title": page.title, "near_duplicate_of": page.near_duplicate_of}
         searched = [pagelet for pagelet in page.pagelets if pagelet.role not in UNSEARCHED]
         for number, pagelet in enumerate(searched or [None]):
-            fields: dict[str, Any] = {**about, "stored": shown | (vars(pagelet) if pagelet else {})}
+            fields: dict[str, Any] = {**about, "stored": _json(shown | (vars(pagelet) if pagelet else {}))}
             fields["terms"] = " ".join(terms(pagelet.text)) if pagelet else ""
             fields["first"] = int(number == 0)
             if number == 0:
-                fields["page"] = asdict(replace(page, pagelets=_others(page)))
+                fields["page"] = _json(asdict(replace(page, pagelets=_others(page))))
             yield self._tantivy.Document.from_dict(fields, self._schema)
 
     def purge(self, before: str, sites: Collection[str]) -> int:
@@ -196,8 +196,12 @@ def _others(page: IndexedPage) -> tuple[IndexedPagelet, ...]:
 
 
 def _match(document: Any, score: float) -> Match:
-    stored = document["stored"][0]
+    stored = json.loads(bytes(document["stored"][0]))
     return Match(*(stored.get(name) for name in Match._fields[:-1]), score)
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _milliseconds(moment: str) -> int:

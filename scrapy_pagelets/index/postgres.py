@@ -1,0 +1,220 @@
+"""An index in a PostgreSQL database: full text search by psycopg 3 (extra ``search``).
+
+Everything is in the schema ``pagelets`` of the database. The score is ``ts_rank``, not BM25: it does not know how many
+pagelets have a term.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from scrapy_pagelets.index.base import (
+    QUERY_TERMS,
+    VERSION,
+    Hit,
+    Index,
+    IndexAway,
+    IndexUnusable,
+    Match,
+    PageRefused,
+    check_version,
+    hits_of,
+    latest,
+)
+from scrapy_pagelets.index.documents import UNSEARCHED, IndexedPage, key_of
+from scrapy_pagelets.index.targets import shown
+from scrapy_pagelets.index.terms import phrases, terms
+
+if TYPE_CHECKING:
+    import psycopg
+
+#: Terms of a row of ``terms``: a tsvector has a megabyte at the most, 256 places of a term, none after the 16,383rd.
+_ROW: Final = 3000
+_PLACES: Final = 255
+#: Seconds until a server that does not answer counts as away.
+_CONNECT: Final = 10
+_STATEMENT: Final = 120
+#: Classes of errors that are a page's fault: data, constraints, limits of the program.
+_REFUSED: Final = ("22", "23", "54")
+#: What a server says that cannot take connections now; others that it turns away are not let in later either.
+_PASSING: Final = ("starting up", "shutting down", "recovery", "too many", "connection slots", "not yet accepting")
+_LOCK: Final = 0x7061676C
+_SCHEMA: Final = f"""
+CREATE SCHEMA IF NOT EXISTS pagelets;
+CREATE TABLE pagelets.meta (key text PRIMARY KEY, value text);
+INSERT INTO pagelets.meta VALUES ('version', '{VERSION}');
+CREATE TABLE pagelets.pages (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, key uuid NOT NULL UNIQUE, url text NOT NULL, site text NOT NULL,
+    title text NOT NULL, language text, fetched_at text, crawled timestamptz NOT NULL, near_duplicate_of text,
+    words bigint NOT NULL);
+CREATE INDEX ON pagelets.pages USING hash (site);
+CREATE TABLE pagelets.pagelets (
+    page bigint NOT NULL REFERENCES pagelets.pages ON DELETE CASCADE, number bigint NOT NULL, role text NOT NULL,
+    templateness real, text text NOT NULL, words bigint, xpaths jsonb, links jsonb, PRIMARY KEY (page, number));
+CREATE TABLE pagelets.terms (
+    page bigint NOT NULL, number bigint NOT NULL, terms tsvector NOT NULL,
+    FOREIGN KEY (page, number) REFERENCES pagelets.pagelets ON DELETE CASCADE);
+CREATE INDEX ON pagelets.terms (page, number);
+CREATE INDEX ON pagelets.terms USING gin (terms);
+"""
+_UPSERT: Final = """
+INSERT INTO pagelets.pages AS old
+    (key, url, site, title, language, fetched_at, crawled, near_duplicate_of, words)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (key) DO UPDATE SET
+    site = excluded.site, title = excluded.title, language = excluded.language, fetched_at = excluded.fetched_at,
+    crawled = excluded.crawled, near_duplicate_of = excluded.near_duplicate_of, words = excluded.words
+WHERE excluded.crawled >= old.crawled
+RETURNING id
+"""
+_PAGELET: Final = "INSERT INTO pagelets.pagelets VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
+_TERMS: Final = "INSERT INTO pagelets.terms VALUES (%s, %s, %s::tsvector)"
+_SEARCH: Final = """
+WITH matched AS MATERIALIZED (
+         SELECT page, number, max(ts_rank(terms, query, 1)) AS score
+         FROM pagelets.terms, CAST(%s AS tsquery) AS query WHERE terms @@ query GROUP BY page, number),
+     best AS (SELECT page, max(score) AS most FROM matched GROUP BY page),
+     groups AS (SELECT coalesce(near_duplicate_of, url) AS name, max(most) AS most
+                FROM best JOIN pagelets.pages ON id = page GROUP BY name ORDER BY most DESC, name LIMIT %s)
+SELECT url, title, near_duplicate_of, matched.number, role, text, score
+FROM groups JOIN pagelets.pages ON coalesce(near_duplicate_of, url) = name
+JOIN best ON best.page = id JOIN matched ON matched.page = id
+JOIN pagelets.pagelets AS found ON (found.page, found.number) = (matched.page, matched.number)
+ORDER BY groups.most DESC, name, best.most DESC, url, score DESC, matched.number
+"""
+
+
+class PostgresIndex(Index):
+    """An index in a database, made there if it is not. Safe for several threads, and for several crawls at once.
+
+    Parameters
+    ----------
+    target : ``postgresql://user:password@host:port/database``, with whatever else libpq understands
+
+    Raises
+    ------
+    IndexUnusable : for an index of another version, or if the server turns us away
+    """
+
+    def __init__(self, target: str) -> None:
+        import psycopg
+
+        self._psycopg, self._name, self._lock = psycopg, shown(target), threading.Lock()
+        with self._opening():
+            self._base = psycopg.connect(target, connect_timeout=_CONNECT, tcp_user_timeout=_STATEMENT * 1000)
+        try:
+            with self._opening():
+                self._prepare()
+        except BaseException:
+            self._base.close()
+            raise
+
+    @contextmanager
+    def _opening(self) -> Iterator[None]:
+        try:
+            yield
+        except self._psycopg.OperationalError as error:
+            if "FATAL" in str(error) and not any(word in str(error) for word in _PASSING):
+                raise self._unusable(error) from error
+            raise self._away(error) from error
+        except self._psycopg.Error as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> IndexUnusable:
+        return IndexUnusable(f"{self._name} cannot be used: {_sentence(error)}; see to its address and rights.")
+
+    def _away(self, error: Exception) -> IndexAway:
+        return IndexAway(f"{self._name} cannot be used now: {_sentence(error)}")
+
+    def _prepare(self) -> None:
+        with self._base.transaction():
+            self._base.execute("SELECT set_config('statement_timeout', %s, false)", (f"{_STATEMENT}s",))
+            self._base.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            query = "SELECT to_regclass('pagelets.meta') IS NULL, to_regclass('pagelets.pages') IS NULL"
+            meta, pages = self._base.execute(query).fetchone() or (True, True)
+            if meta and pages:
+                for statement in _SCHEMA.split(";")[:-1]:
+                    self._base.execute(statement.encode())
+            elif meta or pages:
+                raise IndexUnusable(f"The schema pagelets of {self._name} is something else's: name another database.")
+            found = dict(self._base.execute("SELECT key, value FROM pagelets.meta").fetchall())
+        check_version(self._name, found.get("version"))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[psycopg.Cursor[Any]]:
+        try:
+            with self._lock, self._base.transaction(), self._base.cursor() as cursor:
+                yield cursor
+        except self._psycopg.Error as error:
+            if (error.sqlstate or "").startswith(_REFUSED) or isinstance(error, self._psycopg.DataError):
+                raise PageRefused(_sentence(error)) from error
+            raise self._away(error) from error
+
+    def upsert(self, pages: Sequence[IndexedPage]) -> None:
+        """Write pages."""
+        newest = latest(pages)  # in one order for all crawls, that none waits for another one that waits for it
+        with self._transaction() as cursor:
+            cursor.executemany(_UPSERT, [_row(page) for page in newest], returning=True)
+            rows = [row for found in cursor.results() for row in [found.fetchone()]]
+            written = [(row[0], page) for row, page in zip(rows, newest, strict=True) if row]
+            cursor.execute("DELETE FROM pagelets.pagelets WHERE page = ANY(%s)", ([number for number, _ in written],))
+            cursor.executemany(_PAGELET, [row for number, page in written for row in _pagelets(number, page)])
+            cursor.executemany(_TERMS, [row for number, page in written for row in _terms(number, page)])
+
+    def purge(self, before: str, sites: Collection[str]) -> int:
+        """Delete pages that were not seen."""
+        with self._transaction() as cursor:
+            query = "DELETE FROM pagelets.pages WHERE crawled < %s AND site = ANY(%s)"
+            return cursor.execute(query, (before, sorted(sites))).rowcount
+
+    def search(self, query: str, limit: int = 10) -> list[Hit]:
+        """Find pages by ``ts_rank``, weighed by the logarithm of the length."""
+        groups = phrases(query)[:QUERY_TERMS]
+        if not groups:
+            return []
+        expression = " | ".join("(" + " <-> ".join(f"'{term}'" for term in phrase) + ")" for phrase in groups)
+        with self._transaction() as cursor:
+            return hits_of((Match(*row) for row in cursor.execute(_SEARCH, (expression, limit))), limit)
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            self._base.close()
+
+
+def _row(page: IndexedPage) -> tuple[object, ...]:
+    about = page.url, page.site, page.title, page.language, page.fetched_at, page.crawled
+    return (UUID(key_of(page.url)), *about, page.near_duplicate_of, page.words)
+
+
+def _pagelets(number: int, page: IndexedPage) -> Iterator[tuple[object, ...]]:
+    for pagelet in page.pagelets:
+        about = pagelet.number, pagelet.role, pagelet.templateness, pagelet.text, pagelet.words
+        yield (number, *about, json.dumps(pagelet.xpaths), json.dumps(pagelet.links))
+
+
+def _terms(number: int, page: IndexedPage) -> Iterator[tuple[int, int, str]]:
+    for pagelet in page.pagelets:
+        if pagelet.role not in UNSEARCHED:
+            found = terms(pagelet.text)
+            for start in range(0, len(found), _ROW):
+                yield number, pagelet.number, _vector(found[start : start + _ROW])
+
+
+def _vector(row: Sequence[str]) -> str:
+    """Terms and their places as a tsvector; terms hold neither quotes nor backslashes."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, term in enumerate(row, 1):
+        places[term].append(place)
+    return " ".join(f"'{term}':{','.join(map(str, found[:_PLACES]))}" for term, found in places.items())
+
+
+def _sentence(error: Exception) -> str:
+    """What a library says, without hints and line breaks."""
+    return str(error).partition("\n")[0].rpartition("FATAL: ")[2].strip() or type(error).__name__
