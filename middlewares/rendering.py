@@ -107,8 +107,10 @@ class RenderingMiddleware:
 
         Raises
         ------
-        MissingBrowser : if there is none
+        MissingBrowser : if there is none, or something else is missing without which pages need not be rendered
         """
+        if obstacle := self.state.config.obstacle_to_rendering:
+            raise MissingBrowser(obstacle)
         require_playwright()
         if not is_asyncio_available():
             raise MissingBrowser("rendering needs the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")

@@ -20,6 +20,8 @@ SEGMENTERS: Final = (
     "pagelets", "pagelets-strict", "gcuts-top", "gcuts", "gcuts-strict", "gcuts-np", "gcuts-nl", "cclus",
     "vips", "vips-top", "vips-strict",
 )  # fmt: skip
+#: Those that cut rendered pages by maximum flows.
+EXPANDING: Final = ("gcuts-strict", "gcuts-np", "gcuts-nl")
 EXPORTS: Final = ("content", "all")
 DUPLICATES: Final = ("flag", "drop", "off")
 SCOPES: Final = ("all", "site")
@@ -89,6 +91,8 @@ class Config:
         if not 1 <= self.render_timeout <= 3600:
             raise ConfigError(f"PAGELETS_RENDER_TIMEOUT is {self.render_timeout:g}: give seconds, from 1 to 3600")
         _one_of("PAGELETS_SEGMENTER", [self.segmenter], SEGMENTERS)
+        if self.render and (obstacle := self.obstacle_to_rendering):
+            raise ConfigError(f"PAGELETS_RENDER is on, but {obstacle}")
         _one_of("PAGELETS_EXPORT", [self.export], EXPORTS)
         _one_of("PAGELETS_FORMATS", self.formats, FORMATS)
         _one_of("PAGELETS_DUPLICATES", [self.duplicates], DUPLICATES)
@@ -149,6 +153,13 @@ class Config:
     def focused(self) -> bool:
         """True if the crawl has a topic."""
         return bool(self.topic.strip() or self.topic_pages)
+
+    @property
+    def obstacle_to_rendering(self) -> str:
+        """What is missing to cut rendered pages, and how to get it; "" if nothing is."""
+        if self.segmenter in EXPANDING and find_spec("maxflow") is None:
+            return f"{self.segmenter} needs PyMaxflow for rendered pages: pip install 'scrapy-pagelets[render]'"
+        return ""
 
     def field_name(self, name: str) -> str | None:
         """The item's name of a field of the feed, None if it is left out."""

@@ -1,12 +1,13 @@
 """Crawls with a browser: what is rendered, what is fetched, and what happens without one or with a bad page."""
 
 import os
+import sys
 from typing import Any
 
 import pytest
 from warcio.warcwriter import WARCWriter
 
-from scrapy_pagelets.config import Config, ConfigError
+from scrapy_pagelets.config import EXPANDING, Config, ConfigError
 from scrapy_pagelets.resources import Resources
 from tests.crawling import ROOT, answer, crawl, menu_site, pages_asked_for, run_spider
 from tests.server import Reply, SiteServer
@@ -234,6 +235,41 @@ def test_a_missing_browser_is_told_of_when_a_request_asks_for_it(tmp_path, no_ch
     assert found.stat("render/failed/no_browser") == 2
     [warning] = found.warnings
     assert warning.endswith(SENTENCE)
+
+
+#: A module that is None there cannot be imported.
+WITHOUT_MAXFLOW = "import sys\nsys.modules['maxflow'] = None\n" + SPIDER
+FLOWS = "gcuts-strict needs PyMaxflow for rendered pages: pip install 'scrapy-pagelets[render]'"
+
+
+def test_a_segmenter_that_lacks_its_library_calls_the_crawl_off(tmp_path):
+    settings = RENDER | {"PAGELETS_SEGMENTER": "gcuts-strict"}
+    with SiteServer(routes=styled_site("a")) as server:
+        found = run_spider(tmp_path, WITHOUT_MAXFLOW, base=server.url(""), paths="a", settings=settings, code=1)
+        assert server.hits == []
+    assert found.errors == [f"PAGELETS_RENDER is on, but {FLOWS}"]
+
+
+def test_a_segmenter_that_lacks_its_library_cuts_the_page_as_received(tmp_path):
+    settings = RENDER | {"PAGELETS_RENDER": 0, "PAGELETS_SEGMENTER": "gcuts-strict"}
+    with SiteServer(routes=styled_site("a", "b")) as server:
+        found = run_spider(tmp_path, WITHOUT_MAXFLOW, base=server.url(""), paths="a?yes b", settings=settings)
+    assert {name: bool(line["seen"]) for name, line in by_name(found).items()} == {"a": False, "b": False}
+    assert all(line["pagelets"] for line in found.lines)
+    assert found.stat("render/failed/no_browser") == 1
+    assert found.errors == []
+    [warning] = found.warnings
+    assert warning.endswith(FLOWS)
+
+
+@pytest.mark.parametrize("segmenter", sorted(EXPANDING))
+def test_what_a_segmenter_needs_is_asked_for_only_where_it_is_used(monkeypatch, segmenter):
+    assert Config(render=True, segmenter=segmenter).segmenter == segmenter
+    monkeypatch.setitem(sys.modules, "maxflow", None)
+    with pytest.raises(ConfigError, match=rf"PAGELETS_RENDER is on, but {segmenter} needs PyMaxflow"):
+        Config(render=True, segmenter=segmenter)
+    assert not Config(segmenter=segmenter).render
+    assert Config(render=True, segmenter="gcuts").render
 
 
 def test_another_reactor_calls_the_crawl_off(tmp_path):
