@@ -9,7 +9,7 @@ FEED := out/demo.jsonl
 URL ?=
 export FEED URL
 
-.PHONY: demo test chromium clean distclean
+.PHONY: demo test chromium postgresql clean distclean
 
 # The first Python that serves; the environment of an active virtualenv does not matter.
 define FIND_PYTHON
@@ -97,7 +97,18 @@ chromium: $(VENV)/.installed-dev
 		}; \
 	fi
 
-test: $(VENV)/.installed-dev chromium
+# The index in PostgreSQL is tested with a real server, which the tests start and stop.
+postgresql:
+	@check='command -v initdb || ls /usr/lib/postgresql/*/bin/initdb'; \
+	if ! sh -c "$$check" >/dev/null 2>&1; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing postgresql with apt-get ..."; \
+			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; \
+		fi; \
+		sh -c "$$check" >/dev/null 2>&1 || { echo "The tests need PostgreSQL: apt-get install postgresql." >&2; exit 1; }; \
+	fi
+
+test: $(VENV)/.installed-dev chromium postgresql
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

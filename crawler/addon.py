@@ -7,6 +7,8 @@ from typing import Final
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
+from scrapy_pagelets.config import focused
+
 _COMPONENTS: Final = {
     "DOWNLOADER_MIDDLEWARES": {
         # Nearer to the engine than retries, redirects and decompression: they see pages as the spider does. And side by
@@ -16,13 +18,18 @@ _COMPONENTS: Final = {
         # Before the subdigraph sees them.
         "scrapy_pagelets.middlewares.rendering.RenderingMiddleware": 546,
     },
+    # Nearer to the engine than what drops requests: links are weighed for those that are left.
+    "SPIDER_MIDDLEWARES": {"scrapy_pagelets.middlewares.priority.PriorityMiddleware": 75},
     "ITEM_PIPELINES": {
         "scrapy_pagelets.pipelines.segment.SegmentPipeline": 100,
         "scrapy_pagelets.pipelines.strip.StripPipeline": 200,
         "scrapy_pagelets.pipelines.duplicates.DuplicatesPipeline": 300,
+        "scrapy_pagelets.pipelines.index.IndexPipeline": 400,
     },
     "EXTENSIONS": {"scrapy_pagelets.crawler.report.SiteReport": 500},
 }
+#: Of all requests the first one by priority. Scrapy's default lets sites take turns, whatever their requests are worth.
+_QUEUE: Final = "scrapy.pqueues.ScrapyPriorityQueue"
 _PARQUET: Final = "scrapy_pagelets.crawler.exporters.ParquetItemExporter"
 
 
@@ -37,6 +44,8 @@ class Addon:
         for setting, components in _COMPONENTS.items():
             for path, priority in components.items():
                 settings.setdefault_in_component_priority_dict(setting, load_object(path), priority)
+        if focused(settings):
+            settings.set("SCHEDULER_PRIORITY_QUEUE", _QUEUE, "addon")
         exporters = settings.getdict("FEED_EXPORTERS")
         exporters.setdefault("parquet", _PARQUET)
         settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)

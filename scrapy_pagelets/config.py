@@ -9,6 +9,8 @@ from types import MappingProxyType
 from typing import Any, Final, Self
 
 from scrapy_pagelets.duplicates.threshold import LEAST, Threshold
+from scrapy_pagelets.index.base import IndexUnusable
+from scrapy_pagelets.index.targets import kind_of
 
 FORMATS: Final = ("text", "markdown", "html")
 #: The fields of the feed, by the name that other tools know them by.
@@ -78,6 +80,10 @@ class Config:
     topic: str = ""
     #: PAGELETS_TOPIC_PAGES: files of pages that are about it: HTML, or feeds.
     topic_pages: tuple[str, ...] = ()
+    #: PAGELETS_INDEX: the search index that pages are written to; none without it.
+    index: str = ""
+    #: PAGELETS_INDEX_PURGE: whether a crawl that has finished deletes the pages of its sites that it has not seen.
+    index_purge: bool = False
     #: PAGELETS_FIELDS: other names for fields of the feed, None to leave one out.
     fields: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -104,6 +110,11 @@ class Config:
         if not isinstance(self.topic, str):
             raise ConfigError(f"PAGELETS_TOPIC is {self.topic!r}: give words, in one string")
         _one_of("PAGELETS_FIELDS", self.fields, FIELDS)
+        if self.index:
+            try:
+                kind_of(self.index)
+            except IndexUnusable as error:
+                raise ConfigError(f"PAGELETS_INDEX cannot be used: {error}") from error
         if "markdown" in self.formats and find_spec("markdownify") is None:
             raise ConfigError(
                 "PAGELETS_FORMATS has markdown, which needs a library: pip install 'scrapy-pagelets[markdown]'"
@@ -140,6 +151,8 @@ class Config:
                 priority=settings.getbool("PAGELETS_PRIORITY", default["priority"].default),
                 topic=settings.get("PAGELETS_TOPIC", default["topic"].default),
                 topic_pages=tuple(settings.getlist("PAGELETS_TOPIC_PAGES", default["topic_pages"].default)),
+                index=settings.get("PAGELETS_INDEX", default["index"].default),
+                index_purge=settings.getbool("PAGELETS_INDEX_PURGE", default["index_purge"].default),
                 fields=settings.getdict("PAGELETS_FIELDS"),
             )
         except ConfigError:
@@ -148,11 +161,6 @@ class Config:
             raise ConfigError(
                 f"a PAGELETS_ setting has a value of the wrong kind: {error}; see docs/settings.md"
             ) from error
-
-    @property
-    def focused(self) -> bool:
-        """True if the crawl has a topic."""
-        return bool(self.topic.strip() or self.topic_pages)
 
     @property
     def obstacle_to_rendering(self) -> str:
@@ -164,6 +172,11 @@ class Config:
     def field_name(self, name: str) -> str | None:
         """The item's name of a field of the feed, None if it is left out."""
         return self.fields.get(name, name)
+
+
+def focused(settings: Any) -> bool:
+    """True if the settings of a crawler give it a topic."""
+    return bool(str(settings.get("PAGELETS_TOPIC", "")).strip() or settings.getlist("PAGELETS_TOPIC_PAGES"))
 
 
 def _one_of(setting: str, values: Any, allowed: tuple[str, ...]) -> None:

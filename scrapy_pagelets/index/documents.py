@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -62,13 +62,13 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def page_of(line: Mapping[str, Any], crawled: str) -> IndexedPage:
+def page_of(line: Mapping[str, Any], crawled: str | None = None) -> IndexedPage:
     r"""The page of a line of the feed.
 
     Parameters
     ----------
     line : with ``url`` and ``pagelets`` at the least
-    crawled : when the page was seen, see `now`
+    crawled : when the page was seen, see `now`; if it is not given, the line has it
 
     Raises
     ------
@@ -88,7 +88,14 @@ def page_of(line: Mapping[str, Any], crawled: str) -> IndexedPage:
         head = (IndexedPagelet(TITLE_NUMBER, TITLE, 0.0, title, len(terms(title))),) if title else ()
         texts = (_optional(line.get(name)) for name in ("language", "fetched_at"))
         return IndexedPage(
-            url, site_of(url), title, *texts, crawled, _optional(line.get("near_duplicate_of")), words, head + pagelets
+            url,
+            site_of(url),
+            title,
+            *texts,
+            crawled or line["crawled"],
+            _optional(line.get("near_duplicate_of")),
+            words,
+            head + pagelets,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"it is no page of the feed ({type(error).__name__}: {error})") from error
@@ -104,6 +111,15 @@ def _pagelet_of(line: Mapping[str, Any]) -> IndexedPagelet:
         tuple(map(storable, line.get("xpaths") or ())),
         tuple({key: storable(value) for key, value in link.items()} for link in line.get("links") or ()),
     )
+
+
+def line_of(page: IndexedPage) -> dict[str, Any]:
+    """A page as a line from which `page_of` makes it again."""
+    line = asdict(page)
+    line["pagelets"] = [
+        {"id": pagelet.pop("number"), **pagelet} for pagelet in line["pagelets"] if pagelet["role"] != TITLE
+    ]
+    return line
 
 
 def key_of(url: str) -> str:

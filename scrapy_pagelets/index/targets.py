@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 from scrapy_pagelets.index.base import Index, IndexUnusable
@@ -16,7 +17,7 @@ _KINDS: Final = {
 }
 
 
-def kind_of(target: str) -> str:
+def kind_of(target: object) -> str:
     """What kind of index a name means: ``sqlite``, ``tantivy``, ``postgres`` or ``bulk``.
 
     Raises
@@ -28,6 +29,8 @@ def kind_of(target: str) -> str:
     >>> kind_of("pages.sqlite"), kind_of("postgresql://localhost/search")
     ('sqlite', 'postgres')
     """
+    if not isinstance(target, str):
+        raise IndexUnusable(f"{target!r} is no name: give a string")
     for kind, (begins, ends, library) in _KINDS.items():
         if target.startswith(begins) or target.endswith(ends):
             if library and find_spec(library) is None:
@@ -62,6 +65,15 @@ def open_index(target: str) -> Index:
     from scrapy_pagelets.index.sqlite import SQLiteIndex
 
     return SQLiteIndex(target)
+
+
+def folder_of(target: str) -> Path:
+    """Where pages wait for an index if there is no better place: beside its file; the working directory for a server.
+
+    >>> folder_of("out/pages.sqlite").as_posix(), folder_of("postgresql://localhost/search").as_posix()
+    ('out', '.')
+    """
+    return Path() if "://" in target else Path(target.removeprefix("tantivy:")).parent
 
 
 def shown(target: str) -> str:
