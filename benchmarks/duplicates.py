@@ -27,11 +27,10 @@ import numpy as np
 from tools import need, referee, sites_below, table
 
 from scrapy_pagelets.archives import records
-from scrapy_pagelets.config import SEGMENTERS
 from scrapy_pagelets.duplicates.index import BandIndex
 from scrapy_pagelets.duplicates.minima import largest, near, signature
 from scrapy_pagelets.duplicates.shingles import SIZE, shingles, tokens
-from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, banding, minhash
+from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, banding, minhash, minhashes
 from scrapy_pagelets.duplicates.store import Document, Store
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.segment import segment
@@ -43,6 +42,8 @@ BLOCK = 10_000
 #: What is slow, or needs gigabytes, is measured up to this number of documents.
 SMALL = 100_000
 TEXTS = 400
+#: Of which methods the largest segment is tried on the twins.
+CUTS = ("pagelets", "cclus", "gcuts-top", "gcuts")
 
 
 def main() -> None:
@@ -118,8 +119,14 @@ def signatures(texts: list[str]) -> None:
         return sketch
 
     rows.append(("datasketch", lambda text: by_datasketch(strings_of(text)), lambda i: by_datasketch(strings[i])))
+    at_once: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+        "scrapy-pagelets, texts at once": (
+            lambda: minhashes([shingles(tokens(text)) for text in texts]),
+            lambda: minhashes(hashes),
+        )
+    }
     print(f"Signatures of {PERMUTATIONS} values, {len(texts)} texts with {total} shingles; million shingles a second\n")
-    found = []
+    found = [[name, *(total / clock(run) / 1e6 for run in runs)] for name, runs in at_once.items()]
     for name, of_text, of_shingles in rows:
         slow = total / clock(lambda f=of_text: [f(text) for text in texts]) / 1e6  # type: ignore[misc]
         fast = None
@@ -304,11 +311,11 @@ def twins(args: argparse.Namespace) -> None:
 
 def segments(warc: Path) -> dict[str, dict[str, str]]:
     """Text of each page by what is taken of it, by URL."""
-    texts: dict[str, dict[str, str]] = {"full text": {}} | {f"largest segment, {name}": {} for name in SEGMENTERS}
+    texts: dict[str, dict[str, str]] = {"full text": {}} | {f"largest segment, {name}": {} for name in CUTS}
     for record in records(str(warc), ""):
         page = Page.parse(record.body, record.url, record.headers.get("Content-Type", [""])[0])
         texts["full text"][record.url] = " ".join(page.nodes.strings)
-        for name in SEGMENTERS:
+        for name in CUTS:
             texts[f"largest segment, {name}"][record.url] = largest(segment(page, None, name))
     return texts
 

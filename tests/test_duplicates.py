@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_pagelets.duplicates import index as index_module
+from scrapy_pagelets.duplicates import sketch as sketch_module
 from scrapy_pagelets.duplicates.bloom import BloomBands
 from scrapy_pagelets.duplicates.groups import Mirror, mirrors, near_groups, near_pairs, spread
 from scrapy_pagelets.duplicates.index import BandIndex
@@ -34,6 +35,7 @@ from scrapy_pagelets.duplicates.sketch import (
     decode,
     encode,
     minhash,
+    minhashes,
 )
 from scrapy_pagelets.duplicates.store import Document, Store, StoreError, Verdict
 from scrapy_pagelets.duplicates.threshold import Threshold
@@ -133,6 +135,19 @@ def test_sketches_are_those_of_datasketch(values):
     read = LeanMinHash.deserialize(bytes.fromhex(encode(ours)), "<")
     assert read == LeanMinHash(theirs)
     assert (decode(encode(ours)) == ours).all()
+
+
+@given(st.lists(st.integers(0, 40), max_size=12), st.integers(1, 60))
+@settings(deadline=None)
+def test_sketches_of_many_texts_are_those_of_each(sizes, most):
+    generator = np.random.default_rng(0)
+    texts = [generator.integers(0, 2**32, size, np.uint32) for size in sizes]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sketch_module, "_BATCH", most)
+        found = minhashes(texts)
+    assert found.shape == (len(texts), PERMUTATIONS)
+    assert found.dtype == np.uint32
+    assert all((row == minhash(text)).all() for row, text in zip(found, texts, strict=True))
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8, 0.95])

@@ -14,7 +14,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.duplicates.index import BandIndex
 from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, jaccard, shingles, tokens
-from scrapy_pagelets.duplicates.sketch import band_keys, minhash
+from scrapy_pagelets.duplicates.sketch import band_keys, minhashes
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.templates.components import Components
 from scrapy_pagelets.urls import host_of
@@ -113,7 +113,7 @@ def _near(
     index: BandIndex, known: _Shingles, fresh: list[Hashes], threshold: Threshold
 ) -> Iterator[tuple[int, int, float]]:
     """The pairs of the last texts with earlier ones; the index knows them from now on."""
-    keys = band_keys(np.array([minhash(shingle) for shingle in fresh]), threshold.least)
+    keys = band_keys(minhashes(fresh), threshold.least)
     start = index.add(keys)
     compared: Counter[int] = Counter()
     rows, places, _ = index.query(keys)
