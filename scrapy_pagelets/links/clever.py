@@ -110,15 +110,17 @@ def clever(tables: Tables, version: str = BEST, *, within: bool | None = None) -
 def roots(tables: Tables) -> Bools:
     """(n,) the root set: 200 pages by the number of terms that their content has, then by how often it has them.
 
-    This stands for the search engine of the paper; content alone is searched, so that the words of a menu, which all
-    pages have, find none.
+    Pages that are as good as the last of them are in, too. This stands for the search engine of the paper; content
+    alone is searched, so that the words of a menu, which all pages have, find none.
     """
     content = ~tables.template
     often = np.bincount(tables.page[content], tables.matches[content], len(tables.urls))
+    found = tables.terms > 0
     best = np.lexsort((-often, -tables.terms))[:ROOTS]
-    mask = np.zeros(len(tables.urls), np.bool_)
-    mask[best[tables.terms[best] > 0]] = True
-    return mask
+    if found.sum() > ROOTS:
+        terms, times = tables.terms[best[-1]], often[best[-1]]
+        found = (tables.terms > terms) | ((tables.terms == terms) & (often >= times))
+    return found
 
 
 def base_set(edges: Votes, root: Bools) -> Bools:

@@ -11,7 +11,6 @@ from scrapy_pagelets.links.votes import votes
 from scrapy_pagelets.nodes import Floats
 
 DAMPING: Final = 0.85
-_ITERATIONS: Final = 200
 _REST: Final = 1e-10
 
 
@@ -52,11 +51,9 @@ def pagerank(tables: Tables, *, templates: bool = False, damping: float = DAMPIN
     out = np.bincount(edges.page, minlength=size)
     steps = csr_array((1.0 / out[edges.page], (edges.target, edges.page)), shape=(size, size))
     lost = out == 0
-    rank: Floats = uniform
-    for _ in range(_ITERATIONS):
-        found = damping * (steps @ rank + rank[lost].sum() * uniform) + (1 - damping) * uniform
-        rest = bool(np.abs(found - rank).sum() < _REST)
+    rank: Floats = np.zeros(size)
+    found: Floats = uniform
+    while np.abs(found - rank).sum() > _REST:  # less by the damping each time
         rank = found
-        if rest:
-            break
-    return rank
+        found = damping * (steps @ rank + rank[lost].sum() * uniform) + (1 - damping) * uniform
+    return found
