@@ -1,0 +1,61 @@
+"""Each page of an archive by itself, cleaned by the model that was learnt without its site: word F1, by type of page.
+
+Data: WARC files and their gold in ``content/`` below ``--data .data``; the models of the cross-validation that
+``scrapy pagelets train --folds .data/models`` writes. Scored with the functions of the referee. Of sets that nothing is
+learnt from, each page is cleaned by one of these models, too.
+
+    python benchmarks/alone.py --sets wcxb-dev
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from content import SETS, scores
+from tools import names, need, referee, table
+
+from scrapy_pagelets import Page, Site, segment
+from scrapy_pagelets.archives import expand, records
+from scrapy_pagelets.templates.labelling import fold_of
+from scrapy_pagelets.text import plain
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(".data"))
+    parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder of fold-0.npz ...")
+    parser.add_argument("--sets", default="wcxb-dev", help=f"names of sets, with commas ({SETS})")
+    args = parser.parse_args()
+    score = referee(args.referee)
+    rows: list[list[Any]] = []
+    for name in sorted(names(args.sets)):
+        archive = need(args.data / "content" / f"{name}.warc", "the benchmark needs the WARC file of each set")
+        gold = score.read(args.data / "content" / f"{name}.gold.jsonl.gz")
+        rows += scores(score, name, list(cleaned(archive, args.models)), gold)
+    table(["set", "pages", "coverage", "precision", "recall", "F1"], rows)
+
+
+def cleaned(archive: Path, models: Path) -> Iterator[dict[str, str]]:
+    """URL and content of each page."""
+    pages = [
+        Page.parse(record.body, record.url, (record.headers.get("Content-Type") or [None])[0])
+        for source in expand(str(archive))
+        for record in records(source, "")
+    ]
+    for page in sorted(pages, key=lambda page: fold_of(page.site)):  # few models are held in memory
+        site = Site(page.site, str(models / f"fold-{fold_of(page.site)}.npz"))
+        site.learn(page)
+        keep = np.zeros(len(page.nodes.leaves), np.bool_)
+        for part in segment(page, site.templateness(page)):
+            if part.role == "content":
+                keep |= part.leaves
+        yield {"url": page.url, "text": plain(page.nodes, keep)}
+
+
+if __name__ == "__main__":
+    main()
