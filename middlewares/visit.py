@@ -112,11 +112,10 @@ def ensure_visits(crawler: Crawler) -> None:
     assert crawler.engine is not None
     scraper: Any = crawler.engine.scraper
     state = state_of(crawler)
-    visits: WeakKeyDictionary[HtmlResponse, Visit] = WeakKeyDictionary()
     process = scraper.start_itemproc_async
 
     async def start_itemproc_async(item: Any, *, response: Any) -> None:
-        before = _visit.set(_visit_of(response, visits, state))
+        before = _visit.set(visit_of(response, state))
         try:
             await process(item, response=response)
         finally:
@@ -126,12 +125,14 @@ def ensure_visits(crawler: Crawler) -> None:
 
 
 _wrapped: WeakSet[Crawler] = WeakSet()
+_visits: WeakKeyDictionary[HtmlResponse, Visit] = WeakKeyDictionary()
 
 
-def _visit_of(response: Any, visits: WeakKeyDictionary[HtmlResponse, Visit], state: State) -> Visit | None:
+def visit_of(response: Any, state: State) -> Visit | None:
+    """The visit that all who have to do with a response share; None if it is no page."""
     # The items of an errback come with the error page, if there was one.
     if not isinstance(response, HtmlResponse) or not 200 <= response.status < 300:
         return None
-    if (visit := visits.get(response)) is None:
-        visit = visits[response] = Visit(response, state)
+    if (visit := _visits.get(response)) is None:
+        visit = _visits[response] = Visit(response, state)
     return visit

@@ -1,0 +1,311 @@
+"""Harvest of a focused crawl against breadth-first: how many of the pages fetched are about the topic.
+
+The sites of the data (``--data .data``) are served on loopback, each under a host of its own, and crawled together by
+Scrapy from their start pages; no crawl fetches more than ``--pages``. Three crawls: breadth-first without the add-on;
+by the relevance of pagelets (`PriorityMiddleware`, pages learnt as they come); by the same formula where each page is
+one pagelet and has no template. Fetched is what the servers have sent, in that order.
+
+Topics are of two kinds, and their oracle knows nothing of the crawler: it reads the gold content and the paths.
+
+- words: a word is a topic if 30 to 200 pages are about it: it stands five times or more in their content, and is one of
+  hundred words there at least. It stands at all on 20 % of the pages at the most, four sites or more have three of its
+  pages, and no site more than 60 % of them. The query is the word and three more, which stand far more often
+  on its pages than on others. Words that share a fifth of their pages with an earlier one are left out.
+- sections: 13 pages or more in one folder of a site, and no more than 60 % of its pages. Three of them by lot are the
+  examples, the others the pages to be found.
+
+Every second topic, by lot, is for reporting; parameters were chosen on the others, in a simulation of such crawls.
+
+    python benchmarks/focused.py --topics 6 --picture docs/focused.svg
+    python benchmarks/focused.py --crawls out/focused --picture docs/focused.svg
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import math
+import random
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+import scrapy
+from scrapy.http import HtmlResponse, Response
+from throughput import Answers, Reply
+from tools import ROOT, last_lines, run, sites_below, table
+
+from scrapy_pagelets.links.relevance import Weighed, weigh
+from scrapy_pagelets.middlewares.priority import PriorityMiddleware
+from scrapy_pagelets.middlewares.visit import Visit
+from scrapy_pagelets.segmentation.segment import pagelets_of
+from scrapy_pagelets.words import words
+
+#: A page of the data: its site and its path.
+Key = tuple[str, str]
+
+SETTINGS: dict[str, Any] = {
+    "AUTOTHROTTLE_ENABLED": 0,
+    "ROBOTSTXT_OBEY": 0,
+    "CONCURRENT_REQUESTS": 16,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+    "LOG_LEVEL": "INFO",
+    # Breadth-first where priorities say nothing else.
+    "DEPTH_PRIORITY": 1,
+    "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
+    "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+    "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
+    "PAGELETS_PROBE": 0,
+}
+BREADTH, PAGES, PAGELETS = "breadth-first", "pages", "pagelets"
+VARIANTS: dict[str, dict[str, Any]] = {
+    BREADTH: {},
+    PAGES: {"SPIDER_MIDDLEWARES": '{"focused.WholePages": 75}'},
+    PAGELETS: {"ADDONS": '{"scrapy_pagelets.Addon": 500}'},
+}
+
+
+class FocusedTopic(NamedTuple):
+    """A topic, the settings that tell a crawl of it, and the pages that are about it."""
+
+    name: str
+    settings: dict[str, str]
+    relevant: set[Key]
+
+
+class FollowSpider(scrapy.Spider):
+    """Follow the links within the hosts of the start pages."""
+
+    name = "follow"
+
+    def __init__(self, urls: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.start_urls = urls.split(",")
+        self.allowed_domains = [url.split("/")[2].partition(":")[0] for url in self.start_urls]
+
+    def parse(self, response: Response) -> Any:
+        if isinstance(response, HtmlResponse):
+            yield from response.follow_all(css="a")
+
+
+class WholePages(PriorityMiddleware):
+    """The same without pagelets: each page is one, and all of it is content."""
+
+    def _links(self, visit: Visit, inherited: float) -> Weighed:
+        page = visit.page
+        return weigh(pagelets_of(page, np.zeros(len(page.nodes), np.int64)), self.topic, inherited)
+
+
+class Data:
+    """The pages of the sites: what they are about, by their gold content, and which are in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.starts: dict[str, str] = {
+            site["name"]: site["start"] for site in json.loads((folder / "sites.json").read_text(encoding="utf-8"))
+        }
+        self.contents: dict[Key, Counter[str]] = {}
+        for name in self.starts:
+            with gzip.open(folder / name / "gold.jsonl.gz", "rt", encoding="utf-8") as file:
+                for line in map(json.loads, file):
+                    self.contents[name, line["path"]] = Counter(filter(_counts, words(line["content"])))
+
+    def topics(self) -> tuple[list[FocusedTopic], list[FocusedTopic]]:
+        """Topics of both kinds that are for reporting."""
+        return self._words()[1::2], self._sections()[1::2]
+
+    def _words(self) -> list[FocusedTopic]:
+        stands = Counter(word for content in self.contents.values() for word in content)
+        about: defaultdict[str, set[Key]] = defaultdict(set)
+        for key, content in self.contents.items():
+            total = content.total()
+            for word, count in content.items():
+                if count >= 5 and count >= 0.01 * total and stands[word] <= 0.2 * len(self.contents):
+                    about[word].add(key)
+        found: list[FocusedTopic] = []
+        for word in _shuffled((word for word, pages in about.items() if _is_spread(pages)), seed=0):
+            pages = about[word]
+            if all(len(pages & other.relevant) < 0.2 * len(pages | other.relevant) for other in found):
+                found.append(FocusedTopic(word, {"PAGELETS_TOPIC": self._query(word, pages)}, pages))
+        return found
+
+    def _query(self, word: str, pages: set[Key]) -> str:
+        """A word and the three that are most typical of its pages."""
+        here, there = Counter[str](), Counter[str]()
+        for key, content in self.contents.items():
+            (here if key in pages else there).update(content.keys())
+        others = len(self.contents) - len(pages)
+
+        def weight(other: str) -> float:
+            share = here[other] / len(pages)
+            return share * math.log((share + 0.001) / (there[other] / others + 0.001))
+
+        near = [other for other, count in here.items() if count >= 5 and other != word]
+        return " ".join([word, *sorted(near, key=weight, reverse=True)[:3]])
+
+    def _sections(self) -> list[FocusedTopic]:
+        folders: defaultdict[Key, list[str]] = defaultdict(list)
+        for site, path in sorted(self.contents):
+            if "/" in path:
+                folders[site, path.rpartition("/")[0]].append(path)
+        size = Counter(site for site, _ in self.contents)
+        fit = [(site, name) for (site, name), paths in folders.items() if 13 <= len(paths) <= 0.6 * size[site]]
+        found = []
+        for site, name in _shuffled(fit, seed=1):
+            paths = folders[site, name]
+            examples = random.Random(0).sample(paths, 3)
+            files = ",".join(str((self.folder / site / path).absolute()) for path in examples)
+            pages = {(site, path) for path in paths if path not in examples}
+            found.append(FocusedTopic(f"{site}/{name}", {"PAGELETS_TOPIC_PAGES": files}, pages))
+        return found
+
+
+def _counts(word: str) -> bool:
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return len(word) > 3 and word.isascii() and word.isalpha() and word not in ENGLISH_STOP_WORDS
+
+
+def _is_spread(pages: set[Key]) -> bool:
+    sites = Counter(site for site, _ in pages)
+    several = sum(count >= 3 for count in sites.values()) >= 4
+    return 30 <= len(pages) <= 200 and several and max(sites.values()) <= 0.6 * len(pages)
+
+
+def _shuffled(values: Iterable[Any], seed: int) -> list[Any]:
+    found = sorted(values)
+    random.Random(seed).shuffle(found)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(".data"))
+    parser.add_argument("--pages", type=int, default=500, help="that a crawl may fetch")
+    parser.add_argument("--topics", type=int, default=6, help="of each kind, the first of the lot")
+    parser.add_argument("--out", type=Path, default=Path("out/focused"), help="crawls that are there are not repeated")
+    parser.add_argument("--crawls", type=Path, help="print the crawls of this folder, without a crawl")
+    parser.add_argument("--picture", type=Path, help="SVG file to draw the curves into")
+    args = parser.parse_args()
+    data = Data(sites_below(args.data))
+    kinds = dict(zip(("words", "sections"), (topics[: args.topics] for topics in data.topics()), strict=True))
+    if args.crawls is None:
+        args.out.mkdir(parents=True, exist_ok=True)
+        # Kinds take turns, so that a run that is broken off has some of each.
+        for topics in zip(*kinds.values(), strict=False):
+            for topic in topics:
+                for variant in VARIANTS:
+                    crawl(data, variant, topic, args.pages, args.out)
+    report(kinds, args.crawls or args.out, args.pages, args.picture)
+
+
+def file_of(folder: Path, variant: str, topic: FocusedTopic) -> Path:
+    """Where the pages of a crawl are written; breadth-first is the same for all topics."""
+    name = variant if variant == BREADTH else f"{variant} {topic.name.replace('/', ' ')}"
+    return folder / f"{name}.json"
+
+
+def crawl(data: Data, variant: str, topic: FocusedTopic, pages: int, out: Path) -> None:
+    """Crawl, and write which pages were fetched, in their order."""
+    file = file_of(out, variant, topic)
+    if file.exists():
+        return
+    sys.path.insert(0, str(ROOT))
+    from tests.server import SiteServer
+
+    fetched: list[Key] = []
+    with ExitStack() as stack:
+        urls = []
+        for number, (site, start) in enumerate(data.starts.items(), 2):
+            served = type("", (SiteServer,), {"host": f"127.0.0.{number}"})
+            server = stack.enter_context(served(routes={"/*": Noted(data.folder / site, fetched)}))
+            urls.append(server.url(start))
+        settings = SETTINGS | VARIANTS[variant] | topic.settings | {"CLOSESPIDER_PAGECOUNT": pages}
+        if variant == BREADTH:
+            settings = {name: value for name, value in settings.items() if not name.startswith("PAGELETS_TOPIC")}
+        command = [sys.executable, "-m", "scrapy", "runspider", __file__, "-a", "urls=" + ",".join(urls)]
+        command += [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+        if code := run(command, log := file.with_suffix(".log")):
+            sys.exit(f"the crawl ended with exit code {code}; the end of its log:\n{last_lines(log)}")
+    file.write_text(json.dumps(fetched[:pages]), encoding="utf-8")
+    print(f"{topic.name}, {variant}: {len(set(fetched[:pages]) & topic.relevant)} pages", file=sys.stderr, flush=True)
+
+
+class Noted(Answers):
+    """A site's pages; writes down what it sends."""
+
+    def __init__(self, folder: Path, fetched: list[Key]) -> None:
+        super().__init__(folder, 0.0)
+        self._fetched = fetched
+
+    def __call__(self, path: str) -> Reply:
+        reply = super().__call__(path)
+        if reply[0] == 200:
+            self._fetched.append((self.folder.name, self._path(path)))
+        return reply
+
+    def _path(self, path: str) -> str:
+        """The file behind a path, as the gold names it."""
+        name = unquote(urlsplit(path).path).lstrip("/")
+        file = self.folder / name
+        if file.is_dir():
+            file /= "index.html"
+        elif not file.exists():
+            file = file.with_name(file.name + ".html")
+        return str(file.resolve().relative_to(self.folder))
+
+
+def report(kinds: dict[str, list[FocusedTopic]], folder: Path, pages: int, picture: Path | None) -> None:
+    """Print pages found and areas under the curves, by topic and in the mean; draw the curves."""
+    curves: dict[str, np.ndarray] = {}
+    for kind, topics in kinds.items():
+        known = [topic for topic in topics if file_of(folder, PAGELETS, topic).exists()]
+        if not known:
+            continue
+        # (variants, topics, pages) relevant pages among the first ones.
+        found = np.array([[harvest(file_of(folder, v, t), t, pages) for t in known] for v in VARIANTS])
+        curves[kind] = found.mean(axis=1)
+        areas = found.mean(axis=2)
+        print(f"{kind}: relevant pages found, mean over the first 1 ... {pages} pages fetched\n")
+        rows = [[t.name, len(t.relevant), *areas[:, i]] for i, t in enumerate(known)]
+        rows.append(["MEAN", sum(len(t.relevant) for t in known) / len(known), *areas.mean(axis=1)])
+        table(["topic", "relevant", *VARIANTS], rows)
+        ends = found[:, :, -1].mean(axis=1)
+        print(f"\nat the end, mean: {', '.join(f'{v} {e:.1f}' for v, e in zip(VARIANTS, ends, strict=True))}")
+        base, whole, ours = areas.mean(axis=1)
+        print(f"pagelets against breadth-first {ours / base - 1:+.0%}, against whole pages {ours / whole - 1:+.0%}\n")
+    if picture is not None:
+        draw(curves, picture)
+
+
+def harvest(file: Path, topic: FocusedTopic, pages: int) -> np.ndarray:
+    """(pages,) how many relevant pages were among the first 1, 2, ... that were fetched, each counted once."""
+    fetched = [tuple(key) for key in json.loads(file.read_text(encoding="utf-8"))][:pages]
+    first = {key: number for number, key in reversed(list(enumerate(fetched)))}
+    hits = np.zeros(pages)
+    hits[[number for key, number in first.items() if key in topic.relevant]] = 1
+    return hits.cumsum()
+
+
+def draw(curves: dict[str, np.ndarray], picture: Path) -> None:
+    """Draw the curves, a plot for each kind of topic."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 3.2), layout="constrained")
+    for axes, (kind, means) in zip(np.atleast_1d(figure.subplots(1, len(curves))), curves.items(), strict=True):
+        for curve, name in zip(means, VARIANTS, strict=True):
+            axes.plot(np.arange(1, len(curve) + 1), curve, label=name)
+        axes.set(title=f"topics: {kind}", xlabel="pages fetched", ylabel="relevant pages, mean over topics")
+        axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(picture, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()

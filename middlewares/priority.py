@@ -1,0 +1,158 @@
+"""Focused crawling: links that are likely to lead to the topic go first, those of templates last."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from math import sqrt
+from pathlib import Path
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+from scrapy.utils.job import job_dir
+
+from scrapy_pagelets import urls
+from scrapy_pagelets.config import focused
+from scrapy_pagelets.links.relevance import Link, Seen, Topic, Weighed, examples, weigh
+from scrapy_pagelets.middlewares.state import state_of
+from scrapy_pagelets.middlewares.threads import in_thread
+from scrapy_pagelets.middlewares.visit import Visit, visit_of
+
+logger = logging.getLogger(__name__)
+
+#: Priority of a link that could not be more relevant, in steps: a scheduler opens a queue, or a file, for each.
+_MOST: Final = 100
+_STEP: Final = 4
+#: What a link loses if it stands in nothing but template and its target was seen on the site before.
+_TEMPLATE: Final = 10
+#: Request meta: what a page hands down to those that it links to, from 0 to 1.
+_INHERITED: Final = "_pagelets_inherited"
+_FILE: Final = "pagelets-topic.npz"
+
+
+class PriorityMiddleware(BaseSpiderMiddleware):
+    """Add to the priorities of requests: 0 to 100 for what they have to do with ``PAGELETS_TOPIC``, start requests 100.
+
+    A request is matched by its normalised URL with the links of the page that it comes from; one that is no link of it
+    gets what the page hands down. Links that stand in a template lose 10 unless their target is seen for the first
+    time on the site. Without a topic (``PAGELETS_PRIORITY``) only this remains.
+
+    Pages are cut once, for this and for the pipelines, in a thread, and only if they yield requests. Responses that are
+    no pages, and those with request meta ``pagelets_probe: False``, leave their requests as they are.
+
+    Stats: ``pagelets/priority/pages`` were weighed, ``.../requests`` matched with links of theirs, ``.../unmatched``
+    not; ``.../template`` lost priority; ``.../relevance`` is the mean of the pages.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.state = state_of(crawler)
+        if not (self.state.config.priority or focused(crawler.settings)):
+            raise NotConfigured
+        job = job_dir(crawler.settings)
+        self._file = Path(job, _FILE) if job else None
+        self.topic = self._topic()
+        self._seen = Seen()
+        self._weighed: WeakKeyDictionary[Response, tuple[Weighed, set[int]] | None] = WeakKeyDictionary()
+        self._relevance = 0.0
+        crawler.signals.connect(self.spider_closed, signals.spider_closed)
+
+    def _topic(self) -> Topic | None:
+        """The topic of the crawl, None if there is nothing to make it of."""
+        if not focused(self.crawler.settings):
+            return None
+        texts = [self.state.config.topic]
+        for name in self.state.config.topic_pages:
+            try:
+                texts += examples(Path(name))
+            except ValueError as error:
+                self.state.tell("priority/examples_failed", "PAGELETS_TOPIC_PAGES: %s", error)
+        try:
+            topic = Topic(texts)
+        except ValueError as error:
+            self.state.tell("priority/no_topic", "the crawl has no topic, %s: set PAGELETS_TOPIC to other words", error)
+            return None
+        if self._file is not None and self._file.exists():
+            try:
+                topic.load(self._file)
+            except (OSError, ValueError) as error:
+                self.state.tell("store/failed", "%s cannot be read, words are counted anew: %s", self._file, error)
+        return topic
+
+    async def process_spider_output_async(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        async for found in result:
+            if isinstance(found, Request):
+                await self._weigh(response)
+                yield self.get_processed_request(found, response)
+            else:
+                yield found
+
+    def get_processed_request(self, request: Request, response: Response | None) -> Request:
+        if response is None:
+            request.priority += _MOST if self.topic else 0
+        elif (weighed := self._weighed.get(response)) is not None:
+            self._add(request, *weighed)
+        return request
+
+    async def _weigh(self, response: Response) -> None:
+        """Weigh the links of a page, at its first request."""
+        if response in self._weighed:
+            return
+        self._weighed[response] = None
+        visit = visit_of(response, self.state)
+        if visit is None or not response.meta.get("pagelets_probe", True):
+            return
+        try:
+            weighed = await in_thread(self._links, visit, response.meta.get(_INHERITED, 0.0))
+        except Exception:
+            visit.fail()
+            return
+        template = [key for key, link in weighed.links.items() if link.template]
+        self._weighed[response] = weighed, self._seen.again(visit.page.site, template)
+        self.state.count("priority/pages")
+        self._relevance += weighed.relevance
+
+    def _links(self, visit: Visit, inherited: float) -> Weighed:
+        return weigh(visit.pagelets(), self.topic, inherited)
+
+    def _add(self, request: Request, page: Weighed, again: set[int]) -> None:
+        key = _key(request)
+        self.state.count("priority/requests" if key in page.links else "priority/unmatched")
+        link = page.links.get(key, Link(page.inherited, template=False))
+        request.priority += _STEP * round(_MOST / _STEP * sqrt(link.relevance))  # the root: few are above one quarter
+        if key in again:
+            request.priority -= _TEMPLATE
+            self.state.count("priority/template")
+        if self.topic is not None:
+            request.meta[_INHERITED] = page.inherited
+
+    async def spider_closed(self) -> None:
+        stats = self.state.stats
+        pages = stats.get_value("pagelets/priority/pages", 0) if stats is not None else 0
+        if stats is None or not pages:
+            return
+        stats.set_value("pagelets/priority/relevance", round(self._relevance / pages, 4))
+        logger.info(
+            "priorities for the links of %d pages, whose mean relevance was %.3f; %d lost some to templates",
+            pages,
+            self._relevance / pages,
+            stats.get_value("pagelets/priority/template", 0),
+        )
+        if self.topic is not None and self._file is not None:
+            try:
+                await in_thread(self.topic.save, self._file)
+            except OSError as error:
+                self.state.tell("store/failed", "%s cannot be written: %s", self._file, error)
+
+
+def _key(request: Request) -> int:
+    """Key of the page that is asked for, 0 for a URL that cannot be read."""
+    try:
+        return urls.key(request.url)
+    except ValueError:
+        return 0
