@@ -1,0 +1,1 @@
+"""Ranking of pages and pagelets, and pseudo-relevance feedback by segments."""

@@ -1,0 +1,118 @@
+"""Pseudo-relevance feedback: further terms for a query, from the segments of the pages that it finds.
+
+`by_segments` is steps 2 to 5 of Yu, Cai, Wen & Ma (2003, Section 3). The methods that they compare differ in what a
+segment is: FULLDOC (`segments.whole`), DOMPS (`segments.blocks`), VIPS (`segments.pagelets`). `by_model` is RM3 beside
+them: Abdul-Jaleel et al., "UMass at TREC 2004: Novelty and HARD".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_pagelets.nodes import Ints
+from scrapy_pagelets.retrieval.collection import Collection
+from scrapy_pagelets.retrieval.ranking import Ranking
+from scrapy_pagelets.retrieval.segments import Cut, Segments, pagelets
+from scrapy_pagelets.retrieval.weights import Bm2500, Floats, expanded, relevance_weight, selection_value
+
+Query = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """How terms are chosen; the defaults are the paper's (Section 3).
+
+    Attributes
+    ----------
+    cut : what a segment is
+    pages : how many of the best pages are cut
+    selected : how many of their segments are taken, the best ones
+    terms : how many terms are added
+    share : how much of the weight that the paper gives to new terms they get
+    common : terms of a larger part of the collection's segments are not added; stands for the paper's 222 stop words
+    """
+
+    cut: Cut = pagelets
+    pages: int = 80
+    selected: int = 20
+    terms: int = 10
+    share: float = 1.0
+    common: float = 0.5
+
+
+def by_segments(
+    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
+) -> dict[str, float]:
+    """The expanded query: weight of each term, those of the query first, then the new ones, the best first.
+
+    The counts of (3) are all of segments: R selected ones among N of the collection.
+    """
+    chosen, _ = best_segments(collection, query, ranking, formula, feedback)
+    relevant = chosen.counts.shape[0]
+    r = np.asarray((chosen.counts > 0).sum(axis=0))
+    fresh, n = _candidates(collection, chosen, r > 0, query, feedback.common)
+    weight = relevance_weight(n, collection.size.segments, r[fresh], relevant, plus=formula.plus)
+    value = selection_value(weight, r[fresh], max(1, relevant))
+    order = [place for place in np.argsort(-value, kind="stable")[: feedback.terms] if value[place] > 0]
+    return expanded(query, _names(chosen, fresh[order]), feedback.share)
+
+
+def by_model(
+    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback, original: float = 0.5
+) -> dict[str, float]:
+    """The query mixed with a model of the best segments: RM3.
+
+    Parameters
+    ----------
+    original : weight of the query in the mixture
+    """
+    chosen, score = best_segments(collection, query, ranking, formula, feedback)
+    length = np.maximum(1, np.asarray(chosen.counts.sum(axis=1)))
+    model = np.asarray(chosen.counts.T @ (score / length))
+    known, _ = _candidates(collection, chosen, model > 0, {}, feedback.common)
+    known = known[np.argsort(-model[known], kind="stable")[: feedback.terms]]
+    mixed = {term: original * qtf / sum(query.values()) for term, qtf in query.items()}
+    for term, share in zip(_names(chosen, known), (model[known] / max(model[known].sum(), 1e-9)).tolist(), strict=True):
+        mixed[term] = mixed.get(term, 0.0) + (1 - original) * share
+    return mixed
+
+
+def best_segments(
+    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
+) -> tuple[Segments, Floats]:
+    """The segments of the best pages that fit the query best, ranked by BM2500, and their scores (step 2 and 3).
+
+    Their average length is that of the segments that are candidates; with that of pages, short ones would win.
+    """
+    found = collection.segments(ranking.first(feedback.pages).page, feedback.cut)
+    columns = [found.vocabulary.get(term, -1) for term in query]
+    known = [(term, column) for term, column in zip(query, columns, strict=True) if column >= 0]
+    tf = found.counts[:, [column for _, column in known]].toarray()
+    length = np.asarray(found.counts.sum(axis=1))
+    weight = formula.weight(collection.frequencies([term for term, _ in known]), collection.size.segments)
+    qtf = np.array([query[term] for term, _ in known])
+    score = formula.score(tf, length[:, None], length.mean() if len(length) else 0.0, qtf) @ weight
+    has = np.flatnonzero(tf.any(axis=1))
+    best = has[np.argsort(-score[has], kind="stable")[: feedback.selected]]
+    return Segments(found.page[best], found.vocabulary, found.counts[best]), score[best]
+
+
+def _candidates(
+    collection: Collection, chosen: Segments, wanted: NDArray[np.bool_], query: Query, common: float
+) -> tuple[Ints, Ints]:
+    """Numbers of the wanted terms that are neither in the query nor common, and how many segments have them."""
+    wanted[[chosen.vocabulary[term] for term in query if term in chosen.vocabulary]] = False
+    fresh = np.flatnonzero(wanted)
+    n = collection.frequencies(_names(chosen, fresh))
+    rare = n <= common * collection.size.segments
+    return fresh[rare], n[rare]
+
+
+def _names(chosen: Segments, numbers: Any) -> list[str]:
+    names = list(chosen.vocabulary)
+    return [names[number] for number in numbers]

@@ -1,0 +1,72 @@
+"""Segments of pages as rows of a matrix of counts, and the ways in which pages are cut into them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from scrapy_pagelets.nodes import Ints
+
+#: The texts of a page's pagelets to the texts that count as its segments.
+Cut = Callable[[Sequence[str]], Sequence[str]]
+#: Blocks of a text of the feed are parted by blank lines.
+_BLANK: Final = re.compile(r"\n\s*\n")
+
+
+class Segments(NamedTuple):
+    """Segments of some pages.
+
+    Attributes
+    ----------
+    page : (n,) number of the page of each
+    vocabulary : number of each term, from 0 in order
+    counts : (n, m) sparse, by rows: occurrences of the terms
+    """
+
+    page: Ints
+    vocabulary: Mapping[str, int]
+    counts: Any
+
+
+def whole(texts: Sequence[str]) -> Sequence[str]:
+    """FULLDOC: the page is one segment.
+
+    >>> whole(["One\\n\\ntwo", "three"])
+    ['One\\n\\ntwo\\n\\nthree']
+    """
+    return ["\n\n".join(texts)]
+
+
+def blocks(texts: Sequence[str]) -> Sequence[str]:
+    """DOMPS: each paragraph, heading, list, table is a segment.
+
+    >>> blocks(["One\\n\\ntwo", "three"])
+    ['One', 'two', 'three']
+    """
+    return [block for text in texts for block in _BLANK.split(text)]
+
+
+def pagelets(texts: Sequence[str]) -> Sequence[str]:
+    """VIPS: the segments are what the segmenter of the crawl has cut, visual blocks or others."""
+    return texts
+
+
+def count(texts: Iterable[Sequence[str]]) -> tuple[dict[str, int], Any]:
+    """Vocabulary and counts of texts that are given by their terms.
+
+    >>> vocabulary, counts = count([["a", "b", "a"], [], ["b"]])
+    >>> vocabulary, counts.toarray().tolist()
+    ({'a': 0, 'b': 1}, [[2, 1], [0, 0], [0, 1]])
+    """
+    from scipy.sparse import csr_array
+
+    texts, numbers = list(texts), dict[str, int]()
+    column = [numbers.setdefault(term, len(numbers)) for term in chain.from_iterable(texts)]
+    ends = np.cumsum([0, *map(len, texts)])
+    counts = csr_array((np.ones(len(column), np.int64), column, ends), (len(texts), len(numbers)))
+    counts.sum_duplicates()
+    return numbers, counts

@@ -1,0 +1,142 @@
+"""The formulas of Okapi: relevance weight, BM2500 and term selection value.
+
+They are (1) to (4) of Yu, Cai, Wen & Ma, "Improving Pseudo-Relevance Feedback in Web Information Retrieval Using Web
+Page Segmentation" (2003), taken from Robertson & Walker, "Okapi/Keenbow at TREC-8" (1999).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Bm2500:
+    """Parameters of BM2500; the defaults are the paper's (Section 4.1).
+
+    The paper gives 61200 as the average length of a document without its unit; here it is always that of the
+    collection, in words.
+
+    Attributes
+    ----------
+    k1 : how soon further occurrences of a term in a document cease to count, from 0
+    k3 : the same for occurrences in the query
+    b : how much long documents are discounted, 0 to 1
+    plus : whether 1 is added within the logarithm of (3): without it, terms that most documents have weigh less than
+        nothing
+
+    Raises
+    ------
+    ValueError : for a parameter outside of its range
+    """
+
+    k1: float = 1.2
+    k3: float = 1000.0
+    b: float = 0.75
+    plus: bool = False
+
+    def __post_init__(self) -> None:
+        if self.k1 < 0 or self.k3 < 0:
+            raise ValueError(f"k1 is {self.k1} and k3 is {self.k3}: both are from 0")
+        if not 0 <= self.b <= 1:
+            raise ValueError(f"b is {self.b}: it is from 0 to 1")
+
+    def weight(self, n: ArrayLike, documents: int) -> Floats:
+        """w(1) of terms before anything is known to be relevant: (3) with R = r = 0."""
+        return relevance_weight(n, documents, plus=self.plus)
+
+    def score(self, tf: ArrayLike, length: ArrayLike, average: float, qtf: ArrayLike = 1.0) -> Floats:
+        """What occurrences add to the score of a document, for each unit of w(1): the two quotients of (2).
+
+        Parameters
+        ----------
+        tf : occurrences of the term in the document
+        length, average : of the document and of all documents on average, in the same unit
+        qtf : occurrences of the term in the query, or its weight there
+
+        Examples
+        --------
+        >>> Bm2500().score(tf=2, length=100, average=100).round(3).tolist()
+        1.375
+        """
+        tf, qtf = np.asarray(tf, float), np.asarray(qtf, float)
+        relative = np.asarray(length, float) / average if average else 1.0
+        k = self.k1 * ((1 - self.b) + self.b * relative)
+        # An absent term adds nothing; with k1 = 0 the quotient would be 0 / 0.
+        inner = np.divide(
+            (self.k1 + 1) * tf, k + tf, out=np.zeros(np.broadcast_shapes(tf.shape, k.shape)), where=tf > 0
+        )
+        found: Floats = inner * (self.k3 + 1) * qtf / (self.k3 + np.maximum(qtf, np.finfo(float).tiny))
+        return found
+
+
+def relevance_weight(
+    n: ArrayLike, documents: int, r: ArrayLike = 0, relevant: int = 0, *, plus: bool = False
+) -> Floats:
+    """The Robertson/Sparck Jones weight w(1) of terms: (3).
+
+    In feedback ``n`` counts pages and ``r`` segments, of which a page may have several: differences that are counts
+    are not less than 0.
+
+    Parameters
+    ----------
+    n : number of documents that have the term
+    documents : number of documents, N
+    r : number of relevant documents that have the term
+    relevant : number of relevant documents, R
+    plus : add 1 within the logarithm
+
+    Examples
+    --------
+    >>> relevance_weight([1, 500, 1000], 1000).round(3).tolist()
+    [6.502, 0.0, -7.601]
+    >>> relevance_weight(10, 1000, r=5, relevant=20).round(3).tolist()
+    4.142
+    """
+    n, r = np.asarray(n, float), np.asarray(r, float)
+    among = (r + 0.5) / (relevant - r + 0.5)
+    outside = (np.maximum(n - r, 0) + 0.5) / (np.maximum(documents - n - relevant + r, 0) + 0.5)
+    found: Floats = np.log(among / outside + plus)
+    return found
+
+
+def selection_value(weight: ArrayLike, r: ArrayLike, relevant: int) -> Floats:
+    """Term selection value (1): the weight of a term times its share of the selected segments.
+
+    Parameters
+    ----------
+    weight : w(1) of the term
+    r : number of selected segments that have it
+    relevant : number of selected segments, R
+
+    Examples
+    --------
+    >>> selection_value([4.0, 2.0], [5, 20], 20).tolist()
+    [1.0, 2.0]
+    """
+    found: Floats = np.asarray(weight, float) * np.asarray(r, float) / relevant
+    return found
+
+
+def expanded(qtf: dict[str, float], terms: list[str], share: float = 1.0) -> dict[str, float]:
+    """Weights of the expanded query (Section 3, step 5): twice qtf, and 1 - (i - 1) / m for the i-th of m new terms.
+
+    Parameters
+    ----------
+    qtf : occurrences of each term in the query
+    terms : the new terms, best first
+    share : of the new terms' weights that is used; the paper's is 1
+
+    Examples
+    --------
+    >>> expanded({"bell": 1}, ["telephone", "patent"])
+    {'bell': 2.0, 'telephone': 1.0, 'patent': 0.5}
+    """
+    found: dict[str, Any] = {term: 2.0 * count for term, count in qtf.items()}
+    found |= {term: share * (1 - place / len(terms)) for place, term in enumerate(terms)}
+    return found
