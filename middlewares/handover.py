@@ -50,7 +50,8 @@ class HandoverMiddleware:
         if PROBE in request.meta:
             return None
         if ARCHIVED in request.meta:
-            return await in_thread(self._read, *request.meta[ARCHIVED])
+            kept = await in_thread(self.state.spool.take, place_of(request)) if self.state.config.render else None
+            return kept or await in_thread(self._read, *request.meta[ARCHIVED])
         token = token_of(self.crawler, request)
         if (loading := self.state.probes.pop(token, None)) is not None:
             await asyncio.wait({loading})
@@ -101,6 +102,12 @@ def archived(record: Record, base: str) -> Request:
         ("dont_redirect", "dont_retry", "dont_cache", "dont_merge_cookies", "dont_obey_robotstxt"), True
     )
     return Request(record.url[:_LONGEST], dont_filter=True, priority=10, meta=meta)
+
+
+def place_of(request: Request) -> str:
+    """Under what an archived page is kept that has been rendered: where it stands."""
+    source, offset, _ = request.meta[ARCHIVED]
+    return f"archived-{blake2b(f'{source}:{offset}'.encode(), digest_size=16).hexdigest()}"
 
 
 def fingerprint_of(crawler: Crawler, request: Request) -> str:

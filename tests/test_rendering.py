@@ -147,6 +147,46 @@ def write_archive(path, base, bodies, routes):
             response(writer, base + name, body, list(headers.items()), f"{status} X")
 
 
+WRITTEN = """<html><body><h1>{0}</h1><p>The {0} of this page stands on no other page, and {0} again.</p><script>
+const menu = document.createElement("div"); document.body.append(menu);
+for (const name of "alpha beta gamma delta epsilon zeta".split(" "))
+  menu.insertAdjacentHTML("beforeend", `<div><a href=/${{name}}>written ${{name}}</a></div>`);
+</script></body></html>"""
+NAMES = "anteater buffalo cormorant dromedary elephant falcon gazelle".split()
+
+
+def test_archived_pages_are_learnt_as_they_are_shown(tmp_path):
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    for name in NAMES:
+        (folder / f"{name}.html").write_text(WRITTEN.format(name))
+    settings = {"PAGELETS_RENDER": 1, "PAGELETS_EXPORT": "all"}
+    found = crawl(tmp_path, "archive", path=folder, base="http://example.com/", settings=settings)
+    assert sorted(by_name(found)) == [f"{name}.html" for name in NAMES]
+    assert found.stat("render/pages") == len(NAMES)  # once each
+    for line in found.lines:
+        assert line["template"]["pages"] == len(NAMES)
+        assert "stands on no other page" in line["text"]
+        [menu] = [p for p in line["pagelets"] if "written gamma" in p["text"]]
+        assert menu["role"] == "navigation"
+        assert menu["templateness"] > 0.9  # as received no page has it: .67, by the page alone
+    assert found.errors == found.warnings == []
+
+
+def test_an_archived_page_that_breaks_the_browser_is_rendered_once(tmp_path):
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    (folder / "breaks.html").write_text(BAD["breaks"][0])
+    (folder / "good.html").write_text("<p>good")
+    found = crawl(tmp_path, "archive", path=folder, base="http://example.com/", settings=RENDER)
+    assert {line["url"]: line["text"] for line in found.lines} == {
+        "http://example.com/breaks.html": "breaks",
+        "http://example.com/good.html": "good",
+    }
+    assert (found.stat("render/pages"), found.stat("render/failed/failed")) == (1, 1)
+    assert found.errors == []
+
+
 def test_nothing_outside_of_a_folder_is_given_out(tmp_path):
     folder = tmp_path / "folder"
     (folder / "sub").mkdir(parents=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
@@ -10,12 +11,15 @@ from typing import Any, Final, Self
 
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
-from scrapy.http import Response
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import HtmlResponse, Response
+from scrapy.http.request import NO_CALLBACK
 
 from scrapy_pagelets.archives import Record, expand, records
 from scrapy_pagelets.crawler import arguments
 from scrapy_pagelets.crawler.items import page_item
-from scrapy_pagelets.middlewares.handover import archived
+from scrapy_pagelets.middlewares.handover import archived, place_of
+from scrapy_pagelets.middlewares.rendering import RENDER
 from scrapy_pagelets.middlewares.state import call_off, state_of
 from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.page import Page
@@ -25,13 +29,16 @@ logger = logging.getLogger(__name__)
 
 #: Records read by one visit to a thread.
 _BATCH: Final = 32
+#: Pages that wait for the browser at once.
+_WAITING: Final = 8
 
 
 class ArchiveSpider(Spider):
     """Read pages from WARC files or folders in two passes: learn all sites, then yield each page as an item.
 
-    Nothing is fetched, even if pages are rendered: what is on them comes from the archive as well. What is not a page
-    is counted in ``pagelets/archive/skipped/<why>``.
+    Nothing is fetched, even if pages are rendered: what is on them comes from the archive as well. They are rendered in
+    the first pass, learnt as they are shown, and kept on disk for the second. What is not a page is counted in
+    ``pagelets/archive/skipped/<why>``.
 
     Arguments (``-a name=value``)
     -----------------------------
@@ -67,9 +74,13 @@ class ArchiveSpider(Spider):
             if self.crawler.engine.needs_backout():
                 await self.crawler.signals.wait_for(signals.scheduler_empty)
             try:
-                yield archived(record, self.base)
+                request = archived(record, self.base)
             except ValueError as error:
                 self.shared.tell("archive/skipped/no_url", "%s is left out, its URL is broken: %s", record.url, error)
+                continue
+            if self.shared.config.render:
+                request.meta[RENDER] = False  # it has been, unless that failed
+            yield request
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         yield page_item(response.url, self.shared.config)
@@ -78,9 +89,17 @@ class ArchiveSpider(Spider):
         """First pass: every page becomes known, so that the first one is cleaned as well as the last; their number."""
         skipped: Counter[str] = Counter()
         found = 0
+        rendering: set[asyncio.Task[None]] = set()
         async for record in self._records(skipped):
             found += 1
-            await in_thread(self._learn_page, record)
+            if not self.shared.config.render:
+                await in_thread(self._learn_page, record)
+                continue
+            rendering.add(asyncio.create_task(self._render(record)))
+            if len(rendering) >= _WAITING:
+                _, rendering = await asyncio.wait(rendering, return_when=asyncio.FIRST_COMPLETED)
+        if rendering:
+            await asyncio.wait(rendering)
         for why, count in skipped.items():
             self.shared.count(f"archive/skipped/{why}", count)
         if not found:
@@ -95,6 +114,24 @@ class ArchiveSpider(Spider):
             self.shared.sites.learn(page)
         except Exception:
             self.shared.failed(record.url)
+
+    async def _render(self, record: Record) -> None:
+        """Render a page, learn it, and keep it for the second pass."""
+        engine = self.crawler.engine
+        assert engine is not None
+        try:
+            request = archived(record, self.base).replace(callback=NO_CALLBACK)
+            response = await engine.download_async(request)
+            assert isinstance(response, HtmlResponse)
+            await in_thread(self._keep, place_of(request), response)
+        except (ValueError, IgnoreRequest):
+            pass  # the second pass tells of it
+        except Exception:
+            self.shared.failed(record.url)
+
+    def _keep(self, place: str, response: HtmlResponse) -> None:
+        self.shared.spool.put(place, response)
+        self.shared.sites.learn(self.shared.page(response))
 
     async def _records(self, skipped: Counter[str] | None = None) -> AsyncIterator[Record]:
         for source in self.sources:
