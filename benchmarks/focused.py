@@ -97,7 +97,7 @@ class FollowSpider(scrapy.Spider):
 class WholePages(PriorityMiddleware):
     """The same without pagelets: each page is one, and all of it is content."""
 
-    def _links(self, visit: Visit, inherited: float) -> Weighed:
+    def weigh(self, visit: Visit, inherited: float) -> Weighed:
         page = visit.page
         return weigh(pagelets_of(page, np.zeros(len(page.nodes), np.int64)), self.topic, inherited)
 

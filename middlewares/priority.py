@@ -80,14 +80,16 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         if self._file is not None and self._file.exists():
             try:
                 topic.load(self._file)
-            except (OSError, ValueError) as error:
-                self.state.tell("store/failed", "%s cannot be read, words are counted anew: %s", self._file, error)
+            except ValueError as error:
+                self.state.tell("store/failed", "%s: words are counted anew", error)
         return topic
 
     async def process_spider_output_async(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         async for found in result:
             if isinstance(found, Request):
-                await self._weigh(response)
+                if response not in self._weighed:
+                    visit = self._visit(response)
+                    self._take(response, visit, await in_thread(self._look, visit, response))
                 yield self.get_processed_request(found, response)
             else:
                 yield found
@@ -95,30 +97,40 @@ class PriorityMiddleware(BaseSpiderMiddleware):
     def get_processed_request(self, request: Request, response: Response | None) -> Request:
         if response is None:
             request.priority += _MOST if self.topic else 0
-        elif (weighed := self._weighed.get(response)) is not None:
+            return request
+        if response not in self._weighed:  # an older Scrapy, which does not wait for what plain callbacks yield
+            visit = self._visit(response)
+            self._take(response, visit, self._look(visit, response))
+        if (weighed := self._weighed[response]) is not None:
             self._add(request, *weighed)
         return request
 
-    async def _weigh(self, response: Response) -> None:
-        """Weigh the links of a page, at its first request."""
-        if response in self._weighed:
-            return
-        self._weighed[response] = None
-        visit = visit_of(response, self.state)
-        if visit is None or not response.meta.get("pagelets_probe", True):
-            return
+    def _visit(self, response: Response) -> Visit | None:
+        """The page of a response, None if its links are not to be weighed."""
+        return visit_of(response, self.state) if response.meta.get("pagelets_probe", True) else None
+
+    def _look(self, visit: Visit | None, response: Response) -> Weighed | None:
+        """Weigh the links of a page; for a thread."""
+        if visit is None:
+            return None
         try:
-            weighed = await in_thread(self._links, visit, response.meta.get(_INHERITED, 0.0))
+            return self.weigh(visit, response.meta.get(_INHERITED, 0.0))
         except Exception:
             visit.fail()
+            return None
+
+    def weigh(self, visit: Visit, inherited: float) -> Weighed:
+        """The links of a page by its pagelets."""
+        return weigh(visit.pagelets(), self.topic, inherited)
+
+    def _take(self, response: Response, visit: Visit | None, weighed: Weighed | None) -> None:
+        if visit is None or weighed is None:
+            self._weighed[response] = None
             return
         template = [key for key, link in weighed.links.items() if link.template]
         self._weighed[response] = weighed, self._seen.again(visit.page.site, template)
         self.state.count("priority/pages")
         self._relevance += weighed.relevance
-
-    def _links(self, visit: Visit, inherited: float) -> Weighed:
-        return weigh(visit.pagelets(), self.topic, inherited)
 
     def _add(self, request: Request, page: Weighed, again: set[int]) -> None:
         key = _key(request)

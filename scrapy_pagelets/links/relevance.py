@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -128,12 +130,16 @@ class Topic:
 
         Raises
         ------
-        OSError, ValueError, KeyError, BadZipFile : if the file cannot be read
+        ValueError : if the file cannot be read
         """
-        with np.load(path) as arrays:
-            frequency = np.zeros(_HASHES, np.int32)
-            frequency[arrays["words"]] = arrays["frequency"]
-            self.frequency, self.pages = frequency, int(arrays["pages"])
+        frequency = np.zeros(_HASHES, np.int32)
+        try:
+            with np.load(path) as arrays:
+                frequency[arrays["words"]] = arrays["frequency"]
+                self.pages = int(arrays["pages"])
+        except (OSError, ValueError, LookupError, EOFError, BadZipFile, zlib.error) as error:
+            raise ValueError(f"{path} cannot be read ({error})") from None
+        self.frequency = frequency
 
     def _weighed(self, counts: Any) -> Any:
         """Tf-idf of counts, both on a log scale."""

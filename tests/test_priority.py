@@ -1,0 +1,389 @@
+"""Priorities of requests: by responses as a crawl hands them over, and in real crawls."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from scrapy import FormRequest, Request, signals
+from scrapy.exceptions import NotConfigured
+from scrapy.http import HtmlResponse, Response, TextResponse
+from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
+
+from scrapy_pagelets.config import Config, ConfigError
+from scrapy_pagelets.crawler.addon import Addon
+from scrapy_pagelets.middlewares import visit
+from scrapy_pagelets.middlewares.priority import PriorityMiddleware
+from scrapy_pagelets.middlewares.state import state_of
+from tests.crawling import SITE, answer, crawl, letters, menu_site, page, pages_asked_for, run_spider, words
+from tests.server import SiteServer
+
+TOPIC = {"PAGELETS_TOPIC": "volcano glacier"}
+
+
+def entries(text: str, *links: str) -> str:
+    """A list with as many links as make a pagelet."""
+    some = [f"<a href={link}>read on</a>" for link in links] + ["<a href=/more>more</a>"] * 6
+    return "<ul>" + "".join(f"<li>{text}: {link}</li>" for link in some) + "</ul>"
+
+
+BODY = (
+    f"<div>{entries('A volcano below the glacier', '/fire')}</div><div>{entries('The price of cod', '/fish')}"
+    "<p><a href=http://other/volcano>volcano glacier</a></p></div>"
+)
+
+
+class Passing:
+    """The middleware of a crawl that has not begun."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.crawler = get_crawler(settings_dict=settings)
+        self.middleware = PriorityMiddleware.from_crawler(self.crawler)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run(self.crawler.signals.send_catch_log_async(signals.spider_closed, reason="finished"))
+
+    def __call__(self, response: Response, *found: Any) -> list[Any]:
+        """What comes out for what the spider has yielded for a response."""
+
+        async def results() -> AsyncIterator[Any]:
+            for each in found:
+                yield each
+
+        async def run() -> list[Any]:
+            return [each async for each in self.middleware.process_spider_output_async(response, results())]
+
+        return asyncio.run(run())
+
+    def priorities(self, response: Response, *urls: str, **options: Any) -> list[int]:
+        return [request.priority for request in self(response, *(Request(url, **options) for url in urls))]
+
+    def stat(self, name: str) -> Any:
+        assert self.crawler.stats is not None
+        return self.crawler.stats.get_value(f"pagelets/{name}", 0)
+
+
+def response(body: str = BODY, url: str = "http://h/", **meta: Any) -> HtmlResponse:
+    return HtmlResponse(url, body=body.encode(), request=Request(url, meta=meta))
+
+
+@pytest.fixture
+def passing() -> Iterator[Passing]:
+    with Passing(**TOPIC) as found:
+        yield found
+
+
+def test_what_is_near_the_topic_goes_first(passing):
+    fire, fish, other = passing.priorities(response(), "http://h/fire", "http://h/fish", "http://other/volcano")
+    assert 0 < fish < fire <= 100
+    assert fish < other <= 100  # its anchor tells
+    assert (passing.stat("priority/pages"), passing.stat("priority/requests")) == (1, 3)
+
+
+def test_the_priorities_of_the_spider_are_added_to(passing):
+    plain = passing.priorities(response(), "http://h/fire", "http://h/fish")
+    own = passing.priorities(response(), "http://h/fire", "http://h/fish", priority=-1000)
+    assert own == [priority - 1000 for priority in plain]
+    assert {type(priority) for priority in own} == {int}
+
+
+def test_links_are_known_by_their_normalised_url(passing):
+    ways = ["http://h/fire", "https://h/fire#top", "http://H:80/fire?utm_source=x", "http://h/a/../fire"]
+    assert len(set(passing.priorities(response(), *ways))) == 1
+    assert passing.stat("priority/unmatched") == 0
+
+
+def test_a_request_that_is_no_link_gets_what_the_page_hands_down(passing):
+    near, far = response(), response("<p>The price of cod", "http://h/fish")
+    requests = [Request("http://h/api?page=2"), FormRequest("http://h/search", formdata={"q": "x"})]
+    found = passing(near, *requests)
+    assert {request.priority for request in found} == {found[0].priority}
+    assert found[0].priority > passing.priorities(far, "http://h/api?page=2")[0] == 0
+    assert passing.stat("priority/unmatched") == 3
+
+
+def test_relevance_is_handed_on_through_pages_without_any(passing):
+    fire, fish = passing(response(), Request("http://h/fire"), Request("http://h/fish"))
+    empty = "<p>Nothing <a href=/next>next</a>"
+    near = passing.priorities(response(empty, "http://h/fire", **fire.meta), "http://h/next")
+    none = passing.priorities(response(empty, "http://h/none"), "http://h/next")
+    assert near[0] > none[0] == 0
+    assert fire.meta == fish.meta
+
+
+def test_items_pass_and_a_page_is_cut_only_for_requests(passing, monkeypatch):
+    cut = []
+    labels_of = visit.labels_of
+    monkeypatch.setattr(visit, "labels_of", lambda *args: cut.append(1) or labels_of(*args))
+    item, here = {"url": "http://h/"}, response()
+    assert passing(here, item, "text", 5) == [item, "text", 5]
+    assert cut == []
+    passing(here, item, Request("http://h/fire"), item, Request("http://h/fish"))
+    shared = visit.visit_of(here, state_of(passing.crawler))
+    assert shared is not None
+    assert shared.pagelets()  # as the pipelines ask for them
+    assert cut == [1]
+
+
+def test_an_older_scrapy_asks_without_waiting(passing):
+    late = [
+        request.priority for request in passing.middleware.process_spider_output(response(), [Request("http://h/fire")])
+    ]
+    assert late == passing.priorities(response(), "http://h/fire")
+
+
+def test_start_requests_come_before_what_they_lead_to(passing):
+    start = passing.middleware.get_processed_request(Request("http://h/", priority=1), None)
+    assert start.priority == 101
+    assert max(passing.priorities(response(), "http://h/fire")) <= 100
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Response("http://h/x.pdf", body=b"%PDF", request=Request("http://h/x.pdf")),
+        TextResponse("http://h/x.json", body=b'{"a": "/fire"}', request=Request("http://h/x.json")),
+        HtmlResponse("http://h/gone", status=404, body=BODY.encode(), request=Request("http://h/gone")),
+        HtmlResponse("http://h/", body=BODY.encode(), request=Request("http://h/", meta={"pagelets_probe": False})),
+    ],
+)
+def test_what_is_no_page_leaves_its_requests_alone(passing, other):
+    [request] = passing(other, Request("http://h/fire", priority=7))
+    assert (request.priority, request.meta) == (7, {})
+    assert passing.stat("priority/pages") == 0
+
+
+@pytest.mark.parametrize("body", ["", "<p>No link", "<base href='http://[half/'><a href=x>y</a>", "\0\xff" * 50])
+def test_pages_without_links(passing, body):
+    assert passing.priorities(response(body), "http://h/x", "http://g/", "mailto:x") == [0, 0, 0]
+
+
+def test_a_page_that_we_cannot_cut_leaves_its_requests_alone(passing, monkeypatch, caplog):
+    def labels_of(*_: object) -> None:
+        raise RuntimeError("made up")
+
+    monkeypatch.setattr(visit, "labels_of", labels_of)
+    assert passing.priorities(response(), "http://h/fire", "http://h/fish") == [0, 0]
+    assert passing.stat("pages/failed") == 1
+    assert "please report this" in caplog.text
+
+
+def learnt(found: Passing, count: int = 8) -> list[HtmlResponse]:
+    """Pages of one menu, all of them known."""
+    menu = [f"/{i}" for i in range(count)]
+    pages = [response(page(f"name{i}", menu, more="<a href=/own>own</a>"), f"http://h/{i}") for i in range(count)]
+    state = state_of(found.crawler)
+    for each in pages:
+        state.sites.learn(state.page(each))
+    return pages
+
+
+def test_links_of_a_template_lose_priority_when_they_are_seen_again():
+    with Passing(PAGELETS_PRIORITY=True) as passing:
+        first, second, *_ = learnt(passing)
+        links = ["http://h/5", "http://h/own", "http://h/new"]
+        assert passing.priorities(first, *links, priority=3) == [3, 3, 3]
+        assert passing.priorities(second, *links, priority=3) == [-7, 3, 3]
+        assert passing.stat("priority/template") == 1
+        assert passing.middleware.topic is None
+        start = passing.middleware.get_processed_request(Request("http://h/"), None)
+        assert (start.priority, start.meta) == (0, {})
+
+
+def test_a_menu_is_not_starved_by_the_menu_of_another_site():
+    with Passing(PAGELETS_PRIORITY=True) as passing:
+        first, *_ = learnt(passing)
+        assert passing.priorities(first, "http://h/5") == [0]
+        body = first.text.replace('href="/', 'href="http://h/')
+        others = [response(body.replace("name", f"other{i}"), f"http://g/{i}") for i in range(8)]
+        state = state_of(passing.crawler)
+        for each in others:
+            state.sites.learn(state.page(each))
+        assert passing.priorities(others[0], "http://h/5") == [0]
+        assert passing.priorities(others[1], "http://h/5") == [-10]
+
+
+def test_it_is_off_without_a_topic():
+    for settings in ({}, {"PAGELETS_TOPIC": "  "}, {"PAGELETS_TOPIC_PAGES": []}):
+        with pytest.raises(NotConfigured):
+            PriorityMiddleware.from_crawler(get_crawler(settings_dict=settings))
+
+
+@pytest.mark.parametrize("topic", ["the and of", "?!", "-- a"])
+def test_a_topic_of_stop_words_is_told_of(topic, caplog):
+    with Passing(PAGELETS_TOPIC=topic) as passing:
+        assert passing.priorities(response(), "http://h/fire", "http://h/fish") == [0, 0]
+        assert passing.stat("priority/no_topic") == 1
+    assert [r.getMessage() for r in caplog.records if r.levelname == "WARNING"] == [
+        "the crawl has no topic, no word tells what it is about: set PAGELETS_TOPIC to other words"
+    ]
+
+
+def test_a_topic_of_ten_thousand_words():
+    with Passing(PAGELETS_TOPIC=" ".join(["volcano", *(f"word{i}" for i in range(10_000))])) as passing:
+        fire, fish = passing.priorities(response(), "http://h/fire", "http://h/fish")
+        assert fire >= fish >= 0
+
+
+def test_files_that_are_no_examples_are_told_of(tmp_path, caplog):
+    good, empty = tmp_path / "good.html", tmp_path / "empty.html"
+    good.write_text("<p>volcano and glacier, a volcano below the glacier</p>", encoding="utf-8")
+    empty.touch()
+    with Passing(PAGELETS_TOPIC_PAGES=[str(empty), str(tmp_path / "missing.html"), str(good)]) as passing:
+        fire, fish = passing.priorities(response(), "http://h/fire", "http://h/fish")
+        assert fire > fish
+        assert passing.stat("priority/examples_failed") == 2
+    assert "empty.html has no words" in caplog.text
+    with Passing(PAGELETS_TOPIC_PAGES=str(empty)) as passing:
+        assert passing.middleware.topic is None
+        assert passing.stat("priority/no_topic") == 1
+
+
+def test_a_topic_is_one_string():
+    with pytest.raises(ConfigError, match="PAGELETS_TOPIC is 5: give words"):
+        Config.from_settings(Settings({"PAGELETS_TOPIC": 5}))
+
+
+def test_words_are_known_to_the_next_run_of_a_job(tmp_path, caplog):
+    job = {"JOBDIR": str(tmp_path), **TOPIC}
+    with Passing(**job) as passing:
+        passing.priorities(response(), "http://h/fire")
+        assert passing.middleware.topic is not None
+        assert passing.middleware.topic.pages == 1
+    with Passing(**job) as passing:
+        assert passing.middleware.topic is not None
+        assert passing.middleware.topic.pages == 1
+    (tmp_path / "pagelets-topic.npz").write_bytes(b"damaged")
+    with Passing(**job) as passing:
+        assert passing.middleware.topic is not None
+        assert passing.middleware.topic.pages == 0
+        assert passing.stat("store/failed") == 1
+    assert "words are counted anew" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("settings", "queue"),
+    [
+        ({}, "scrapy.pqueues.DownloaderAwarePriorityQueue"),
+        ({"PAGELETS_PRIORITY": True}, "scrapy.pqueues.DownloaderAwarePriorityQueue"),
+        (TOPIC, "scrapy.pqueues.ScrapyPriorityQueue"),
+        ({**TOPIC, "SCHEDULER_PRIORITY_QUEUE": "mine"}, "mine"),
+    ],
+)
+def test_priorities_count_across_sites_with_a_topic(settings, queue):
+    found = Settings(settings)
+    Addon().update_settings(found)
+    assert found["SCHEDULER_PRIORITY_QUEUE"] == queue
+
+
+#: Two sections, of which the second one is about the topic; the spider notes what it is asked for.
+NAMES = [f"{section}{i}" for section in ("cod", "volcano") for i in range(8)]
+FOLLOW = """
+class Spider(scrapy.Spider):
+    name = "stranger"
+    async def start(self):
+        yield Request(self.base)
+    def parse(self, response):
+        yield {"url": response.url, "priority": response.request.priority}
+        yield from response.follow_all(css="a")
+"""
+ONE_BY_ONE = {"CONCURRENT_REQUESTS": 1, "PAGELETS_PROBE": 0, "DEPTH_PRIORITY": 1}
+
+
+def sections() -> dict[str, Any]:
+    """A start page that links the first page of two chains."""
+
+    def body(name: str) -> str:
+        section, number = name[:-1], int(name[-1])
+        more = f"<a href=/{section}{number + 1}>on</a>" if number < 7 else ""
+        about = {"cod": "cod trawler", "volcano": "volcano glacier"}[section]
+        text = " ".join(f"{about} {word}" for word in words(name, 10).split())
+        return f"<h1>{letters(name)}</h1><p>{text} {more}</p>"
+
+    start = f"<p>{words('start')}<p>Here is <a href=/cod0>cod</a>.<p>There is a <a href=/volcano0>volcano</a>."
+    return {"/": answer(start)} | {f"/{name}": answer(body(name)) for name in NAMES}
+
+
+def test_a_crawl_goes_where_the_topic_is(tmp_path):
+    with SiteServer(routes=sections()) as server:
+        found = run_spider(tmp_path, FOLLOW, base=server.url(""), settings={**ONE_BY_ONE, **TOPIC})
+        asked = pages_asked_for(server.hits)
+    assert asked == ["/", *(f"/volcano{i}" for i in range(8)), *(f"/cod{i}" for i in range(8))]
+    assert found.stat("priority/pages") == 15  # the last page of a chain leads nowhere
+    assert 0 < found.stat("priority/relevance") < 1
+    assert found.log.count("priorities for the links of 15 pages") == 1
+    assert all(line["text"] for line in found.lines)
+    assert found.errors == found.warnings == []
+
+
+def test_a_crawl_without_a_topic_has_no_part_in_it(tmp_path):
+    with SiteServer(routes=sections()) as server:
+        found = run_spider(tmp_path, FOLLOW, base=server.url(""), settings=ONE_BY_ONE)
+    assert len(found.lines) == 17
+    assert {line["priority"] for line in found.lines} == {-depth for depth in range(9)}
+    assert "PriorityMiddleware" not in found.log
+    assert not any(name.startswith("pagelets/priority") for name in found.stats)
+
+
+def test_a_job_goes_on_with_its_priorities(tmp_path):
+    settings = {**ONE_BY_ONE, **TOPIC, "JOBDIR": str(tmp_path / "job")}
+    with SiteServer(routes=sections()) as server:
+        run_spider(tmp_path, FOLLOW, base=server.url(""), settings={**settings, "CLOSESPIDER_PAGECOUNT": 4})
+        before = len(server.hits)
+        found = run_spider(tmp_path, FOLLOW, base=server.url(""), settings=settings)
+        asked = pages_asked_for(server.hits)
+    assert 4 <= before < 9
+    assert asked == ["/", *(f"/volcano{i}" for i in range(8)), *(f"/cod{i}" for i in range(8))]
+    assert found.errors == []
+
+
+def test_pages_loaded_for_a_template_are_handed_over_all_the_same(tmp_path):
+    names = ["home", *"abcdef"]
+    with SiteServer(routes=menu_site(*names)) as server:
+        found = run_spider(tmp_path, FOLLOW, base=server.url(""), settings={"PAGELETS_TOPIC": "slogan cword1"})
+    assert len(found.lines) == len(names)
+    assert sorted(pages_asked_for(server.hits)) == sorted(server.routes)
+    assert found.stat("probe/loaded") == found.stat("probe/handed_over") == 4
+
+
+def test_spiders_with_rules_and_the_spider_site(tmp_path):
+    rules = """
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
+class Spider(CrawlSpider):
+    name = "stranger"
+    rules = [Rule(LinkExtractor(), callback="parse_page", follow=True)]
+    async def start(self):
+        yield Request(self.base)
+    def parse_page(self, response):
+        yield {"url": response.url}
+"""
+    expected = ["/", *(f"/volcano{i}" for i in range(8)), *(f"/cod{i}" for i in range(8))]
+    with SiteServer(routes=sections()) as server:
+        found = run_spider(tmp_path, rules, base=server.url(""), settings={**ONE_BY_ONE, **TOPIC})
+        assert pages_asked_for(server.hits) == expected
+        assert len(found.lines) == 16
+        server.hits.clear()
+        (tmp_path / "site").mkdir()
+        found = crawl(tmp_path / "site", "site", url=server.url(""), settings={**ONE_BY_ONE, **TOPIC})
+        assert pages_asked_for(server.hits) == expected
+        assert len(found.lines) == 17
+
+
+def test_examples_of_a_real_site(tmp_path):
+    """Pages of one section as examples; the links of the others are behind."""
+    files = [str(path) for path in sorted((SITE / "news").glob("*.html"))[:2]]
+    assert all(Path(file).is_file() for file in files)
+    with SiteServer(SITE) as server:
+        spider = FOLLOW.replace('    name = "stranger"', '    name = "stranger"\n    allowed_domains = ["127.0.0.1"]')
+        settings = {**ONE_BY_ONE, "PAGELETS_TOPIC_PAGES": files}
+        found = run_spider(tmp_path, spider, base=server.url("index.html"), settings=settings)
+    priority = {line["url"].split("/", 3)[3]: line["priority"] for line in found.lines}
+    assert priority["index.html"] == 100
+    assert len(priority) == len(found.lines)
+    assert found.stat("priority/requests") > len(found.lines) / 2
