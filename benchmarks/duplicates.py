@@ -41,6 +41,8 @@ THRESHOLD = 0.8
 BLOCK = 10_000
 #: What is slow, or needs gigabytes, is measured up to this number of documents.
 SMALL = 100_000
+#: Texts that are sketched, looked for and kept.
+FEW = 10_000
 TEXTS = 400
 #: Of which methods the largest segment is tried on the twins.
 CUTS = ("pagelets", "cclus", "gcuts-top", "gcuts")
@@ -160,9 +162,12 @@ def lookups(size: int) -> None:
     """Print inserts with queries a second and bytes for each document, of an index of so many sketches."""
     rows = [ours(size, BLOCK)]
     if size <= SMALL:
-        rows += [ours(size, 1), stored(size), plain_datasketch(size)]
+        rows += [ours(size, 1), plain_datasketch(size)]
     if find_spec("rensa"):
         rows.append(by_rensa(size))
+    rows.append(stored(FEW))
+    if find_spec("gaoya"):
+        rows.append(by_gaoya(FEW))
     print(f"{size} sketches, each added and asked for; a tenth are near-duplicates\n")
     table(["", "documents a second", "bytes each", "candidates"], rows)
 
@@ -183,32 +188,48 @@ def ours(size: int, step: int) -> list[Any]:
 
 def stored(size: int) -> list[Any]:
     """The whole way in a crawl, of texts of 100 words: tokens, sketch, candidates, verification, SQLite."""
-    generator = np.random.default_rng(0)
-    vocabulary = [f"word{i}" for i in range(50_000)]
     path = Path("out/duplicates.sqlite")
     path.parent.mkdir(exist_ok=True)
     path.unlink(missing_ok=True)
-    store, found, seconds, text = Store(path), 0, 0.0, ""
-    for number in range(size):
-        if number % 10 != 1:
-            text = " ".join(vocabulary[i] for i in generator.integers(0, len(vocabulary), 100))
-        else:
-            text += " and more"
+    store, found, seconds = Store(path), 0, 0.0
+    for number, text in enumerate(made_up(size)):
         start = time.process_time()
         found += store.judge(Document(f"http://example.com/{number}", text, number, "example.com"))[0] is not None
         seconds += time.process_time() - start
     store.close()
     each = round(path.stat().st_size / size)
     path.unlink()
-    return ["Store, texts of 100 words", round(size / seconds), each, found]
+    return [f"Store, {size} texts of 100 words", round(size / seconds), each, found]
+
+
+def made_up(size: int) -> Iterator[str]:
+    """Texts of 100 words; every tenth is a near-duplicate of the one before."""
+    generator = np.random.default_rng(0)
+    vocabulary, text = [f"word{i}" for i in range(50_000)], ""
+    for number in range(size):
+        if number % 10 == 1:
+            text += " and more"
+        else:
+            text = " ".join(vocabulary[i] for i in generator.integers(0, len(vocabulary), 100))
+        yield text
+
+
+def by_gaoya(size: int) -> list[Any]:
+    index, seconds, found = gaoya_index(), 0.0, 0
+    resident = memory()
+    for number, text in enumerate(made_up(size)):
+        start = time.process_time()
+        found += len(index.query(text))
+        index.insert_document(number, text)
+        seconds += time.process_time() - start
+    return [f"gaoya, {size} texts of 100 words", round(size / seconds), round((memory() - resident) / size), found]
 
 
 def plain_datasketch(size: int) -> list[Any]:
-    import tracemalloc
-
     from datasketch import MinHash, MinHashLSH
 
     lsh, seconds, found = MinHashLSH(num_perm=PERMUTATIONS, params=banding(THRESHOLD)), 0.0, 0
+    resident = memory()
     for number, block in enumerate(sketches(size)):
         made = [MinHash(seed=SEED, hashvalues=row, scheme=SCHEME) for row in block]
         start = time.process_time()
@@ -216,14 +237,7 @@ def plain_datasketch(size: int) -> list[Any]:
             found += len(lsh.query(sketch))
             lsh.insert(number * BLOCK + i, sketch)
         seconds += time.process_time() - start
-    del lsh
-    tracemalloc.start()
-    part = MinHashLSH(num_perm=PERMUTATIONS, params=banding(THRESHOLD))
-    for i, row in enumerate(next(sketches(BLOCK))):
-        part.insert(i, MinHash(seed=SEED, hashvalues=row, scheme=SCHEME))
-    each = round(tracemalloc.get_traced_memory()[0] / BLOCK)
-    tracemalloc.stop()
-    return ["datasketch MinHashLSH", round(size / seconds), each, found]
+    return ["datasketch MinHashLSH", round(size / seconds), round((memory() - resident) / size), found]
 
 
 def by_rensa(size: int) -> list[Any]:

@@ -134,4 +134,5 @@ class BandIndex:
 
     def _file(self, shape: tuple[int, ...], dtype: Any) -> Any:
         with tempfile.TemporaryFile(dir=self._folder) as file:
-            return np.memmap(file, dtype, "w+", shape=shape)
+            # As a plain array, whose slices cost a third.
+            return np.memmap(file, dtype, "w+", shape=shape).view(np.ndarray)

@@ -145,6 +145,7 @@ def decode(text: str) -> Hashes:
     return np.frombuffer(content, "<u4", offset=_HEADER.size).astype(np.uint32)
 
 
+@cache
 def banding(threshold: float) -> tuple[int, int]:
     """Number of bands and values of a band with which pairs are found that resemble each other so much or more.
 
