@@ -1,0 +1,232 @@
+"""Links of templates among the best authorities: the six versions of Clever on a crawl of the sites.
+
+Feeds with all pagelets are made by ``scrapy crawl archive`` in ``--out``, where they are missing, each with the model
+that has not seen the site (``--models``). All sites are one crawl then. Hardly a link leads from one to another, so
+that the graph is made in two ways: *sites*, where links within a site count, and *sections*, where the first folder of
+a page's path is its host, so that links within a section are nepotistic and those between sections of a site are votes:
+sister sites with one template.
+
+A page is navigation if the gold gives it fewer than 50 words of content, or if more than half of these are link text.
+Queries are words of five letters or more that stand in the gold content of 5 to 15 % of the pages and on five sites or
+more; of these the twenty that stand there most often a page. Means over the queries of what is among the top 10 and 50
+authorities: the share of navigation pages, and of pages whose gold content has the word.
+
+    python benchmarks/links.py --out out/links
+    python benchmarks/links.py --scale 1000000     # times on a made-up crawl with so many links, in parses of its JSON
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tools import names, need, referee, run, sites_below, table
+
+from scrapy_pagelets import Page
+from scrapy_pagelets.links.clever import VERSIONS, clever
+from scrapy_pagelets.links.cocitation import related
+from scrapy_pagelets.links.pagerank import pagerank
+from scrapy_pagelets.links.query import Query
+from scrapy_pagelets.links.tables import Tables, read
+from scrapy_pagelets.links.votes import votes
+from scrapy_pagelets.templates.labelling import CONTENT, by_gold, fold_of
+from scrapy_pagelets.words import words
+
+CONTENT_WORDS = 50
+LETTERS = 5
+QUERIES = 20
+SITES = 5
+SHARE = (0.05, 0.15)
+TOPS = (10, 50)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(".data"))
+    parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder of fold-0.npz ...")
+    parser.add_argument("--only", default="", help="names of sites, with commas; all if empty")
+    parser.add_argument("--out", type=Path, default=Path("out/links"))
+    parser.add_argument("--scale", type=int, metavar="LINKS", help="measure times on so many links instead")
+    args = parser.parse_args()
+    if args.scale:
+        scale(args.scale)
+        return
+    folder = sites_below(args.data)
+    wanted = [path for path in sorted(folder.iterdir()) if path.is_dir()]
+    wanted = [path for path in wanted if not args.only or path.name in names(args.only)]
+    for path in wanted:
+        make(path, args.models, args.out)
+    score = referee(args.referee)
+    gold = {page["url"]: page for path in wanted for page in gold_of(path, score)}
+    compare([line for path in wanted for line in lines_of(args.out / f"{path.name}.jsonl")], gold)
+
+
+def make(site: Path, models: Path, out: Path) -> None:
+    """Crawl a site into a feed of all pagelets, if there is none."""
+    feed = out / f"{site.name}.jsonl"
+    if feed.exists():
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    model = need(models / f"fold-{fold_of(site.name)}.npz", "`sh benchmarks/train.sh` makes it")
+    settings = ["PAGELETS_EXPORT=all", f"PAGELETS_MODEL={model.resolve()}", "PAGELETS_DUPLICATES=off"]
+    command = ["scrapy", "crawl", "archive", "-a", f"path={site.resolve()}", "-a", f"base=http://{site.name}.example/"]
+    command += ["-O", f"{feed.resolve()}.part:jsonl", *(part for setting in settings for part in ("-s", setting))]
+    if code := run(command, out / f"{site.name}.log"):
+        sys.exit(f"the crawl of {site.name} ended with exit code {code}: see {out / site.name}.log")
+    Path(f"{feed}.part").rename(feed)
+
+
+def lines_of(feed: Path) -> Iterator[dict[str, Any]]:
+    """Of a feed what links need."""
+    with open(feed, encoding="utf-8") as file:
+        for text in file:
+            line = json.loads(text)
+            for pagelet in line["pagelets"]:
+                del pagelet["xpaths"]
+            yield {name: line[name] for name in ("url", "title", "pagelets")}
+
+
+def gold_of(site: Path, score: Any) -> Iterator[dict[str, Any]]:
+    """Of each page its URL, site, the words of its gold content, and whether it is navigation."""
+    for line in score.read(site / "gold.jsonl.gz"):
+        url = f"http://{site.name}.example/{line['path']}"
+        nodes = (page := Page.parse((site / line["path"]).read_bytes(), url)).nodes
+        content = nodes.words * (by_gold(page, line["content"]) == CONTENT)
+        linked = content[nodes.anchor[nodes.leaves]].sum()
+        few = content.sum() < CONTENT_WORDS
+        count = Counter(words(line["content"]))
+        yield {"url": url, "site": site.name, "words": count, "navigation": few or linked > 0.5 * content.sum()}
+
+
+def queries(gold: dict[str, dict[str, Any]]) -> list[str]:
+    """Words by the rule above."""
+    pages, times, sites = Counter[str](), Counter[str](), defaultdict(set)
+    for page in gold.values():
+        for word, count in page["words"].items():
+            if len(word) >= LETTERS and word.isascii() and word.isalpha():
+                pages[word] += 1
+                times[word] += count
+                sites[word].add(page["site"])
+    least, most = (share * len(gold) for share in SHARE)
+    fit = [word for word, count in pages.items() if least <= count <= most and len(sites[word]) >= SITES]
+    return sorted(fit, key=lambda word: (-times[word] / pages[word], word))[:QUERIES]
+
+
+def sections(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same lines, the first folder of each page's path being its host."""
+
+    def moved(url: str) -> str:
+        return re.sub(r"^https?://([a-z0-9-]+)\.example/([^/?#]+)/", r"http://\2--\1.example/", url)
+
+    return [
+        line
+        | {
+            "url": moved(line["url"]),
+            "pagelets": [
+                pagelet | {"links": [link | {"url": moved(link["url"])} for link in pagelet["links"]]}
+                for pagelet in line["pagelets"]
+            ],
+        }
+        for line in lines
+    ]
+
+
+def compare(lines: list[dict[str, Any]], gold: dict[str, dict[str, Any]]) -> None:
+    """Print the tables."""
+    asked = queries(gold)
+    order = [line["url"] for line in lines]
+    about = [gold.get(url, {"words": {}, "navigation": False}) for url in order]
+    known = np.array([url in gold for url in order])
+    navigation = np.array([page["navigation"] for page in about])
+    tables = read(lines)
+    between = votes(tables, templates=True, pagelets=False, within=False)
+    count = (
+        len(order),
+        int(known.sum()),
+        int(tables.crawled[tables.target].sum()),
+        int(tables.template[tables.source].sum()),
+    )
+    print("{} pages, {} with gold; {} links between them, {} of all in templates;".format(*count))
+    print(f"{int(tables.crawled[between.target].sum())} pairs of pages on two sites are linked")
+    print(f"queries: {', '.join(asked)}\n")
+    for name, crawl, within in (("sites", lines, True), ("sections", sections(lines), False)):
+        sums: dict[str, list[list[float]]] = defaultdict(list)
+        for word in asked:
+            has = np.array([word in page["words"] for page in about])
+            tables = read(crawl, Query(word))
+            rows = numbers(tables, crawl)
+            for version in VERSIONS:
+                scores = clever(tables, version, within=within).authorities[rows]
+                sums[version].append(shares(np.where(known, scores, 0.0), navigation, has))
+        report(name, sums, [float(navigation[known].mean())] * 2)
+
+
+def numbers(tables: Tables, lines: list[dict[str, Any]]) -> list[int]:
+    """Page of each line."""
+    of = {url: number for number, url in enumerate(tables.urls)}
+    return [of[line["url"]] for line in lines]
+
+
+def shares(scores: np.ndarray, navigation: np.ndarray, has: np.ndarray) -> list[float]:
+    """Of the authorities, for each top: navigation, pages with the word; then their number, up to the largest top."""
+    best = np.argsort(-scores, kind="stable")
+    best = best[scores[best] > 1e-6]
+    found = [[float(mask[best[:top]].mean()) if len(best) else np.nan for top in TOPS] for mask in (navigation, has)]
+    return [*found[0], *found[1], float(min(len(best), TOPS[-1]))]
+
+
+def report(name: str, sums: dict[str, list[list[float]]], chance: list[float]) -> None:
+    head = [name, *(f"navigation @{top}" for top in TOPS), *(f"with word @{top}" for top in TOPS), "authorities"]
+    rows: list[list[Any]] = [
+        [version, *map(float, np.nanmean(np.array(found), axis=0))] for version, found in sums.items()
+    ]
+    table(head, [*rows, ["all pages", *chance, None, None, None]])
+    print()
+
+
+def scale(links: int) -> None:
+    """Print times on a made-up crawl: pages with a menu of 30 links and three pagelets of ten."""
+    generator, each = random.Random(0), 60
+    pages = links // each
+    site = [f"http://site{n % 100}.com/page{n}" for n in range(pages)]
+    texts = []
+    for n in range(pages):
+        menu = [{"url": site[i % pages], "anchor": f"Menu {i}"} for i in range(n % 100, 3000, 100)]
+        lists = [[{"url": generator.choice(site), "anchor": "guitar"} for _ in range(10)] for _ in range(3)]
+        parts = [("navigation", menu), *(("content", found) for found in lists)]
+        pagelets = [
+            {"id": i, "role": role, "text": "guitar and more words " * 20, "links": found}
+            for i, (role, found) in enumerate(parts)
+        ]
+        texts.append(json.dumps({"url": site[n], "title": "", "pagelets": pagelets}))
+    parse = clock(lambda: [json.loads(text) for text in texts])
+    tables = read(map(json.loads, texts), Query("guitar"))
+    rows = [
+        ["tables, with the parse", clock(lambda: read(map(json.loads, texts), Query("guitar"))) / parse],
+        *([version, clock(lambda v=version: clever(tables, v)) / parse] for version in VERSIONS),
+        ["PageRank", clock(lambda: pagerank(tables)) / parse],
+        ["related pages", clock(lambda: related(tables, 0)) / parse],
+    ]
+    print(f"{pages} pages, {len(tables.target)} links; times in parses of the JSON ({parse:.1f} s of processor time)\n")
+    table(["", "parses"], rows)
+
+
+def clock(run_: Callable[[], Any]) -> float:
+    """Seconds of processor time."""
+    start = time.process_time()
+    run_()
+    return time.process_time() - start
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""``scrapy pagelets rank``: its tables, and what it says to what it cannot use."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scrapy_pagelets.crawler import rank
+from tests.crawling import SITE, crawl, menu_site, scrapy
+from tests.server import SiteServer
+from tests.test_links import guitars, line, pagelet
+
+
+def write(path, *lines):
+    path.write_text("".join(json.dumps(found) + "\n" for found in lines), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def told(tmp_path, capsys):
+    """What the command prints on a feed: exit code, lines, and the lines of its errors."""
+
+    def run(lines, *options):
+        parser = rank.argparse.ArgumentParser()
+        rank.add_arguments(parser)
+        path = lines if isinstance(lines, str) else write(tmp_path / "feed.jsonl", *lines)
+        code = rank.run(parser.parse_args([path, *options]))
+        out, err = capsys.readouterr()
+        return code, out.splitlines(), err.splitlines()
+
+    return run
+
+
+def test_authorities_and_hubs_are_printed(told):
+    code, lines, errors = told(guitars(), "--query", "guitar")
+    assert (code, errors) == (0, [])
+    assert lines == [
+        "8 pages, 8 links, 2 of them in templates; the query finds 3 pages, 6 with neighbours; pagelet-ft-fnm, "
+        "links between sites count",
+        "",
+        " authority  page",
+        "     0.707  http://fender.com/  Title of http://fender.com/",
+        "     0.707  http://gibson.com/  Title of http://gibson.com/",
+        "",
+        "       hub  pagelet",
+        "     0.816  http://list.org/  0: guitar: fender or gibson",
+        "     0.408  http://shop.org/  0: guitar: fender",
+        "     0.408  http://home.org/  1: my guitar is by gibson",
+    ]
+
+
+def test_hubs_of_the_page_versions_are_pages(told):
+    code, lines, _ = told(guitars(), "--query", "guitar", "--version", "page", "--top", "2")
+    hubs = lines[lines.index("       hub  page") + 1 :]
+    assert code == 0
+    assert [found.split()[1] for found in hubs] == ["http://list.org/", "http://shop.org/"]
+
+
+def test_pagerank_is_printed_in_multiples_of_the_mean(told):
+    lines = [line("http://h/a", pagelet("guitar", "http://h/b")), line("http://h/b", pagelet("more"))]
+    assert told(lines, "--pagerank")[1] == [
+        "2 pages, 1 links, 0 of them in templates",
+        "",
+        "times mean  page",
+        "     1.298  http://h/b  Title of http://h/b",
+        "     0.702  http://h/a  Title of http://h/a",
+    ]
+    assert told(lines, "--pagerank", "--query", "guitar")[1][-1].split()[1] == "http://h/a"
+
+
+def test_related_pages_are_printed(told):
+    code, lines, errors = told(guitars(), "--related", "https://fender.com/#top")
+    assert (code, errors, lines[-1].split()) == (
+        0,
+        [],
+        ["1.000", "http://gibson.com/", "Title", "of", "http://gibson.com/"],
+    )
+
+
+def test_a_crawl_is_ranked_from_both_formats(tmp_path):
+    """A site whose pages link to each other by a menu; one of them cites another in its content."""
+    more = '<p>Read the <a href="/c">longer story of plums</a> too.</p>'
+    routes = menu_site("home", *"abcde") | menu_site("home", *"abcde", more=more)
+    settings = {"FEEDS": {str(tmp_path / "feed.jsonl"): {"format": "jsonl"}}, "PAGELETS_EXPORT": "all"}
+    with SiteServer(routes=routes) as server:
+        crawl(tmp_path, "site", url=server.url(""), settings=settings, feed="feed.parquet")
+    feeds = [str(tmp_path / f"feed.{kind}") for kind in ("jsonl", "parquet")]
+    done = [scrapy("pagelets", "rank", feed, "--query", '"plums"', cwd=tmp_path) for feed in feeds]
+    assert [found.returncode for found in done] == [0, 0]
+    assert done[0].stdout == done[1].stdout
+    table = done[0].stdout.split("\n\n")[1].splitlines()
+    assert len(table) == 2
+    assert table[1].split()[:2] == ["1.000", server.url("/c")]
+
+
+def test_the_template_of_a_real_site_is_told_from_its_content(tmp_path):
+    found = crawl(tmp_path, "archive", path=SITE, base="http://tomcat.example/", settings={"PAGELETS_EXPORT": "all"})
+    feed = str(tmp_path / "feed.jsonl")
+    assert found.code == 0
+    tops = {}
+    for version in ("page", "pagelet-ft"):
+        done = scrapy("pagelets", "rank", feed, "--query", "balancer", "--version", version, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        tops[version] = [row.split()[1] for row in done.stdout.split("\n\n")[1].splitlines()[1:]]
+    news = [[url for url in top if "/news/" in url] for top in tops.values()]
+    assert len(news[0]) > 5
+    assert news[1] == []
+
+
+def test_a_feed_of_content_alone_says_what_cannot_be_seen(told):
+    lines = [line("http://h/a", pagelet("guitar", "http://h/b")), line("http://h/b")]
+    code, out, errors = told(lines, "--query", "guitar", "--version", "page")
+    assert (code, errors) == (
+        0,
+        [
+            "the feed has content pagelets only, so that page cannot see the links of templates: crawl with -s "
+            "PAGELETS_EXPORT=all"
+        ],
+    )
+    assert out[-1].endswith("http://h/a  Title of http://h/a")
+    assert told(lines, "--query", "guitar")[2] == []
+
+
+def test_words_of_most_pages_are_noticed(told):
+    lines = [line(f"http://h/{n}", pagelet("the guitar" if n else "the", f"http://h/{n + 1}")) for n in range(5)]
+    assert told(lines, "--query", "the guitar")[2] == [
+        "the query fits 80% of the pages: what follows tells little of it, give rarer words"
+    ]
+    code, out, errors = told(lines, "--query", "the")
+    assert (code, errors[0][:24]) == (0, "the query fits 100% of t")
+    assert out[-1].startswith("     0.5")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ([], "nothing to rank by: give --query WORDS, --pagerank or --related URL"),
+        (["--query", '" + - ( "'], "the query has no words: give some letters or digits"),
+        (["--query", ""], "the query has no words: give some letters or digits"),
+        (
+            ["--query", "zither"],
+            "8 pages, 8 links, 2 of them in templates; no page has a word of the query in its content",
+        ),
+        (
+            ["--query", "host"],
+            "no link that pagelet-ft-fnm counts leads to these pages: try pagelet-ft or page as --version",
+        ),
+        (
+            ["--query", "a", "--version", "ft"],
+            "there is no version 'ft': choose from page, page-fnm, pagelet, pagelet-fnm, pag",
+        ),
+        (
+            ["--pagerank", "--version", "page"],
+            "--version is for hubs and authorities: leave it out, or --pagerank and --rel",
+        ),
+        (
+            ["--query", "a", "--related", "http://h/"],
+            "related pages are the same for every query: leave out --query or --rel",
+        ),
+        (["--pagerank", "--top", "0"], "--top is 0: give the number of lines, from 1"),
+        (["--related", "http://nowhere.com/"], "the feed has neither the page http://nowhere.com/ nor a link to it"),
+        (["--related", "http://[broken"], "the feed has neither the page http://[broken nor a link to it"),
+        (
+            ["--related", "http://nokia.com/"],
+            "no content pagelet of up to 50 links cites http://nokia.com/ with another page;",
+        ),
+    ],
+)
+def test_what_has_no_answer_gets_a_sentence(told, options, sentence):
+    code, _, errors = told(guitars(), *options)
+    assert code == 1
+    assert len(errors) == 1
+    assert errors[0].startswith(sentence)
+
+
+def test_sites_that_do_not_link_each_other_are_told_of_within(told):
+    lines = [line("http://a.com/", pagelet("guitar", "http://a.com/b")), line("http://a.com/b"), line("http://c.com/")]
+    code, _, errors = told(lines, "--query", "guitar")
+    assert (code, errors) == (
+        1,
+        ["no link leads from one site of the feed to another: --within counts those within a site as well"],
+    )
+    assert told(lines, "--query", "guitar", "--within")[0] == 0
+
+
+@pytest.mark.parametrize("query", [" ".join(f"word{n}" for n in range(10_000)) + " guitar", "guitar " * 10_000])
+def test_long_queries_are_answered(told, query):
+    code, out, errors = told(guitars(), "--query", query)
+    assert (code, errors) == (0, [])
+    assert "http://fender.com/" in out[3]
+
+
+def test_text_that_no_terminal_can_show_is_shown_all_the_same(told):
+    lines = [line("http://h/\ud800", pagelet("guitar \udfff", "http://h/b")), line("http://h/b")]
+    assert told(lines, "--query", "guitar")[1][-1] == "     1.000  http://h/?  0: guitar ?"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("empty.jsonl", b"", "it has no pages"),
+        ("blank.jsonl", b"\n\n", "it has no pages"),
+        ("text.jsonl", b"hello", "line 1 is not a page (JSONDecodeError"),
+        ("list.jsonl", b"[1]\n", "line 1 is not a page (TypeError"),
+        (
+            "other.jsonl",
+            b'{"url": "http://a.b/", "pagelets": []}\n{"a": 1}\n',
+            "line 2 is not a page (KeyError: 'url')",
+        ),
+        ("noise.jsonl", b"\xff\xfe\x00", "line 1 is not a page (UnicodeDecodeError"),
+        ("noise.parquet", b"not parquet", "Parquet"),
+        ("linkless.jsonl", b'{"url": "http://a.b/", "pagelets": null}\n', "its pagelets have no links"),
+    ],
+)
+def test_what_is_no_feed_is_refused(tmp_path, told, name, content, sentence):
+    path = tmp_path / name
+    path.write_bytes(content)
+    code, out, errors = told(str(path), "--query", "guitar")
+    assert (code, out, len(errors)) == (1, [], 1)
+    assert errors[0].startswith(f"{path} cannot be used: ")
+    assert sentence in errors[0]
+
+
+def test_the_command_refuses_in_one_sentence(tmp_path):
+    done = scrapy("pagelets", "rank", "nowhere.jsonl", "--query", "guitar", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "nowhere.jsonl cannot be used: No such file or directory\n"
