@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -12,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+import psycopg
 
 #: Debian keeps the programs of the server out of the path.
 _FOLDERS = "/usr/lib/postgresql/*/bin"
@@ -53,9 +54,18 @@ class PostgresServer:
     def _data(self) -> str:
         return str(self._folder / "data")
 
+    def database(self, name: str) -> str:
+        """A new, empty database; returns its address."""
+        with psycopg.connect(self._address("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+        return self._address(name)
+
+    def _address(self, database: str) -> str:
+        return f"postgresql://pagelets@127.0.0.1:{self.port}/{database}"
+
     @property
-    def target(self) -> str:
-        return f"postgresql://pagelets@127.0.0.1:{self.port}/postgres"
+    def runs(self) -> bool:
+        return Path(self._data, "postmaster.pid").exists()
 
     def start(self) -> None:
         options = " ".join(f"-c {name}={value}" for name, value in _OPTIONS.items())
@@ -67,9 +77,7 @@ class PostgresServer:
 
     def kill(self) -> None:
         """End the server as a power failure would, but for what the disk has."""
-        pid = int(Path(self._data, "postmaster.pid").read_text().split()[0])
-        os.kill(pid, signal.SIGQUIT)  # immediate shutdown: no checkpoint, clients are dropped
-        self._run("pg_ctl", "-D", self._data, "-w", "-m", "immediate", "stop", check=False)
+        self._run("pg_ctl", "-D", self._data, "-w", "-m", "immediate", "stop")
 
     def _run(self, program: str, *arguments: str, check: bool = True) -> None:
         command = [*self._as, str(programs() / program), *arguments]
@@ -85,6 +93,6 @@ class PostgresServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if Path(self._data, "postmaster.pid").exists():
+        if self.runs:
             self._run("pg_ctl", "-D", self._data, "-w", "-m", "immediate", "stop", check=False)
         shutil.rmtree(self._folder)

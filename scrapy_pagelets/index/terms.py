@@ -78,6 +78,8 @@ def _is_alone(term: str) -> bool:
 @cache
 def _expression() -> re.Pattern[str]:
     r"""A term in a folded text. Python's ``\w`` lacks the marks that are part of words in India and elsewhere."""
-    marks = "".join(chr(code) for code in range(0x10000) if unicodedata.category(chr(code))[0] == "M")
-    marks = re.sub(f"[{_ALONE}]", "", marks)
-    return re.compile(rf"[{_ALONE}]|(?:[^\W_{_ALONE}]|[{marks}])+")
+    codes = [chr(code) for code in range(0x10000)]
+    alone = re.compile(f"[{_ALONE}]")
+    marks = "".join(one for one in codes if unicodedata.category(one)[0] == "M" and not alone.match(one))
+    signs = "".join(one for one in codes if alone.match(one) and unicodedata.category(one)[0] not in "LMN")
+    return re.compile(rf"(?![{signs}])[{_ALONE}]|(?:[^\W_{_ALONE}]|[{marks}])+")
