@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fcntl import LOCK_EX, LOCK_NB, flock
 from itertools import count
@@ -23,20 +23,25 @@ BATCH_PAGES: Final = 64
 
 @dataclass
 class _File:
-    """A file of ours: nobody else has its lock.
+    """A file that nobody else has.
 
     Attributes
     ----------
+    ours : open at its end, with the lock
     waiting : lines that were not sent
     begin, end : where these begin, and where those end that are being sent
+    taken, unreadable : how many are being sent, and how many of these cannot be
+    damaged : whether there were such
     """
 
     path: Path
-    lines: BinaryIO
+    ours: BinaryIO
     waiting: int = 0
     begin: int = 0
     end: int = 0
     taken: int = 0
+    unreadable: int = 0
+    damaged: bool = False
 
 
 class Spool:
@@ -59,7 +64,7 @@ class Spool:
         self._folder, self._name = folder, f"pagelets-index-{xxh3_64_hexdigest(target.encode())}"
         self._lock = threading.Lock()
         self._files = [file for path in sorted(folder.glob(f"{self._name}-*.jsonl")) if (file := _claimed(path))]
-        #: Lines that could not be read.
+        #: Lines that were no pages; their file is left, as ``*.damaged``.
         self.unreadable = 0
 
     @property
@@ -77,7 +82,7 @@ class Spool:
             if not self._files:
                 self._files.append(self._new())
             file = self._files[-1]
-            _write(file.lines.fileno(), b"".join(lines))
+            _write(file.ours.fileno(), b"".join(lines))
             file.waiting += len(lines)
 
     def _new(self) -> _File:
@@ -91,64 +96,67 @@ class Spool:
             if not self._files:
                 return []
             file = self._files[0]
-            file.lines.seek(file.begin)
-            pages, size, file.taken = [], 0, 0
-            for line in _lines(file):
-                file.taken, size = file.taken + 1, size + len(line)
-                if (page := _page_of(line)) is not None:
-                    pages.append(page)
-                else:
-                    self.unreadable += 1
-                if file.taken == BATCH_PAGES or size > BATCH_CHARACTERS:
-                    break
-            file.end = file.lines.tell()
-            return pages
+            lines = _lines(file)
+            file.taken, file.end = len(lines), file.begin + sum(map(len, lines))
+        pages = [page for line in lines if (page := _page_of(line)) is not None]
+        file.unreadable = len(lines) - len(pages)
+        return pages
 
     def sent(self) -> None:
         """Forget the pages that were taken last."""
         with self._lock:
             file = self._files[0]
             file.begin, file.waiting = file.end, file.waiting - file.taken
+            file.damaged, self.unreadable = file.damaged or bool(file.unreadable), self.unreadable + file.unreadable
             if not file.waiting:
-                self._files.pop(0)
-                _removed(file)
+                _removed(self._files.pop(0))
 
     def close(self) -> None:
         """Let go of the files; what waits in them is there for the next run."""
         with self._lock:
             for file in self._files:
-                file.lines.close() if file.waiting else _removed(file)
+                file.ours.close() if file.waiting else _removed(file)
             self._files = []
 
 
-def _lines(file: _File) -> Iterator[bytes]:
-    for _ in range(file.waiting):
-        yield file.lines.readline()
+def _lines(file: _File) -> list[bytes]:
+    """The first lines that wait."""
+    found: list[bytes] = []
+    size = 0
+    with open(file.path, "rb") as lines:
+        lines.seek(file.begin)
+        while len(found) < min(BATCH_PAGES, file.waiting) and size < BATCH_CHARACTERS:
+            found.append(lines.readline())
+            size += len(found[-1])
+    return found
 
 
 def _claimed(path: Path) -> _File | None:
     """A file, made if it is not there; None if another process has it."""
-    lines = open(path, "ab+")  # noqa: SIM115
+    ours = open(path, "ab", buffering=0)  # noqa: SIM115
     try:
-        flock(lines, LOCK_EX | LOCK_NB)
+        flock(ours, LOCK_EX | LOCK_NB)
     except BlockingIOError:
-        lines.close()
+        ours.close()
         return None
-    if not os.fstat(lines.fileno()).st_nlink:  # the other process has sent it, and removed it
-        lines.close()
+    if not os.fstat(ours.fileno()).st_nlink:  # the other process has sent it, and removed it
+        ours.close()
         return None
-    lines.seek(0)
     waiting = whole = 0
-    for line in lines:
-        if line.endswith(b"\n"):
-            waiting, whole = waiting + 1, whole + len(line)
-    lines.truncate(whole)  # a line of a run that was killed
-    return _File(path, lines, waiting)
+    with open(path, "rb") as lines:
+        for line in lines:
+            if line.endswith(b"\n"):
+                waiting, whole = waiting + 1, whole + len(line)
+    ours.truncate(whole)  # a line of a run that was killed
+    return _File(path, ours, waiting)
 
 
 def _removed(file: _File) -> None:
-    file.path.unlink(missing_ok=True)
-    file.lines.close()
+    if file.damaged:
+        file.path.rename(file.path.with_suffix(".damaged"))
+    else:
+        file.path.unlink(missing_ok=True)
+    file.ours.close()
 
 
 def _write(file: int, lines: bytes) -> None:

@@ -88,7 +88,7 @@ class Writer:
         self._thread.join()
         left = len(self._spool)
         if self._spool.unreadable:
-            self._tell("index/unreadable", "%d lines of the spool were no pages", self._spool.unreadable)
+            self._tell("index/unreadable", "%d lines that waited were no pages: see *.damaged", self._spool.unreadable)
         self._let_go()
         return left
 

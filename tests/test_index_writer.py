@@ -1,0 +1,251 @@
+"""Writing beside a crawl: nothing is lost when the index goes away, and nothing waits for good."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections import Counter
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from scrapy_pagelets.index.documents import line_of
+from scrapy_pagelets.index.spool import BATCH_PAGES, Spool
+from scrapy_pagelets.index.sqlite import SQLiteIndex
+from scrapy_pagelets.index.targets import open_index
+from scrapy_pagelets.index.writer import Writer
+from tests.crawling import ROOT
+from tests.indexing import at, indexed
+
+#: Seconds after which a test gives up.
+LIMIT = 120
+
+
+def pages(number, minute=0):
+    return [indexed(f"http://example.com/{n}", f"common own{n}", minute=minute) for n in range(number)]
+
+
+class Watched:
+    """A writer, and what it has told."""
+
+    def __init__(self, opened, folder, *, away=False):
+        self.counts, self.told = Counter(), []
+        self.changed = threading.Condition()
+        self.spool = Spool(folder, "index")
+        self.writer = Writer(opened, None if away else opened(), self.spool, self.tell, self.count)
+        self.writer.start()
+
+    def count(self, name, by):
+        with self.changed:
+            self.counts[name] += by
+            self.changed.notify_all()
+
+    def tell(self, name, message, *arguments):
+        self.told.append(message % arguments)
+        self.count(name, 1)
+
+    def put(self, pages):
+        for page in pages:
+            self.writer.put(page)
+
+    def wait(self, name, number):
+        with self.changed:
+            assert self.changed.wait_for(lambda: self.counts[name] >= number, LIMIT), self.counts
+
+    def close(self, patience=LIMIT):
+        left = self.writer.close(patience)
+        self.spool.close()
+        return left
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Of an index whose folder is not there yet: until then it is away."""
+    return tmp_path / "later" / "pages.sqlite"
+
+
+def texts(path):
+    with SQLiteIndex(path, create=False) as index:
+        return dict(index.base.execute("SELECT url, text FROM pages JOIN pagelets ON page = pages.id"))
+
+
+def expected(pages):
+    return {page.url: page.pagelets[0].text for page in pages}
+
+
+def test_pages_are_written_in_batches(tmp_path):
+    watched = Watched(lambda: SQLiteIndex(tmp_path / "pages.sqlite"), tmp_path)
+    watched.put(pages(500))
+    assert watched.close() == 0
+    assert texts(tmp_path / "pages.sqlite") == expected(pages(500))
+    assert watched.counts["index/pages"] == watched.counts["index/pagelets"] == 500
+    assert 500 / BATCH_PAGES <= watched.counts["index/batches"] <= 500
+    assert set(watched.counts) == {"index/pages", "index/pagelets", "index/batches"}
+    assert list(tmp_path.glob("*.jsonl")) == []
+
+
+def test_pages_wait_on_disk_while_the_index_is_away(tmp_path, path):
+    watched = Watched(lambda: SQLiteIndex(path), tmp_path, away=True)
+    watched.put(pages(100))
+    watched.wait("index/spooled", 100)
+    watched.wait("index/retries", 2)
+    (file,) = tmp_path.glob("*.jsonl")
+    assert len(file.read_text().splitlines()) == 100
+    path.parent.mkdir()
+    watched.put(pages(120)[100:])
+    watched.wait("index/pages", 100)
+    assert watched.close() == 0
+    assert texts(path) == expected(pages(120))
+    assert watched.counts["index/unspooled"] == watched.counts["index/spooled"] >= 100
+    assert watched.counts["index/away"] == len(watched.told) == 1
+    assert "unable to open database file" in watched.told[0]
+    assert not file.exists()
+
+
+def test_what_is_left_at_the_end_is_written_by_the_next_crawl(tmp_path, path):
+    first = Watched(lambda: SQLiteIndex(path), tmp_path, away=True)
+    first.put(pages(10))
+    assert first.close(patience=0) == 10
+    path.parent.mkdir()
+    with SQLiteIndex(path) as index:
+        index.upsert([indexed("http://example.com/3", "newer", minute=1)])
+    second = Watched(lambda: SQLiteIndex(path), tmp_path)
+    assert second.close() == 0
+    assert texts(path) == expected(pages(10)) | {"http://example.com/3": "newer"}
+    assert second.counts["index/unspooled"] == 10
+    assert list(tmp_path.glob("*.jsonl")) == []
+
+
+def test_a_page_that_is_refused_holds_no_other_one_up(tmp_path, database):
+    watched = Watched(lambda: open_index(database), tmp_path, away=True)
+    bad = replace(indexed("http://example.com/bad", "text"), words=10**30)
+    watched.put([*pages(5), bad, *pages(10)[5:]])
+    assert watched.close() == 0
+    with open_index(database) as index:
+        assert len(index.search("common", 100)) == 10
+    assert watched.counts["index/refused"] == 1
+    assert watched.told[-1].startswith("the index does not take http://example.com/bad: ")
+
+
+def test_nothing_waits_for_good_while_the_index_does_not_answer(tmp_path, database):
+    """Somebody has locked its tables."""
+    watched = Watched(lambda: open_index(database), tmp_path)
+    with psycopg.connect(database) as other:
+        other.execute("LOCK TABLE pagelets.pages")
+        watched.put(pages(700))
+        assert watched.counts["index/pages"] == 0
+        assert watched.counts["index/spooled"] > 100
+    assert watched.close() == 0
+    with open_index(database) as index:
+        assert len(index.search("common", 1000)) == 700
+    assert watched.counts["index/unspooled"] == watched.counts["index/spooled"]
+
+
+def test_pages_that_were_not_seen_are_purged(tmp_path):
+    path = tmp_path / "pages.sqlite"
+    watched = Watched(lambda: SQLiteIndex(path), tmp_path)
+    watched.put([*pages(3), *pages(2, minute=5)])
+    assert watched.close() == 0
+    watched.writer.purge(at(5), {"example.com"})
+    assert (watched.counts["index/purged"], set(texts(path))) == (1, {"http://example.com/0", "http://example.com/1"})
+
+
+def test_an_index_that_is_away_is_not_purged(tmp_path, path):
+    watched = Watched(lambda: SQLiteIndex(path), tmp_path, away=True)
+    assert watched.close() == 0
+    watched.writer.purge(at(5), {"example.com"})
+    assert watched.counts == {"index/not_purged": 1}
+
+
+# The spool
+
+
+def taken(spool):
+    found = []
+    while len(spool):
+        found += spool.take()
+        spool.sent()
+    return found
+
+
+def test_a_spool_gives_back_what_was_put_there_in_its_order(tmp_path):
+    spool = Spool(tmp_path, "index")
+    spool.append(pages(3))
+    assert [page.url for page in spool.take()] == [page.url for page in spool.take()]
+    spool.append(pages(200)[3:])
+    assert len(spool) == 200
+    assert taken(spool) == pages(200)
+    spool.append(pages(1))
+    assert taken(spool) == pages(1)
+    spool.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pages_that_are_put_there_meanwhile_come_later(tmp_path):
+    spool = Spool(tmp_path, "index")
+    spool.append(pages(2))
+    assert spool.take() == pages(2)
+    spool.append([indexed("http://example.com/new", "text")])
+    spool.sent()
+    assert taken(spool) == [indexed("http://example.com/new", "text")]
+    spool.close()
+
+
+def test_two_spools_of_one_index_have_files_of_their_own(tmp_path):
+    one, other, third = Spool(tmp_path, "index"), Spool(tmp_path, "index"), Spool(tmp_path, "another index")
+    one.append(pages(1))
+    other.append(pages(2))
+    third.append(pages(3))
+    assert [len(taken(spool)) for spool in (one, other)] == [1, 2]
+    one.append(pages(4))
+    for spool in (one, other, third):
+        spool.close()
+    again = Spool(tmp_path, "index")
+    assert taken(again) == pages(4)
+    again.close()
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_damaged_lines_are_counted_and_left_out(tmp_path):
+    spool = Spool(tmp_path, "index")
+    spool.append(pages(3))
+    spool.close()
+    (file,) = tmp_path.iterdir()
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(lines[0] + b"\xff{\n{}\n" + lines[1] + lines[2][:20])
+    spool = Spool(tmp_path, "index")
+    assert len(spool) == 4
+    assert taken(spool) == pages(2)
+    assert spool.unreadable == 2
+    spool.close()
+    assert list(tmp_path.iterdir()) == [file.with_suffix(".damaged")]
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from scrapy_pagelets.index.spool import Spool
+from tests.indexing import indexed
+spool = Spool(Path(sys.argv[1]), "index")
+spool.append([indexed("http://example.com/1", "text")])
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+try:
+    spool.append([indexed(f"http://example.com/{n}", "text " * 100) for n in range(2, 20)])
+except OSError as error:
+    print(error.strerror)
+spool.append([indexed("http://example.com/20", "text")])
+spool.close()
+"""
+
+
+def test_a_full_disk_leaves_no_half_lines(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT
+    )
+    assert (done.returncode, done.stdout) == (0, "File too large\n"), done.stderr
+    (file,) = tmp_path.iterdir()
+    kept = [indexed(f"http://example.com/{n}", "text") for n in (1, 20)]
+    assert [json.loads(line) for line in file.read_text().splitlines()] == json.loads(json.dumps([*map(line_of, kept)]))
