@@ -16,6 +16,7 @@ _COMMANDS: Final = {
     "index": ("write a feed to a search index", "scrapy_pagelets.crawler.index"),
     "rank": ("rank the pages of a crawl by their links, show related pages", "scrapy_pagelets.crawler.rank"),
     "report": ("show what was stripped, per site and template", "scrapy_pagelets.crawler.feed_report"),
+    "search": ("search an index, with feedback from the best pagelets or without", "scrapy_pagelets.crawler.search"),
     "train": ("learn a model from archives, with or without labels by people", "scrapy_pagelets.crawler.train"),
     "view": ("look at a page: its pagelets, drawn over what a browser shows", "scrapy_pagelets.crawler.view"),
 }

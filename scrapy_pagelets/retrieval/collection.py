@@ -35,12 +35,14 @@ class Postings(NamedTuple):
     term : (n,) place of the term among those asked for, ascending
     page, segment : (n,) numbers, ascending for a term
     tf : (n,) occurrences of the term in the segment
+    length : (n,) words of the segment
     """
 
     term: Ints
     page: Ints
     segment: Ints
     tf: Ints
+    length: Ints
 
 
 class Collection(Protocol):
@@ -59,9 +61,6 @@ class Collection(Protocol):
     def page_lengths(self, pages: Ints) -> Ints:
         """Words of pages, (n,)."""
 
-    def segment_lengths(self, segments: Ints) -> Ints:
-        """Words of segments, (n,)."""
-
     def segments(self, pages: Ints, cut: Cut) -> Segments:
         """The segments of some pages, in their order, as ``cut`` makes them."""
 
@@ -79,7 +78,7 @@ class MemoryCollection:
     >>> collection.size
     Size(pages=2, segments=3, words=8)
     >>> [part.tolist() for part in collection.postings(["bells", "a"])]
-    [[0, 1, 1], [0, 0, 1], [1, 0, 2], [2, 1, 1]]
+    [[0, 1, 1], [0, 0, 1], [1, 0, 2], [2, 1, 1], [4, 2, 2]]
     """
 
     def __init__(self, pages: Iterable[Sequence[str]]) -> None:
@@ -93,24 +92,26 @@ class MemoryCollection:
 
     @property
     def size(self) -> Size:
+        """How much there is."""
         return Size(len(self._texts), len(self._page), int(self._lengths.sum()))
 
     def postings(self, wanted: Sequence[str]) -> Postings:
+        """Where the terms occur."""
         found = [self._slice(term) for term in wanted]
         term = np.repeat(np.arange(len(found)), [len(segments) for segments, _ in found])
         segment, tf = (np.concatenate([np.zeros(0, np.int64), *part]) for part in zip(*found, strict=True))
-        return Postings(term, self._page[segment], segment, tf)
+        return Postings(term, self._page[segment], segment, tf, self._lengths[segment])
 
     def frequencies(self, wanted: Sequence[str]) -> Ints:
+        """How many segments have each of the terms."""
         return np.array([len(self._slice(term)[0]) for term in wanted], np.int64)
 
     def page_lengths(self, pages: Ints) -> Ints:
+        """Words of pages."""
         return self._of_pages[pages]
 
-    def segment_lengths(self, segments: Ints) -> Ints:
-        return self._lengths[segments]
-
     def segments(self, pages: Ints, cut: Cut) -> Segments:
+        """The segments of some pages."""
         found, starts = self._cut(cut)
         rows = np.concatenate([np.arange(*starts[page : page + 2]) for page in pages.tolist()] or [np.zeros(0, int)])
         return Segments(found.page[rows], found.vocabulary, found.counts[rows])

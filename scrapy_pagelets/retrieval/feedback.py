@@ -7,7 +7,7 @@ them: Abdul-Jaleel et al., "UMass at TREC 2004: Novelty and HARD".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +34,7 @@ class Feedback:
     selected : how many of their segments are taken, the best ones
     terms : how many terms are added
     share : how much of the weight that the paper gives to new terms they get
-    common : terms of a larger part of the collection's segments are not added; stands for the paper's 222 stop words
+    common : terms on a larger part of the pages are not added; in the place of the paper's 222 stop words
     """
 
     cut: Cut = pagelets
@@ -50,13 +50,13 @@ def by_segments(
 ) -> dict[str, float]:
     """The expanded query: weight of each term, those of the query first, then the new ones, the best first.
 
-    The counts of (3) are all of segments: R selected ones among N of the collection.
+    In (3), R and r count selected segments, N and n pages of the collection.
     """
     chosen, _ = best_segments(collection, query, ranking, formula, feedback)
     relevant = chosen.counts.shape[0]
     r = np.asarray((chosen.counts > 0).sum(axis=0))
     fresh, n = _candidates(collection, chosen, r > 0, query, feedback.common)
-    weight = relevance_weight(n, collection.size.segments, r[fresh], relevant, plus=formula.plus)
+    weight = relevance_weight(n, collection.size.pages, r[fresh], relevant, plus=formula.plus)
     value = selection_value(weight, r[fresh], max(1, relevant))
     order = [place for place in np.argsort(-value, kind="stable")[: feedback.terms] if value[place] > 0]
     return expanded(query, _names(chosen, fresh[order]), feedback.share)
@@ -94,7 +94,7 @@ def best_segments(
     known = [(term, column) for term, column in zip(query, columns, strict=True) if column >= 0]
     tf = found.counts[:, [column for _, column in known]].toarray()
     length = np.asarray(found.counts.sum(axis=1))
-    weight = formula.weight(collection.frequencies([term for term, _ in known]), collection.size.segments)
+    weight = formula.weight(on_pages(collection, [term for term, _ in known]), collection.size.pages)
     qtf = np.array([query[term] for term, _ in known])
     score = formula.score(tf, length[:, None], length.mean() if len(length) else 0.0, qtf) @ weight
     has = np.flatnonzero(tf.any(axis=1))
@@ -104,13 +104,25 @@ def best_segments(
 
 def _candidates(
     collection: Collection, chosen: Segments, wanted: NDArray[np.bool_], query: Query, common: float
-) -> tuple[Ints, Ints]:
-    """Numbers of the wanted terms that are neither in the query nor common, and how many segments have them."""
+) -> tuple[Ints, Floats]:
+    """Numbers of the wanted terms that are neither in the query nor common, and on how many pages they are."""
     wanted[[chosen.vocabulary[term] for term in query if term in chosen.vocabulary]] = False
     fresh = np.flatnonzero(wanted)
-    n = collection.frequencies(_names(chosen, fresh))
-    rare = n <= common * collection.size.segments
+    n = on_pages(collection, _names(chosen, fresh))
+    rare = n <= common * collection.size.pages
     return fresh[rare], n[rare]
+
+
+def on_pages(collection: Collection, terms: Sequence[str]) -> Floats:
+    """On how many pages terms are if their segments are spread evenly.
+
+    To count the pages of each candidate, all its postings would have to be read. Where each page is one segment this
+    is their number.
+    """
+    size = collection.size
+    share = collection.frequencies(terms) / max(1, size.segments)
+    found: Floats = size.pages * (1 - (1 - share) ** (size.segments / max(1, size.pages)))
+    return found
 
 
 def _names(chosen: Segments, numbers: Any) -> list[str]:

@@ -75,6 +75,5 @@ def _segment_scores(
     segment, first, row = np.unique(postings.segment, return_index=True, return_inverse=True)
     size = collection.size
     weight = formula.weight(np.bincount(postings.term, minlength=len(qtf)), size.segments)
-    length = collection.segment_lengths(segment)[row]
-    inner = formula.score(postings.tf, length, size.words / max(1, size.segments), qtf[postings.term])
+    inner = formula.score(postings.tf, postings.length, size.words / max(1, size.segments), qtf[postings.term])
     return segment, np.bincount(row, weight[postings.term] * inner, len(segment)), first

@@ -7,12 +7,14 @@ Page Segmentation" (2003), taken from Robertson & Walker, "Okapi/Keenbow at TREC
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+
+_TINY: Final = 1e-300
 
 
 @dataclass(frozen=True)
@@ -67,11 +69,10 @@ class Bm2500:
         tf, qtf = np.asarray(tf, float), np.asarray(qtf, float)
         relative = np.asarray(length, float) / average if average else 1.0
         k = self.k1 * ((1 - self.b) + self.b * relative)
-        # An absent term adds nothing; with k1 = 0 the quotient would be 0 / 0.
-        inner = np.divide(
-            (self.k1 + 1) * tf, k + tf, out=np.zeros(np.broadcast_shapes(tf.shape, k.shape)), where=tf > 0
-        )
-        found: Floats = inner * (self.k3 + 1) * qtf / (self.k3 + np.maximum(qtf, np.finfo(float).tiny))
+        # An absent term adds nothing, also where both k1 and k3 are 0.
+        of_document = (self.k1 + 1) * tf / (k + np.maximum(tf, _TINY))
+        of_query = (self.k3 + 1) * qtf / (self.k3 + np.maximum(qtf, _TINY))
+        found: Floats = of_document * of_query
         return found
 
 
@@ -137,6 +138,6 @@ def expanded(qtf: dict[str, float], terms: list[str], share: float = 1.0) -> dic
     >>> expanded({"bell": 1}, ["telephone", "patent"])
     {'bell': 2.0, 'telephone': 1.0, 'patent': 0.5}
     """
-    found: dict[str, Any] = {term: 2.0 * count for term, count in qtf.items()}
+    found = {term: 2.0 * count for term, count in qtf.items()}
     found |= {term: share * (1 - place / len(terms)) for place, term in enumerate(terms)}
     return found

@@ -1,0 +1,136 @@
+"""An index in an SQLite file as a collection: of the file, only what a query needs is read."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from scrapy_pagelets.index.base import IndexUnusable
+from scrapy_pagelets.index.documents import UNSEARCHED
+from scrapy_pagelets.index.sqlite import SQLiteIndex
+from scrapy_pagelets.index.terms import terms
+from scrapy_pagelets.nodes import Ints
+from scrapy_pagelets.retrieval.collection import Postings, Size
+from scrapy_pagelets.retrieval.segments import Cut, Segments, count
+
+#: Where FTS5 keeps the number of texts and of their tokens.
+_AVERAGES: Final = "SELECT block FROM search_data WHERE id = 1"
+_POSTINGS: Final = """
+SELECT page, id, count(*), length FROM postings CROSS JOIN pagelets ON id = doc WHERE term = ? GROUP BY doc ORDER BY doc
+"""
+_FREQUENCIES: Final = """
+SELECT key, doc FROM json_each(?) CROSS JOIN vocabulary ON term = value
+"""
+_UNSEARCHED: Final = ", ".join(f"'{role}'" for role in UNSEARCHED)
+_LENGTHS: Final = f"""
+SELECT key, sum(length) FROM json_each(?) CROSS JOIN pagelets ON page = value WHERE role NOT IN ({_UNSEARCHED})
+GROUP BY key
+"""
+_TEXTS: Final = f"""
+SELECT key, text FROM json_each(?) CROSS JOIN pagelets ON page = value WHERE role NOT IN ({_UNSEARCHED})
+ORDER BY key, number
+"""
+_FOUND: Final = """
+SELECT url, title, near_duplicate_of, number, text FROM json_each(?) CROSS JOIN pagelets ON pagelets.id = value
+JOIN pages ON pages.id = page ORDER BY key
+"""
+
+
+class Found(NamedTuple):
+    """A pagelet and its page; ``docs/feed.md`` explains the fields. The number of the pagelet that is a title is -1."""
+
+    url: str
+    title: str
+    near_duplicate_of: str | None
+    number: int
+    text: str
+
+
+@contextmanager
+def stored(path: str) -> Iterator[StoredCollection]:
+    """Open an index to read, as it is at this moment, whatever is written meanwhile.
+
+    Raises
+    ------
+    IndexUnusable : if the file is not there, no index, damaged, or of another version
+    IndexAway : if it is locked
+    """
+    with SQLiteIndex(path, create=False) as index:
+        try:
+            index.base.execute("BEGIN")
+            yield StoredCollection(index.base)
+        except sqlite3.Error as error:
+            raise IndexUnusable(f"{path} cannot be read ({error}): make the index anew.") from error
+
+
+class StoredCollection:
+    """The pages and pagelets of an SQLite index; pagelets that are not searched are not there.
+
+    Parameters
+    ----------
+    base : the database; what is read belongs together if a transaction has begun
+    """
+
+    def __init__(self, base: sqlite3.Connection) -> None:
+        self._base = base
+        (pages,) = base.execute("SELECT count(*) FROM pages").fetchone()
+        (block,) = base.execute(_AVERAGES).fetchone() or (b"",)
+        segments, words, *_ = *_varints(block), 0, 0
+        self._size = Size(pages, segments, words)
+
+    @property
+    def size(self) -> Size:
+        """How much there is."""
+        return self._size
+
+    def postings(self, wanted: Sequence[str]) -> Postings:
+        """Where the terms occur."""
+        found = [
+            np.array(self._base.execute(_POSTINGS, (term,)).fetchall(), np.int64).reshape(-1, 4) for term in wanted
+        ]
+        place = np.repeat(np.arange(len(found)), [len(rows) for rows in found])
+        page, segment, tf, length = np.concatenate([np.zeros((0, 4), np.int64), *found]).T
+        return Postings(place, page, segment, tf, length)
+
+    def frequencies(self, wanted: Sequence[str]) -> Ints:
+        """How many segments have each of the terms."""
+        return self._column(_FREQUENCIES, wanted)
+
+    def page_lengths(self, pages: Ints) -> Ints:
+        """Words of pages."""
+        return self._column(_LENGTHS, pages.tolist())
+
+    def segments(self, pages: Ints, cut: Cut) -> Segments:
+        """The segments of some pages."""
+        texts: list[list[str]] = [[] for _ in pages]
+        for place, text in self._base.execute(_TEXTS, (json.dumps(pages.tolist()),)):
+            texts[place].append(text)
+        found = [cut(page) for page in texts]
+        return Segments(np.repeat(pages, [len(page) for page in found]), *count(map(terms, chain.from_iterable(found))))
+
+    def found(self, segments: Ints) -> list[Found]:
+        """Pagelets by their number in the index."""
+        return [Found(*row) for row in self._base.execute(_FOUND, (json.dumps(segments.tolist()),))]
+
+    def _column(self, query: str, values: Sequence[object]) -> Ints:
+        """A number for each of some values; 0 where there is none."""
+        column = np.zeros(len(values), np.int64)
+        for place, number in self._base.execute(query, (json.dumps(values),)):
+            column[place] = number
+        return column
+
+
+def _varints(block: bytes) -> Iterator[int]:
+    """The numbers of a record: seven bits a byte, the highest first; only the last byte of a number is below 128."""
+    value = 0
+    for byte in block:
+        value = value << 7 | byte & 127
+        if byte < 128:
+            yield value
+            value = 0
