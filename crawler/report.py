@@ -9,6 +9,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 
 from scrapy_pagelets.middlewares.state import state_of
+from scrapy_pagelets.templates.shared import SharedPagelets
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +44,19 @@ class SiteReport:
                 self.state.tell("sites/of_one_page", sentence, name)
         self.state.count("sites", len(sites))
         self.state.count("templates", sum(templates for _, _, templates in sites))
+        if self.state.shared is not None:
+            self._tell_of(self.state.shared)
+
+    def _tell_of(self, shared: SharedPagelets) -> None:
+        for shares in shared.about():
+            logger.info("%s: of %d pagelets %d repeat on the site, %d on pages that link each other", *shares[:4])
+            for name in ("pagelets", "local", "linked", "near"):
+                self.state.count(f"detection/{name}", getattr(shares, name))
+        for sisters in shared.sisters():
+            logger.info("%s and %s link each other and have %d templates in common", *sisters)
+            self.state.count("detection/sisters")
+        if shared.full:
+            self.state.tell("detection/full", "There are more pagelets than can be counted: the last pages are missing")
 
     def _share(self) -> int:
         stats = self.state.stats

@@ -19,10 +19,12 @@ from scrapy_pagelets.middlewares.memory import Memory
 from scrapy_pagelets.middlewares.rendered import RenderedResponse
 from scrapy_pagelets.middlewares.spool import Spool
 from scrapy_pagelets.middlewares.threads import in_thread
+from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.page import MAX_DEPTH, Page, decode, parse
 from scrapy_pagelets.rendered import page_of
 from scrapy_pagelets.resources import Resources
 from scrapy_pagelets.templates.model import load
+from scrapy_pagelets.templates.shared import SharedPagelets
 from scrapy_pagelets.templates.sites import Sites
 from scrapy_pagelets.templates.store import Store
 
@@ -43,7 +45,9 @@ class State:
         self._told: set[str] = set()
         folder = self.config.store or job
         self._store = Store(Path(folder) if folder else None, model, self._store_failed)
-        self.sites = Sites(self._store, self.config.model)
+        #: The pagelets that pages share, if they are counted (PAGELETS_DETECTION).
+        self.shared = None if self.config.detection == "off" else SharedPagelets()
+        self.sites = Sites(self._store, self.config.model, shared=self.shared)
         self.memory = Memory(self._store, job)
         self.spool = Spool(Path(job, "pagelets-responses") if job else None, self._store_failed)
         #: Pages that are being or have been loaded for a template, by token; nobody has asked for them yet.
@@ -59,6 +63,13 @@ class State:
         if (page := self._pages.get(response)) is None:
             page = self._pages[response] = self._parse(response)
         return page
+
+    def templateness(self, page: Page) -> Floats:
+        """(m,) of each leaf, by what weighs it (PAGELETS_DETECTION); runs in a thread as well."""
+        form = self.config.detection
+        if self.shared is not None and (form == "local" or form == "global"):
+            return self.shared.templateness(page, form)
+        return self.sites.of(page).templateness(page)
 
     def _parse(self, response: TextResponse) -> Page:
         text = decoded(response)

@@ -71,7 +71,7 @@ class Visit:
         with self._lock:
             if self._cut is None:
                 self._state.sites.learn(self.page)
-                templateness = self._state.sites.of(self.page).templateness(self.page)
+                templateness = self._state.templateness(self.page)
                 self._cut = labels_of(self.page, self._state.config.segmenter, templateness), templateness
             if whole not in self._pagelets:
                 self._pagelets[whole] = pagelets_of(self.page, *self._cut, whole=whole)

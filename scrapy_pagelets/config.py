@@ -25,6 +25,7 @@ SEGMENTERS: Final = (
 #: Those that cut rendered pages by maximum flows.
 EXPANDING: Final = ("gcuts-strict", "gcuts-np", "gcuts-nl")
 EXPORTS: Final = ("content", "all")
+DETECTIONS: Final = ("off", "count", "local", "global")
 DUPLICATES: Final = ("flag", "drop", "off")
 SCOPES: Final = ("all", "site")
 
@@ -56,6 +57,8 @@ class Config:
     formats: tuple[str, ...] = ("text",)
     #: PAGELETS_MODEL: name of a shipped model or path of one of your own, which weighs what speaks for template.
     model: str = "labelled"
+    #: PAGELETS_DETECTION: whether pagelets that pages share are counted, and whether that alone is the template.
+    detection: str = "off"
     #: PAGELETS_STORE: folder in which what is learnt of the sites is kept; the job directory if there is one.
     store: str = ""
     #: PAGELETS_RENDER: whether pages are rendered in a browser; request meta ``pagelets_render`` wins.
@@ -101,6 +104,7 @@ class Config:
             raise ConfigError(f"PAGELETS_RENDER is on, but {obstacle}")
         _one_of("PAGELETS_EXPORT", [self.export], EXPORTS)
         _one_of("PAGELETS_FORMATS", self.formats, FORMATS)
+        _one_of("PAGELETS_DETECTION", [self.detection], DETECTIONS)
         _one_of("PAGELETS_DUPLICATES", [self.duplicates], DUPLICATES)
         _one_of("PAGELETS_DUPLICATES_SCOPE", [self.duplicates_scope], SCOPES)
         _threshold("PAGELETS_DUPLICATES_THRESHOLD", self.duplicates_threshold)
@@ -133,6 +137,7 @@ class Config:
                 export=settings.get("PAGELETS_EXPORT", default["export"].default),
                 formats=tuple(settings.getlist("PAGELETS_FORMATS", default["formats"].default)),
                 model=settings.get("PAGELETS_MODEL", default["model"].default),
+                detection=settings.get("PAGELETS_DETECTION", default["detection"].default),
                 store=settings.get("PAGELETS_STORE", default["store"].default),
                 render=settings.getbool("PAGELETS_RENDER", default["render"].default),
                 render_scripts=settings.getbool("PAGELETS_RENDER_SCRIPTS", default["render_scripts"].default),

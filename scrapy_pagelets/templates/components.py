@@ -50,6 +50,10 @@ class Components(Generic[T]):
             parent[item] = item = parent[parent[item]]
         return item
 
+    def size(self, item: T) -> int:
+        """Number of vertices of the component of a vertex; 1 for one that was never added."""
+        return self._size[self.find(item)] if item in self._parent else 1
+
     def union(self, one: T, other: T) -> bool:
         """An edge, adding its ends where they are new; returns whether it joined two components."""
         self.add(one)

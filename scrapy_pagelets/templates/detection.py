@@ -202,6 +202,17 @@ class GlobalTemplates:
                 found.append(Template(group[0][0], tuple(rows)))
         return sorted(found)
 
+    def is_original(self, page: Key) -> bool:
+        """True if the page has come, and was no duplicate of one that came before."""
+        return self._original.get(page) == page
+
+    def owners(self, page: Key, shingle: int) -> int:
+        """Pages that links connect to this one among those with the shingle, itself included; 0 if it has none."""
+        original = self._original.get(page, page)
+        if shingle not in self._pagelets.get(original, ()):
+            return 0
+        return self._components.size((shingle, original))
+
     def _take(self, page: Key, rows: list[tuple[int, int]], sketch: int | None) -> None:
         sequence = np.array([shingle for _, shingle in rows], np.int64)
         mark = ("pagelets", xxh3_64_intdigest(sequence.tobytes())) if sketch is None else ("page", sketch)

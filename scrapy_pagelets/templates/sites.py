@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.learnt import Template
 from scrapy_pagelets.templates.model import LABELLED
+from scrapy_pagelets.templates.shared import SharedPagelets
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.store import Store
 
@@ -30,10 +31,14 @@ class Sites:
     store : where they are kept
     model : name or path of the model that weighs the witnesses in all of them
     capacity : entries of the sites in memory, see ``Learnt.size``; the site in use may have more
+    shared : counts the pagelets of all pages as well
     """
 
-    def __init__(self, store: Store, model: str = LABELLED, capacity: int = _CAPACITY) -> None:
+    def __init__(
+        self, store: Store, model: str = LABELLED, capacity: int = _CAPACITY, shared: SharedPagelets | None = None
+    ) -> None:
         self._store = store
+        self._shared = shared
         self._model = model
         self._capacity = capacity
         self._loaded: OrderedDict[str, Site] = OrderedDict()
@@ -69,6 +74,8 @@ class Sites:
         site = self.of(page)
         new = page.key not in site.learnt.seen
         template = site.learn(page)
+        if self._shared is not None:
+            self._shared.add(page)
         if new:
             with self._lock:
                 self._changed[site.name] = site

@@ -1,0 +1,169 @@
+"""Template detection in crawls: the forms on tables, page by page, and what a user sees of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.segmentation.pagelets import STRICT_K, partition
+from scrapy_pagelets.templates import relational
+from scrapy_pagelets.templates.learnt import body_of
+from scrapy_pagelets.templates.shared import FORMS, SharedPagelets, Shares, Sisters
+from scrapy_pagelets.templates.shingles import group_near, shingles
+from tests.crawling import SITE, answer, crawl, page
+from tests.server import SiteServer
+
+MENU = "".join(f"<li><a href=/{name}>Entry {name}</a>" for name in "abcdef")
+
+
+def parsed(url, text, *, menu=MENU, links=""):
+    html = f"<body><ul>{menu}</ul><div><p>{text}</p>{links}</div></body>"
+    return Page.parse(html.encode(), url)
+
+
+def text_of(name, number=40):
+    return " ".join(f"{name}{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(number))
+
+
+def taught(pages, **options):
+    found = SharedPagelets(**options)
+    for one in pages:
+        found.add(one)
+    return found
+
+
+@pytest.fixture(scope="module")
+def bundled():
+    files = sorted(SITE.rglob("*.html"))
+    return [Page.parse(path.read_bytes(), f"http://example.com/{path.relative_to(SITE)}") for path in files]
+
+
+def by_relations(pages, form):
+    """Templateness by set operations on DuckDB, all pages at once."""
+    cut = {one.key: partition(one.nodes, STRICT_K, strict=True) for one in pages}
+    found = {one.key: shingles(one, cut[one.key]) for one in pages}
+    sketches = np.concatenate([np.where((s.tokens >= 4)[:, None], s.near, 0) for s in found.values()])
+    near = iter(group_near(sketches).tolist())
+    table = []
+    for key, s in found.items():
+        for i in range(len(s.exact)):
+            kinds = (s.exact[i] if s.candidates[i] else 0, s.links[i] if s.targets[i] >= 2 else 0, next(near))
+            table += [(key, i, int(shingle)) for shingle in kinds]
+    bodies = {one.key: body_of(one) for one in pages}
+    if form == "local":
+        templates = relational.local_templates(table, sketches=bodies)
+    else:
+        links = [(one.key, int(key)) for one in pages for key in one.nodes.links.key]
+        templates = relational.global_templates(table, links, sketches=bodies)
+    places = {place for template in templates for place in template.pagelets}
+    return [np.array([(one.key, i) in places for i in cut[one.key].tolist()], np.float64) for one in pages]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_page_by_page_is_what_the_relations_give(bundled, form):
+    found = taught(bundled)
+    expected = by_relations(bundled, form)
+    assert [one.tolist() for one in expected] == [found.templateness(one, form).tolist() for one in bundled]
+    assert 0.2 < np.concatenate(expected).mean() < 0.95
+
+
+def test_a_pagelet_that_repeats_nearly_is_counted():
+    words = text_of("word", 80).split()
+    edited = [*words[:40], "altogether", *words[41:]]
+    pages = [parsed(f"http://h/{i}", " ".join(text)) for i, text in enumerate((words, edited))]
+    found = taught(pages)
+    assert [shares.near for shares in found.about()] == [2]
+    assert found.templateness(pages[1], "local").min() == 1
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_copies_of_a_page_are_no_template(form):
+    pages = [parsed(f"http://h/{name}", "The same text on all of them") for name in "abcdef"]
+    found = taught(pages)
+    assert [found.templateness(one, form).max() for one in pages] == [0] * 6
+    assert found.about()[0].pagelets == 2
+
+
+def test_sister_sites_are_told_from_strangers():
+    """Three sites with one menu; a link leads from the first to the second."""
+    bridge = '<a href="http://two.org/a">two</a>'
+    pages = [parsed("http://one.org/a", text_of("first"), links=bridge), parsed("http://two.org/a", text_of("second"))]
+    pages.append(parsed("http://three.org/a", text_of("third")))
+    found = taught(pages)
+    assert [sisters[:2] for sisters in found.sisters()] == [("one.org", "two.org")]
+    menu = [found.templateness(one, "global")[0] for one in pages]
+    assert menu == [1, 1, 0]
+    assert [found.templateness(one, "local").max() for one in pages] == [0] * 3
+    assert found.sisters() == [Sisters("one.org", "two.org", found.sisters()[0].templates)]
+
+
+def test_what_there_is_no_room_for_is_compared():
+    pages = [parsed(f"http://h/{name}", text_of(name)) for name in "abcdef"]
+    found = taught(pages, capacity=20)
+    assert found.full
+    assert found.about() == [Shares("h", 6, 3, 3, 0)]
+    for form in FORMS:
+        assert found.templateness(pages[-1], form).tolist() == [1] * 6 + [0]
+    assert found.about() == [Shares("h", 6, 3, 3, 0)]
+
+
+def test_pages_count_once_and_in_any_order():
+    pages = [parsed(f"http://h/{name}", text_of(name)) for name in "abcdef"]
+    found = taught([*pages, *pages]).about()
+    assert found == taught(pages[::-1]).about() == [Shares("h", 12, 6, 6, 0)]
+
+
+@pytest.mark.parametrize("html", [b"", b"<p>", b"<img src=x>"])
+def test_pages_without_text(html):
+    one = Page.parse(html, "http://h/")
+    assert taught([one]).templateness(one, "global").tolist() == []
+
+
+# In real crawls
+
+
+def sister_routes(hosts):
+    """Pages of two hosts, one menu for all; its entries lead to both."""
+    paths = [f"/{name}" for name in "abcdefgh"]
+    menu = [f"{host}{path}" for host, mine in zip(hosts, (paths[:4], paths[4:]), strict=True) for path in mine]
+    return {path: answer(page(path[1:] * 3, menu)) for path in paths}
+
+
+def crawled(tmp_path, detection):
+    with SiteServer() as server:
+        hosts = [server.url("")[:-1], server.url("")[:-1].replace("127.0.0.1", "localhost")]
+        server.routes.update(sister_routes(hosts))
+        (tmp_path / "urls").write_text(f"{hosts[0]}/a\n{hosts[1]}/e\n", encoding="utf-8")
+        return crawl(tmp_path, "site", urls=tmp_path / "urls", settings={"PAGELETS_DETECTION": detection})
+
+
+def test_a_crawl_tells_of_shared_templates(tmp_path):
+    found = crawled(tmp_path, "count")
+    assert len(found.lines) == 8
+    assert found.stat("detection/sisters") == 1
+    assert found.stat("detection/pagelets") > found.stat("detection/linked") >= 16
+    assert "localhost" in found.log.split(" link each other and have ")[0].splitlines()[-1]
+    assert found.errors == found.warnings == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_papers_form_decides_on_demand(tmp_path, form):
+    found = crawled(tmp_path, form)
+    assert len(found.lines) == 8
+    for line in found.lines:
+        name = line["url"][-1] * 3
+        assert "Menu entry" not in line["text"]
+        assert f"{name}word0 {name}word1" in line["text"]
+    assert found.errors == found.warnings == []
+
+
+def test_nothing_is_counted_by_default(tmp_path):
+    found = crawled(tmp_path, "off")
+    assert not [name for name in found.stats if "detection" in name]
+    assert "pagelets that can" not in found.log
+
+
+def test_a_detection_that_is_none_calls_the_crawl_off(tmp_path):
+    found = crawl(tmp_path, "site", url="http://127.0.0.1:1/", settings={"PAGELETS_DETECTION": "yes"}, code=1)
+    assert found.errors[0].startswith("PAGELETS_DETECTION has 'yes': choose from off, count, local, global")
