@@ -73,8 +73,8 @@ def _pages(path: str) -> Iterator[IndexedPage]:
     except OSError as error:
         raise FeedError(error.strerror or str(error)) from None
     except (ValueError, AttributeError) as error:
-        line = number + isinstance(error, UnicodeDecodeError | json.JSONDecodeError)
-        raise FeedError(f"line {line} is not a page ({error})") from None
+        number += isinstance(error, UnicodeDecodeError | json.JSONDecodeError)  # of the line that was to be read
+        raise FeedError(f"line {number} is not a page ({error})") from None
     if not number:
         raise FeedError("it has no pages")
 

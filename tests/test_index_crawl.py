@@ -22,7 +22,7 @@ ONE_BY_ONE = {"PAGELETS_SETTLE": 1, "CONCURRENT_REQUESTS": 1, "PAGELETS_PROBE": 
 def indexed(target):
     """The pages that an index finds, by the words of their contents, whatever the order."""
     found = {}
-    with open_index(str(target)) as index:
+    with open_index(target) as index:
         for name in NAMES:
             for hit in index.search(f"{letters(name)}word7", 100):
                 found[hit.url] = {match.number: match.text for match in hit.pagelets if match.role == "content"}
@@ -34,7 +34,7 @@ def of_feed(lines):
 
 
 def test_a_crawl_fills_an_index(tmp_path):
-    path = tmp_path / "pages.sqlite"
+    path = str(tmp_path / "pages.sqlite")
     with SiteServer(routes=menu_site(*NAMES)) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_INDEX": path})
     assert indexed(path) == of_feed(found.lines)
@@ -48,7 +48,7 @@ def test_a_crawl_fills_an_index(tmp_path):
 
 
 def test_pages_that_are_gone_are_purged_by_a_crawl_that_has_finished(tmp_path):
-    path = tmp_path / "pages.sqlite"
+    path = str(tmp_path / "pages.sqlite")
     settings = {"PAGELETS_INDEX": path, "PAGELETS_INDEX_PURGE": 1}
     with SiteServer(routes=menu_site(*NAMES)) as server:
         first = crawl(tmp_path, "site", url=server.url(""), settings=settings)
@@ -65,7 +65,7 @@ def test_pages_that_are_gone_are_purged_by_a_crawl_that_has_finished(tmp_path):
 
 
 def test_an_index_of_another_version_ends_the_crawl_before_it_begins(tmp_path):
-    path = tmp_path / "pages.sqlite"
+    path = str(tmp_path / "pages.sqlite")
     with SQLiteIndex(path) as index:
         index.base.execute("UPDATE meta SET value = '0' WHERE key = 'version'")
     with SiteServer(routes=menu_site(*NAMES)) as server:
@@ -81,7 +81,7 @@ def test_a_name_that_means_no_index_ends_the_crawl_before_it_begins(tmp_path):
 
 
 def test_two_crawls_at_once_fill_one_index(tmp_path):
-    path, processes = tmp_path / "pages.sqlite", []
+    path, processes = str(tmp_path / "pages.sqlite"), []
     with SiteServer(routes=menu_site(*NAMES)) as one, SiteServer(routes=menu_site(*NAMES)) as other:
         for number, server in enumerate((one, other)):
             settings = options({"PAGELETS_INDEX": path, "PAGELETS_SETTLE": 1}, {"url": server.url("")})
@@ -112,7 +112,7 @@ class Spider(scrapy.Spider):
 
 
 def test_items_of_one_page_are_told_apart_by_their_urls_alone(tmp_path):
-    path = tmp_path / "pages.sqlite"
+    path = str(tmp_path / "pages.sqlite")
     settings = {"PAGELETS_INDEX": path, "PAGELETS_FIELDS": {"pagelets": None, "url": "url"}, "PAGELETS_PROBE": 0}
     with SiteServer(routes=menu_site("home")) as server:
         found = run_spider(tmp_path, SPIDER, url=server.url(""), settings=settings)
@@ -166,7 +166,7 @@ def test_nothing_is_lost_when_the_server_is_killed_and_started_again(tmp_path, d
         is_spooled(job)
         server_again.start()
 
-    settings = {**ONE_BY_ONE, "PAGELETS_INDEX": database, "JOBDIR": job}
+    settings = {**ONE_BY_ONE, "PAGELETS_INDEX": database, "JOBDIR": str(job)}
     with SiteServer(routes=site_that({"/c": server_again.kill, "/h": back})) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
     assert indexed(database) == of_feed(found.lines)
@@ -188,7 +188,7 @@ def test_a_server_that_is_down_at_the_start_gets_all_pages_when_it_is_back(tmp_p
         is_spooled(job)
         server_again.start()
 
-    settings = {**ONE_BY_ONE, "PAGELETS_INDEX": database, "JOBDIR": job}
+    settings = {**ONE_BY_ONE, "PAGELETS_INDEX": database, "JOBDIR": str(job)}
     with SiteServer(routes=site_that({"/h": back})) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
     assert indexed(database) == of_feed(found.lines)
@@ -199,7 +199,7 @@ def test_a_server_that_is_down_at_the_start_gets_all_pages_when_it_is_back(tmp_p
 
 def test_pages_that_are_left_at_the_end_are_sent_later(tmp_path, database, server_again):
     with SiteServer(routes=site_that({"/c": server_again.kill})) as server:
-        settings = {**ONE_BY_ONE, "PAGELETS_INDEX": database, "JOBDIR": tmp_path / "job"}
+        settings = {**ONE_BY_ONE, "PAGELETS_INDEX": database, "JOBDIR": str(tmp_path / "job")}
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
     (file,) = (tmp_path / "job").glob("pagelets-index-*.jsonl")
     left = [json.loads(line)["url"] for line in file.read_text().splitlines()]
@@ -230,11 +230,11 @@ def pagelet(text):
 
 
 def test_the_command_writes_a_feed_to_an_index(tmp_path, feed):
-    path = tmp_path / "pages.sqlite"
-    done = scrapy("pagelets", "index", str(feed), str(path))
+    path = str(tmp_path / "pages.sqlite")
+    done = scrapy("pagelets", "index", str(feed), path)
     assert (done.returncode, done.stdout) == (0, f"9 pages with 9 pagelets are in {path}\n"), done.stderr
     feed.write_text("".join(feed.read_text().splitlines(keepends=True)[:4]))
-    done = scrapy("pagelets", "index", str(feed), str(path), "--purge")
+    done = scrapy("pagelets", "index", str(feed), path, "--purge")
     assert done.stdout == f"4 pages with 4 pagelets are in {path}, 5 pages were deleted\n"
     assert len(indexed(path)) == 4
 

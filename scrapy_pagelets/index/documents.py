@@ -84,18 +84,17 @@ def page_of(line: Mapping[str, Any], crawled: str | None = None) -> IndexedPage:
     try:
         url, title = storable(line["url"]), storable(line.get("title") or "")
         pagelets = tuple(_pagelet_of(pagelet) for pagelet in line.get("pagelets") or ())
-        words = sum(pagelet.words for pagelet in pagelets)
         head = (IndexedPagelet(TITLE_NUMBER, TITLE, 0.0, title, len(terms(title))),) if title else ()
-        texts = (_optional(line.get(name)) for name in ("language", "fetched_at"))
         return IndexedPage(
-            url,
-            site_of(url),
-            title,
-            *texts,
-            crawled or line["crawled"],
-            _optional(line.get("near_duplicate_of")),
-            words,
-            head + pagelets,
+            url=url,
+            site=site_of(url),
+            title=title,
+            language=_optional(line.get("language")),
+            fetched_at=_optional(line.get("fetched_at")),
+            crawled=crawled or line["crawled"],
+            near_duplicate_of=_optional(line.get("near_duplicate_of")),
+            words=sum(pagelet.words for pagelet in pagelets),
+            pagelets=head + pagelets,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"it is no page of the feed ({type(error).__name__}: {error})") from error

@@ -143,7 +143,7 @@ class PostgresIndex(Index):
                     self._base.execute(statement.encode())
             elif meta or pages:
                 raise IndexUnusable(f"The schema pagelets of {self._name} is something else's: name another database.")
-            found = dict(self._base.execute("SELECT key, value FROM pagelets.meta").fetchall())
+            found: dict[str, str] = dict(self._base.execute("SELECT key, value FROM pagelets.meta").fetchall())
         check_version(self._name, found.get("version"))
 
     @contextmanager

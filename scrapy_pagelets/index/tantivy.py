@@ -159,7 +159,8 @@ class TantivyIndex(Index):
         gone = query.term_set_query(self._schema, "site", sorted(sites)).and_must_match(old)
         pages = gone.and_must_match(query.term_query(self._schema, "first", 1))
         with self._errors(), self._writer() as writer:
-            number = int(self._index.searcher().search(pages, 1).count or 0)
+            searcher = self._index.searcher()
+            number = len(searcher.search(pages, searcher.num_docs).hits) if searcher.num_docs else 0
             writer.delete_documents_by_query(gone)
         return number
 
@@ -197,7 +198,7 @@ def _others(page: IndexedPage) -> tuple[IndexedPagelet, ...]:
 
 def _match(document: Any, score: float) -> Match:
     stored = json.loads(bytes(document["stored"][0]))
-    return Match(*(stored.get(name) for name in Match._fields[:-1]), score)
+    return Match(**{name: stored[name] for name in Match._fields if name != "score"}, score=score)
 
 
 def _json(value: object) -> bytes:
