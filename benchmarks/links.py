@@ -25,6 +25,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,16 +160,21 @@ def compare(lines: list[dict[str, Any]], gold: dict[str, dict[str, Any]]) -> Non
     print("{} pages, {} with gold; {} links between them, {} of all in templates;".format(*count))
     print(f"{int(tables.crawled[between.target].sum())} pairs of pages on two sites are linked")
     print(f"queries: {', '.join(asked)}\n")
-    for name, crawl, within in (("sites", lines, True), ("sections", sections(lines), False)):
-        sums: dict[str, list[list[float]]] = defaultdict(list)
-        for word in asked:
-            has = np.array([word in page["words"] for page in about])
-            tables = read(crawl, Query(word))
-            rows = numbers(tables, crawl)
+    graphs = {"sites": (tables, True), "sections": (moved := read(sections(lines)), False)}
+    rows = {"sites": numbers(tables, lines), "sections": numbers(moved, sections(lines))}
+    sums: dict[str, dict[str, list[list[float]]]] = {name: defaultdict(list) for name in graphs}
+    for word in asked:
+        has = np.array([word in page["words"] for page in about])
+        found = read(lines, Query(word))
+        for name, (graph, within) in graphs.items():
+            terms = np.zeros(len(graph.urls), np.int64)
+            terms[rows[name]] = found.terms[rows["sites"]]
+            graph = replace(graph, terms=terms, matches=found.matches, near=found.near)
             for version in VERSIONS:
-                scores = clever(tables, version, within=within).authorities[rows]
-                sums[version].append(shares(np.where(known, scores, 0.0), navigation, has))
-        report(name, sums, [float(navigation[known].mean())] * 2)
+                scores = clever(graph, version, within=within).authorities[rows[name]]
+                sums[name][version].append(shares(np.where(known, scores, 0.0), navigation, has))
+    for name in graphs:
+        report(name, sums[name], float(navigation[known].mean()))
 
 
 def numbers(tables: Tables, lines: list[dict[str, Any]]) -> list[int]:
@@ -185,12 +191,12 @@ def shares(scores: np.ndarray, navigation: np.ndarray, has: np.ndarray) -> list[
     return [*found[0], *found[1], float(min(len(best), TOPS[-1]))]
 
 
-def report(name: str, sums: dict[str, list[list[float]]], chance: list[float]) -> None:
+def report(name: str, sums: dict[str, list[list[float]]], chance: float) -> None:
     head = [name, *(f"navigation @{top}" for top in TOPS), *(f"with word @{top}" for top in TOPS), "authorities"]
     rows: list[list[Any]] = [
         [version, *map(float, np.nanmean(np.array(found), axis=0))] for version, found in sums.items()
     ]
-    table(head, [*rows, ["all pages", *chance, None, None, None]])
+    table(head, [*rows, ["all pages", *[chance] * len(TOPS), None, None, None]])
     print()
 
 

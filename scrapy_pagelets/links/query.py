@@ -11,6 +11,8 @@ from scrapy_pagelets.words import WORD, words
 
 #: Characters on either side of a link that speak for its target (Clever: 50 bytes).
 _WINDOW: Final = 50
+#: So many terms are looked for in a text before it is cut into words: most texts have none.
+_FEW: Final = 20
 
 
 class QueryError(ValueError):
@@ -70,6 +72,8 @@ class Query:
         Found(terms=frozenset({'guitar'}), matches=2, near=[2, 0])
         """
         flat = _folded(text)
+        if len(self.terms) <= _FEW and not any(term in flat for term in self.terms):
+            return Found(frozenset(), 0, [0] * len(anchors))
         found = [match for match in WORD.finditer(flat) if match[0] in self.terms]
         if not found:
             return Found(frozenset(), 0, [0] * len(anchors))
