@@ -24,7 +24,7 @@ from scrapy_pagelets.page import MAX_DEPTH, Page, decode, parse
 from scrapy_pagelets.rendered import page_of
 from scrapy_pagelets.resources import Resources
 from scrapy_pagelets.templates.model import load
-from scrapy_pagelets.templates.shared import SharedPagelets
+from scrapy_pagelets.templates.shared import FORMS, SharedPagelets
 from scrapy_pagelets.templates.sites import Sites
 from scrapy_pagelets.templates.store import Store
 
@@ -66,8 +66,8 @@ class State:
 
     def templateness(self, page: Page) -> Floats:
         """(m,) of each leaf, by what weighs it (PAGELETS_DETECTION); runs in a thread as well."""
-        form = self.config.detection
-        if self.shared is not None and (form == "local" or form == "global"):
+        form = next((form for form in FORMS if form == self.config.detection), None)
+        if self.shared is not None and form is not None:
             return self.shared.templateness(page, form)
         return self.sites.of(page).templateness(page)
 

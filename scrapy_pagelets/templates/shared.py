@@ -25,8 +25,8 @@ from scrapy_pagelets.templates.shingles import LEAST_TARGETS, LEAST_TOKENS, NEAR
 #: Whether pages with a pagelet in common need links among them.
 Form = Literal["local", "global"]
 FORMS: Final[tuple[Form, ...]] = ("local", "global")
-#: Pagelets and links that are kept: some five thousand pages.
-_CAPACITY: Final = 1_000_000
+#: Pagelets and links that are kept, of up to 800 bytes each; a page has some 100 to 500 of them.
+_CAPACITY: Final = 250_000
 #: Pages that make a template.
 _LEAST: Final = 2
 
@@ -129,7 +129,8 @@ class SharedPagelets:
             else:  # there was no room for it: it is as much template as the pages that it links to
                 rows[:, 2] = self._nearest(sketches, learn=False)
                 found = self._found(_links(page), page.site, rows, form)
-        return found.any(1)[pagelet].astype(np.float64)
+        shared: Bools = np.asarray(found.any(1))
+        return shared[pagelet].astype(np.float64)
 
     def about(self) -> list[Shares]:
         """What each site shares, those with the most pagelets first."""
