@@ -125,13 +125,7 @@ def resolve(base: str, href: str) -> tuple[int, str]:
     href = href.strip().strip(_CONTROL)
     if len(href) > _LONGEST:
         return 0, ""
-    # All pages share the answers to absolute links, pages of a folder those to relative ones: links of a template are
-    # resolved once.
-    if _ABSOLUTE.match(href):
-        base = ""
-    elif href and href[0] not in "#?" and ":" not in href and not href.startswith("//"):
-        base = _folder(base)
-    return _resolve(base, href)
+    return _resolve(_needed(base, href), href)
 
 
 def absolute(base: str, href: str) -> str:
@@ -145,7 +139,21 @@ def absolute(base: str, href: str) -> str:
     ('http://h/C.html#top', 'HTTP://h/?')
     """
     href = href.strip()
-    return href if _ABSOLUTE.match(href) else urljoin(base, href)
+    return href if _ABSOLUTE.match(href) else _join(_needed(base, href), href)
+
+
+def _needed(base: str, href: str) -> str:
+    """What a link needs of the base.
+
+    All pages share the answers to absolute links, pages of a folder those to relative ones: links of a template are
+    resolved once.
+    """
+    if _ABSOLUTE.match(href):
+        return ""
+    return _folder(base) if href and href[0] not in "#?" and ":" not in href and not href.startswith("//") else base
+
+
+_join = lru_cache(65536)(urljoin)
 
 
 def _folder(base: str) -> str:

@@ -6,6 +6,7 @@ anchors; ``algorithms.md`` C.4. Nothing here knows a language or a class name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
@@ -85,6 +86,9 @@ SITE_FEATURES: Final = (
 )
 
 
+_DIGIT: Final = re.compile(r"\d").search
+
+
 class Regions:
     """The nested regions around the leaves of a page: chains of single children are one region.
 
@@ -129,10 +133,10 @@ def page_features(page: Page, lexicon: Lexicon) -> NDArray[np.float32]:
     seen = np.cumsum(words)
     leaf = [
         log,
-        np.fromiter(map(len, text), np.float64, m) / np.maximum(1, words),
-        np.fromiter((s[-1] in ".!?…。！？:;" for s in text), np.float64, m),
-        np.fromiter((s[0].isupper() for s in text), np.float64, m),
-        np.fromiter((any(map(str.isdigit, s[:40])) for s in text), np.float64, m),
+        np.array(list(map(len, text))) / np.maximum(1, words),
+        np.array([s[-1] in ".!?…。！？:;" for s in text]),
+        np.array([s[0].isupper() for s in text]),
+        np.array([_DIGIT(s, 0, 40) is not None for s in text]),
         nodes.anchor[nodes.leaves],
         nodes.hidden[nodes.leaves],
         nodes.depth[nodes.leaves],
@@ -141,7 +145,7 @@ def page_features(page: Page, lexicon: Lexicon) -> NDArray[np.float32]:
         np.log1p(total - seen),
         nodes.gap,
         np.log1p(_repeats(nodes.shape[nodes.leaves])),
-        np.fromiter((len(s) > 3 and s.casefold() in title for s in text), np.float64, m),
+        np.array([3 < len(s) <= len(title) and s.casefold() in title for s in text]),
         internal,
         fragment,
         np.log1p(np.where(target != 0, _repeats(target), 0)),
@@ -297,21 +301,19 @@ def _container(nodes: NodeTable, odds: Floats) -> tuple[Floats, Floats, Floats, 
     gain = words * (1 - 2 / (1 + np.exp(-odds)))
     gained, below = nodes.total(nodes.spread(gain)), nodes.total(nodes.spread(words))
     best = int(np.lexsort((nodes.depth, gained))[-1])
-    rows = np.arange(len(nodes))
-    above = (rows <= best) & (nodes.end > best)  # the container, and what it is in
-    meeting, branch = np.zeros(len(nodes)), rows.copy()
-    for level in nodes.levels:
-        parent = np.maximum(nodes.parent[level], 0)
-        meeting[level] = np.where(above[level], nodes.depth[level], meeting[parent])
-        branch[level] = np.where(above[level] | above[parent], level, branch[parent])
+    above = np.zeros(len(nodes), np.bool_)  # the container, and what it is in
+    above[: best + 1] = nodes.end[: best + 1] > best
+    # No row of a branch is above another branch: of those that begin before a leaf, the last one has it.
+    branches = np.flatnonzero(above[nodes.parent] & ~above)
     leaves = nodes.leaves
     inside = (leaves >= best) & (leaves < nodes.end[best])
+    branch = branches[np.searchsorted(branches, leaves, side="right") - 1] if len(branches) else leaves
     quality = gained / np.maximum(1, below)
     all_leaves = np.ones(len(leaves))
     return (
         inside,
-        np.where(inside, 0, nodes.depth[best] - meeting[leaves]),
-        np.where(inside, 1, quality[branch[leaves]]),
+        np.where(inside, 0, nodes.depth[best] - nodes.depth[branch] + 1),
+        np.where(inside, 1, quality[branch]),
         all_leaves * (gained[best] / max(1, np.maximum(gain, 0).sum())),
         all_leaves * (below[best] / max(1, below[0])),
     )
