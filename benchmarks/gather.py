@@ -5,7 +5,7 @@ rules and the packages. They are downloaded with ``apt-get download`` (run ``apt
 unpacked, and never installed. Each becomes a folder with pages, breadth first from the start page, and
 ``gold.jsonl.gz``: ``path``, ``content``. Pages that fit no rule are left out.
 
-    python benchmarks/gather.py .data/doc-sites
+    python benchmarks/gather.py .data/more-sites
 """
 
 from __future__ import annotations

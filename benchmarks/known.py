@@ -81,11 +81,12 @@ def measured(site: Site, page: Page, gold: dict[str, str], score: ModuleType) ->
     columns, judged = site.model.judge(page)
     decide = site.model.decision if site.pages > 1 else site.model.alone
     odds = balanced(decide(np.hstack([columns, site.evidence(page, judged)])), nodes.words)
-    after = smoothed(nodes, nodes.spread(sigmoid(odds)), nodes.spread(nodes.words))
+    before = sigmoid(mean_odds(nodes, odds))
+    after = smoothed(nodes, before, nodes.total(nodes.spread(nodes.words)))
     return (
         score.prf(text, content)[2],
         score.prf(full - text, full - content)[2],
-        node_f1(example, sigmoid(mean_odds(nodes, odds))),
+        node_f1(example, before),
         node_f1(example, after),
     )
 

@@ -20,7 +20,7 @@ from scrapy_pagelets.templates.site import Site, balanced, smoothed
 from scrapy_pagelets.templates.trees import sigmoid
 
 #: Pages of one site that become examples: sites of thousands must not outvote the others.
-_PAGES_PER_SITE: Final = 25
+_PAGES_PER_SITE: Final = 16
 #: How many other pages of the site an example knows, beside one that knows all and one that knows none.
 _KNOWN: Final = (1, 2, 3, 5, 9, 20)
 #: Trees of each learner.
@@ -177,15 +177,17 @@ def _smoothed(nodes: NodeTable, x: Floats) -> Floats:
 
 
 def node_f1(example: Example, templateness: Floats) -> float:
-    """Harmonic mean of precision and recall of the nodes that are template, most of whose words are.
+    """Harmonic mean of precision and recall of the nodes that are template, as all that is below them is.
+
+    Source of the definition: Chakrabarti, Kumar, Punera 2007; ``algorithms.md`` C.1.
 
     Parameters
     ----------
     templateness : (n,) template from 0.5 on
     """
-    share, below = template_share(example)
-    known = below > 0
-    found, wanted = (templateness >= 0.5) & known, (share >= 0.5) & known
+    share, known = template_share(example)
+    wanted = (known > 0) & (share == 1)
+    found = (known > 0) & (templateness >= 0.5)
     both = found.sum() + wanted.sum()
     return float(2 * (found & wanted).sum() / both) if both else 1.0
 
