@@ -108,8 +108,10 @@ class BandIndex:
     def _link(self, start: int, end: int) -> None:
         """Put the entries of some sketches at the heads of their chains."""
         slots = self._slots(self._keys[start:end].ravel())
-        order = np.argsort(slots, kind="stable")
-        slots, entries = slots[order], order + start * self._bands
+        # Numbers are sorted ten times as fast as their indices.
+        both = slots.astype(np.int64) * _LIMIT + np.arange(start * self._bands, end * self._bands)
+        both.sort()
+        slots, entries = np.divmod(both, _LIMIT)
         again = slots[1:] == slots[:-1]
         behind = self._heads[slots]
         behind[1:][again] = entries[:-1][again]
