@@ -38,6 +38,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import scrapy
 from scrapy.http import HtmlResponse, Response
+from scrapy.linkextractors import LinkExtractor
 from throughput import Answers, Reply
 from tools import ROOT, last_lines, run, sites_below, table
 
@@ -91,7 +92,7 @@ class FollowSpider(scrapy.Spider):
 
     def parse(self, response: Response) -> Any:
         if isinstance(response, HtmlResponse):
-            yield from response.follow_all(css="a")
+            yield from response.follow_all(LinkExtractor().extract_links(response))
 
 
 class WholePages(PriorityMiddleware):
