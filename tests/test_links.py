@@ -37,6 +37,13 @@ def scores(tables, values):
     return {tables.urls[i]: round(float(values[i]), 3) for i in np.flatnonzero(values > 5e-4)}
 
 
+def cited_with(tables, url, **options):
+    """`related` of a page that there is."""
+    page = tables.find(url)
+    assert page is not None
+    return related(tables, page, **options)
+
+
 small = st.integers(0, 5)
 matrices = st.integers(1, 6).flatmap(
     lambda rows: st.integers(1, 6).flatmap(
@@ -432,25 +439,25 @@ class TestCocitation:
             for host in range(3):
                 sets = [set(cited) for h, cited in pagelets if h == host and {i, page} <= set(cited) and i != page]
                 expected[target[i]] += max((1 / (len(s) - 1) for s in sets if len(s) <= most), default=0.0)
-        found = related(tables, tables.find(target[page]), within=False, most=most)
-        assert {url: found[tables.find(url)] for url in target} == pytest.approx(expected)
+        found = cited_with(tables, target[page], within=False, most=most)
+        assert {url: found[tables.urls.index(url)] for url in target} == pytest.approx(expected)
 
     def test_templates_and_other_pagelets_of_the_page_do_not_count(self):
         a, b, c, d = (f"http://{name}.com/" for name in "abcd")
         lines = [line("http://h.org/", pagelet("x", a, b), pagelet("y", a, c, role="navigation"), pagelet("z", d))]
         tables = read([*lines, line("http://i.org/")])
-        assert scores(tables, related(tables, tables.find(a))) == {b: 1.0}
+        assert scores(tables, cited_with(tables, a)) == {b: 1.0}
 
     def test_inside_a_site_each_page_has_a_vote(self):
         urls = [f"http://h.com/{name}" for name in "abc"]
         lines = [line(f"http://h.com/{n}", pagelet("x", *urls), pagelet("y", *urls[:2])) for n in range(3)]
         tables = read(lines)
-        assert scores(tables, related(tables, tables.find(urls[0]))) == {urls[1]: 3.0, urls[2]: 1.5}
+        assert scores(tables, cited_with(tables, urls[0])) == {urls[1]: 3.0, urls[2]: 1.5}
 
     def test_directories_do_not_count(self):
         urls = [f"http://t{n}.com/" for n in range(51)]
         tables = read([line("http://h.com/", pagelet("x", *urls)), line("http://i.com/", pagelet("x", *urls[:2]))])
-        assert scores(tables, related(tables, tables.find(urls[0]))) == {urls[1]: 1.0}
+        assert scores(tables, cited_with(tables, urls[0])) == {urls[1]: 1.0}
 
 
 def test_heavy_libraries_wait_until_they_are_needed():

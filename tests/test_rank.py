@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 
 import pytest
@@ -22,7 +23,7 @@ def told(tmp_path, capsys):
     """What the command prints on a feed: exit code, lines, and the lines of its errors."""
 
     def run(lines, *options):
-        parser = rank.argparse.ArgumentParser()
+        parser = argparse.ArgumentParser()
         rank.add_arguments(parser)
         path = lines if isinstance(lines, str) else write(tmp_path / "feed.jsonl", *lines)
         code = rank.run(parser.parse_args([path, *options]))
