@@ -54,9 +54,8 @@ def test_pages_that_are_gone_are_purged_by_a_crawl_that_has_finished(tmp_path):
         first = crawl(tmp_path, "site", url=server.url(""), settings=settings)
         server.routes.clear()
         server.routes.update(menu_site(*NAMES[:-2]))
-        part = crawl(
-            tmp_path, "site", url=server.url(""), settings={**settings, "CLOSESPIDER_ITEMCOUNT": 1}, feed="2.jsonl"
-        )
+        ended = {**settings, **ONE_BY_ONE, "CLOSESPIDER_ITEMCOUNT": 1}
+        part = crawl(tmp_path, "site", url=server.url(""), settings=ended, feed="2.jsonl")
         assert part.stats["finish_reason"] == "closespider_itemcount"
         assert set(indexed(path)) == set(first.urls)
         again = crawl(tmp_path, "site", url=server.url(""), settings=settings, feed="3.jsonl")
@@ -138,7 +137,7 @@ def is_spooled(folder):
 
 
 def site_that(actions):
-    """The menu site; before some of its pages are answered, something happens."""
+    """The menu site; before some of its pages are answered, something happens. The last link is followed first."""
     routes = menu_site(*NAMES)
 
     def acting(route, action):
@@ -167,7 +166,7 @@ def test_nothing_is_lost_when_the_server_is_killed_and_started_again(tmp_path, d
         server_again.start()
 
     settings = {**ONE_BY_ONE, "PAGELETS_INDEX": database, "JOBDIR": str(job)}
-    with SiteServer(routes=site_that({"/c": server_again.kill, "/h": back})) as server:
+    with SiteServer(routes=site_that({"/f": server_again.kill, "/a": back})) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
     assert indexed(database) == of_feed(found.lines)
     assert len(found.lines) == len(NAMES)
@@ -189,7 +188,7 @@ def test_a_server_that_is_down_at_the_start_gets_all_pages_when_it_is_back(tmp_p
         server_again.start()
 
     settings = {**ONE_BY_ONE, "PAGELETS_INDEX": database, "JOBDIR": str(job)}
-    with SiteServer(routes=site_that({"/h": back})) as server:
+    with SiteServer(routes=site_that({"/a": back})) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
     assert indexed(database) == of_feed(found.lines)
     assert len(found.lines) == len(NAMES)
