@@ -25,9 +25,10 @@ from scrapy_pagelets import Page
 from scrapy_pagelets.archives import expand, records
 from scrapy_pagelets.browser import Browser, launch_options
 from scrapy_pagelets.page import decode, parse
-from scrapy_pagelets.rendered import WALK, Frame, page_of
+from scrapy_pagelets.rendered import Frame, page_of
 from scrapy_pagelets.resources import Resources
 from scrapy_pagelets.visiting import Answer
+from scrapy_pagelets.visiting import walk as walk_through
 
 PAGE = Path(__file__).parent.parent / "tests" / "site" / "reference" / "apache.html"
 URL = "http://example.com/page.html"
@@ -77,8 +78,7 @@ async def walk(driver: Playwright, elements: int, repetitions: int) -> list[obje
     async def look(shown: Shown) -> None:
         for _ in range(repetitions):
             start = perf_counter()
-            handle = await shown.evaluate_handle(WALK)
-            walked = await (await handle.get_property("walked")).json_value()
+            [(_, _, walked)] = await walk_through(shown)
             walking.append(perf_counter() - start)
             start = perf_counter()
             page_of([Frame(-1, 0, walked)], URL)

@@ -146,12 +146,17 @@ async def walk(page: playwright.Page) -> list[Frame]:
     found: list[Frame] = []
     for frame, parent, number in todo:
         handle = await frame.evaluate_handle(WALK)
-        walked = await (await handle.get_property("walked")).json_value()
-        others = await (await handle.get_property("frames")).get_properties()
-        for index, other in enumerate(others.values()):
-            element = other.as_element()
-            inside = await element.content_frame() if element else None
+        # Each question is a way to the browser and back: most pages have no frames to be asked for.
+        walked, frames = await handle.evaluate("({walked, frames}) => [walked, frames.length]")
+        for index, inside in enumerate(await _documents(handle) if frames else ()):
             if inside is not None and len(todo) <= _MAX_FRAMES and not inside.url.startswith("chrome-error:"):
                 todo.append((inside, len(found), index))
         found.append(Frame(parent, number, walked))
     return found
+
+
+async def _documents(handle: playwright.JSHandle) -> list[playwright.Frame | None]:
+    """What is in the frames that a walk has met, None where that is no document."""
+    others = await (await handle.get_property("frames")).get_properties()
+    elements = [other.as_element() for other in others.values()]
+    return [await element.content_frame() if element else None for element in elements]

@@ -13,7 +13,9 @@
   const childrenOf = getter(Node, "childNodes");
   const dataOf = getter(CharacterData, "data");
   const nameOf = getter(Element, "localName");
-  const attributesOf = getter(Element, "attributes");
+  // By name: the properties of `attributes` are objects, made for each of them when they are asked for.
+  const namesOf = Element.prototype.getAttributeNames;
+  const valueOf = Element.prototype.getAttribute;
   const shadowOf = getter(Element, "shadowRoot");
   const leftOf = getter(Element, "clientLeft");
   const topOf = getter(Element, "clientTop");
@@ -61,11 +63,15 @@
     return colors.get(color);
   };
 
+  // Nothing costs as much as to ask for a property.
   const styleOf = (css) => {
+    const { position, overflow } = css;
+    const clip = position === "absolute" || position === "fixed" ? css.clip : "auto";
     const key = [
       css.fontSize, css.fontWeight, rgb(css.color), rgb(css.backgroundColor), css.backgroundImage === "none" ? 0 : 1,
-      css.visibility, css.display, css.position, css.cssFloat, css.zIndex, css.opacity, css.overflowX, css.overflowY,
-      css.clipPath === "none" && css.clip === "auto" ? 0 : 1,
+      css.visibility, css.display, position, css.cssFloat, css.zIndex, css.opacity,
+      overflow.includes(" ") ? overflow.replace(" ", "|") : overflow + "|" + overflow,
+      css.clipPath === "none" && clip === "auto" ? 0 : 1,
     ].join("|");
     let id = styles.get(key);
     if (id === undefined) styles.set(key, (id = styles.size));
@@ -76,10 +82,8 @@
     let tag = "<" + name;
     let language = "";
     let declared = false;
-    const attributes = attributesOf.call(node);
-    for (let i = 0; i < attributes.length; i++) {
-      const key = attributes[i].name;
-      let value = attributes[i].value;
+    for (const key of namesOf.call(node)) {
+      let value = valueOf.call(node, key) ?? "";
       if (key === "xml:lang") language = ' lang="' + quoted(fit(value)) + '"';
       if (!ATTRIBUTE.test(key) || key.startsWith("xmlns")) continue;
       declared ||= key === "lang";
