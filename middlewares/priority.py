@@ -84,7 +84,9 @@ class PriorityMiddleware(BaseSpiderMiddleware):
                 self.state.tell("store/failed", "%s: words are counted anew", error)
         return topic
 
-    async def process_spider_output_async(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async def process_spider_output_async(  # type: ignore[override]  # Scrapy deprecates the argument `spider`
+        self, response: Response, result: AsyncIterator[Any]
+    ) -> AsyncIterator[Any]:
         async for found in result:
             if isinstance(found, Request):
                 if response not in self._weighed:

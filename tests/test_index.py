@@ -59,7 +59,7 @@ def tokens(texts):
         base.execute("CREATE VIRTUAL TABLE places USING fts5vocab(texts, 'instance')")
         base.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", enumerate(texts, 1))
         rows = base.execute("SELECT doc, term FROM places ORDER BY doc, offset").fetchall()
-    made = [[] for _ in texts]
+    made: list[list[str]] = [[] for _ in texts]
     for number, term in rows:
         made[number - 1].append(term)
     return made
@@ -382,8 +382,11 @@ def test_two_processes_write_to_one_index(target):
         )
         for who in "ab"
     ]
-    assert [writer.stdout.readline() for writer in writers] == ["ready\n"] * 2
     for writer in writers:
+        assert writer.stdout
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        assert writer.stdin
         writer.stdin.write("go\n")
         writer.stdin.flush()
     for writer in writers:
@@ -517,7 +520,7 @@ def test_all_indexes_find_the_same_pages(filled, corpus):
 def test_bm25_ranks_alike_for_rare_words(filled, corpus):
     """Pages in the same order in SQLite and tantivy, but for near ties: tantivy rounds lengths."""
     pagelets = [set(terms(pagelet.text)) for page in corpus for pagelet in page.pagelets]
-    frequency = {}
+    frequency: dict[str, int] = {}
     for known in pagelets:
         for term in known:
             frequency[term] = frequency.get(term, 0) + 1
@@ -609,7 +612,9 @@ def test_the_analyzer_of_the_mapping_has_our_words(tmp_path):
     settings = json.loads((tmp_path / "pages.mapping.json").read_text())["settings"]
     pattern = settings["analysis"]["tokenizer"]["pagelets"]["pattern"]
     alone, rest = pattern.split("|")
-    inside = re.fullmatch(r"\[\\p\{L\}\\p\{M\}\\p\{N\}&&\[\^(.*)\]\]\+", rest)[1]
+    found = re.fullmatch(r"\[\\p\{L\}\\p\{M\}\\p\{N\}&&\[\^(.*)\]\]\+", rest)
+    assert found
+    inside = found[1]
     assert alone == f"[{inside}]"
 
     def words(text):

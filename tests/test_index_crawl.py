@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
 from contextlib import closing
 from threading import Event
 
@@ -88,7 +89,7 @@ def test_two_crawls_at_once_fill_one_index(tmp_path):
         crawls = []
         for number, process in enumerate(processes):
             _, log = process.communicate(timeout=300)
-            done = type("Done", (), {"stderr": log, "returncode": process.returncode})
+            done = subprocess.CompletedProcess("", process.returncode, "", log)
             crawls.append(finished(done, tmp_path / f"{number}.jsonl"))
     assert indexed(path) == of_feed(crawls[0].lines + crawls[1].lines)
     assert [len(found.lines) for found in crawls] == [len(NAMES)] * 2

@@ -32,7 +32,8 @@ class Watched:
     """A writer, and what it has told."""
 
     def __init__(self, opened, folder, *, away=False):
-        self.counts, self.told = Counter(), []
+        self.counts: Counter[str] = Counter()
+        self.told: list[str] = []
         self.changed = threading.Condition()
         self.spool = Spool(folder, "index")
         self.writer = Writer(opened, None if away else opened(), self.spool, self.tell, self.count)

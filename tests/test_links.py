@@ -116,7 +116,7 @@ class TestQuery:
         assert Query("JAVA").find("one\n\ntwo\tＪava", ["Two java"]).near == [1]
 
     def test_matches_and_terms_are_counted(self):
-        assert Query("b a c").find("A b, a; ab")[:2] == ({"a", "b"}, 3)
+        assert Query("b a c").find("A b, a; ab")[:2] == (frozenset("ab"), 3)
 
 
 class TestTables:

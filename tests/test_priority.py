@@ -17,6 +17,7 @@ from scrapy_pagelets.crawler.addon import Addon
 from scrapy_pagelets.middlewares import visit
 from scrapy_pagelets.middlewares.priority import PriorityMiddleware
 from scrapy_pagelets.middlewares.state import state_of
+from scrapy_pagelets.segmentation.methods import labels_of
 from tests.crawling import SITE, answer, crawl, letters, menu_site, page, pages_asked_for, run_spider, words
 from tests.server import SiteServer
 
@@ -119,8 +120,12 @@ def test_relevance_is_handed_on_through_pages_without_any(passing):
 
 def test_items_pass_and_a_page_is_cut_only_for_requests(passing, monkeypatch):
     cut = []
-    labels_of = visit.labels_of
-    monkeypatch.setattr(visit, "labels_of", lambda *args: cut.append(1) or labels_of(*args))
+
+    def counted(*args):
+        cut.append(1)
+        return labels_of(*args)
+
+    monkeypatch.setattr(visit, "labels_of", counted)
     item, here = {"url": "http://h/"}, response()
     assert passing(here, item, "text", 5) == [item, "text", 5]
     assert cut == []
@@ -210,7 +215,8 @@ def test_a_menu_is_not_starved_by_the_menu_of_another_site():
 
 
 def test_it_is_off_without_a_topic():
-    for settings in ({}, {"PAGELETS_TOPIC": "  "}, {"PAGELETS_TOPIC_PAGES": []}):
+    found: list[dict[str, Any]] = [{}, {"PAGELETS_TOPIC": "  "}, {"PAGELETS_TOPIC_PAGES": []}]
+    for settings in found:
         with pytest.raises(NotConfigured):
             PriorityMiddleware.from_crawler(get_crawler(settings_dict=settings))
 

@@ -113,16 +113,17 @@ class Topic:
         from sklearn.preprocessing import normalize
 
         mean = np.asarray(normalize(self._weighed(self._examples)).mean(axis=0))
-        return np.clip(normalize(self._weighed(vectors)) @ normalize(mean)[0], 0.0, 1.0)
+        near: Floats = np.clip(normalize(self._weighed(vectors)) @ normalize(mean)[0], 0.0, 1.0)
+        return near
 
     def save(self, path: Path) -> None:
         """Write how rare words are."""
         with self._lock:
             words_met = np.flatnonzero(self.frequency)
-            arrays = {"pages": np.array(self.pages), "words": words_met, "frequency": self.frequency[words_met]}
+            pages, frequency = np.array(self.pages), self.frequency[words_met]
         new = path.with_suffix(".new")
         with new.open("wb") as file:
-            np.savez_compressed(file, **arrays)
+            np.savez_compressed(file, pages=pages, words=words_met, frequency=frequency)
         new.replace(path)
 
     def load(self, path: Path) -> None:
