@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from scrapy_pagelets.retrieval.segments import Cut, Segments, pagelets
 from scrapy_pagelets.retrieval.weights import Bm2500, Floats, expanded, relevance_weight, selection_value
 
 Query = Mapping[str, float]
+#: Values that are equal to so many digits are equal: the last ones depend on the order of a sum.
+_DIGITS: Final = 12
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,8 @@ def by_segments(
     fresh, n = _candidates(collection, chosen, r > 0, query, feedback.common)
     weight = relevance_weight(n, collection.size.pages, r[fresh], relevant, plus=formula.plus)
     value = selection_value(weight, r[fresh], max(1, relevant))
-    order = [place for place in np.argsort(-value, kind="stable")[: feedback.terms] if value[place] > 0]
-    return expanded(query, _names(chosen, fresh[order]), feedback.share)
+    best = _best(_names(chosen, fresh[value > 0]), value[value > 0], feedback.terms)
+    return expanded(query, list(best), feedback.share)
 
 
 def by_model(
@@ -75,10 +77,10 @@ def by_model(
     length = np.maximum(1, np.asarray(chosen.counts.sum(axis=1)))
     model = np.asarray(chosen.counts.T @ (score / length))
     known, _ = _candidates(collection, chosen, model > 0, {}, feedback.common)
-    known = known[np.argsort(-model[known], kind="stable")[: feedback.terms]]
+    best = _best(_names(chosen, known), model[known], feedback.terms)
     mixed = {term: original * qtf / sum(query.values()) for term, qtf in query.items()}
-    for term, share in zip(_names(chosen, known), (model[known] / max(model[known].sum(), 1e-9)).tolist(), strict=True):
-        mixed[term] = mixed.get(term, 0.0) + (1 - original) * share
+    for term, share in best.items():
+        mixed[term] = mixed.get(term, 0.0) + (1 - original) * share / sum(best.values())
     return mixed
 
 
@@ -123,6 +125,12 @@ def on_pages(collection: Collection, terms: Sequence[str]) -> Floats:
     share = collection.frequencies(terms) / max(1, size.segments)
     found: Floats = size.pages * (1 - (1 - share) ** (size.segments / max(1, size.pages)))
     return found
+
+
+def _best(terms: list[str], value: Floats, count: int) -> dict[str, float]:
+    """The terms of the highest value, those first; equals by the alphabet."""
+    order = sorted(zip((-value).round(_DIGITS).tolist(), terms, value.tolist(), strict=True))
+    return {term: found for _, term, found in order[:count]}
 
 
 def _names(chosen: Segments, numbers: Any) -> list[str]:

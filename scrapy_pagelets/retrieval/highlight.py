@@ -7,9 +7,11 @@ from collections.abc import Collection
 from typing import Final
 
 from scrapy_pagelets.index.terms import terms
+from scrapy_pagelets.words import WORD
 
 _RUN: Final = re.compile(r"\S+")
-_PIECES: Final = re.compile(r"\w+|\W+")
+#: Words and what is between them.
+_PIECES: Final = re.compile(f"({WORD.pattern})")
 #: Runs of a text that are looked at: a megabyte of prose has more, and nobody reads it here.
 _MOST: Final = 20_000
 
@@ -59,5 +61,5 @@ def _marked(run: str, wanted: Collection[str], marks: tuple[str, str]) -> str:
     """A run with its terms between marks; characters of scripts without spaces are marked one by one."""
     return "".join(
         marks[0] + piece + marks[1] if any(term in wanted for term in terms(piece)) else piece
-        for piece in _PIECES.findall(run)
+        for piece in _PIECES.split(run)
     )

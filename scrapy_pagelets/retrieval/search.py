@@ -68,7 +68,7 @@ def search(
     Examples
     --------
     >>> from scrapy_pagelets.retrieval.collection import MemoryCollection
-    >>> pages = [["About the site"], ["The bell", "Bell made the telephone"], ["A telephone"]]
+    >>> pages = [["About the site"], ["The bell", "Bell made the telephone"], ["A telephone"], ["Sea"], ["Boat"]]
     >>> answer = search(MemoryCollection(pages), "Bell?", "segments")
     >>> answer.ranking.page.tolist(), answer.added
     ([1, 2], ('made', 'telephone'))

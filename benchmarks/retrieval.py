@@ -1,0 +1,416 @@
+"""What search gains from pagelets: a known-item test on crawled sites, with and without feedback.
+
+Data: the sites below ``--data``, and feeds of them made with models that have not seen them (``--feeds``, a file for
+each site, see ``benchmarks/held_out.py``). A query is the text of a link, its answer the page where the link
+leads. Which links: two words or more, in the content by the rule of the gold, that text is in the gold content, to another page
+with gold; the words of no other target in the whole crawl; one query for each target, of each site the first
+25 by the hash of their words and target. The text of the link itself is taken away from the page that has it.
+
+Collections: all text of the body (raw), trafilatura's text, cleaned pages, and pagelets; all sites in one, which is
+what a search engine has, and each site by itself. Means of queries: MRR, and nDCG@10. Differences are tested by
+a paired randomisation test (10,000 samples). Parameters are chosen on half of the sites, by the hash of their names;
+``--half tuning`` and ``--half held-out`` print one half.
+
+    python benchmarks/retrieval.py --feeds .data/feeds8
+    python benchmarks/retrieval.py --feeds .data/feeds8 --noise        menus of another site put into pages
+    python benchmarks/retrieval.py --feeds .data/feeds8 --worst 20     where pagelets with feedback do worst
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from pathlib import Path
+from posixpath import normpath
+from typing import Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+import numpy as np
+from lxml import html
+from numpy.typing import NDArray
+from scipy.stats import permutation_test
+from tools import names, referee, sites_below, table
+
+from scrapy_pagelets.index.terms import terms
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.retrieval.collection import MemoryCollection
+from scrapy_pagelets.retrieval.feedback import Feedback, by_model, by_segments
+from scrapy_pagelets.retrieval.ranking import Ranking, rank
+from scrapy_pagelets.retrieval.search import FEEDBACK, FORMULA, PASSAGES, query_of
+from scrapy_pagelets.retrieval.weights import Bm2500, Floats
+from scrapy_pagelets.segmentation.segment import segment
+from scrapy_pagelets.words import words
+
+QUERIES = 25
+HOST = "http://site.example/"
+SYSTEMS = ("raw", "trafilatura", "cleaned", "pagelets")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link in the content, a query: words of the anchor, the page that has it, the page that it leads to."""
+
+    words: tuple[str, ...]
+    source: str
+    target: str
+
+
+@dataclass
+class Site:
+    """Pages of a site by path: text of the body, text in segments by system, and its queries."""
+
+    name: str
+    texts: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    links: list[Link] = field(default_factory=list)
+
+
+def digest(*parts: str) -> int:
+    """Hash that stays."""
+    return int.from_bytes(blake2b("\0".join(parts).encode(), digest_size=8).digest(), "big")
+
+
+def tuned(name: str) -> bool:
+    """Whether parameters are chosen on this site."""
+    return digest(name) % 2 == 0
+
+
+# Data
+
+
+def load(args: argparse.Namespace) -> list[Site]:
+    score, folder = referee(args.referee), sites_below(args.data)
+    about = json.loads((folder / "sites.json").read_text(encoding="utf-8"))
+    only = names(args.only)
+    sites = []
+    for entry in about:
+        feed = args.feeds / f"{entry['name']}.jsonl"
+        if (not only or entry["name"] in only) and feed.exists():
+            gold = score.read(folder / entry["name"] / "gold.jsonl.gz")
+            lines = score.by_path(score.read(feed), [g["path"] for g in gold])
+            sites.append(site_of(entry, folder / entry["name"], gold, lines, args.cache))
+    if not sites:
+        sys.exit(f"{args.feeds} has no feed of a site: name a folder of feeds with --feeds")
+    return sites
+
+
+def site_of(entry: dict[str, Any], folder: Path, gold: list[dict[str, str]], feed: dict[str, Any], cache: Path) -> Site:
+    site = Site(entry["name"])
+    lines = {path: line for path, line in feed.items() if line is not None}
+    bodies = {g["path"]: (folder / g["path"]).read_bytes() for g in gold}
+    site.texts = {
+        "raw": {path: segments_of(body, path) for path, body in bodies.items()},
+        "trafilatura": {path: [text] for path, text in trafilatura_of(bodies, cache / f"{site.name}.json").items()},
+        "cleaned": {g["path"]: [(lines.get(g["path"]) or {}).get("text") or ""] for g in gold},
+        "pagelets": {g["path"]: [p["text"] for p in (lines.get(g["path"]) or {}).get("pagelets", ())] for g in gold},
+    }
+    content = {g["path"]: " ".join(words(g["content"])) for g in gold}
+    site.links = [link for path, body in bodies.items() for link in links_of(entry, path, body, content)]
+    return site
+
+
+def segments_of(body: bytes, path: str) -> list[str]:
+    """All text of a page's body, in segments."""
+    page = Page.parse(body, HOST + path)
+    return [pagelet.text for pagelet in segment(page, np.zeros(len(page.nodes.leaves)))]
+
+
+def trafilatura_of(bodies: dict[str, bytes], file: Path) -> dict[str, str]:
+    """What trafilatura extracts; kept in a file."""
+    if not file.exists():
+        import trafilatura
+
+        file.parent.mkdir(parents=True, exist_ok=True)
+        texts = {path: trafilatura.extract(body) or "" for path, body in bodies.items()}
+        file.write_text(json.dumps(texts), encoding="utf-8")
+    found: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+def links_of(entry: dict[str, Any], path: str, body: bytes, content: dict[str, str]) -> Iterator[Link]:
+    """The links in the content of a page, to other pages with gold."""
+    document = html.document_fromstring(body)
+    dropped = set(document.cssselect(entry["exclude_css"])) if entry.get("exclude_css") else set()
+    seen = set()
+    for box in document.cssselect(entry["content_css"]):
+        for anchor in box.iter("a"):
+            if anchor in seen or not anchor.get("href") or dropped.intersection(anchor.iterancestors()):
+                continue
+            seen.add(anchor)
+            found = tuple(words(" ".join(anchor.itertext())))
+            target = target_of(path, anchor.get("href"), content)
+            if len(found) >= 2 and target not in (None, path) and f" {' '.join(found)} " in f" {content[path]} ":
+                yield Link(found, path, target)
+
+
+def target_of(path: str, href: str, known: Iterable[str]) -> str | None:
+    """The path of a link's page among those with gold."""
+    try:
+        url = urlsplit(urljoin(HOST + path, href.strip()))
+    except ValueError:
+        return None
+    found = normpath(unquote(url.path).lstrip("/") or ".").lstrip("/")
+    tries = (found, f"{found}/index.html", f"{found}.html", "index.html" if found == "." else found)
+    return next((name for name in tries if name in known), None) if url.hostname == "site.example" else None
+
+
+def queries_of(sites: list[Site]) -> list[tuple[Site, Link]]:
+    """The queries of all sites, by the rule."""
+    targets = defaultdict(set)
+    for site in sites:
+        for link in site.links:
+            targets[link.words].add((site.name, link.target))
+    found = []
+    for site in sites:
+        chosen: dict[str, Link] = {}
+        for link in sorted(site.links, key=lambda link: digest(*link.words, link.target, link.source)):
+            if len(targets[link.words]) == 1 and len(chosen) < QUERIES:
+                chosen.setdefault(link.target, link)
+        found += [(site, link) for link in chosen.values()]
+    return found
+
+
+def without(texts: Sequence[str], link: Link) -> list[str]:
+    """The texts of a page's segments without that of a link, once."""
+    expression = re.compile(r"[\W_]*".join(map(re.escape, link.words)), re.IGNORECASE)
+    found = list(texts)
+    for number, text in enumerate(texts):
+        cut, count = expression.subn("", text, count=1)
+        if count:
+            found[number] = cut
+            break
+    return found
+
+
+# Search
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a collection is searched."""
+
+    passages: float = 0.0
+    feedback: Feedback | None = None
+    model: bool = False
+    formula: Bm2500 = FORMULA
+
+    def search(self, collection: MemoryCollection, query: dict[str, float]) -> tuple[Ranking, dict[str, float]]:
+        """The pages, and the query with the terms that were added."""
+        found = rank(collection, query, self.formula, self.passages)
+        if self.feedback is None:
+            return found, query
+        expand = by_model if self.model else by_segments
+        query = expand(collection, query, found, self.formula, self.feedback)
+        return rank(collection, query, self.formula, self.passages), query
+
+
+class Searched:
+    """The pages of some sites as a collection, the texts of the queries' links taken away."""
+
+    def __init__(self, sites: list[Site], system: str, queries: list[tuple[Site, Link]]) -> None:
+        taken = defaultdict(list)
+        for site, link in queries:
+            taken[site.name, link.source].append(link)
+        self.number: dict[tuple[str, str], int] = {}
+        pages = []
+        for site in sites:
+            for path, texts in site.texts[system].items():
+                for link in taken[site.name, path]:
+                    texts = without(texts, link)
+                self.number[site.name, path] = len(pages)
+                pages.append(texts)
+        self.collection = MemoryCollection(pages)
+
+    def places(self, method: Method, queries: list[tuple[Site, Link]]) -> Floats:
+        """The place of each query's answer, from 1; inf if it is not found."""
+        found = []
+        for site, link in queries:
+            ranking, _ = method.search(self.collection, query_of(" ".join(link.words))[0])
+            at = np.flatnonzero(ranking.page == self.number[site.name, link.target])
+            found.append(at[0] + 1.0 if len(at) else np.inf)
+        return np.array(found)
+
+
+def ndcg(places: Floats) -> Floats:
+    """nDCG@10 of single answers."""
+    return np.where(places <= 10, 1 / np.log2(places + 1), 0.0)
+
+
+def significance(one: Floats, other: Floats) -> float:
+    """P of a paired randomisation test of two means, both sides."""
+    if np.array_equal(one, other):
+        return 1.0
+    found = permutation_test(
+        (one, other),
+        lambda x, y, axis: np.mean(x - y, axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=10_000,
+        rng=np.random.default_rng(1),
+    )
+    return float(found.pvalue)
+
+
+# What is printed
+
+PAGES = Method()
+#: What `scrapy pagelets search` does.
+BOTH = Method(passages=PASSAGES)
+WAYS: dict[str, Callable[[Method], Method]] = {
+    "none": lambda method: method,
+    **{
+        name: lambda method, name=name: replace(method, feedback=FEEDBACK[name], model=name == "rm3")  # type: ignore[misc]
+        for name in ("pages", "blocks", "segments", "rm3")
+    },
+}
+
+
+def compare(sites: list[Site], queries: list[tuple[Site, Link]]) -> dict[tuple[str, str], Floats]:
+    """Places of all answers, by system and way of feedback."""
+    found = {}
+    for system in SYSTEMS:
+        searched = Searched(sites, system, queries)
+        for way, change in WAYS.items():
+            if way == "segments" and system in ("trafilatura", "cleaned"):
+                continue  # a page is one segment: the same as with pages, but for the numbers
+            found[system, way] = searched.places(change(BOTH if system == "pagelets" else PAGES), queries)
+            print(f"{system}, {way}: MRR {np.mean(1 / found[system, way]):.4f}", file=sys.stderr, flush=True)
+    return found
+
+
+def merged(parts: Sequence[dict[tuple[str, str], Floats]]) -> dict[tuple[str, str], Floats]:
+    return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+
+
+def report(found: dict[tuple[str, str], Floats], chosen: NDArray[np.bool_]) -> None:
+    """A row for each system and way."""
+    rows = [
+        [
+            f"{system}, {way}",
+            float(np.mean(1 / p[chosen])),
+            float(np.mean(ndcg(p[chosen]))),
+            float(np.mean(p[chosen] <= 1)),
+        ]
+        for (system, way), p in found.items()
+    ]
+    table(["collection, feedback", "MRR", "nDCG@10", "first"], rows)
+    pairs = [
+        (("pagelets", "segments"), ("pagelets", "pages")),
+        (("pagelets", "segments"), ("cleaned", "pages")),
+        (("pagelets", "segments"), ("raw", "pages")),
+        (("pagelets", "segments"), ("raw", "none")),
+        (("pagelets", "segments"), ("pagelets", "rm3")),
+        (("pagelets", "segments"), ("pagelets", "none")),
+        (("pagelets", "none"), ("raw", "none")),
+        (("pagelets", "none"), ("trafilatura", "none")),
+        (("pagelets", "none"), ("cleaned", "none")),
+    ]
+    print()
+    table(
+        ["against", "MRR", "p", "nDCG@10", "p"],
+        [
+            [
+                f"{', '.join(one)} : {', '.join(other)}",
+                *gain(1 / found[one][chosen], 1 / found[other][chosen]),
+                *gain(ndcg(found[one][chosen]), ndcg(found[other][chosen])),
+            ]
+            for one, other in pairs
+        ],
+    )
+
+
+def gain(one: Floats, other: Floats) -> list[str]:
+    return [f"{np.mean(one) / np.mean(other) - 1:+.1%}", f"{significance(one, other):.4f}"]
+
+
+def noise(sites: list[Site], queries: list[tuple[Site, Link]]) -> None:
+    """The menu of another site put into each page of raw text: how many of its words are added to the queries.
+
+    The menu is the words that all pages of the site after this one in the list have in common, as one segment more.
+    """
+    menus = {site.name: menu(sites[(place + 1) % len(sites)]) for place, site in enumerate(sites)}
+    dirty = [Site(s.name, {"raw": {path: [*t, menus[s.name]] for path, t in s.texts["raw"].items()}}) for s in sites]
+    rows: list[list[Any]] = []
+    for label, part in (("as they are", sites), ("with menus", dirty)):
+        searched = Searched(part, "raw", queries)
+        for way in ("pages", "blocks", "segments", "rm3"):
+            taken, added = [], []
+            for site, link in queries:
+                _, full = WAYS[way](PAGES).search(searched.collection, query_of(" ".join(link.words))[0])
+                fresh = [term for term in full if term not in link.words]
+                added.append(fresh)
+                taken.append(len(set(fresh) & set(terms(menus[site.name]))) / max(1, len(fresh)))
+            rows.append(
+                [
+                    f"{label}, {way}",
+                    f"{np.mean(taken):.1%}",
+                    float(np.mean(1 / searched.places(WAYS[way](PAGES), queries))),
+                ]
+            )
+            print(f"{label}, {way}, {' '.join(queries[0][1].words)}: {', '.join(added[0])}")
+    print()
+    table(["raw pages, feedback", "words of the menu among those added", "MRR"], rows)
+
+
+def menu(site: Site) -> str:
+    """The texts of segments that most pages of a site have."""
+    pages = site.texts["raw"].values()
+    count = Counter(text for texts in pages for text in set(texts))
+    return "\n".join(text for text, on in count.items() if on > len(pages) / 2)
+
+
+def worst(queries: list[tuple[Site, Link]], found: dict[tuple[str, str], Floats], count: int) -> None:
+    """The queries that lose most against the best of the others."""
+    best = np.min([places for key, places in found.items() if key != ("pagelets", "segments")], axis=0)
+    loss = 1 / best - 1 / found["pagelets", "segments"]
+    rows = [
+        [
+            " ".join(link.words),
+            site.name,
+            link.target,
+            *(str(found[key][n]) for key in (("raw", "none"), ("pagelets", "none"), ("pagelets", "segments"))),
+        ]
+        for n in np.argsort(-loss, kind="stable")[:count]
+        for site, link in [queries[n]]
+    ]
+    print()
+    table(["query", "site", "answer", "raw", "pagelets", "with segments"], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(".data"))
+    parser.add_argument("--feeds", type=Path, default=Path(".data/feeds8"))
+    parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    parser.add_argument(
+        "--cache", type=Path, default=Path("out/trafilatura"), help="what trafilatura extracts is kept here"
+    )
+    parser.add_argument("--only", default="", help="names of sites, with commas; all if empty")
+    parser.add_argument("--noise", action="store_true")
+    parser.add_argument("--worst", type=int, default=0, metavar="N")
+    args = parser.parse_args()
+    sites = load(args)
+    queries = queries_of(sites)
+    print(f"{len(sites)} sites, {sum(len(site.texts['raw']) for site in sites)} pages, {len(queries)} queries\n")
+    if args.noise:
+        noise(sites, queries)
+        return
+    found = compare(sites, queries)
+    half = np.array([tuned(site.name) for site, _ in queries])
+    for label, chosen in (("all sites", half | True), ("sites for tuning", half), ("held-out sites", ~half)):
+        print(f"\nOne collection, {label}: {chosen.sum()} queries\n")
+        report(found, chosen)
+    alone = merged([compare([site], own) for site in sites if (own := [q for q in queries if q[0] is site])])
+    print("\nEach site by itself\n")
+    report(alone, half | True)
+    if args.worst:
+        worst(queries, found, args.worst)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""The command ``search`` on real files: what it prints, and what it says of bad input."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from argparse import ArgumentParser
+
+import pytest
+
+from scrapy_pagelets.crawler.search import add_arguments, run
+from scrapy_pagelets.index.documents import now, page_of
+from scrapy_pagelets.index.sqlite import SQLiteIndex
+
+PAGES = {
+    "bell": ("Bell", ["Alexander Graham Bell made the telephone", "The patent of the telephone of Bell"]),
+    "copy": ("Bell", ["Alexander Graham Bell made the telephone", "The patent of the telephone of Bell, a copy"]),
+    "sea": ("Sea", ["The sea, the sea"]),
+    "wire": ("Wire", ["The telephone wire, the patent"]),
+}
+
+
+@pytest.fixture
+def index(tmp_path):
+    with SQLiteIndex(tmp_path / "pages.sqlite") as made:
+        made.upsert([page(name, title, texts) for name, (title, texts) in PAGES.items()])
+    return str(tmp_path / "pages.sqlite")
+
+
+def page(name, title, texts):
+    found = [
+        {"id": k, "role": "content", "templateness": 0.1, "text": text, "words": len(text.split())}
+        for k, text in enumerate(texts)
+    ]
+    copied = "http://example.com/bell" if name == "copy" else None
+    line = {"url": f"http://example.com/{name}", "title": title, "pagelets": found, "near_duplicate_of": copied}
+    return page_of(line, now())
+
+
+def search(*arguments):
+    parser = ArgumentParser()
+    add_arguments(parser)
+    return run(parser.parse_args([str(argument) for argument in arguments]))
+
+
+def refused(capsys, *arguments):
+    """The one sentence that is said."""
+    assert search(*arguments) == 1
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.count("\n") == 1
+    return error
+
+
+def test_pages_are_shown_with_the_pagelet_that_fits(index, capsys):
+    assert search(index, "Who had the patent?") == 0
+    out, error = capsys.readouterr()
+    assert error == ""
+    assert out.splitlines()[0] == "4 of 4 pages"
+    assert "http://example.com/wire  Wire\n     pagelet 0: **The** telephone wire, **the** **patent**" in out
+
+
+def test_a_title_may_be_what_fits(index, capsys):
+    assert search(index, "sea") == 0
+    assert capsys.readouterr().out.splitlines()[0] == "1 of 4 pages"
+
+
+def test_of_near_duplicates_one_is_shown(index, capsys):
+    assert search(index, "bell") == 0
+    out = capsys.readouterr().out
+    assert out.count("http://example.com/") == 1
+
+
+def test_top_pages_are_shown(index, capsys):
+    assert search(index, "the", "--top", "1") == 0
+    assert capsys.readouterr().out.count("http://example.com/") == 1
+
+
+@pytest.mark.parametrize("way", ["segments", "blocks", "pages", "rm3"])
+def test_terms_that_were_added_are_shown(index, capsys, way):
+    assert search(index, "wire", "--feedback", way) == 0
+    out = capsys.readouterr().out
+    added = out.splitlines()[1]
+    assert added.startswith("added: ")
+    assert "patent" in added
+    assert "the " not in added
+    assert "http://example.com/bell" in out
+
+
+@pytest.mark.parametrize("query", ['"wire"', "wire*", "wire NEAR(", "text:wire", "-wire ^", "wire' OR 1=1 --", "(wire"])
+def test_quotes_and_operators_mean_nothing(index, capsys, query):
+    assert search(index, query) == 0
+    assert "http://example.com/wire" in capsys.readouterr().out
+
+
+def test_words_that_most_pages_have_are_searched_with_a_note(index, capsys):
+    assert search(index, "the") == 0
+    out, error = capsys.readouterr()
+    assert "http://example.com/sea" in out
+    assert error == "the words of the query stand on most pages: their order says little, give rarer words\n"
+
+
+def test_a_query_of_ten_thousand_words_is_cut_with_a_note(index, capsys):
+    query = "telephone wire " + " ".join(f"word{n}" for n in range(9_998))
+    assert search(index, query, "--feedback", "segments") == 0
+    out, error = capsys.readouterr()
+    assert "http://example.com/wire" in out
+    assert error == "the query has 10000 different words: the last 8976 are left out\n"
+
+
+def test_queries_without_an_answer(index, capsys):
+    assert refused(capsys, index, "zeppelin") == "no page has a word of the query: try other words\n"
+    for query in ("", '"" -- ()', "\0"):
+        assert refused(capsys, index, query) == "the query has no word: give letters or digits\n"
+    assert refused(capsys, index, "sea", "--top", "0") == "--top is 0: give the number of pages, from 1\n"
+
+
+def test_files_that_are_no_index(index, tmp_path, capsys):
+    assert "is not there" in refused(capsys, tmp_path / "none.sqlite", "sea")
+    (tmp_path / "none.sqlite").exists() and pytest.fail("a file was made")
+    (tmp_path / "text.sqlite").write_text("no database, but longer than the head of one. " * 30)
+    assert "cannot be used" in refused(capsys, tmp_path / "text.sqlite", "sea")
+    with sqlite3.connect(tmp_path / "other.sqlite") as base:
+        base.execute("CREATE TABLE sea (text)")
+    assert "something else" in refused(capsys, tmp_path / "other.sqlite", "sea")
+    assert "is no SQLite file" in refused(capsys, "pages.ndjson", "sea")
+    assert "names no index" in refused(capsys, "pages.json", "sea")
+
+
+def test_an_index_of_another_version(index, capsys):
+    with sqlite3.connect(index) as base:
+        base.execute("UPDATE meta SET value = '0' WHERE key = 'version'")
+    base.close()
+    assert "version 0" in refused(capsys, index, "sea")
+
+
+def test_an_empty_index(tmp_path, capsys):
+    SQLiteIndex(tmp_path / "pages.sqlite").close()
+    assert "has no pages" in refused(capsys, tmp_path / "pages.sqlite", "sea")
+
+
+def test_a_damaged_index(index, capsys):
+    with sqlite3.connect(index) as base:
+        base.execute("UPDATE search_data SET block = x'00' WHERE id > 10")
+    base.close()
+    assert "make the index anew" in refused(capsys, index, "sea")
+
+
+def test_the_command_is_registered():
+    from scrapy_pagelets.crawler.commands import _COMMANDS
+
+    assert _COMMANDS["search"][1] == "scrapy_pagelets.crawler.search"
+    assert json.dumps(_COMMANDS["search"][0])
