@@ -6,6 +6,7 @@ over characters; pages averaged), on runs of text and pictures that are in a blo
 know nothing of the split ``test``.
 
     python benchmarks/segments.py                     all methods, next to trivial cuts, on the split test
+    python benchmarks/segments.py --rendered out/vips the same on pages as Chromium shows them, which are kept there
     python benchmarks/segments.py --curve curve.svg   adjusted Rand index and number of segments against lambda
     python benchmarks/segments.py --times             milliseconds at 300 to 10,000 nodes
     python benchmarks/segments.py --worst gcuts       the pages of the other splits on which a method does worst
@@ -14,6 +15,7 @@ know nothing of the split ``test``.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import statistics
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,7 +25,9 @@ from typing import Any
 
 import numpy as np
 from lxml import html
-from tools import need, referee, table
+from tools import names, need, referee, table
+from vips import pages as shown
+from vips import render
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.nodes import Ints
@@ -43,12 +47,12 @@ Cut = Callable[[Page], list[list[str]]]
 
 
 class Judged:
-    """A page with its blocks, as the referee sees them."""
+    """A page, rendered if there is a folder of renderings, with its blocks, as the referee sees them."""
 
-    def __init__(self, line: dict[str, Any], folder: Path, score: ModuleType) -> None:
+    def __init__(self, line: dict[str, Any], folder: Path, score: ModuleType, rendered: Path | None) -> None:
         self.name = line["page"].split("/")[0]
         body = (folder / line["page"]).read_bytes()
-        self.page = Page.parse(body, f"http://{line['page']}")
+        self.page = shown(line, folder, rendered) if rendered else Page.parse(body, f"http://{line['page']}")
         self.document = html.document_fromstring(body, parser=html.HTMLParser(encoding="utf-8"))
         self.sizes = [size for *_, size in score.leaves(self.document)]
         self.score = score
@@ -75,6 +79,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--splits", default="test", help="with commas (default: test)")
+    parser.add_argument("--rendered", type=Path, metavar="FOLDER", help="render the pages; for renderings")
+    parser.add_argument("--methods", default=",".join(METHODS), help="with commas (default: all)")
     parser.add_argument("--curve", metavar="FILE", help="write a picture of lambda against accuracy")
     parser.add_argument("--times", action="store_true")
     parser.add_argument("--worst", metavar="METHOD")
@@ -86,13 +92,17 @@ def main() -> None:
     elif args.curve:
         curve(judged(args, set(args.splits.split(","))), Path(args.curve))
     else:
-        compare(judged(args, set(args.splits.split(","))))
+        compare(judged(args, names(args.splits)), [name for name in METHODS if name in names(args.methods)])
 
 
 def judged(args: argparse.Namespace, splits: set[str]) -> list[Judged]:
     score = referee(args.referee)
     folder = need(args.data / "segments" / "random", "the benchmark needs the pages of segments/random below --data")
-    return [Judged(line, folder, score) for line in score.read(folder / "gold.jsonl.gz") if line["split"] in splits]
+    lines = [line for line in score.read(folder / "gold.jsonl.gz") if line["split"] in splits]
+    if args.rendered:
+        args.rendered.mkdir(parents=True, exist_ok=True)
+        asyncio.run(render(lines, folder, args.rendered))
+    return [Judged(line, folder, score, args.rendered) for line in lines]
 
 
 def by_method(method: str, **options: Any) -> Cut:
@@ -117,10 +127,10 @@ def by_depth(depth: int) -> Cut:
     return cut
 
 
-def compare(pages: list[Judged]) -> None:
+def compare(pages: list[Judged], methods: list[str]) -> None:
     """Print a line for each method."""
     cuts = {"one segment": by_depth(0), "cut at depth 2": by_depth(2), "cut at depth 3": by_depth(3)}
-    cuts |= {"each leaf": by_depth(10**9)} | {name: by_method(name) for name in METHODS}
+    cuts |= {"each leaf": by_depth(10**9)} | {name: by_method(name) for name in methods}
     print(f"{len(pages)} pages\n")
     rows = []
     for name, cut in cuts.items():

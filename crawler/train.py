@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gzip
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from scrapy_pagelets.page import Page
     from scrapy_pagelets.templates.labelling import Example
     from scrapy_pagelets.templates.training import Trained
+
+#: Seconds that rendering a page may take.
+_PATIENCE = 600.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--level", choices=("inner", "top"), default="inner",
         help="blocks to learn from with --segments: the innermost ones, or those of level 1 (default: inner)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--render", action="store_true",
+        help="with --segments, learn to cut rendered pages: a browser shows them, without scripts, with what is in the "
+        "folder, whose first level names the hosts",
     )  # fmt: skip
     parser.add_argument(
         "--base", default="http://", help="what URLs of HTML files begin with, before their path (default: http://)"
@@ -72,29 +82,63 @@ def _segments(options: argparse.Namespace) -> int:
 
     from lxml.etree import XPathError
 
-    from scrapy_pagelets.page import Page
+    from scrapy_pagelets.browser import MissingBrowser, RenderError
     from scrapy_pagelets.segmentation.training import read_examples, train
 
     folder = Path(options.segments)
     try:
         lines = [line for name in options.gold for line in _lines(name, {"page", "blocks"})]
         lines = [line for line in lines if line.get("split") != "test"]
-        examples = read_examples(
-            lines, lambda name: Page.parse((folder / name).read_bytes(), f"http://{name}"), options.level
-        )
+        pages = _pages(folder, [line["page"] for line in lines], render=options.render)
+        examples = read_examples(lines, pages.__getitem__, options.level)
         print(f"{len(examples)} pages", flush=True)
         weights = train(examples)
         about = {"command": shlex.join(["scrapy", "pagelets", *sys.argv[1:]]), "pages": len(examples)}
         replace(weights, about=about | weights.about).save(options.out)
     except ImportError:
         return _failed("training needs a library: pip install 'scrapy-pagelets[train]'")
-    except (ValueError, TypeError, KeyError, XPathError, OSError) as error:
+    except (ValueError, TypeError, KeyError, XPathError, OSError, MissingBrowser, RenderError) as error:
         return _failed(f"nothing is learnt: {error}")
     for name, (rand, information) in weights.about["figures"].items():
         penalty = weights.penalties[name]
         print(f"{name}: adjusted Rand {rand:.3f}, NMI {information:.3f} on unseen pages, lambda {penalty:g}")
     print(f"weights: {options.out}")
     return 0
+
+
+def _pages(folder: Path, names: Sequence[str], *, render: bool) -> dict[str, Page]:
+    """Pages of a folder by their names."""
+    from scrapy_pagelets.page import Page
+
+    pages = {name: Page.parse((folder / name).read_bytes(), f"http://{name}") for name in names}
+    return asyncio.run(_rendered(folder, pages)) if render else pages
+
+
+async def _rendered(folder: Path, pages: dict[str, Page]) -> dict[str, Page]:
+    """The same pages as a browser shows them, with what is in the folder."""
+    from scrapy_pagelets.browser import Browser, launch_options, require_playwright
+    from scrapy_pagelets.page import decode
+    from scrapy_pagelets.rendered import page_of
+    from scrapy_pagelets.resources import Resources
+
+    require_playwright()
+    from playwright.async_api import async_playwright
+
+    resources, options = Resources([str(folder)], "http://"), launch_options()
+
+    async def answer(url: str) -> tuple[str, bytes] | None:
+        return await asyncio.to_thread(resources.get, url)
+
+    async with async_playwright() as driver:
+        browser = Browser(lambda: driver.chromium.launch(**options), scripts=False, timeout=_PATIENCE)
+
+        async def one(name: str, page: Page) -> tuple[str, Page]:
+            frames = await browser.render(page.url, decode((folder / name).read_bytes()), answer)
+            return name, page_of(frames, page.url, page)
+
+        found = dict(await asyncio.gather(*(one(name, page) for name, page in pages.items())))
+        await browser.close()
+    return found
 
 
 def _failed(sentence: str) -> int:

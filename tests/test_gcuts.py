@@ -21,6 +21,7 @@ from scrapy_pagelets.segmentation.methods import BY_COSTS, METHODS, labels_of
 from scrapy_pagelets.segmentation.neighbours import rendered
 from scrapy_pagelets.segmentation.tree import compact
 from scrapy_pagelets.segmentation.weights import WeightsError, load
+from tests.browsing import rendered as rendered_by_browser
 from tests.trees import URL, leaf_strings, page, soups, words
 
 LEARNT = ["gcuts-top", *BY_COSTS]
@@ -149,7 +150,7 @@ def test_header_content_and_footer_are_told_apart():
 def test_a_rendered_page_is_cut_by_expansions_from_the_exact_program(seed):
     found = laid_out(page(PAGE), seed)
     described = Described.of(found)
-    energy = energy_of(described, load("inner"), STRICT)
+    energy = energy_of(described, load("inner", rendered=True), STRICT)
     start = exact(energy)
     labels = expand(energy, start)
     assert feasible(described.tree, labels)
@@ -208,6 +209,27 @@ def test_weights_that_cannot_be_used(tmp_path):
         load(str(broken))
 
 
+@pytest.mark.parametrize("level", ["top", "inner"])
+def test_rendered_pages_have_weights_of_their_own(level):
+    plain, rendered = load(level), load(level, rendered=True)
+    assert (plain.rendered, rendered.rendered) == (False, True)
+    for weights, found in ((plain, page(PAGE)), (rendered, laid_out(page(PAGE)))):
+        described = Described.of(found)
+        assert described.columns.shape[1] == len(weights.center)
+        assert described.situation.shape[1] == len(weights.edge.coefficients) > weights.whole.feature.max()
+        assert described.pairs(described.tree.leaves[:3], described.tree.leaves[4:7]).shape[1] == len(
+            weights.neighbours.coefficients
+        )
+
+
+@settings(max_examples=30)
+@given(soups, st.sampled_from(LEARNT), st.integers(0, 3))
+def test_rendered_pages_are_cut_into_all_of_their_leaves(html, method, seed):
+    found = laid_out(page(html), seed)
+    labels = labels_of(found, method, np.zeros(len(found.nodes.leaves)))
+    assert (labels[found.nodes.leaves] >= 0).all()
+
+
 def learn(capsys, *argv):
     import argparse
 
@@ -238,6 +260,24 @@ def test_learning_from_pages_with_blocks(tmp_path, capsys):
     cut = BY_COSTS["gcuts"](Described.of(page(PAGE)), weights)(weights.penalties["gcuts"])
     # header, menu, four articles, footer: the header is a block around the menu
     assert 6 <= len(set(cut.tolist())) <= 9
+
+
+def test_learning_from_rendered_pages(tmp_path, capsys):
+    (tmp_path / "one.css").write_text("#menu{position:absolute;left:900px;top:0} #content{width:700px}")
+    style = "<link rel=stylesheet href=one.css>"
+    for number in range(6):
+        (tmp_path / f"page{number}.html").write_text(style + PAGE.replace("Imprint", f"Imprint {number}"))
+    blocks = [{"xpath": f"/html/body/div[{i}]", "level": 1} for i in (1, 2, 3)]
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text("\n".join(json.dumps({"page": f"page{n}.html", "blocks": blocks}) for n in range(6)))
+    out = tmp_path / "weights.npz"
+    arguments = ["--segments", str(tmp_path), "--gold", str(gold), "--level", "top", "--out", str(out)]
+    assert learn(capsys, *arguments, "--render")[0] == 0
+    weights = load(str(out))
+    assert weights.rendered
+    [shown] = rendered_by_browser(PAGE, source=True)
+    cut = BY_COSTS["gcuts"](Described.of(shown), weights)(weights.penalties["gcuts"])
+    assert len(set(cut.tolist())) == 3
 
 
 def test_learning_without_what_it_needs(tmp_path, capsys):

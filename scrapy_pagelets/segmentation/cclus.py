@@ -11,7 +11,6 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.nodes import Bools, Floats, Ints
-from scrapy_pagelets.segmentation.features import pair_features
 from scrapy_pagelets.segmentation.gcuts import Cut, Described
 from scrapy_pagelets.segmentation.tree import Tree
 from scrapy_pagelets.segmentation.weights import Logistic, Weights
@@ -38,8 +37,7 @@ def probabilities(described: Described, nodes: Ints, model: Logistic) -> Floats:
     found = np.eye(len(nodes))
     for at in range(0, len(one), _CHUNK):
         i, j = one[at : at + _CHUNK], other[at : at + _CHUNK]
-        pairs = pair_features(described.page.nodes, described.tree, described.columns, nodes[i], nodes[j])
-        found[i, j] = found[j, i] = model(pairs)
+        found[i, j] = found[j, i] = model(described.pairs(nodes[i], nodes[j]))
     return found
 
 

@@ -21,11 +21,12 @@ import numpy as np
 
 from scrapy_pagelets.nodes import Floats, Ints
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.segmentation.appearance import appearance, pair_appearance, situation_appearance
 from scrapy_pagelets.segmentation.cover import cover, segments_of
 from scrapy_pagelets.segmentation.energy import Energy
 from scrapy_pagelets.segmentation.exact import exact
 from scrapy_pagelets.segmentation.expansion import expand
-from scrapy_pagelets.segmentation.features import node_features, pair_features, situation_features
+from scrapy_pagelets.segmentation.features import NODE_FEATURES, node_features, pair_features, situation_features
 from scrapy_pagelets.segmentation.neighbours import following, rendered
 from scrapy_pagelets.segmentation.tree import Tree, compact
 from scrapy_pagelets.segmentation.weights import Weights
@@ -50,7 +51,8 @@ class Described:
     ----------
     page : with one run of text or picture at least
     tree : of its text and pictures
-    columns, situation : (k, F) features of the nodes, and with those of their surroundings
+    columns, situation : (k, F) features of the nodes, and with those of their surroundings; of a rendered page, with
+        what they look like
     """
 
     page: Page
@@ -65,7 +67,25 @@ class Described:
             templateness = Site("").templateness(page)
         tree = compact(page.nodes)
         columns = node_features(page, tree, templateness)
-        return cls(page, tree, columns, situation_features(page.nodes, tree, columns))
+        situation = situation_features(page.nodes, tree, columns)
+        if page.layout is None:
+            return cls(page, tree, columns, situation)
+        looks = appearance(tree, page.layout)
+        beside = situation_appearance(tree, page.layout, looks)
+        return cls(page, tree, np.hstack((columns, looks)), np.hstack((situation, beside)))
+
+    def pairs(self, one: Ints, other: Ints) -> Floats:
+        """(e, F) features of pairs of nodes, neither of them in the other.
+
+        Parameters
+        ----------
+        one, other : (e,) nodes
+        """
+        layout, own = self.page.layout, len(NODE_FEATURES)
+        found = pair_features(self.page.nodes, self.tree, self.columns[:, :own], one, other)
+        if layout is None:
+            return found
+        return np.hstack((found, pair_appearance(self.tree, layout, self.columns[:, own:], one, other)))
 
 
 #: Penalty, the lambda of the paper, to the number of the segment of each leaf of a tree, (m,).
@@ -119,7 +139,7 @@ def energy_of(described: Described, weights: Weights, form: str) -> Energy:
     if learnt:
         p, q = tree.leaves[one], tree.leaves[other]
         edge = weights.edge(described.situation)
-        weight = weights.neighbours(pair_features(described.page.nodes, tree, described.columns, p, q))
+        weight = weights.neighbours(described.pairs(p, q))
     else:
         edge = _likeness(space, np.arange(len(tree)), np.maximum(tree.parent, 0))
         weight = _likeness(space, tree.leaves[one], tree.leaves[other])

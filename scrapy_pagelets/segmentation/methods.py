@@ -84,7 +84,7 @@ def _by_costs(
     labels = np.full(len(page.nodes), -1)
     if not len(page.nodes.leaves):
         return labels
-    described, weights = Described.of(page, templateness), load(level)
+    described, weights = Described.of(page, templateness), load(level, rendered=page.layout is not None)
     cut = BY_COSTS[name](described, weights)
     if segments is None:
         found = cut(weights.penalties[name] if penalty is None else penalty)

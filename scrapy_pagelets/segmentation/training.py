@@ -15,7 +15,6 @@ import numpy as np
 
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.features import pair_features
 from scrapy_pagelets.segmentation.gcuts import Described
 from scrapy_pagelets.segmentation.lmnn import Group, learn
 from scrapy_pagelets.segmentation.methods import BY_COSTS, Costed
@@ -49,16 +48,20 @@ class Example:
 
     @classmethod
     def of(cls, described: Described, paths: Sequence[str]) -> Example:
-        """Example by the xpaths of the blocks; of two blocks with one path, the first counts."""
-        nodes = described.page.nodes
+        """Example by the xpaths of the blocks in the page as received; of two with one path, the first counts."""
+        page = described.page
+        received = page.source or page
+        nodes = received.nodes
         rows = {element: row for row, element in enumerate(nodes.elements) if nodes.tag[row] != TEXT}
         block = np.full(len(nodes), _UNKNOWN)
         for number, path in reversed(list(enumerate(paths))):
-            found: Any = described.page.root.xpath(path)
+            found: Any = received.root.xpath(path)
             block[[rows[element] for element in found if element in rows]] = number
         for level in nodes.levels[1:]:
             block[level] = np.where(block[level] >= 0, block[level], block[nodes.parent[level]])
-        return cls(described, block[described.tree.seen])
+        # What a browser has added is in no block.
+        rows_of_leaves = described.tree.seen if page.source is None else page.received_rows[described.tree.seen]
+        return cls(described, np.where(rows_of_leaves < 0, _UNKNOWN, block[rows_of_leaves]))
 
     def block(self) -> tuple[Ints, Ints]:
         """(k,) the block that the known leaves of each node are in, -1 for none or several; how many are known."""
@@ -183,10 +186,7 @@ def _pairs(example: Example, choose: Callable[[int], tuple[Ints, Ints]]) -> tupl
     one, other = choose(len(blocks))
     known = (blocks[one] >= 0) & (blocks[other] >= 0)
     one, other = one[known], other[known]
-    pairs = pair_features(
-        example.described.page.nodes, tree, example.described.columns, tree.leaves[one], tree.leaves[other]
-    )
-    return pairs, blocks[one] == blocks[other]
+    return example.described.pairs(tree.leaves[one], tree.leaves[other]), blocks[one] == blocks[other]
 
 
 def _following(count: int) -> tuple[Ints, Ints]:

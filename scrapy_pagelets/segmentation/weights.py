@@ -1,4 +1,7 @@
-"""What GCuts and CClus have learnt: one data file for each level of segments, read by numpy."""
+"""What GCuts and CClus have learnt: two data files for each level of segments, read by numpy.
+
+One is for pages as received, the other for rendered ones, whose nodes have more features.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.config import ConfigError
 from scrapy_pagelets.nodes import Floats
+from scrapy_pagelets.segmentation.appearance import APPEARANCE, PAIR_APPEARANCE, SITUATION_APPEARANCE
 from scrapy_pagelets.segmentation.features import NODE_FEATURES, PAIR_FEATURES, SITUATION_FEATURES
 from scrapy_pagelets.templates.trees import Trees, sigmoid
 
@@ -23,7 +27,8 @@ TOP, INNER = "top", "inner"
 #: Changes with the meaning of the features: a file of another version is refused.
 VERSION: Final = 1
 _SPACE, _LOGISTIC = ("center", "scale", "metric"), ("edge", "neighbours", "pairs")
-_FEATURES: Final = [*NODE_FEATURES, *SITUATION_FEATURES, *PAIR_FEATURES]
+_PLAIN: Final = [*NODE_FEATURES, *SITUATION_FEATURES, *PAIR_FEATURES]
+_RENDERED: Final = [*_PLAIN, *APPEARANCE, *SITUATION_APPEARANCE, *PAIR_APPEARANCE]
 
 
 class WeightsError(ConfigError):
@@ -54,7 +59,7 @@ class Weights:
 
     Attributes
     ----------
-    center, scale : (F,) of ``NODE_FEATURES``
+    center, scale : (F,) of ``NODE_FEATURES``; for rendered pages here and below with those of ``appearance``
     metric : (rank, F) the map of LMNN, over what is centred and scaled
     edge : over ``SITUATION_FEATURES`` of a node, the probability that it is in one segment with its parent
     neighbours, pairs : over ``PAIR_FEATURES``, the probability that two leaves are in one segment: of leaves that
@@ -74,9 +79,15 @@ class Weights:
     penalties: dict[str, float]
     about: dict[str, Any]
 
+    @property
+    def rendered(self) -> bool:
+        """True if the weights are for rendered pages."""
+        return len(self.center) > len(NODE_FEATURES)
+
     def save(self, path: str | Path) -> None:
         """Write the file."""
-        about = self.about | {"version": VERSION, "features": _FEATURES, "penalties": self.penalties}
+        features = _RENDERED if self.rendered else _PLAIN
+        about = self.about | {"version": VERSION, "features": features, "penalties": self.penalties}
         columns: dict[str, Any] = {name: getattr(self, name).astype(np.float32) for name in _SPACE}
         for name in _LOGISTIC:
             part = getattr(self, name)
@@ -94,15 +105,20 @@ class Weights:
 
 
 @lru_cache(8)
-def load(name: str) -> Weights:
+def load(name: str, *, rendered: bool = False) -> Weights:
     """Read weights: of the level ``top`` or ``inner``, or of a file that ``scrapy pagelets train`` has written.
+
+    Parameters
+    ----------
+    rendered : those for rendered pages, of a level
 
     Raises
     ------
     WeightsError : if there is no such file, or it is none of this version
     """
     shipped = name in (TOP, INNER)
-    path = files("scrapy_pagelets.segmentation").joinpath(f"gcuts-{name}.npz") if shipped else Path(name)
+    file_name = f"gcuts-{name}-rendered.npz" if rendered else f"gcuts-{name}.npz"
+    path = files("scrapy_pagelets.segmentation").joinpath(file_name) if shipped else Path(name)
     try:
         with path.open("rb") as file, np.load(file) as data:
             return _weights({key: data[key] for key in data.files})
@@ -117,7 +133,7 @@ def load(name: str) -> Weights:
 
 def _weights(data: dict[str, NDArray[Any]]) -> Weights:
     about = json.loads(data["about"].tobytes())
-    if about.get("version") != VERSION or about.get("features") != _FEATURES:
+    if about.get("version") != VERSION or about.get("features") not in (_PLAIN, _RENDERED):
         raise ValueError("it was made with other features")
     parts: dict[str, Any] = {name: data[name].astype(np.float64) for name in _SPACE}
     parts |= {name: Logistic(data[name][:-1], float(data[name][-1])) for name in _LOGISTIC}
