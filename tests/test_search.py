@@ -17,6 +17,7 @@ PAGES = {
     "copy": ("Bell", ["Alexander Graham Bell made the telephone", "The patent of the telephone of Bell, a copy"]),
     "sea": ("Sea", ["The sea, the sea"]),
     "wire": ("Wire", ["The telephone wire, the patent"]),
+    **{f"boat{n}": ("Boat", [f"A boat, number {n}"]) for n in range(4)},
 }
 
 
@@ -56,13 +57,13 @@ def test_pages_are_shown_with_the_pagelet_that_fits(index, capsys):
     assert search(index, "Who had the patent?") == 0
     out, error = capsys.readouterr()
     assert error == ""
-    assert out.splitlines()[0] == "4 of 4 pages"
+    assert out.splitlines()[0] == "4 of 8 pages"
     assert "http://example.com/wire  Wire\n     pagelet 0: **The** telephone wire, **the** **patent**" in out
 
 
 def test_a_title_may_be_what_fits(index, capsys):
     assert search(index, "sea") == 0
-    assert capsys.readouterr().out.splitlines()[0] == "1 of 4 pages"
+    assert capsys.readouterr().out.splitlines()[0] == "1 of 8 pages"
 
 
 def test_of_near_duplicates_one_is_shown(index, capsys):

@@ -20,8 +20,8 @@ from scrapy_pagelets.retrieval.weights import Bm2500
 
 #: BM2500 of the paper, but for terms that most pages have: they count for next to nothing, not against a page.
 FORMULA: Final = Bm2500(plus=True)
-#: What the best pagelet of a page counts beside the page.
-PASSAGES: Final = 1.0
+#: What the best pagelet of a page counts beside the page: nothing was best (benchmarks/retrieval.py).
+PASSAGES: Final = 0.0
 #: Ways of feedback: numbers of pages and segments are those with which each was best in the paper (Section 4.2).
 FEEDBACK: Final[Mapping[str, Feedback]] = {
     "segments": Feedback(pagelets, pages=80, selected=20),
