@@ -2,8 +2,9 @@
 
 Data: the sites below ``--data``, and feeds of them made with models that have not seen them (``--feeds``, a file for
 each site, see ``benchmarks/held_out.py``). A query is the text of a link, its answer the page where the link leads.
-Which links: two words or more, in the content by the rule of the gold, its words in the gold content, to another page with gold; the words of no other target in the whole crawl; one query for each target, of each site the first
-25 by the hash of their words and target. The text of the link itself is taken away from the page that has it.
+Which links: two words or more, in the content by the rule of the gold, its words in the gold content, to another page
+with gold; the words of no other target in the whole crawl; one query for each target, of each site the first 25 by
+the hash of their words and target. The text of the link itself is taken away from the page that has it.
 
 Collections: all text of the body (raw), trafilatura's text, cleaned pages, and pagelets; all sites in one, which is
 what a search engine has, and each site by itself. Means of queries: MRR, and nDCG@10. Differences are tested by
