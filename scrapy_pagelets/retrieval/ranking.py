@@ -65,7 +65,8 @@ def _page_scores(collection: Collection, postings: Postings, qtf: Floats, formul
     tf = np.bincount(place, postings.tf, len(key))
     weight = formula.weight(np.bincount(term, minlength=len(qtf)), size.pages)
     inner = formula.score(tf, collection.page_lengths(page)[row], size.words / max(1, size.pages), qtf[term])
-    return page, np.bincount(row, weight[term] * inner, len(page))
+    score: Floats = np.bincount(row, weight[term] * inner, len(page)).astype(np.float64)
+    return page, score
 
 
 def _segment_scores(
@@ -76,4 +77,5 @@ def _segment_scores(
     size = collection.size
     weight = formula.weight(np.bincount(postings.term, minlength=len(qtf)), size.segments)
     inner = formula.score(postings.tf, postings.length, size.words / max(1, size.segments), qtf[postings.term])
-    return segment, np.bincount(row, weight[postings.term] * inner, len(segment)), first
+    score: Floats = np.bincount(row, weight[postings.term] * inner, len(segment)).astype(np.float64)
+    return segment, score, first.astype(np.int64)

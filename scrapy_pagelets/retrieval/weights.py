@@ -6,6 +6,7 @@ Page Segmentation" (2003), taken from Robertson & Walker, "Okapi/Keenbow at TREC
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -124,7 +125,7 @@ def selection_value(weight: ArrayLike, r: ArrayLike, relevant: int) -> Floats:
     return found
 
 
-def expanded(qtf: dict[str, float], terms: list[str], share: float = 1.0) -> dict[str, float]:
+def expanded(qtf: Mapping[str, float], terms: list[str], share: float = 1.0) -> dict[str, float]:
     """Weights of the expanded query (Section 3, step 5): twice qtf, and 1 - (i - 1) / m for the i-th of m new terms.
 
     Parameters
