@@ -1,7 +1,6 @@
 #!/bin/sh
 # The command that made the shipped models: sh benchmarks/train.sh [DATA]
-# Learns from the sites of stated licence, from sites that packages carry, and from the WCXB development split; news and
-# articles are left for measuring.
+# Learns from the sites of stated licence and from the WCXB development split; news and articles are left for measuring.
 set -eu
 data=${1:-.data}
 out=scrapy_pagelets/templates
@@ -14,8 +13,6 @@ for site in json.load(open(f"{sys.argv[1]}/sites.json")):
     if "not stated" not in site["licence"]:
         print(site["name"])
 EOF
-[ -d "$data/more-sites" ] || python benchmarks/gather.py "$data/more-sites"
-scrapy pagelets train "$train" "$data/more-sites" "$data/content/wcxb-dev.warc" --base http:// \
-    --gold "$train"/*/gold.jsonl.gz "$data"/more-sites/*/gold.jsonl.gz "$data/content/wcxb-dev.gold.jsonl.gz" \
-    --out "$out/labelled.npz" --folds "$data/models"
+scrapy pagelets train "$train" "$data/content/wcxb-dev.warc" --base http:// \
+    --gold "$train"/*/gold.jsonl.gz "$data/content/wcxb-dev.gold.jsonl.gz" --out "$out/labelled.npz" --folds "$data/models"
 scrapy pagelets train "$train" "$data/content/wcxb-dev.warc" --base http:// --trees 150 --out "$out/automatic.npz"

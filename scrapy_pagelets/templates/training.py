@@ -20,7 +20,7 @@ from scrapy_pagelets.templates.site import Site, balanced, smoothed
 from scrapy_pagelets.templates.trees import sigmoid
 
 #: Pages of one site that become examples: sites of thousands must not outvote the others.
-_PAGES_PER_SITE: Final = 16
+_PAGES_PER_SITE: Final = 25
 #: How many other pages of the site an example knows, beside one that knows all and one that knows none.
 _KNOWN: Final = (1, 2, 3, 5, 9, 20)
 #: Trees of each learner.
