@@ -22,11 +22,13 @@ from scrapy_pagelets.retrieval.weights import Bm2500
 FORMULA: Final = Bm2500(plus=True)
 #: What the best pagelet of a page counts beside the page: nothing was best (benchmarks/retrieval.py).
 PASSAGES: Final = 0.0
+#: Share of the paper's weight that new terms get: known items are found the worse the more (benchmarks/retrieval.py).
+_SHARE: Final = 0.1
 #: Ways of feedback: numbers of pages and segments are those with which each was best in the paper (Section 4.2).
 FEEDBACK: Final[Mapping[str, Feedback]] = {
-    "segments": Feedback(pagelets, pages=80, selected=20),
-    "blocks": Feedback(blocks, pages=80, selected=50),
-    "pages": Feedback(whole, pages=10, selected=10),
+    "segments": Feedback(pagelets, pages=80, selected=20, share=_SHARE),
+    "blocks": Feedback(blocks, pages=80, selected=50, share=_SHARE),
+    "pages": Feedback(whole, pages=10, selected=10, share=_SHARE),
     "rm3": Feedback(whole, pages=10, selected=10),
 }
 
