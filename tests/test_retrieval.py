@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,7 +115,7 @@ def plain(pages, query, formula):
     """BM2500 of documents, loop by loop."""
     documents = [Counter(terms(" ".join(page))) for page in pages]
     average = sum(map(Counter.total, documents)) / len(documents)
-    scores = {}
+    scores: dict[int, float] = {}
     for number, tf in enumerate(documents):
         for term, qtf in query.items():
             if tf[term]:
@@ -240,11 +241,11 @@ def test_rm3_is_that_of_a_plain_dictionary():
             if tf[term]
             for n in [sum(term in text.split() for text in BELL)]
         )
-    model = Counter[str]()
+    model: dict[str, float] = defaultdict(float)
     for page in top:
         for term in BELL[page].split():
             model[term] += weight[page] / len(BELL[page].split())
-    best = dict(model.most_common(4))
+    best = dict(sorted(model.items(), key=lambda found: -found[1])[:4])
     expected = dict.fromkeys(asked, 0.5 / 2)
     for term, share in best.items():
         expected[term] = expected.get(term, 0) + 0.5 * share / sum(best.values())
@@ -282,7 +283,7 @@ def test_memory_and_file_give_the_same(tmp_path_factory, pages, query, way):
     collection = MemoryCollection(pages)
     with stored(file_of(pages, tmp_path_factory.mktemp("index") / "pages.sqlite")) as other:
         assert other.size == collection.size
-        found = []
+        found: list[tuple[Any, ...]] = []
         for one in (collection, other):
             try:
                 answer = search(one, query, way)
