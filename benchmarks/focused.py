@@ -280,7 +280,8 @@ def report(kinds: dict[str, list[FocusedTopic]], folder: Path, pages: int, pictu
         ends = found[:, :, -1].mean(axis=1)
         print(f"\nat the end, mean: {', '.join(f'{v} {e:.1f}' for v, e in zip(VARIANTS, ends, strict=True))}")
         base, whole, ours = areas.mean(axis=1)
-        print(f"pagelets against breadth-first {ours / base - 1:+.0%}, against whole pages {ours / whole - 1:+.0%}\n")
+        gains = [f"{name} {ours / area - 1:+.0%}" for name, area in (("breadth-first", base), ("pages", whole)) if area]
+        print(f"pagelets against {', '.join(gains)}\n")
     if picture is not None:
         draw(curves, picture)
 

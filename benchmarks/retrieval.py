@@ -12,9 +12,9 @@ Feedback as `scrapy pagelets search` has it, and with the weights of the paper. 
 randomisation test (10,000 samples). Parameters are chosen on half of the sites, by the hash of their names;
 ``--half tuning`` and ``--half held-out`` print one half.
 
-    python benchmarks/retrieval.py --feeds .data/feeds8
-    python benchmarks/retrieval.py --feeds .data/feeds8 --noise        menus of another site put into pages
-    python benchmarks/retrieval.py --feeds .data/feeds8 --worst 20     where pagelets with feedback do worst
+    python benchmarks/retrieval.py --feeds .data/feeds
+    python benchmarks/retrieval.py --feeds .data/feeds --noise        menus of another site put into pages
+    python benchmarks/retrieval.py --feeds .data/feeds --worst 20     where pagelets with feedback do worst
 """
 
 from __future__ import annotations
@@ -396,7 +396,7 @@ def worst(queries: list[tuple[Site, Link]], found: dict[tuple[str, str], Floats]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(".data"))
-    parser.add_argument("--feeds", type=Path, default=Path(".data/feeds8"))
+    parser.add_argument("--feeds", type=Path, default=Path(".data/feeds"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument(
         "--cache", type=Path, default=Path("out/trafilatura"), help="what trafilatura extracts is kept here"
