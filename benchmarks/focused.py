@@ -203,7 +203,7 @@ def main() -> None:
             for topic in topics:
                 for variant in VARIANTS:
                     crawl(data, variant, topic, args.pages, args.out)
-    report(kinds, args.crawls or args.out, args.pages, args.picture)
+    report(kinds, args.crawls or args.out, args.picture)
 
 
 def file_of(folder: Path, variant: str, topic: FocusedTopic) -> Path:
@@ -262,37 +262,46 @@ class Noted(Answers):
         return str(file.resolve().relative_to(self.folder))
 
 
-def report(kinds: dict[str, list[FocusedTopic]], folder: Path, pages: int, picture: Path | None) -> None:
-    """Print pages found and areas under the curves, by topic and in the mean; draw the curves."""
+def report(kinds: dict[str, list[FocusedTopic]], folder: Path, picture: Path | None) -> None:
+    """Print pages found and areas under the curves, by topic and in the mean; draw the curves.
+
+    The crawls of a topic are compared over as many pages as each of them has fetched: dead links differ.
+    """
     curves: dict[str, np.ndarray] = {}
     for kind, topics in kinds.items():
         known = [topic for topic in topics if file_of(folder, PAGELETS, topic).exists()]
         if not known:
             continue
-        # (variants, topics, pages) relevant pages among the first ones.
-        found = np.array([[harvest(file_of(folder, v, t), t, pages) for t in known] for v in VARIANTS])
-        curves[kind] = found.mean(axis=1)
-        areas = found.mean(axis=2)
-        print(f"{kind}: relevant pages found, mean over the first 1 ... {pages} pages fetched\n")
-        rows = [[t.name, len(t.relevant), *areas[:, i]] for i, t in enumerate(known)]
-        rows.append(["MEAN", sum(len(t.relevant) for t in known) / len(known), *areas.mean(axis=1)])
-        table(["topic", "relevant", *VARIANTS], rows)
-        ends = found[:, :, -1].mean(axis=1)
+        found = [harvests(folder, topic) for topic in known]
+        shortest = min(harvest.shape[1] for harvest in found)
+        curves[kind] = np.mean([harvest[:, :shortest] for harvest in found], axis=0)
+        areas = np.array([harvest.mean(axis=1) for harvest in found])
+        print(f"{kind}: relevant pages found, mean over the first 1, 2, ... pages fetched\n")
+        rows = [
+            [t.name, len(t.relevant), harvest.shape[1], *area]
+            for t, harvest, area in zip(known, found, areas, strict=True)
+        ]
+        rows.append(["MEAN", *(float(np.mean([row[i] for row in rows])) for i in (1, 2)), *areas.mean(axis=0)])
+        table(["topic", "relevant", "fetched", *VARIANTS], rows)
+        ends = np.mean([harvest[:, -1] for harvest in found], axis=0)
         print(f"\nat the end, mean: {', '.join(f'{v} {e:.1f}' for v, e in zip(VARIANTS, ends, strict=True))}")
-        base, whole, ours = areas.mean(axis=1)
+        base, whole, ours = areas.mean(axis=0)
         gains = [f"{name} {ours / area - 1:+.0%}" for name, area in (("breadth-first", base), ("pages", whole)) if area]
         print(f"pagelets against {', '.join(gains)}\n")
     if picture is not None:
         draw(curves, picture)
 
 
-def harvest(file: Path, topic: FocusedTopic, pages: int) -> np.ndarray:
-    """(pages,) how many relevant pages were among the first 1, 2, ... that were fetched, each counted once."""
-    fetched = [tuple(key) for key in json.loads(file.read_text(encoding="utf-8"))][:pages]
-    first = {key: number for number, key in reversed(list(enumerate(fetched)))}
-    hits = np.zeros(pages)
-    hits[[number for key, number in first.items() if key in topic.relevant]] = 1
-    return hits.cumsum()
+def harvests(folder: Path, topic: FocusedTopic) -> np.ndarray:
+    """(variants, pages) how many relevant pages were among the first 1, 2, ... that were fetched, each counted once."""
+    found = []
+    for variant in VARIANTS:
+        fetched = [tuple(key) for key in json.loads(file_of(folder, variant, topic).read_text(encoding="utf-8"))]
+        first = {key: number for number, key in reversed(list(enumerate(fetched)))}
+        hits = np.zeros(len(fetched))
+        hits[[number for key, number in first.items() if key in topic.relevant]] = 1
+        found.append(hits.cumsum())
+    return np.array([hits[: min(map(len, found))] for hits in found])
 
 
 def draw(curves: dict[str, np.ndarray], picture: Path) -> None:
