@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from scrapy_pagelets.config import Config, ConfigError
-from scrapy_pagelets.crawler.feed_report import FeedError, read
+from scrapy_pagelets.crawler.feed_report import FeedError, pages
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.urls import host_of, site_of
 
 _DEFAULT: Final = Config()
+_COLUMNS: Final = ("url", "text", "pagelets", "near_duplicate_of", "similarity")
 #: Texts of blocks are shown to this length.
 _SHOWN: Final = 60
 
@@ -29,7 +29,7 @@ class Pages:
 
     def texts(self, path: str) -> Iterator[tuple[str, str]]:
         """Site and text of each page."""
-        for line in _lines(path):
+        for line in pages(path, _COLUMNS):
             if line.get("near_duplicate_of"):
                 self.named.append((len(self.urls), line["near_duplicate_of"], line.get("similarity") or 0.0))
             self.urls.append(line["url"])
@@ -37,7 +37,7 @@ class Pages:
 
     def blocks(self, path: str) -> Iterator[tuple[str, str]]:
         """Site and text of each pagelet, each in the place of a page."""
-        for line in _lines(path):
+        for line in pages(path, _COLUMNS):
             for pagelet in line.get("pagelets") or ():
                 self.urls.append(line["url"])
                 yield host_of(line["url"]), pagelet["text"]
@@ -132,19 +132,3 @@ def _known(options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
         found = shingles(tokens(text), options.shingle)
         if len(found) and filters.add(minhash(found)[None])[0]:
             yield pages.urls[-1]
-
-
-def _lines(path: str) -> Iterator[dict[str, Any]]:
-    number = 0
-    try:
-        for line in read(path, ("url", "text", "pagelets", "near_duplicate_of", "similarity")):
-            number += 1
-            if not isinstance(line.get("url"), str):
-                raise FeedError(f"line {number} is not a page, it has no url")
-            yield line
-    except OSError as error:
-        raise FeedError(error.strerror or str(error)) from None
-    except (AttributeError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FeedError(f"line {number + 1} is not a page ({type(error).__name__}: {error})") from None
-    if not number:
-        raise FeedError("it has no pages")

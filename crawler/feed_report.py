@@ -130,6 +130,27 @@ def count(path: str) -> dict[str, dict[str, Row]]:
     return {site: dict(rows) for site, rows in table.items()}
 
 
+def pages(path: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The lines of a feed, each a page with its URL.
+
+    Raises
+    ------
+    FeedError : if the file cannot be read, has no lines, or has one that is not a page
+    """
+    number = 0
+    try:
+        for number, line in enumerate(read(path, columns), 1):
+            if not isinstance(line, dict) or not isinstance(line.get("url"), str):
+                raise FeedError(f"line {number} is not a page, it has no url")
+            yield line
+    except OSError as error:
+        raise FeedError(error.strerror or str(error)) from None
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise FeedError(f"line {number + 1} is not a page ({type(error).__name__}: {error})") from None
+    if not number:
+        raise FeedError("it has no pages")
+
+
 def read(path: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
     """The lines of a feed; of Parquet the columns named, where there are such."""
     if path.endswith(".parquet"):

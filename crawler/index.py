@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
-from scrapy_pagelets.crawler.feed_report import FeedError, read
+from scrapy_pagelets.crawler.feed_report import FeedError, pages
 from scrapy_pagelets.index.base import IndexAway, IndexUnusable, PageRefused
 from scrapy_pagelets.index.documents import IndexedPage, now, page_of
 from scrapy_pagelets.index.targets import open_index, shown
@@ -65,18 +64,12 @@ def _batches(path: str) -> Iterator[list[IndexedPage]]:
 
 def _pages(path: str) -> Iterator[IndexedPage]:
     """The pages of a feed, seen now; pages that waited for their index were seen when a crawl has seen them."""
-    number = 0
-    try:
-        for line in read(path, _COLUMNS):
-            number += 1
-            yield page_of(line, _crawled(line))
-    except OSError as error:
-        raise FeedError(error.strerror or str(error)) from None
-    except (ValueError, AttributeError) as error:
-        number += isinstance(error, UnicodeDecodeError | json.JSONDecodeError)  # of the line that was to be read
-        raise FeedError(f"line {number} is not a page ({error})") from None
-    if not number:
-        raise FeedError("it has no pages")
+    for number, line in enumerate(pages(path, _COLUMNS), 1):
+        try:
+            page = page_of(line, _crawled(line))
+        except (ValueError, AttributeError) as error:
+            raise FeedError(f"line {number} is not a page ({error})") from None
+        yield page
 
 
 def _crawled(line: dict[str, Any]) -> str:

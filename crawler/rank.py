@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from scrapy_pagelets.crawler.feed_report import FeedError, read
+from scrapy_pagelets.crawler.feed_report import FeedError, pages
 
 if TYPE_CHECKING:
     from scrapy_pagelets.links.tables import Tables
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 #: Lower scores are not shown.
 _LEAST: Final = 0.0005
 _TITLE: Final = 60
+_COLUMNS: Final = ("url", "title", "pagelets")
 #: A query whose words stand on more pages says little.
 _COMMON: Final = 0.5
 
@@ -150,30 +150,15 @@ def _tables(options: argparse.Namespace) -> Tables:
     FeedError : if the file is none, or has no links
     """
     from scrapy_pagelets.links.query import Query
-    from scrapy_pagelets.links.tables import TableError
-    from scrapy_pagelets.links.tables import read as read_tables
+    from scrapy_pagelets.links.tables import TableError, read
 
     try:
-        tables = read_tables(_lines(options.feed), None if options.query is None else Query(options.query))
+        tables = read(pages(options.feed, _COLUMNS), None if options.query is None else Query(options.query))
     except TableError as error:
         raise FeedError(str(error)) from None
     if not len(tables.target):
         raise FeedError("its pagelets have no links, so that there is nothing to rank by")
     return tables
-
-
-def _lines(path: str) -> Iterator[dict[str, Any]]:
-    number = 0
-    try:
-        for line in read(path, ("url", "title", "pagelets")):
-            number += 1
-            yield line
-    except OSError as error:
-        raise FeedError(error.strerror or str(error)) from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FeedError(f"line {number + 1} is not a page ({type(error).__name__}: {error})") from None
-    if not number:
-        raise FeedError("it has no pages")
 
 
 def _size(tables: Tables) -> str:

@@ -207,11 +207,11 @@ def test_text_that_no_terminal_can_show_is_shown_all_the_same(told):
         ("empty.jsonl", b"", "it has no pages"),
         ("blank.jsonl", b"\n\n", "it has no pages"),
         ("text.jsonl", b"hello", "line 1 is not a page (JSONDecodeError"),
-        ("list.jsonl", b"[1]\n", "line 1 is not a page (TypeError"),
+        ("list.jsonl", b"[1]\n", "line 1 is not a page, it has no url"),
         (
             "other.jsonl",
             b'{"url": "http://a.b/", "pagelets": []}\n{"a": 1}\n',
-            "line 2 is not a page (KeyError: 'url')",
+            "line 2 is not a page, it has no url",
         ),
         ("noise.jsonl", b"\xff\xfe\x00", "line 1 is not a page (UnicodeDecodeError"),
         ("noise.parquet", b"not parquet", "Parquet"),
