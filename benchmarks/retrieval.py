@@ -9,10 +9,10 @@ the hash of their words and target. The text of the link itself is taken away fr
 Collections: all text of the body (raw), trafilatura's text, cleaned pages, and pagelets, each with the title of the
 page; all sites in one, which is what a search engine has, and each site by itself. Means of queries: MRR, and nDCG@10.
 Feedback as `scrapy pagelets search` has it, and with the weights of the paper. Differences are tested by a paired
-randomisation test (10,000 samples). Parameters are chosen on half of the sites, by the hash of their names;
-``--half tuning`` and ``--half held-out`` print one half.
+randomisation test (10,000 samples). Parameters are chosen on half of the sites, by the hash of their names.
 
     python benchmarks/retrieval.py --feeds .data/feeds
+    python benchmarks/retrieval.py --feeds .data/feeds --titles       what titles should weigh
     python benchmarks/retrieval.py --feeds .data/feeds --noise        menus of another site put into pages
     python benchmarks/retrieval.py --feeds .data/feeds --worst 20     where pagelets with feedback do worst
 """
@@ -43,13 +43,14 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.retrieval.collection import MemoryCollection
 from scrapy_pagelets.retrieval.feedback import Feedback, by_model, by_segments
 from scrapy_pagelets.retrieval.ranking import Ranking, rank
-from scrapy_pagelets.retrieval.search import FEEDBACK, FORMULA, PASSAGES, query_of
+from scrapy_pagelets.retrieval.search import FEEDBACK, FORMULA, PASSAGES, TITLE, query_of
 from scrapy_pagelets.retrieval.weights import Bm2500, Floats
 from scrapy_pagelets.segmentation.segment import segment
 from scrapy_pagelets.words import words
 
 QUERIES = 25
 HOST = "http://site.example/"
+TITLES = (1, 2, 3, 4, 6, 8, 12, 20)
 SYSTEMS = ("raw", "trafilatura", "cleaned", "pagelets")
 
 
@@ -64,9 +65,10 @@ class Link:
 
 @dataclass
 class Site:
-    """Pages of a site by path: text of the body, text in segments by system, and its queries."""
+    """Pages of a site by path: titles, text in segments by system, and its queries."""
 
     name: str
+    titles: dict[str, str]
     texts: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
 
@@ -101,19 +103,15 @@ def load(args: argparse.Namespace) -> list[Site]:
 
 
 def site_of(entry: dict[str, Any], folder: Path, gold: list[dict[str, str]], feed: dict[str, Any], cache: Path) -> Site:
-    site = Site(entry["name"])
     lines = {path: line for path, line in feed.items() if line is not None}
     bodies = {g["path"]: (folder / g["path"]).read_bytes() for g in gold}
     pages = {path: Page.parse(body, HOST + path) for path, body in bodies.items()}
-    texts = {
+    site = Site(entry["name"], {path: page.title for path, page in pages.items()})
+    site.texts = {
         "raw": {path: segments_of(page) for path, page in pages.items()},
         "trafilatura": {path: [text] for path, text in trafilatura_of(bodies, cache / f"{site.name}.json").items()},
         "cleaned": {g["path"]: [(lines.get(g["path"]) or {}).get("text") or ""] for g in gold},
         "pagelets": {g["path"]: [p["text"] for p in (lines.get(g["path"]) or {}).get("pagelets", ())] for g in gold},
-    }
-    site.texts = {
-        system: {path: [*found, pages[path].title] for path, found in by_path.items()}
-        for system, by_path in texts.items()
     }
     content = {g["path"]: " ".join(words(g["content"])) for g in gold}
     site.links = [link for path, body in bodies.items() for link in links_of(entry, path, body, content)]
@@ -203,15 +201,16 @@ class Method:
     feedback: Feedback | None = None
     model: bool = False
     formula: Bm2500 = FORMULA
+    title: float = TITLE
 
     def search(self, collection: MemoryCollection, query: dict[str, float]) -> tuple[Ranking, dict[str, float]]:
         """The pages, and the query with the terms that were added."""
-        found = rank(collection, query, self.formula, self.passages)
+        found = rank(collection, query, self.formula, self.passages, self.title)
         if self.feedback is None:
             return found, query
         expand = by_model if self.model else by_segments
         query = expand(collection, query, found, self.formula, self.feedback)
-        return rank(collection, query, self.formula, self.passages), query
+        return rank(collection, query, self.formula, self.passages, self.title), query
 
 
 class Searched:
@@ -229,7 +228,7 @@ class Searched:
                     texts = without(texts, link)
                 self.number[site.name, path] = len(pages)
                 pages.append(texts)
-        self.collection = MemoryCollection(pages)
+        self.collection = MemoryCollection(pages, [title for site in sites for title in site.titles.values()])
 
     def places(self, method: Method, queries: list[tuple[Site, Link]]) -> Floats:
         """The place of each query's answer, from 1; inf if it is not found."""
@@ -339,13 +338,27 @@ def gain(one: Floats, other: Floats) -> list[str]:
     return [f"{np.mean(one) / np.mean(other) - 1:+.1%}", f"{significance(one, other):.4f}"]
 
 
+def titles(sites: list[Site], queries: list[tuple[Site, Link]]) -> None:
+    """MRR by the weight of titles, on the sites for tuning: all sites are searched."""
+    asked = [(site, link) for site, link in queries if tuned(site.name)]
+    rows = []
+    for system in SYSTEMS:
+        searched = Searched(sites, system, queries)
+        found = [float(np.mean(1 / searched.places(Method(title=weight), asked))) for weight in TITLES]
+        rows.append([system, *found])
+    table(["titles weigh", *map(str, TITLES)], rows)
+
+
 def noise(sites: list[Site], queries: list[tuple[Site, Link]]) -> None:
     """The menu of another site put into each page of raw text: how many of its words are added to the queries.
 
     The menu is the words that all pages of the site after this one in the list have in common, as one segment more.
     """
     menus = {site.name: menu(sites[(place + 1) % len(sites)]) for place, site in enumerate(sites)}
-    dirty = [Site(s.name, {"raw": {path: [*t, menus[s.name]] for path, t in s.texts["raw"].items()}}) for s in sites]
+    dirty = [
+        Site(s.name, s.titles, {"raw": {path: [*t, menus[s.name]] for path, t in s.texts["raw"].items()}})
+        for s in sites
+    ]
     rows: list[list[Any]] = []
     for label, part in (("as they are", sites), ("with menus", dirty)):
         searched = Searched(part, "raw", queries)
@@ -402,14 +415,15 @@ def main() -> None:
         "--cache", type=Path, default=Path("out/trafilatura"), help="what trafilatura extracts is kept here"
     )
     parser.add_argument("--only", default="", help="names of sites, with commas; all if empty")
+    parser.add_argument("--titles", action="store_true")
     parser.add_argument("--noise", action="store_true")
     parser.add_argument("--worst", type=int, default=0, metavar="N")
     args = parser.parse_args()
     sites = load(args)
     queries = queries_of(sites)
     print(f"{len(sites)} sites, {sum(len(site.texts['raw']) for site in sites)} pages, {len(queries)} queries\n")
-    if args.noise:
-        noise(sites, queries)
+    if args.noise or args.titles:
+        (noise if args.noise else titles)(sites, queries)
         return
     found = compare(sites, queries)
     half = np.array([tuned(site.name) for site, _ in queries])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ BELL = [
 words = st.sampled_from("alpha beta gamma delta eps Straße 東京 x1".split())
 texts = st.lists(words, max_size=6).map(" ".join)
 collections = st.lists(st.lists(texts, max_size=3), min_size=1, max_size=5)
+titles = st.lists(texts, max_size=3)
 queries = st.lists(words, min_size=1, max_size=4).map(" ".join)
 
 
@@ -51,10 +52,12 @@ def memory(*pages):
     return MemoryCollection([[page] if isinstance(page, str) else page for page in pages])
 
 
-def file_of(pages, path):
+def file_of(pages, path, titles=()):
     """The pages in an index."""
     with SQLiteIndex(path) as index:
-        index.upsert([page_of(line(number, page), now()) for number, page in enumerate(pages)])
+        titled = zip(pages, chain(titles, repeat("")), strict=False)
+        lines = [line(number, page) | {"title": title} for number, (page, title) in enumerate(titled)]
+        index.upsert([page_of(found, now()) for found in lines])
     return str(path)
 
 
@@ -111,30 +114,32 @@ def test_weights_are_finite_and_fall_with_n(n, r, documents, relevant):
 # Ranking
 
 
-def plain(pages, query, formula):
+def plain(pages, query, formula, titles=(), weight=1.0):
     """BM2500 of documents, loop by loop."""
-    documents = [Counter(terms(" ".join(page))) for page in pages]
+    heads = [Counter(terms(title)) for _, title in zip(pages, chain(titles, repeat("")), strict=False)]
+    documents = [Counter(terms(" ".join(page))) + head for page, head in zip(pages, heads, strict=True)]
     average = sum(map(Counter.total, documents)) / len(documents)
     scores: dict[int, float] = {}
     for number, tf in enumerate(documents):
         for term, qtf in query.items():
             if tf[term]:
                 n = sum(term in other for other in documents)
-                weight = math.log((len(documents) - n + 0.5) / (n + 0.5) + formula.plus)
+                rarity = math.log((len(documents) - n + 0.5) / (n + 0.5) + formula.plus)
                 k = formula.k1 * (1 - formula.b + formula.b * tf.total() / average)
-                part = (
-                    weight * (formula.k1 + 1) * tf[term] / (k + tf[term]) * (formula.k3 + 1) * qtf / (formula.k3 + qtf)
-                )
+                often = tf[term] + (weight - 1) * heads[number][term]
+                part = rarity * (formula.k1 + 1) * often / (k + often) * (formula.k3 + 1) * qtf / (formula.k3 + qtf)
                 scores[number] = scores.get(number, 0.0) + part
     return scores
 
 
-@given_some(collections, queries, st.sampled_from([STRICT, PLUS, Bm2500(k1=2, k3=7, b=0.3)]))
-def test_pages_are_ranked_by_bm2500(pages, query, formula):
+@given_some(
+    collections, titles, queries, st.sampled_from([STRICT, PLUS, Bm2500(k1=2, k3=7, b=0.3)]), st.sampled_from([1, 4.5])
+)
+def test_pages_are_ranked_by_bm2500(pages, titles, query, formula, weight):
     asked, _ = query_of(query)
-    found = rank(MemoryCollection(pages), asked, formula)
+    found = rank(MemoryCollection(pages, titles), asked, formula, title=weight)
     assert dict(zip(found.page.tolist(), found.score.tolist(), strict=True)) == pytest.approx(
-        plain(pages, asked, formula)
+        plain(pages, asked, formula, titles, weight)
     )
     assert (np.diff(found.score) <= 0).all()
 
@@ -278,10 +283,10 @@ def test_pages_of_a_term_are_counted_where_a_page_is_one_segment(pages):
 # In memory and in a file
 
 
-@given_some(collections, queries, st.sampled_from(["none", *sorted(FEEDBACK)]))
-def test_memory_and_file_give_the_same(tmp_path_factory, pages, query, way):
-    collection = MemoryCollection(pages)
-    with stored(file_of(pages, tmp_path_factory.mktemp("index") / "pages.sqlite")) as other:
+@given_some(collections, titles, queries, st.sampled_from(["none", *sorted(FEEDBACK)]))
+def test_memory_and_file_give_the_same(tmp_path_factory, pages, titles, query, way):
+    collection = MemoryCollection(pages, titles)
+    with stored(file_of(pages, tmp_path_factory.mktemp("index") / "pages.sqlite", titles)) as other:
         assert other.size == collection.size
         found: list[tuple[Any, ...]] = []
         for one in (collection, other):

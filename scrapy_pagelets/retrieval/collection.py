@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, islice, repeat
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from scrapy_pagelets.index.terms import terms
-from scrapy_pagelets.nodes import Ints
+from scrapy_pagelets.nodes import Bools, Ints
 from scrapy_pagelets.retrieval.segments import Cut, Segments, count, pagelets
 
 
@@ -36,6 +36,7 @@ class Postings(NamedTuple):
     page, segment : (n,) numbers, ascending for a term
     tf : (n,) occurrences of the term in the segment
     length : (n,) words of the segment
+    title : (n,) the segment is the title of its page
     """
 
     term: Ints
@@ -43,6 +44,7 @@ class Postings(NamedTuple):
     segment: Ints
     tf: Ints
     length: Ints
+    title: Bools
 
 
 class Collection(Protocol):
@@ -71,6 +73,7 @@ class MemoryCollection:
     Parameters
     ----------
     pages : the texts of the segments of each page
+    titles : of the pages, each a segment before the others; an empty one is none
 
     Examples
     --------
@@ -78,14 +81,19 @@ class MemoryCollection:
     >>> collection.size
     Size(pages=2, segments=3, words=8)
     >>> [part.tolist() for part in collection.postings(["bells", "a"])]
-    [[0, 1, 1], [0, 0, 1], [1, 0, 2], [2, 1, 1], [4, 2, 2]]
+    [[0, 1, 1], [0, 0, 1], [1, 0, 2], [2, 1, 1], [4, 2, 2], [False, False, False]]
     """
 
-    def __init__(self, pages: Iterable[Sequence[str]]) -> None:
-        self._texts = [list(texts) for texts in pages]
+    def __init__(self, pages: Iterable[Sequence[str]], titles: Iterable[str] = ()) -> None:
+        untitled = [list(texts) for texts in pages]
+        titled = list(islice(chain(titles, repeat("")), len(untitled)))
+        self._texts = [[title, *texts] if title else texts for title, texts in zip(titled, untitled, strict=True)]
         self._cuts: dict[Cut, tuple[Segments, Ints]] = {}
         found, _ = self._cut(pagelets)
         self._page, self._counts = found.page, found.counts.tocsc()
+        self._title = (
+            np.diff(found.page, prepend=-1).astype(np.bool_) & np.array([*map(bool, titled)], np.bool_)[found.page]
+        )
         self._numbers = found.vocabulary
         self._lengths: Ints = np.asarray(found.counts.sum(axis=1)).astype(np.int64)
         self._of_pages = np.bincount(self._page, self._lengths, len(self._texts)).astype(np.int64)
@@ -100,7 +108,7 @@ class MemoryCollection:
         found = [self._slice(term) for term in wanted]
         term = np.repeat(np.arange(len(found)), [len(segments) for segments, _ in found])
         segment, tf = (np.concatenate([np.zeros(0, np.int64), *part]) for part in zip(*found, strict=True))
-        return Postings(term, self._page[segment], segment, tf, self._lengths[segment])
+        return Postings(term, self._page[segment], segment, tf, self._lengths[segment], self._title[segment])
 
     def frequencies(self, wanted: Sequence[str]) -> Ints:
         """How many segments have each of the terms."""

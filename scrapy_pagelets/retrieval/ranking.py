@@ -35,7 +35,9 @@ class Ranking:
         return Ranking(self.page[:count], self.score[:count], self.segment[:count])
 
 
-def rank(collection: Collection, query: Mapping[str, float], formula: Bm2500, passages: float = 0.0) -> Ranking:
+def rank(
+    collection: Collection, query: Mapping[str, float], formula: Bm2500, passages: float = 0.0, title: float = 1.0
+) -> Ranking:
     """The pages that have a term of the query.
 
     Parameters
@@ -43,11 +45,13 @@ def rank(collection: Collection, query: Mapping[str, float], formula: Bm2500, pa
     query : weight of each term (qtf), above 0
     passages : what the score of the best segment of a page counts beside that of the page; ``inf`` ranks pages by
         their best segment alone
+    title : how often a word of a page's title counts as one of the page (the field weight of BM25F: Robertson, Zaragoza
+        & Taylor 2004, "Simple BM25 Extension to Multiple Weighted Fields")
     """
     postings = collection.postings(list(query))
     qtf = np.array(list(query.values()), float)
     segment, of_segment, at = _segment_scores(collection, postings, qtf, formula)
-    page, of_page = _page_scores(collection, postings, qtf, formula)
+    page, of_page = _page_scores(collection, postings, qtf, formula, title)
     owner = np.searchsorted(page, postings.page[at])
     order = np.lexsort((-segment, of_segment, owner))
     best = order[np.flatnonzero(np.diff(owner[order], append=len(page)))]
@@ -56,13 +60,15 @@ def rank(collection: Collection, query: Mapping[str, float], formula: Bm2500, pa
     return Ranking(page[order], score[order], segment[best][order])
 
 
-def _page_scores(collection: Collection, postings: Postings, qtf: Floats, formula: Bm2500) -> tuple[Ints, Floats]:
+def _page_scores(
+    collection: Collection, postings: Postings, qtf: Floats, formula: Bm2500, title: float
+) -> tuple[Ints, Floats]:
     """BM2500 of pages: numbers, ascending, and scores."""
     page, row = np.unique(postings.page, return_inverse=True)
     size = collection.size
     key, place = np.unique(postings.term * len(page) + row, return_inverse=True)
     term, row = np.divmod(key, max(1, len(page)))
-    tf = np.bincount(place, postings.tf, len(key))
+    tf = np.bincount(place, postings.tf * np.where(postings.title, title, 1.0), len(key))
     weight = formula.weight(np.bincount(term, minlength=len(qtf)), size.pages)
     inner = formula.score(tf, collection.page_lengths(page)[row], size.words / max(1, size.pages), qtf[term])
     score: Floats = np.bincount(row, weight[term] * inner, len(page)).astype(np.float64)

@@ -22,6 +22,8 @@ from scrapy_pagelets.retrieval.weights import Bm2500
 FORMULA: Final = Bm2500(plus=True)
 #: What the best pagelet of a page counts beside the page: nothing was best (benchmarks/retrieval.py).
 PASSAGES: Final = 0.0
+#: How often a word of a page's title counts (benchmarks/retrieval.py --titles).
+TITLE: Final = 6.0
 #: Share of the paper's weight that new terms get: known items are found the worse the more (benchmarks/retrieval.py).
 _SHARE: Final = 0.1
 #: Ways of feedback: numbers of pages and segments are those with which each was best in the paper (Section 4.2).
@@ -54,14 +56,19 @@ class Answer:
 
 
 def search(
-    collection: Collection, query: str, feedback: str = "none", formula: Bm2500 = FORMULA, passages: float = PASSAGES
+    collection: Collection,
+    query: str,
+    feedback: str = "none",
+    formula: Bm2500 = FORMULA,
+    passages: float = PASSAGES,
+    title: float = TITLE,
 ) -> Answer:
     """The pages of a collection that fit a query, a bag of words: quotes and operators mean nothing.
 
     Parameters
     ----------
     feedback : ``none`` or a key of `FEEDBACK`
-    passages : see `rank`
+    passages, title : see `rank`
 
     Raises
     ------
@@ -78,7 +85,7 @@ def search(
     asked, _ = query_of(query)
     if not asked:
         raise QueryError("the query has no word: give letters or digits")
-    first = rank(collection, asked, formula, passages)
+    first = rank(collection, asked, formula, passages, title)
     if not len(first):
         raise QueryError("no page has a word of the query: try other words")
     if feedback == "none":
@@ -87,7 +94,7 @@ def search(
     expand = by_model if feedback == "rm3" else by_segments
     full = expand(collection, asked, first, formula, way)
     added = sorted((term for term in full if term not in asked), key=lambda term: -full[term])
-    return Answer(rank(collection, full, formula, passages), full, tuple(added))
+    return Answer(rank(collection, full, formula, passages, title), full, tuple(added))
 
 
 def query_of(query: str) -> tuple[dict[str, float], int]:

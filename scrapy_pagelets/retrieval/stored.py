@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from scrapy_pagelets.index.base import IndexUnusable
-from scrapy_pagelets.index.documents import UNSEARCHED
+from scrapy_pagelets.index.documents import TITLE, UNSEARCHED
 from scrapy_pagelets.index.sqlite import SQLiteIndex
 from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.nodes import Ints
@@ -21,8 +21,9 @@ from scrapy_pagelets.retrieval.segments import Cut, Segments, count
 
 #: Where FTS5 keeps the number of texts and of their tokens.
 _AVERAGES: Final = "SELECT block FROM search_data WHERE id = 1"
-_POSTINGS: Final = """
-SELECT page, id, count(*), length FROM postings CROSS JOIN pagelets ON id = doc WHERE term = ? GROUP BY doc ORDER BY doc
+_POSTINGS: Final = f"""
+SELECT page, id, count(*), length, role = '{TITLE}' FROM postings CROSS JOIN pagelets ON id = doc WHERE term = ?
+GROUP BY doc ORDER BY doc
 """
 _FREQUENCIES: Final = """
 SELECT key, doc FROM json_each(?) CROSS JOIN vocabulary ON term = value
@@ -92,11 +93,11 @@ class StoredCollection:
     def postings(self, wanted: Sequence[str]) -> Postings:
         """Where the terms occur."""
         found = [
-            np.array(self._base.execute(_POSTINGS, (term,)).fetchall(), np.int64).reshape(-1, 4) for term in wanted
+            np.array(self._base.execute(_POSTINGS, (term,)).fetchall(), np.int64).reshape(-1, 5) for term in wanted
         ]
         place = np.repeat(np.arange(len(found)), [len(rows) for rows in found])
-        page, segment, tf, length = np.concatenate([np.zeros((0, 4), np.int64), *found]).T
-        return Postings(place, page, segment, tf, length)
+        page, segment, tf, length, title = np.concatenate([np.zeros((0, 5), np.int64), *found]).T
+        return Postings(place, page, segment, tf, length, title.astype(np.bool_))
 
     def frequencies(self, wanted: Sequence[str]) -> Ints:
         """How many segments have each of the terms."""
