@@ -52,15 +52,18 @@ def starting(*starts: str) -> Kind:
     return lambda name: name.startswith(starts)
 
 
+def named(name: str) -> bool:
+    return name == "heading" or name.startswith(("in_", "lexicon_", "has_", "heading_words"))
+
+
 def pooled(name: str) -> bool:
     return "pooled" in name or "odds_path" in name or "odds_shape" in name
 
 
-LANDMARKS = starting("in_", "lexicon_", "has_")
 PAGE = set(PAGE_FEATURES)
 WITNESSES: dict[str, Kind] = {
-    "words and links of the page": lambda name: name in PAGE and not LANDMARKS(name),
-    "landmarks and class names": lambda name: name in PAGE and LANDMARKS(name),
+    "words and links of the page": lambda name: name in PAGE and not named(name),
+    "landmarks, class names, headings": lambda name: name in PAGE and named(name),
     "page-level classifiers": lambda name: name.startswith(("site_trees", "site_classifier")) and not pooled(name),
     "classifiers pooled by place": pooled,
     "repeated text": starting(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -9,8 +12,11 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.pagelets import STRICT_K, partition
 from scrapy_pagelets.templates import relational
 from scrapy_pagelets.templates.learnt import body_of
+from scrapy_pagelets.templates.model import LABELLED, load
 from scrapy_pagelets.templates.shared import FORMS, SharedPagelets, Shares, Sisters
 from scrapy_pagelets.templates.shingles import group_near, shingles
+from scrapy_pagelets.templates.sites import Sites
+from scrapy_pagelets.templates.store import Store
 from tests.crawling import SITE, answer, crawl, page
 from tests.server import SiteServer
 
@@ -118,6 +124,58 @@ def test_pages_count_once_and_in_any_order():
 def test_pages_without_text(html):
     one = Page.parse(html, "http://h/")
     assert taught([one]).templateness(one, "global").tolist() == []
+
+
+# On disk
+
+
+def shared_with(folder, pages):
+    """What a process knows that uses the store of a folder and learns some pages."""
+    store = Store(folder, load(LABELLED))
+    shared = SharedPagelets()
+    sites = Sites(store, shared=shared)
+    for one in pages:
+        sites.learn(one)
+    sites.close()
+    store.close()
+    return shared
+
+
+def test_a_run_goes_on_from_what_the_last_one_has_counted(tmp_path, bundled):
+    shared_with(tmp_path, bundled[:20])
+    again = shared_with(tmp_path, bundled[20:])
+    whole = taught(bundled)
+    assert again.about() == whole.about()
+    for form in FORMS:
+        for one in bundled:
+            assert again.templateness(one, form).tolist() == whole.templateness(one, form).tolist()
+
+
+def test_two_crawls_on_one_store_know_the_pages_of_both(tmp_path, bundled):
+    stores = [Store(tmp_path, load(LABELLED)) for _ in range(2)]
+    found = [SharedPagelets() for _ in stores]
+    both = [Sites(store, shared=shared) for store, shared in zip(stores, found, strict=True)]
+    for one, other in pairwise(bundled[:20]):
+        both[0].learn(one)
+        both[1].learn(other)
+    for sites in (*both, both[0]):
+        sites.close()
+    assert found[0].about() == found[1].about() == taught(bundled[:20]).about()
+    for store in stores:
+        store.close()
+
+
+def test_damaged_pagelets_are_left_out(tmp_path, bundled):
+    shared_with(tmp_path, bundled[:5])
+    [path] = tmp_path.glob("*.sqlite")
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE pages SET pagelets = 'nothing' WHERE number = 2")
+    db.close()
+    told: list[str] = []
+    store = Store(tmp_path, load(LABELLED), told.append)
+    assert len(store.exchange([])) == 4
+    assert told == [f"the pagelets of a page of {bundled[0].site} cannot be read: {told[0].partition('read: ')[2]}"]
+    store.close()
 
 
 # In real crawls

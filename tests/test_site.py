@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets import Page, Site, segment
+from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.templates.counting import Table
 from scrapy_pagelets.templates.evidence import JUDGES, Counts, Fragments, Witness, keys_of
 from scrapy_pagelets.templates.learnt import outline, same_class
@@ -201,20 +201,25 @@ def test_tables_are_bounded():
     assert len(even) <= 10
 
 
-def test_the_threshold_is_that_of_the_best_expected_f1():
-    rng = np.random.default_rng(3)
-    subsets = np.array(list(product([False, True], repeat=9)))
-    for _ in range(50):
-        odds, words = rng.normal(0, 2, 9), rng.integers(1, 20, 9)
-        hits = words / (1 + np.exp(odds))
-        expected = 2 * subsets @ hits / (subsets @ words + hits.sum())
-        kept = balanced(odds, words) < 0
-        assert expected[(subsets == kept).all(axis=1)] == pytest.approx(expected.max())
+def log_odds(*content: float) -> Floats:
+    p = np.array(content)
+    odds: Floats = np.log((1 - p) / p)
+    return odds
 
 
-def test_on_a_clear_page_the_threshold_is_half():
-    odds = np.array([-9.0, 9.0, -9.0])
-    assert balanced(odds, np.array([40, 30, 50])) == pytest.approx(odds, abs=0.01)
+def test_leaves_are_content_that_are_nearly_as_likely_so_as_the_content_of_the_page_is():
+    clear, unclear = log_odds(0.99, 0.99, 0.61, 0.55, 0.01), log_odds(0.15, 0.12, 0.15, 0.05, 0.01)
+    words = np.array([80, 60, 5, 5, 50])
+    assert (balanced(clear, words) < 0).tolist() == [True, True, True, False, False]
+    assert (balanced(unclear, words) < 0).tolist() == [True, True, True, False, False]
+
+
+@given(st.lists(st.tuples(st.floats(-8, 3.8), st.integers(1, 500)), min_size=1, max_size=20))
+def test_the_likeliest_leaves_are_content_whatever_the_page(leaves):
+    odds, words = np.array([odds for odds, _ in leaves]), np.array([words for _, words in leaves])
+    kept = balanced(odds, words) < 0
+    assert kept[odds.argmin()]
+    assert odds[kept].max() < odds[~kept].min(initial=np.inf)
 
 
 def test_a_giant_page_does_not_drive_out_what_is_known(bundled: list[Page]):

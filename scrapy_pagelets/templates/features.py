@@ -1,7 +1,7 @@
 """Features of the leaves of a page, for the page-level classifier and for the last decision.
 
 Source of the cues: Chakrabarti, Kumar, Punera 2007 (slides): placement, link density, sentence size, text outside of
-anchors; ``algorithms.md`` C.4. Nothing here knows a language or a class name.
+anchors; ``algorithms.md`` C.4. Nothing here knows a language or a class name: the lexicon has what was learnt of them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -18,10 +19,11 @@ from xxhash import xxh3_64_intdigest
 from scrapy_pagelets.nodes import TEXT, Floats, Ints, Look, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.evidence import JUDGES, Witness
+from scrapy_pagelets.words import words as words_of
 
 #: Regions around a leaf that are looked at: the leaf's own, and each time the next larger one.
 LEVELS: Final = 6
-#: Log odds that a class, id or role token stands on template, by hash of the token.
+#: Log odds that what a class, id or role token stands on, or a word of a heading above, is template, by its hash.
 Lexicon = Mapping[int, float]
 
 _LANDMARKS: Final = {
@@ -57,6 +59,7 @@ _LEAF: Final = (
     "words", "chars_per_word", "ends_sentence", "starts_upper", "digits", "anchor", "hidden", "depth", "position",
     "word_position", "from_end", "gap", "same_shape", "in_title", "internal", "fragment", "same_target", "prev_words",
     "next_words", "near_words",
+    "heading", "heading_words",
     "lexicon_sum", "lexicon_min", "lexicon_max", "lexicon_near", *(f"in_{name}" for name in _LANDMARKS),
 )  # fmt: skip
 _PAGE: Final = ("page_words", "page_link_density", "page_leaves", "has_main", "has_article", "page_depth")
@@ -85,6 +88,11 @@ SITE_FEATURES: Final = (
     *(f"site_{name}_{k}" for k in range(LEVELS) for name in _SITE_REGION),
 )
 
+
+#: Headings of more words, or characters, say what a text is about, not what it is for.
+_HEADING_WORDS, _HEADING_CHARACTERS = 6, 60
+#: How far a heading is if there is none, as a logarithm of words.
+_FAR: Final = 9.0
 
 _DIGIT: Final = re.compile(r"\d").search
 
@@ -152,6 +160,7 @@ def page_features(page: Page, lexicon: Lexicon) -> NDArray[np.float32]:
         before,
         after,
         np.log1p(window),
+        *_heading(nodes, bits, lexicon),
         *lex,
         *((bits & bit) > 0 for bit in _BITS.values()),
     ]
@@ -335,6 +344,37 @@ def _inherit(nodes: NodeTable, column: Floats) -> Floats:
     for rows in nodes.levels[1:]:
         column[rows] = np.where(column[rows] > 0, column[rows], column[nodes.parent[rows]])
     return column
+
+
+def headings(nodes: NodeTable) -> Ints:
+    """(m,) number of the last leaf of a heading at or before each leaf, -1 for none."""
+    return _last_heading(_landmarks(nodes))
+
+
+def _last_heading(bits: Ints) -> Ints:
+    return np.maximum.accumulate(np.where(bits & _BITS["heading"], np.arange(len(bits)), -1))
+
+
+@lru_cache(65536)
+def heading_tokens(text: str) -> tuple[int, ...]:
+    """Hashes of the words of a short heading, of pairs of them, and of the whole."""
+    found = words_of(text) if len(text) < _HEADING_CHARACTERS else []
+    if len(found) > _HEADING_WORDS:
+        return ()
+    phrases = {*found, *map(" ".join, pairwise(found)), " ".join(found)}
+    return tuple(
+        sorted(xxh3_64_intdigest(f"heading {phrase}".encode("utf-8", "replace")) for phrase in phrases if phrase)
+    )
+
+
+def _heading(nodes: NodeTable, bits: Ints, lexicon: Lexicon) -> tuple[Floats, Floats]:
+    """(m,) greatest log odds, either way, of the words of the last heading; words since it began."""
+    last = _last_heading(bits)
+    odds = np.zeros(len(last) + 1)  # the last one is for no heading
+    for leaf in np.unique(last[last >= 0]).tolist():
+        odds[leaf] = max((lexicon.get(t, 0.0) for t in heading_tokens(nodes.strings[leaf])), key=abs, default=0.0)
+    begun = np.cumsum(nodes.words) - nodes.words
+    return odds[last], np.where(last >= 0, np.log1p(np.maximum(0, begun - begun[last])), _FAR)
 
 
 @lru_cache(65536)

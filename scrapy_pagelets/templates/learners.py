@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints
 from scrapy_pagelets.templates.classifier import Classifier, fit, size_class
-from scrapy_pagelets.templates.features import node_features, tokens
+from scrapy_pagelets.templates.features import heading_tokens, headings, node_features, tokens
 from scrapy_pagelets.templates.labelling import TEMPLATE, UNKNOWN, Example, importance, template_share
 from scrapy_pagelets.templates.trees import Trees
 
@@ -129,7 +129,10 @@ def read(learner: Any) -> Trees:
 
 
 def lexicon(examples: Iterable[Example]) -> dict[int, float]:
-    """Log odds that words below a class, id or role token are template, against the base rate; sites count alike."""
+    """Log odds that words below a class, id or role token, or a word of a heading, are template, against the base rate.
+
+    Sites count alike.
+    """
     rates: dict[int, list[float]] = defaultdict(list)
     base: list[float] = []
     for group in by_site(examples).values():
@@ -156,7 +159,24 @@ def _token_words(example: Example, below: dict[int, Floats]) -> float:
     for row in np.flatnonzero((nodes.tag != TEXT) & (total > 0)).tolist():
         for token in tokens(nodes.looks[nodes.look[row]]):
             below[token] += (template[row], total[row])
+    _heading_words(example, weight / all_words, below)
     return float(template[0])
+
+
+def _heading_words(example: Example, share: Floats, below: dict[int, Floats]) -> None:
+    """The same for what stands between a heading and the next.
+
+    Parameters
+    ----------
+    share : (m,) of the words of the page
+    """
+    last = headings(example.page.nodes)
+    follows = (last >= 0) & (last != np.arange(len(last)))
+    total = np.bincount(last[follows], share[follows], len(last))
+    template = np.bincount(last[follows], (share * (example.labels == TEMPLATE))[follows], len(last))
+    for leaf in np.flatnonzero(total).tolist():
+        for token in heading_tokens(example.page.nodes.strings[leaf]):
+            below[token] += (template[leaf], total[leaf])
 
 
 def _logit(p: float) -> float:

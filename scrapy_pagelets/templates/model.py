@@ -33,7 +33,7 @@ LABELLED: Final = "labelled"
 AUTOMATIC: Final = "automatic"
 SHIPPED: Final = (LABELLED, AUTOMATIC)
 #: Changes with the meaning of the features: a file of another version is refused.
-VERSION: Final = 3
+VERSION: Final = 4
 
 
 FEATURES: Final = [*NODE_FEATURES, *PAGE_FEATURES, *SITE_FEATURES]
@@ -56,7 +56,7 @@ class Model:
     trees : over ``PAGE_FEATURES``; the same for leaves
     decision : over ``PAGE_FEATURES + SITE_FEATURES``; the same for leaves, with what other pages of the site say
     alone : the same for the first page of a site
-    lexicon : log odds by hash of a class, id or role token
+    lexicon : log odds by hash of a class, id or role token, or of words of a heading
     about : how the model was made: command, data, figures
     """
 

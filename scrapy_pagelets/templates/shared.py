@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -57,6 +57,43 @@ class Sisters(NamedTuple):
     templates: int
 
 
+class Pagelets(NamedTuple):
+    """The pagelets of a page by their shingles.
+
+    Attributes
+    ----------
+    key : of the page's URL
+    site : of the page
+    body : hash of its text
+    rows : (p, 3) exact and link shingle of each pagelet, and room for the near one; 0 if it is too small for one
+    sketches : (p, 16) of its words; 0 if it is too small
+    links : (k,) keys of the pages that it links to
+    """
+
+    key: int
+    site: str
+    body: int
+    rows: Ints
+    sketches: Ints
+    links: Ints
+
+    @classmethod
+    def of(cls, page: Page, pagelet: Ints) -> Self:
+        """The pagelets of a page.
+
+        Parameters
+        ----------
+        pagelet : (m,) of each leaf
+        """
+        found = shingles(page, pagelet)
+        rows = np.zeros((len(found.exact), 3), np.int64)
+        rows[:, 0] = np.where(found.candidates, found.exact, 0)
+        rows[:, 1] = np.where(found.targets >= LEAST_TARGETS, found.links, 0)
+        sketches = np.where((found.tokens >= LEAST_TOKENS)[:, None], found.near, 0)
+        links = np.setdiff1d(page.nodes.links.key, (0, page.key))
+        return cls(page.key, page.site, body_of(page), rows, sketches, links)
+
+
 class SharedPagelets:
     """The pagelets of a crawl by their shingles. Safe for several threads.
 
@@ -90,6 +127,7 @@ class SharedPagelets:
         self._bodies: set[tuple[str, int]] = set()
         self._leaders: list[Ints] = []
         self._by_super: dict[int, int] = {}
+        self._recorded: list[Pagelets] | None = None
         self._lock = threading.Lock()
 
     @property
@@ -101,34 +139,61 @@ class SharedPagelets:
         """Count a page, once for each URL."""
         if page.key in self._rows or self.full:
             return
-        rows, sketches = _described(page, partition(page.nodes, STRICT_K, strict=True))
-        links = _links(page)
-        body = body_of(page)
+        found = Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))
         with self._lock:
-            if page.key in self._rows:
-                return
-            rows[:, 2] = self._nearest(sketches, learn=True)
-            self._size += len(rows) + len(links)
-            self._rows[page.key], self._sites[page.key] = rows, page.site
-            known = [(i, s) for i, row in enumerate(rows.tolist()) for s in row if s]
-            self._linked.add(page.key, known, links, sketch=body)
-            if (page.site, body) not in self._bodies:
-                self._bodies.add((page.site, body))
-                self._pages.update({(page.site, shingle) for _, shingle in known})
+            if self._take(found) and self._recorded is not None:
+                self._recorded.append(found)
+
+    @property
+    def recorded(self) -> int:
+        """Number of pages since the last call of `hand_over`."""
+        return len(self._recorded or ())
+
+    def record(self) -> None:
+        """From now on remember the pages, for a store."""
+        with self._lock:
+            self._recorded = self._recorded or []
+
+    def hand_over(self) -> list[Pagelets]:
+        """The pages since the last call; none if they are not remembered."""
+        with self._lock:
+            found = self._recorded or []
+            self._recorded = None if self._recorded is None else []
+            return found
+
+    def take(self, pages: Iterable[Pagelets]) -> None:
+        """Count pages that a store has."""
+        with self._lock:
+            for found in pages:
+                self._take(found)
+
+    def _take(self, page: Pagelets) -> bool:
+        """Count a page; False if it has come before, or there is no room."""
+        if page.key in self._rows or self.full:
+            return False
+        rows = page.rows.copy()
+        rows[:, 2] = self._nearest(page.sketches, learn=True)
+        self._size += len(rows) + len(page.links)
+        self._rows[page.key], self._sites[page.key] = rows, page.site
+        known = [(i, s) for i, row in enumerate(rows.tolist()) for s in row if s]
+        self._linked.add(page.key, known, page.links.tolist(), sketch=page.body)
+        if (page.site, page.body) not in self._bodies:
+            self._bodies.add((page.site, page.body))
+            self._pages.update({(page.site, shingle) for _, shingle in known})
+        return True
 
     def templateness(self, page: Page, form: Form) -> Floats:
         """(m,) 1 for each leaf in a pagelet that is part of a template of the pages so far, else 0; counts the page."""
         self.add(page)
         pagelet = partition(page.nodes, STRICT_K, strict=True)
         rows = self._rows.get(page.key)
-        if rows is None:
-            rows, sketches = _described(page, pagelet)
+        own = Pagelets.of(page, pagelet) if rows is None else None
         with self._lock:
-            if page.key in self._rows:
-                found = self._found({page.key}, page.site, rows, form)
+            if own is None:
+                found = self._found({page.key}, page.site, self._rows[page.key], form)
             else:  # there was no room for it: it is as much template as the pages that it links to
-                rows[:, 2] = self._nearest(sketches, learn=False)
-                found = self._found(_links(page), page.site, rows, form)
+                own.rows[:, 2] = self._nearest(own.sketches, learn=False)
+                found = self._found(set(own.links.tolist()), page.site, own.rows, form)
         shared: Bools = np.asarray(found.any(1))
         return shared[pagelet].astype(np.float64)
 
@@ -187,16 +252,3 @@ class SharedPagelets:
     @staticmethod
     def _name(leader: int) -> int:
         return int(mix(np.array([leader + 1]))[0])
-
-
-def _links(page: Page) -> set[int]:
-    return set(page.nodes.links.key.tolist()) - {0, page.key}
-
-
-def _described(page: Page, pagelet: Ints) -> tuple[Ints, Ints]:
-    """(p, 3) exact and link shingle of each pagelet and room for the near one, and (p, 16) sketches; 0 if too small."""
-    found = shingles(page, pagelet)
-    rows = np.zeros((len(found.exact), 3), np.int64)
-    rows[:, 0] = np.where(found.candidates, found.exact, 0)
-    rows[:, 1] = np.where(found.targets >= LEAST_TARGETS, found.links, 0)
-    return rows, np.where((found.tokens >= LEAST_TOKENS)[:, None], found.near, 0)

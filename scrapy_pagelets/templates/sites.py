@@ -50,6 +50,9 @@ class Sites:
         self._total = 0
         self._about: dict[str, tuple[int, int]] = {}
         self._lock = threading.Lock()
+        if shared is not None and store.lasting:
+            shared.record()
+            self._exchange(shared)
 
     def __getitem__(self, name: str) -> Site:
         with self._lock:
@@ -76,6 +79,8 @@ class Sites:
         template = site.learn(page)
         if self._shared is not None:
             self._shared.add(page)
+            if self._shared.recorded >= _FLUSH:
+                self._exchange(self._shared)
         if new:
             with self._lock:
                 self._changed[site.name] = site
@@ -97,6 +102,11 @@ class Sites:
         if self._store.lasting:
             for site in changed:
                 self._save(site)
+            if self._shared is not None:
+                self._exchange(self._shared)
+
+    def _exchange(self, shared: SharedPagelets) -> None:
+        shared.take(self._store.exchange(shared.hand_over()))
 
     def _save(self, site: Site) -> None:
         with self._lock:

@@ -17,9 +17,11 @@ import numpy as np
 from xxhash import xxh3_64
 
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.segmentation.pagelets import STRICT_K, partition
 from scrapy_pagelets.templates.evidence import Column, keys_of
 from scrapy_pagelets.templates.learnt import Learnt, body_of, outline
 from scrapy_pagelets.templates.model import Model
+from scrapy_pagelets.templates.shared import Pagelets
 from scrapy_pagelets.templates.site import Site
 
 logger = logging.getLogger(__name__)
@@ -32,6 +34,8 @@ MAX_ANSWERED: Final = 100_000
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS sites (name TEXT PRIMARY KEY, version INTEGER NOT NULL, learnt BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS answered (job TEXT NOT NULL, fingerprint TEXT NOT NULL, UNIQUE (job, fingerprint));
+CREATE TABLE IF NOT EXISTS pages (number INTEGER PRIMARY KEY, key INTEGER NOT NULL UNIQUE, site TEXT NOT NULL,
+                                  pagelets BLOB NOT NULL);
 """
 _UPSERT: Final = """
 INSERT INTO sites VALUES (?, ?, ?)
@@ -45,7 +49,7 @@ _REFERENCE: Final = (
 
 
 class Store:
-    """Sites by name, and the answered requests of jobs. Safe for several threads, and for several processes.
+    """Sites by name, pagelets of pages, answered requests of jobs. Safe for several threads, and for several processes.
 
     Each process has its own copy of a site in memory. When it writes the site it looks first whether another process
     has written it since: then it takes over what that has learnt, adds its own new pages, each of which counts once
@@ -65,6 +69,8 @@ class Store:
         self._failed = failed
         self._lock = threading.Lock()
         self._versions: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
+        #: Number of the last page whose pagelets are known here.
+        self._page = 0
         self._db = self._open(folder / f"pagelets-sites-{meaning(model)}.sqlite") if folder else _connect("")
 
     def load(self, site: Site) -> None:
@@ -87,6 +93,16 @@ class Store:
                     site.replace(learnt)
                 self._db.execute(_UPSERT, (site.name, version + 1, pack(site.arrays())))
             self._versions[site] = version + 1
+
+    def exchange(self, pages: Iterable[Pagelets]) -> list[Pagelets]:
+        """Write the pagelets of pages; returns those that others have written since the last call."""
+        rows = [(page.key, page.site, _packed(page)) for page in pages]
+        found: list[tuple[int, int, str, bytes]] = []
+        with self._lock, self._faults("the pagelets of the last pages are not in the store"), self._transaction():
+            found = self._db.execute("SELECT * FROM pages WHERE number > ? ORDER BY number", (self._page,)).fetchall()
+            self._db.executemany("INSERT OR IGNORE INTO pages (key, site, pagelets) VALUES (?, ?, ?)", rows)
+            (self._page,) = self._db.execute("SELECT coalesce(max(number), 0) FROM pages").fetchone()
+        return [page for _, key, site, content in found if (page := self._unpacked(key, site, content)) is not None]
 
     def answered(self, job: str) -> list[str]:
         """Fingerprints of the last answered requests of a job, the oldest first."""
@@ -139,6 +155,14 @@ class Store:
             self._failed(f"what was known of {name} cannot be read, it is learnt again: {error}")
             return found[0], None
 
+    def _unpacked(self, key: int, site: str, content: bytes) -> Pagelets | None:
+        try:
+            columns = unpack(content)
+            return Pagelets(key, site, int(columns["body"][0]), columns["rows"], columns["sketches"], columns["links"])
+        except (OSError, EOFError, LookupError, ValueError, BadZipFile) as error:
+            self._failed(f"the pagelets of a page of {site} cannot be read: {error}")
+            return None
+
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._db.execute("BEGIN IMMEDIATE")
@@ -179,6 +203,11 @@ def pack(arrays: Mapping[str, Column]) -> bytes:
     return file.getvalue()
 
 
+def _packed(page: Pagelets) -> bytes:
+    columns = {"rows": page.rows, "sketches": page.sketches, "links": page.links}
+    return pack(columns | {"body": np.array([page.body], np.uint64)})
+
+
 def unpack(content: bytes) -> dict[str, Column]:
     """What ``pack`` has packed.
 
@@ -194,6 +223,7 @@ def meaning(model: Model) -> str:
     """What changes when a hash, an outline, or the odds that the model gives mean something else: 16 hex digits."""
     page = Page.parse(_REFERENCE, "http://example.com/b")
     columns: list[Any] = [*vars(keys_of(page)).values(), page.key, body_of(page), sorted(outline(page.nodes))]
+    columns += Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))[3:]
     columns += [*vars(model.trees).values(), *vars(model.classifier).values(), sorted(model.lexicon.items())]
     digest = xxh3_64(",".join(Learnt("").arrays()).encode())
     for column in columns:
