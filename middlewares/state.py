@@ -23,6 +23,7 @@ from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.page import MAX_DEPTH, Page, decode, parse
 from scrapy_pagelets.rendered import page_of
 from scrapy_pagelets.resources import Resources
+from scrapy_pagelets.segmentation.weights import load as load_weights
 from scrapy_pagelets.templates.model import load
 from scrapy_pagelets.templates.shared import FORMS, SharedPagelets
 from scrapy_pagelets.templates.sites import Sites
@@ -40,7 +41,9 @@ class State:
     def __init__(self, crawler: Crawler) -> None:
         job = job_dir(crawler.settings)
         self.config = Config.from_settings(crawler.settings)
-        model = load(self.config.model)  # a missing one is told of before the crawl begins
+        model = load(self.config.model)  # what is missing is told of before the crawl begins
+        if self.config.weights:
+            load_weights(self.config.weights)
         self.stats = crawler.stats
         self._told: set[str] = set()
         folder = self.config.store or job

@@ -72,10 +72,14 @@ class Visit:
             if self._cut is None:
                 self._state.sites.learn(self.page)
                 templateness = self._state.templateness(self.page)
-                self._cut = labels_of(self.page, self._state.config.segmenter, templateness), templateness
+                self._cut = self._labels(templateness), templateness
             if whole not in self._pagelets:
                 self._pagelets[whole] = pagelets_of(self.page, *self._cut, whole=whole)
             return self._pagelets[whole]
+
+    def _labels(self, templateness: Floats) -> Ints:
+        config = self._state.config
+        return labels_of(self.page, config.segmenter, templateness, **config.options)
 
     def fail(self) -> None:
         """Log the exception that is being handled, once a page."""

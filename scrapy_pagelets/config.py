@@ -24,6 +24,8 @@ SEGMENTERS: Final = (
 )  # fmt: skip
 #: Those that cut rendered pages by maximum flows.
 EXPANDING: Final = ("gcuts-strict", "gcuts-np", "gcuts-nl")
+#: Those that have learnt what they cost.
+LEARNT: Final = ("gcuts-top", "gcuts", *EXPANDING, "cclus")
 EXPORTS: Final = ("content", "all")
 DETECTIONS: Final = ("off", "count", "local", "global")
 DUPLICATES: Final = ("flag", "drop", "off")
@@ -49,6 +51,8 @@ class Config:
     settle: int = 100
     #: PAGELETS_SEGMENTER: how pages are cut into pagelets.
     segmenter: str = "pagelets"
+    #: PAGELETS_SEGMENTER_WEIGHTS: file of weights of GCuts and CClus, instead of those that are shipped.
+    weights: str = ""
     #: PAGELETS_VIPS_TREE: whether items get the visual blocks of their page, a tree with degrees of coherence.
     vips_tree: bool = False
     #: PAGELETS_EXPORT: which pagelets are exported.
@@ -100,6 +104,11 @@ class Config:
         if not 1 <= self.render_timeout <= 3600:
             raise ConfigError(f"PAGELETS_RENDER_TIMEOUT is {self.render_timeout:g}: give seconds, from 1 to 3600")
         _one_of("PAGELETS_SEGMENTER", [self.segmenter], SEGMENTERS)
+        if self.weights and self.segmenter not in LEARNT:
+            raise ConfigError(
+                f"PAGELETS_SEGMENTER_WEIGHTS is set, but {self.segmenter} has none: "
+                f"choose PAGELETS_SEGMENTER from {', '.join(LEARNT)}"
+            )
         if self.render and (obstacle := self.obstacle_to_rendering):
             raise ConfigError(f"PAGELETS_RENDER is on, but {obstacle}")
         _one_of("PAGELETS_EXPORT", [self.export], EXPORTS)
@@ -133,6 +142,7 @@ class Config:
                 probe=settings.getint("PAGELETS_PROBE", default["probe"].default),
                 settle=settings.getint("PAGELETS_SETTLE", default["settle"].default),
                 segmenter=settings.get("PAGELETS_SEGMENTER", default["segmenter"].default),
+                weights=settings.get("PAGELETS_SEGMENTER_WEIGHTS", default["weights"].default),
                 vips_tree=settings.getbool("PAGELETS_VIPS_TREE", default["vips_tree"].default),
                 export=settings.get("PAGELETS_EXPORT", default["export"].default),
                 formats=tuple(settings.getlist("PAGELETS_FORMATS", default["formats"].default)),
@@ -166,6 +176,11 @@ class Config:
             raise ConfigError(
                 f"a PAGELETS_ setting has a value of the wrong kind: {error}; see docs/settings.md"
             ) from error
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Options of the segmenter."""
+        return {"weights": self.weights} if self.weights else {}
 
     @property
     def obstacle_to_rendering(self) -> str:

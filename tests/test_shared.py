@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from itertools import pairwise
 
 import numpy as np
@@ -168,14 +169,53 @@ def test_two_crawls_on_one_store_know_the_pages_of_both(tmp_path, bundled):
 def test_damaged_pagelets_are_left_out(tmp_path, bundled):
     shared_with(tmp_path, bundled[:5])
     [path] = tmp_path.glob("*.sqlite")
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE pages SET pagelets = 'nothing' WHERE number = 2")
-    db.close()
+        db.execute("UPDATE pages SET pagelets = (SELECT learnt FROM sites) WHERE number = 3")
     told: list[str] = []
     store = Store(tmp_path, load(LABELLED), told.append)
-    assert len(store.exchange([])) == 4
-    assert told == [f"the pagelets of a page of {bundled[0].site} cannot be read: {told[0].partition('read: ')[2]}"]
+    found = store.exchange([], [bundled[0].site])
+    assert found is not None
+    assert len(found) == 3
+    assert [sentence.partition(":")[0] for sentence in told] == [
+        f"the pagelets of a page of {found[0].site} cannot be read"
+    ] * 2
     store.close()
+
+
+def test_pages_that_could_not_be_written_are_written_later(tmp_path, bundled):
+    told: list[str] = []
+    store = Store(tmp_path, load(LABELLED), told.append)
+    shared = SharedPagelets()
+    sites = Sites(store, shared=shared)
+    for one in bundled[:5]:
+        sites.learn(one)
+    [path] = tmp_path.glob("*.sqlite")
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("ALTER TABLE pages RENAME TO away")
+    sites.close()
+    assert any("the pagelets of the last pages cannot be written" in sentence for sentence in told)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("ALTER TABLE away RENAME TO pages")
+    sites.close()
+    store.close()
+    assert shared_with(tmp_path, bundled[4:5]).about() == taught(bundled[:5]).about()
+
+
+def test_sites_that_a_crawl_does_not_meet_are_not_of_it(tmp_path):
+    pages = [parsed(f"http://{host}.org/{i}", text_of(f"{host}{i}")) for host in ("one", "two") for i in range(3)]
+    shared_with(tmp_path, pages[:3])
+    assert [shares.site for shares in shared_with(tmp_path, pages[3:]).about()] == ["two.org"]
+
+
+def test_a_page_that_has_changed_is_judged_as_it_is(tmp_path):
+    pages = [parsed(f"http://h/{name}", text_of(name)) for name in "abc"]
+    shared_with(tmp_path, pages)
+    changed = parsed("http://h/a", text_of("other"), menu="", links="<p>And more of it</p>" * 9)
+    again = shared_with(tmp_path, [changed])
+    for form in FORMS:
+        assert again.templateness(changed, form).max() == 0
+        assert again.templateness(pages[0], form).tolist() == [1] * 6 + [0]
 
 
 # In real crawls

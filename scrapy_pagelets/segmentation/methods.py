@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -37,7 +37,7 @@ BY_COSTS: Final[dict[str, Costed]] = {
 }
 
 
-def labels_of(page: Page, method: str, templateness: Floats | None = None, **options: float | None) -> Ints:
+def labels_of(page: Page, method: str, templateness: Floats | None = None, **options: Any) -> Ints:
     """(n,) number of the pagelet of each run of text, and of each picture if the method sees any; -1 for other rows.
 
     Parameters
@@ -45,12 +45,14 @@ def labels_of(page: Page, method: str, templateness: Floats | None = None, **opt
     method : a key of ``METHODS``
     templateness : (m,) of each leaf, evidence for GCuts; None: by the page alone
     options : ``k``, links of a pagelet; ``pdoc`` of VIPS, 1 to 10; ``penalty`` or ``segments`` of GCuts and CClus,
-        lambda or the number wanted
+        lambda or the number wanted, and ``weights``, a file that `scrapy pagelets train --segments` has written; if it
+        is for rendered pages and the page is not, or the other way round, the shipped ones are taken
 
     Raises
     ------
     ValueError : if there is no such method, or if it has no such option
     ImportError : if the method needs a library that is missing
+    WeightsError : if the file of weights cannot be used
     """
     if method not in METHODS:
         raise ValueError(f"there is no segmenter {method!r}: choose one of {', '.join(METHODS)}")
@@ -80,22 +82,28 @@ def _by_costs(
     level: str = INNER,
     penalty: float | None = None,
     segments: int | None = None,
+    weights: str = "",
 ) -> Ints:
     labels = np.full(len(page.nodes), -1)
     if not len(page.nodes.leaves):
         return labels
-    described, weights = Described.of(page, templateness), load(level, rendered=page.layout is not None)
-    cut = BY_COSTS[name](described, weights)
+    described, learnt = Described.of(page, templateness), _weights(weights, level, rendered=page.layout is not None)
+    cut = BY_COSTS[name](described, learnt)
     if segments is None:
-        found = cut(weights.penalties[name] if penalty is None else penalty)
+        found = cut(learnt.penalties[name] if penalty is None else penalty)
     else:
         found = by_number(cut, segments)
     labels[described.tree.seen] = found
     return labels
 
 
+def _weights(path: str, level: str, *, rendered: bool) -> Weights:
+    own = load(path) if path else None
+    return load(level, rendered=rendered) if own is None or own.rendered != rendered else own
+
+
 _LINKS, _BLOCKS = ("k",), ("pdoc",)
-_COSTS: Final = ("penalty", "segments")
+_COSTS: Final = ("penalty", "segments", "weights")
 #: Method -> how it cuts, and its options.
 METHODS: Final[dict[str, tuple[Callable[..., Ints], tuple[str, ...]]]] = {
     "pagelets": (partial(_by_links, k=DEFAULT_K), _LINKS),

@@ -112,7 +112,7 @@ def segment(
     method: str = "pagelets",
     *,
     whole: bool = False,
-    **options: float | None,
+    **options: Any,
 ) -> list[Pagelet]:
     r"""Cut a page into pagelets; every leaf is in exactly one.
 
@@ -124,8 +124,8 @@ def segment(
         ``gcuts-np``, ``gcuts-nl`` and ``cclus``, which gcuts-2008 compares; ``vips``, ``vips-top``, ``vips-strict``
     whole : leave pagelets whole that hold both content and template; else they are parted in two, so that what is
         exported is what is counted as content. Whole pagelets have their pictures, if the method sees pictures
-    options : of the method: ``k`` links, a ``pdoc``, a ``penalty`` for each cut or a number of ``segments``: see
-        `labels_of`
+    options : of the method: ``k`` links, a ``pdoc``, a ``penalty`` for each cut or a number of ``segments``, a file of
+        ``weights``: see `labels_of`
 
     Raises
     ------

@@ -124,6 +124,7 @@ class SharedPagelets:
         self._pages: Counter[tuple[str, int]] = Counter()
         self._rows: dict[int, Ints] = {}
         self._sites: dict[int, str] = {}
+        self._body: dict[int, int] = {}
         self._bodies: set[tuple[str, int]] = set()
         self._leaders: list[Ints] = []
         self._by_super: dict[int, int] = {}
@@ -161,6 +162,11 @@ class SharedPagelets:
             self._recorded = None if self._recorded is None else []
             return found
 
+    def keep(self, pages: Iterable[Pagelets]) -> None:
+        """Hand these over once more: they could not be written."""
+        with self._lock:
+            self._recorded = [*pages, *(self._recorded or ())]
+
     def take(self, pages: Iterable[Pagelets]) -> None:
         """Count pages that a store has."""
         with self._lock:
@@ -174,7 +180,7 @@ class SharedPagelets:
         rows = page.rows.copy()
         rows[:, 2] = self._nearest(page.sketches, learn=True)
         self._size += len(rows) + len(page.links)
-        self._rows[page.key], self._sites[page.key] = rows, page.site
+        self._rows[page.key], self._sites[page.key], self._body[page.key] = rows, page.site, page.body
         known = [(i, s) for i, row in enumerate(rows.tolist()) for s in row if s]
         self._linked.add(page.key, known, page.links.tolist(), sketch=page.body)
         if (page.site, page.body) not in self._bodies:
@@ -186,12 +192,11 @@ class SharedPagelets:
         """(m,) 1 for each leaf in a pagelet that is part of a template of the pages so far, else 0; counts the page."""
         self.add(page)
         pagelet = partition(page.nodes, STRICT_K, strict=True)
-        rows = self._rows.get(page.key)
-        own = Pagelets.of(page, pagelet) if rows is None else None
+        own = None if self._body.get(page.key) == body_of(page) else Pagelets.of(page, pagelet)
         with self._lock:
             if own is None:
                 found = self._found({page.key}, page.site, self._rows[page.key], form)
-            else:  # there was no room for it: it is as much template as the pages that it links to
+            else:  # there was no room for it, or it was another: it is as much template as the pages that it links to
                 own.rows[:, 2] = self._nearest(own.sketches, learn=False)
                 found = self._found(set(own.links.tolist()), page.site, own.rows, form)
         shared: Bools = np.asarray(found.any(1))

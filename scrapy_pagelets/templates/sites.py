@@ -50,9 +50,11 @@ class Sites:
         self._total = 0
         self._about: dict[str, tuple[int, int]] = {}
         self._lock = threading.Lock()
+        #: Sites whose stored pagelets are known, and pages until they are asked for again.
+        self._met: set[str] = set()
+        self._exchange_at = _FLUSH
         if shared is not None and store.lasting:
             shared.record()
-            self._exchange(shared)
 
     def __getitem__(self, name: str) -> Site:
         with self._lock:
@@ -78,9 +80,7 @@ class Sites:
         new = page.key not in site.learnt.seen
         template = site.learn(page)
         if self._shared is not None:
-            self._shared.add(page)
-            if self._shared.recorded >= _FLUSH:
-                self._exchange(self._shared)
+            self._share(page, self._shared)
         if new:
             with self._lock:
                 self._changed[site.name] = site
@@ -105,8 +105,28 @@ class Sites:
             if self._shared is not None:
                 self._exchange(self._shared)
 
+    def _share(self, page: Page, shared: SharedPagelets) -> None:
+        with self._lock:
+            new = page.site not in self._met
+            self._met.add(page.site)
+        if new:
+            self._exchange(shared)
+        shared.add(page)
+        if shared.recorded >= self._exchange_at:
+            self._exchange(shared)
+
     def _exchange(self, shared: SharedPagelets) -> None:
-        shared.take(self._store.exchange(shared.hand_over()))
+        """Write pagelets, and count what other runs have written of the sites of this crawl."""
+        if not self._store.lasting:
+            return
+        pages = shared.hand_over()
+        with self._lock:
+            met = sorted(self._met)
+        if (found := self._store.exchange(pages, met)) is None:
+            shared.keep(pages)
+        else:
+            shared.take(found)
+        self._exchange_at = shared.recorded + _FLUSH
 
     def _save(self, site: Site) -> None:
         with self._lock:

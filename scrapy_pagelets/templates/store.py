@@ -22,6 +22,7 @@ from scrapy_pagelets.templates.evidence import Column, keys_of
 from scrapy_pagelets.templates.learnt import Learnt, body_of, outline
 from scrapy_pagelets.templates.model import Model
 from scrapy_pagelets.templates.shared import Pagelets
+from scrapy_pagelets.templates.shingles import VALUES
 from scrapy_pagelets.templates.site import Site
 
 logger = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ CREATE TABLE IF NOT EXISTS sites (name TEXT PRIMARY KEY, version INTEGER NOT NUL
 CREATE TABLE IF NOT EXISTS answered (job TEXT NOT NULL, fingerprint TEXT NOT NULL, UNIQUE (job, fingerprint));
 CREATE TABLE IF NOT EXISTS pages (number INTEGER PRIMARY KEY, key INTEGER NOT NULL UNIQUE, site TEXT NOT NULL,
                                   pagelets BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS by_site ON pages (site, number);
 """
 _UPSERT: Final = """
 INSERT INTO sites VALUES (?, ?, ?)
@@ -44,7 +46,8 @@ ON CONFLICT (name) DO UPDATE SET version = excluded.version, learnt = excluded.l
 #: A page with a bit of everything that is hashed.
 _REFERENCE: Final = (
     b"<html><body class='wide page-4711'><ul id=menu role=navigation><li><a href=/a/index.html?utm_source=x>Caf\xc3\xa9"
-    b" 12</a><li class=active><a href=b#c>B</a></ul><p>Some text.<p>More \xe6\x97\xa5\xe6\x9c\xac</p></body></html>"
+    b" 12</a><li class=active><a href=b#c>B</a><li><a href=d>D</a></ul><p>Some text.<p>More "
+    b"\xe6\x97\xa5\xe6\x9c\xac</p></body></html>"
 )
 
 
@@ -69,8 +72,8 @@ class Store:
         self._failed = failed
         self._lock = threading.Lock()
         self._versions: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
-        #: Number of the last page whose pagelets are known here.
-        self._page = 0
+        #: Number of the last page of each site whose pagelets are known here.
+        self._pages: dict[str, int] = {}
         self._db = self._open(folder / f"pagelets-sites-{meaning(model)}.sqlite") if folder else _connect("")
 
     def load(self, site: Site) -> None:
@@ -94,15 +97,25 @@ class Store:
                 self._db.execute(_UPSERT, (site.name, version + 1, pack(site.arrays())))
             self._versions[site] = version + 1
 
-    def exchange(self, pages: Iterable[Pagelets]) -> list[Pagelets]:
-        """Write the pagelets of pages; returns those that others have written since the last call."""
+    def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
+        """Write the pagelets of pages.
+
+        Returns
+        -------
+        Those of the sites that others have written since the last call, or before; None if nothing could be written
+        """
         rows = [(page.key, page.site, _packed(page)) for page in pages]
-        found: list[tuple[int, int, str, bytes]] = []
-        with self._lock, self._faults("the pagelets of the last pages are not in the store"), self._transaction():
-            found = self._db.execute("SELECT * FROM pages WHERE number > ? ORDER BY number", (self._page,)).fetchall()
-            self._db.executemany("INSERT OR IGNORE INTO pages (key, site, pagelets) VALUES (?, ?, ?)", rows)
-            (self._page,) = self._db.execute("SELECT coalesce(max(number), 0) FROM pages").fetchone()
-        return [page for _, key, site, content in found if (page := self._unpacked(key, site, content)) is not None]
+        found: list[tuple[int, str, bytes]] = []
+        select = "SELECT key, site, pagelets FROM pages WHERE site = ? AND number > ? ORDER BY number"
+        with self._lock, self._faults("the pagelets of the last pages cannot be written"):
+            with self._transaction():
+                for site in sites:
+                    found += self._db.execute(select, (site, self._pages.get(site, 0))).fetchall()
+                self._db.executemany("INSERT OR IGNORE INTO pages (key, site, pagelets) VALUES (?, ?, ?)", rows)
+                (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM pages").fetchone()
+            self._pages |= dict.fromkeys(sites, last)
+            return [page for row in found if (page := self._unpacked(*row)) is not None]
+        return None
 
     def answered(self, job: str) -> list[str]:
         """Fingerprints of the last answered requests of a job, the oldest first."""
@@ -151,15 +164,16 @@ class Store:
         [content] = self._db.execute("SELECT learnt FROM sites WHERE name = ?", (name,)).fetchone()
         try:
             return found[0], Learnt.from_arrays(name, unpack(content))
-        except (OSError, EOFError, LookupError, ValueError, BadZipFile) as error:
+        except (TypeError, OSError, EOFError, LookupError, ValueError, BadZipFile) as error:
             self._failed(f"what was known of {name} cannot be read, it is learnt again: {error}")
             return found[0], None
 
     def _unpacked(self, key: int, site: str, content: bytes) -> Pagelets | None:
         try:
             columns = unpack(content)
-            return Pagelets(key, site, int(columns["body"][0]), columns["rows"], columns["sketches"], columns["links"])
-        except (OSError, EOFError, LookupError, ValueError, BadZipFile) as error:
+            rows, sketches = columns["rows"].reshape(-1, 3), columns["sketches"].reshape(-1, VALUES)
+            return Pagelets(key, site, int(columns["body"][0]), rows, sketches, columns["links"])
+        except (TypeError, OSError, EOFError, LookupError, ValueError, BadZipFile) as error:
             self._failed(f"the pagelets of a page of {site} cannot be read: {error}")
             return None
 
