@@ -221,14 +221,15 @@ class Searched:
         for site, link in queries:
             taken[site.name, link.source].append(link)
         self.number: dict[tuple[str, str], int] = {}
-        pages = []
+        pages, titles = [], []
         for site in sites:
             for path, texts in site.texts[system].items():
                 for link in taken[site.name, path]:
                     texts = without(texts, link)
                 self.number[site.name, path] = len(pages)
                 pages.append(texts)
-        self.collection = MemoryCollection(pages, [title for site in sites for title in site.titles.values()])
+                titles.append(site.titles[path])
+        self.collection = MemoryCollection(pages, titles)
 
     def places(self, method: Method, queries: list[tuple[Site, Link]]) -> Floats:
         """The place of each query's answer, from 1; inf if it is not found."""

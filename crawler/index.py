@@ -41,14 +41,15 @@ def run(options: argparse.Namespace) -> int:
 
 def _fill(options: argparse.Namespace) -> tuple[int, int, int]:
     """Numbers of pages, of their pagelets, and of pages that were deleted."""
-    began, sites, pages, pagelets = now(), set(), 0, 0
+    seen, sites, pages, pagelets = now(), set(), 0, 0
     with open_index(options.index) as index:
         for batch in _batches(options.feed):
             index.upsert(batch)
             sites |= {page.site for page in batch}
+            seen = min(seen, *(page.crawled for page in batch))  # pages that waited were seen before
             pages += len(batch)
             pagelets += sum(len(page.pagelets) for page in batch)
-        return pages, pagelets, index.purge(began, sites) if options.purge else 0
+        return pages, pagelets, index.purge(seen, sites) if options.purge else 0
 
 
 def _batches(path: str) -> Iterator[list[IndexedPage]]:

@@ -46,7 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="JSON lines (.gz too) with `content` and the page's `url`, or its `path` below the folder of the file; "
         "without any, labels come from what the pages of a site share",
     )  # fmt: skip
-    parser.add_argument("--out", required=True, metavar="FILE", help="model file to write; name it in PAGELETS_MODEL")
+    parser.add_argument(
+        "--out",
+        required=True,
+        metavar="FILE",
+        help="file to write: name it in PAGELETS_MODEL, or, with --segments, in PAGELETS_SEGMENTER_WEIGHTS",
+    )
     parser.add_argument(
         "--folds", metavar="FOLDER", help="also write the models of the cross-validation: fold-0.npz ..."
     )
@@ -67,8 +72,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"{len(examples)} pages of {len({e.site for e in examples})} sites", flush=True)
         trained = train(examples, options.trees, by_people=bool(options.gold))
         _write(trained, options)
-    except ImportError:
-        return _failed("training needs a library: pip install 'scrapy-pagelets[train]'")
+    except ImportError as error:
+        return _failed(_missing(error))
     except (ArchiveError, ValueError, OSError) as error:
         return _failed(str(error))
     for name, figure in trained.figures.items():
@@ -95,8 +100,8 @@ def _segments(options: argparse.Namespace) -> int:
         weights = train(examples)
         about = {"command": shlex.join(["scrapy", "pagelets", *sys.argv[1:]]), "pages": len(examples)}
         replace(weights, about=about | weights.about).save(options.out)
-    except ImportError:
-        return _failed("training needs a library: pip install 'scrapy-pagelets[train]'")
+    except ImportError as error:
+        return _failed(_missing(error))
     except (ValueError, TypeError, KeyError, XPathError, OSError, MissingBrowser, RenderError) as error:
         return _failed(f"nothing is learnt: {error}")
     for name, (rand, information) in weights.about["figures"].items():
@@ -139,6 +144,13 @@ async def _rendered(folder: Path, pages: dict[str, Page]) -> dict[str, Page]:
         found = dict(await asyncio.gather(*(one(name, page) for name, page in pages.items())))
         await browser.close()
     return found
+
+
+def _missing(error: ImportError) -> str:
+    """What to install: some errors say it."""
+    return (
+        str(error) if "pip install" in str(error) else "training needs a library: pip install 'scrapy-pagelets[train]'"
+    )
 
 
 def _failed(sentence: str) -> int:

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 #: Priority of a link that could not be more relevant, in steps: a scheduler opens a queue, or a file, for each.
 _MOST: Final = 100
 _STEP: Final = 4
-#: What a link loses if it stands in nothing but template and its target was seen on the site before.
+#: What a link loses if it stands in nothing but template and its target was seen in one before.
 _TEMPLATE: Final = 10
 #: Request meta: what a page hands down to those that it links to, from 0 to 1.
 _INHERITED: Final = "_pagelets_inherited"

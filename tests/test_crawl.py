@@ -4,6 +4,7 @@ import gzip
 import json
 import signal
 from collections import Counter
+from importlib.resources import files
 from threading import Event
 
 import pyarrow.parquet as pq
@@ -360,6 +361,32 @@ def test_all_pagelets_make_up_the_page(tmp_path, segmenter):
         for part in ("The slogan", "Menu entry a", line["title"].split()[-1] + "word59", "All rights reserved"):
             assert text.count(part) == 1
         assert [pagelet["id"] for pagelet in line["pagelets"]] == list(range(len(line["pagelets"])))
+
+
+def test_weights_of_ones_own_cut_pages(tmp_path):
+    shipped = files("scrapy_pagelets.segmentation").joinpath("gcuts-top.npz")
+    (tmp_path / "own.npz").write_bytes(shipped.read_bytes())
+    counts = []
+    for own in ({}, {"PAGELETS_SEGMENTER_WEIGHTS": str(tmp_path / "own.npz")}):
+        settings = {"PAGELETS_EXPORT": "all", "PAGELETS_SEGMENTER": "gcuts"} | own
+        with SiteServer(routes=menu_site("home", *"abcdefgh")) as server:
+            found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
+        assert found.errors == []
+        counts.append(sum(len(line["pagelets"]) for line in found.lines))
+    assert 0 < counts[1] < counts[0]  # the weights of the top level, with the method of the inner one
+
+
+@pytest.mark.parametrize(
+    ("segmenter", "message"),
+    [
+        ("gcuts", "there are no weights none.npz: give top, inner or the path of a file"),
+        ("vips", "PAGELETS_SEGMENTER_WEIGHTS is set, but vips has none: choose PAGELETS_SEGMENTER from gcuts-top, "),
+    ],
+)
+def test_weights_that_cannot_be_used_call_the_crawl_off(tmp_path, segmenter, message):
+    settings = {"PAGELETS_SEGMENTER": segmenter, "PAGELETS_SEGMENTER_WEIGHTS": "none.npz"}
+    found = crawl(tmp_path, "site", url="http://127.0.0.1:1/", settings=settings, code=1)
+    assert found.errors[0].startswith(message)
 
 
 def test_without_probing_the_held_pages_teach_the_template(tmp_path):

@@ -194,7 +194,7 @@ def test_two_thousand_levels(method):
 
 def test_bad_options():
     found = page("<p>x<p>y")
-    with pytest.raises(ValueError, match="gcuts has no option k: it takes penalty and segments"):
+    with pytest.raises(ValueError, match="gcuts has no option k: it takes penalty and segments and weights"):
         segment(found, None, "gcuts", k=3)
     with pytest.raises(ValueError, match="segments is 0: a page has 1 at least"):
         segment(found, None, "gcuts", segments=0)
@@ -258,6 +258,9 @@ def test_learning_from_pages_with_blocks(tmp_path, capsys):
     weights = load(str(out))
     assert set(weights.penalties) == set(BY_COSTS)
     cut = BY_COSTS["gcuts"](Described.of(page(PAGE)), weights)(weights.penalties["gcuts"])
+    found = page(PAGE)
+    labels = labels_of(found, "gcuts", weights=str(out))
+    assert labels[Described.of(found).tree.seen].tolist() == cut.tolist()
     # header, menu, four articles, footer: the header is a block around the menu
     assert 6 <= len(set(cut.tolist())) <= 9
 

@@ -239,6 +239,18 @@ def test_the_command_writes_a_feed_to_an_index(tmp_path, feed):
     assert len(indexed(path)) == 4
 
 
+def test_pages_that_waited_are_not_purged_with_those_that_are_gone(tmp_path, feed):
+    path, waited = str(tmp_path / "pages.sqlite"), tmp_path / "waited.jsonl"
+    lines = [json.loads(line) for line in feed.read_text().splitlines()]
+    for crawled, chosen in (("2026-01-01", lines), ("2026-02-01", lines[:3])):
+        found = [json.dumps(line | {"crawled": f"{crawled}T00:00:00.000Z"}) for line in chosen]
+        waited.write_text("\n".join(found) + "\n")
+        done = scrapy("pagelets", "index", str(waited), path, "--purge")
+        assert done.returncode == 0, done.stderr
+    assert done.stdout == f"3 pages with 3 pagelets are in {path}, 6 pages were deleted\n"
+    assert len(indexed(path)) == 3
+
+
 @pytest.mark.parametrize(
     ("content", "index", "message"),
     [

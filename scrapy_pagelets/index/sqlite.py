@@ -148,8 +148,7 @@ class SQLiteIndex(Index):
         try:
             yield
         except sqlite3.Error as error:
-            name = getattr(error, "sqlite_errorname", "SQLITE_CLOSED")
-            if name.startswith(_PASSING):
+            if passes(error):
                 raise IndexAway(f"{self._path} cannot be used now: {error}") from error
             raise IndexUnusable(f"{self._path} cannot be used ({error}): name another file.") from error
 
@@ -199,6 +198,11 @@ class SQLiteIndex(Index):
         """Close the file."""
         with self._lock:
             self.base.close()
+
+
+def passes(error: sqlite3.Error) -> bool:
+    """True if what has failed may succeed later."""
+    return getattr(error, "sqlite_errorname", "SQLITE_CLOSED").startswith(_PASSING)
 
 
 def _row(pagelet: IndexedPagelet) -> tuple[object, ...]:

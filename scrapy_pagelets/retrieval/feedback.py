@@ -76,7 +76,7 @@ def by_model(
     chosen, score = best_segments(collection, query, ranking, formula, feedback)
     length = np.maximum(1, np.asarray(chosen.counts.sum(axis=1)))
     model = np.asarray(chosen.counts.T @ (score / length))
-    known, _ = _candidates(collection, chosen, model > 0, {}, feedback.common)
+    known, _ = _candidates(collection, chosen, model > 0, {}, feedback.common)  # words of the query are in the model
     best = _best(_names(chosen, known), model[known], feedback.terms)
     mixed = {term: original * qtf / sum(query.values()) for term, qtf in query.items()}
     for term, share in best.items():

@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from scrapy_pagelets.index.base import IndexUnusable
+from scrapy_pagelets.index.base import IndexAway, IndexUnusable
 from scrapy_pagelets.index.documents import TITLE, UNSEARCHED
-from scrapy_pagelets.index.sqlite import SQLiteIndex
+from scrapy_pagelets.index.sqlite import SQLiteIndex, passes
 from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.nodes import Ints
 from scrapy_pagelets.retrieval.collection import Postings, Size
@@ -67,6 +67,8 @@ def stored(path: str) -> Iterator[StoredCollection]:
             index.base.execute("BEGIN")
             yield StoredCollection(index.base)
         except sqlite3.Error as error:
+            if passes(error):
+                raise IndexAway(f"{path} cannot be read now: {error}") from error
             raise IndexUnusable(f"{path} cannot be read ({error}): make the index anew.") from error
 
 

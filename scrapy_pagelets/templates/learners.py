@@ -1,4 +1,4 @@
-"""What is learnt from: tables of nodes and of leaves, and the lexicon of class names."""
+"""What is learnt from: tables of nodes and of leaves, and the lexicon of class names and headings."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ Judgement = tuple[NDArray[np.float32], Floats]
 
 @dataclass(frozen=True)
 class Model:
-    """The page-level classifier, the last decision on top of it, and the lexicon of class names that both rely on.
+    """The page-level classifier, the last decision on top of it, and the lexicon that both rely on.
 
     Attributes
     ----------
