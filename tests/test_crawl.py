@@ -366,14 +366,17 @@ def test_all_pagelets_make_up_the_page(tmp_path, segmenter):
 def test_weights_of_ones_own_cut_pages(tmp_path):
     shipped = files("scrapy_pagelets.segmentation").joinpath("gcuts-top.npz")
     (tmp_path / "own.npz").write_bytes(shipped.read_bytes())
-    counts = []
-    for own in ({}, {"PAGELETS_SEGMENTER_WEIGHTS": str(tmp_path / "own.npz")}):
-        settings = {"PAGELETS_EXPORT": "all", "PAGELETS_SEGMENTER": "gcuts"} | own
-        with SiteServer(routes=menu_site("home", *"abcdefgh")) as server:
-            found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
-        assert found.errors == []
-        counts.append(sum(len(line["pagelets"]) for line in found.lines))
-    assert 0 < counts[1] < counts[0]  # the weights of the top level, with the method of the inner one
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "index.html").write_bytes((SITE / "index.html").read_bytes())
+    own = {"PAGELETS_SEGMENTER": "gcuts", "PAGELETS_SEGMENTER_WEIGHTS": str(tmp_path / "own.npz")}
+    cut = []
+    for number, settings in enumerate((own, {"PAGELETS_SEGMENTER": "gcuts-top"}, {"PAGELETS_SEGMENTER": "gcuts"})):
+        every, feed = settings | {"PAGELETS_EXPORT": "all"}, f"{number}.jsonl"
+        [line] = crawl(
+            tmp_path, "archive", path=tmp_path / "pages", base="http://a.test/", settings=every, feed=feed
+        ).lines
+        cut.append([pagelet["xpaths"] for pagelet in line["pagelets"]])
+    assert cut[0] == cut[1] != cut[2]
 
 
 @pytest.mark.parametrize(
