@@ -46,12 +46,12 @@ class Pages:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), as the spiders write them")
-    parser.add_argument("--pagelets", action="store_true", help="blocks that several sites carry, instead of pages")
+    parser.add_argument("--pagelets", action="store_true", help="blocks that several hosts carry, instead of pages")
     parser.add_argument(
         "--bloom",
         type=int,
         metavar="PAGES",
-        help="for a feed of so many pages that nothing else fits: in fixed memory, only which pages came before",
+        help="for feeds that do not fit otherwise: in fixed memory, only which pages came before, on any site",
     )
     parser.add_argument("--threshold", type=float, default=_DEFAULT.duplicates_threshold, help="within a site")
     parser.add_argument("--across", type=float, default=_DEFAULT.duplicates_threshold_across, help="between sites")
@@ -127,6 +127,8 @@ def _known(options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
 
     if options.bloom < 1:
         raise ConfigError(f"--bloom is {options.bloom}: give the number of pages, from 1")
+    if options.pagelets:
+        raise ConfigError("--bloom compares pages: leave out --pagelets")
     filters, pages = BloomBands(options.bloom, threshold.within), Pages()
     for _, text in pages.texts(options.feed):
         found = shingles(tokens(text), options.shingle)

@@ -261,6 +261,7 @@ def test_the_command_shows_blocks_on_several_sites(tmp_path):
         ("hello", [], "cannot be used: line 1 is not a page"),
         ('{"text": "no page"}', [], "cannot be used: line 1 is not a page, it has no url"),
         ('{"url": "http://h/"}', ["--threshold", "0"], "PAGELETS_DUPLICATES_THRESHOLD is 0.0"),
+        ('{"url": "http://h/"}', ["--bloom", "9", "--pagelets"], "--bloom compares pages: leave out --pagelets"),
         ('{"url": "http://h/"}', ["--bloom", "0"], "--bloom is 0: give the number of pages, from 1"),
     ],
 )
