@@ -50,7 +50,7 @@ from scrapy_pagelets.words import words
 
 QUERIES = 25
 HOST = "http://site.example/"
-TITLES = (1, 2, 3, 4, 6, 8, 12, 20)
+TITLES = (1, 2, 4, 6, 10, 20)
 SYSTEMS = ("raw", "trafilatura", "cleaned", "pagelets")
 
 

@@ -22,8 +22,8 @@ from scrapy_pagelets.retrieval.weights import Bm2500
 FORMULA: Final = Bm2500(plus=True)
 #: What the best pagelet of a page counts beside the page: nothing was best (benchmarks/retrieval.py).
 PASSAGES: Final = 0.0
-#: How often a word of a page's title counts (benchmarks/retrieval.py --titles).
-TITLE: Final = 6.0
+#: How often a word of a page's title counts; more than that gains little (benchmarks/retrieval.py --titles).
+TITLE: Final = 10.0
 #: Share of the paper's weight that new terms get: known items are found the worse the more (benchmarks/retrieval.py).
 _SHARE: Final = 0.1
 #: Ways of feedback: numbers of pages and segments are those with which each was best in the paper (Section 4.2).
