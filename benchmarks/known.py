@@ -23,7 +23,7 @@ from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.templates.labelling import Example, by_gold, fold_of
 from scrapy_pagelets.templates.learnt import Learnt, Lesson
 from scrapy_pagelets.templates.model import mean_odds
-from scrapy_pagelets.templates.site import balanced, smoothed
+from scrapy_pagelets.templates.site import ALONE, KNOWN, balanced, smoothed
 from scrapy_pagelets.templates.training import node_f1
 from scrapy_pagelets.templates.trees import sigmoid
 
@@ -79,8 +79,8 @@ def measured(site: Site, page: Page, gold: dict[str, str], score: ModuleType) ->
     content, full = Counter(score.words(gold["content"])), Counter(score.words(gold["full"]))
     nodes, example = page.nodes, Example(page, by_gold(page, gold["content"]))
     columns, judged = site.model.judge(page)
-    decide = site.model.decision if site.pages > 1 else site.model.alone
-    odds = balanced(decide(np.hstack([columns, site.evidence(page, judged)])), nodes.words)
+    decide, share = (site.model.decision, KNOWN) if site.pages > 1 else (site.model.alone, ALONE)
+    odds = balanced(decide(np.hstack([columns, site.evidence(page, judged)])), nodes.words, share)
     before = sigmoid(mean_odds(nodes, odds))
     after = smoothed(nodes, before, nodes.total(nodes.spread(nodes.words)))
     return (

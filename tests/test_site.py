@@ -210,8 +210,9 @@ def log_odds(*content: float) -> Floats:
 def test_leaves_are_content_that_are_nearly_as_likely_so_as_the_content_of_the_page_is():
     clear, unclear = log_odds(0.99, 0.99, 0.61, 0.55, 0.01), log_odds(0.15, 0.12, 0.15, 0.05, 0.01)
     words = np.array([80, 60, 5, 5, 50])
-    assert (balanced(clear, words) < 0).tolist() == [True, True, True, False, False]
-    assert (balanced(unclear, words) < 0).tolist() == [True, True, True, False, False]
+    assert (balanced(clear, words, 0.6) < 0).tolist() == [True, True, True, False, False]
+    assert (balanced(clear, words, 0.5) < 0).tolist() == [True, True, True, True, False]
+    assert (balanced(unclear, words, 0.6) < 0).tolist() == [True, True, True, False, False]
 
 
 @given(st.lists(st.tuples(st.floats(-8, 3.8), st.integers(1, 500)), min_size=1, max_size=20))

@@ -21,8 +21,9 @@ from scrapy_pagelets.templates.trees import sigmoid
 #: What a further section must gain, in words on a log scale; levels of the grid of templateness.
 _SECTION: Final = 0.3
 _GRID: Final = 16
-#: A word is content if it is so likely so, of the mean of the page's content words; and no less than the least.
-_CONTENT: Final = 0.6
+#: A word is content if it is so likely so, of the mean of the page's content words: with other pages known, and alone.
+KNOWN, ALONE = 0.5, 0.6
+#: No word is content that is less likely so than this.
 _LEAST: Final = 0.02
 
 
@@ -109,10 +110,10 @@ class Site:
         with self._lock:
             columns, odds = self.model.judge(page)
             others = self.pages - self.learnt.knows(page)
-            decide = self.model.decision if others else self.model.alone
+            decide, share = (self.model.decision, KNOWN) if others else (self.model.alone, ALONE)
             decided = decide(np.hstack([columns, self.evidence(page, odds)]))
             nodes = page.nodes
-            own = nodes.spread(sigmoid(balanced(decided, nodes.words)))
+            own = nodes.spread(sigmoid(balanced(decided, nodes.words, share)))
             return smoothed(nodes, own, nodes.spread(nodes.words))[nodes.leaves]
 
     def template_nodes(self, page: Page, *, include_slots: bool = False) -> Bools:
@@ -178,7 +179,7 @@ class Site:
             self.learnt = learnt
 
 
-def balanced(odds: Floats, words: Ints) -> Floats:
+def balanced(odds: Floats, words: Ints, share: float = KNOWN) -> Floats:
     """(m,) log odds, shifted so that content is below 0: leaves nearly as likely content as the content of the page is.
 
     The threshold is a share of the mean probability of its content words. A fixed one would leave nothing of an unclear
@@ -189,11 +190,12 @@ def balanced(odds: Floats, words: Ints) -> Floats:
     ----------
     odds : (m,) of template
     words : (m,)
+    share : of the mean
     """
     content = 1 - sigmoid(odds)
     likely = words * content
     mean = float((likely * content).sum() / max(1e-9, likely.sum()))
-    threshold = max(_CONTENT * mean, _LEAST)
+    threshold = max(share * mean, _LEAST)
     shifted: Floats = odds - np.log((1 - threshold) / threshold)
     return shifted
 

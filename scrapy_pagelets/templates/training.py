@@ -16,7 +16,7 @@ from scrapy_pagelets.templates.features import Lexicon, page_features
 from scrapy_pagelets.templates.labelling import CONTENT, FOLDS, UNKNOWN, Example, template_share
 from scrapy_pagelets.templates.learners import Leaves, Nodes, lexicon
 from scrapy_pagelets.templates.model import Model
-from scrapy_pagelets.templates.site import Site, balanced, smoothed
+from scrapy_pagelets.templates.site import ALONE, KNOWN, Site, balanced, smoothed
 from scrapy_pagelets.templates.trees import sigmoid
 
 #: Pages of one site that become examples: sites of thousands must not outvote the others.
@@ -159,7 +159,7 @@ def _figures(material: Material, folds: Sequence[Model]) -> dict[str, float]:
     for columns, example, n in material.parts:
         model = folds[example.fold]
         odds = (model.decision if n else model.alone)(columns)
-        scores[n].append(f1(example, balanced(odds, example.page.nodes.words)))
+        scores[n].append(f1(example, balanced(odds, example.page.nodes.words, KNOWN if n else ALONE)))
         if n == 0:
             judged.append((example, sigmoid(material.folds[example.fold].judge(example.page)[1][:, 1])))
     means = {
