@@ -27,7 +27,7 @@ from scrapy_pagelets.templates.site import ALONE, KNOWN, balanced, smoothed
 from scrapy_pagelets.templates.training import node_f1
 from scrapy_pagelets.templates.trees import sigmoid
 
-KNOWN = (1, 2, 3, 5, 10, 20, 50)
+NUMBERS = (1, 2, 3, 5, 10, 20, 50)
 PAGES = 6
 
 
@@ -46,13 +46,13 @@ def main() -> None:
     )  # fmt: skip
     means = scores.mean(axis=0)
     head = ["pages known", "content F1", "template F1", "nodes' F1 before smoothing", "after"]
-    table(head, [[str(n), *row] for n, row in zip(KNOWN, means, strict=True)])
+    table(head, [[str(n), *row] for n, row in zip(NUMBERS, means, strict=True)])
     if args.picture:
         draw(means, args.picture)
 
 
 def of_site(folder: Path, models: Path, score: ModuleType) -> np.ndarray:
-    """(len(KNOWN), 4) F1 as in the head of the table, mean over some pages."""
+    """(len(NUMBERS), 4) F1 as in the head of the table, mean over some pages."""
     rng = random.Random(0)
     gold = list(score.read(folder / "gold.jsonl.gz"))
     pages = [
@@ -62,10 +62,10 @@ def of_site(folder: Path, models: Path, score: ModuleType) -> np.ndarray:
     site = Site(folder.name, str(models / f"fold-{fold_of(folder.name)}.npz"))
     lessons = [Lesson.of(page, site.model.judge(page)[1]) for page in pages]
     cleaned = rng.sample(range(len(pages)), min(PAGES, len(pages)))
-    found = np.zeros((len(KNOWN), len(cleaned), 4))
+    found = np.zeros((len(NUMBERS), len(cleaned), 4))
     for column, i in enumerate(cleaned):
-        others = rng.sample([lesson for j, lesson in enumerate(lessons) if j != i], min(max(KNOWN), len(pages)) - 1)
-        for row, known in enumerate(KNOWN):
+        others = rng.sample([lesson for j, lesson in enumerate(lessons) if j != i], min(max(NUMBERS), len(pages)) - 1)
+        for row, known in enumerate(NUMBERS):
             site.learnt = Learnt(folder.name)
             site.learnt.take_new([lessons[i], *others[: known - 1]])
             found[row, column] = measured(site, pages[i], gold[i], score)
@@ -98,8 +98,8 @@ def draw(means: np.ndarray, picture: Path) -> None:
     figure = Figure(figsize=(7, 3.6), layout="constrained")
     axes = figure.add_subplot()
     for column, name in enumerate(("content F1", "template F1")):
-        axes.plot(KNOWN, means[:, column], marker="o", label=name)
-    axes.set(xscale="log", xticks=KNOWN, xticklabels=KNOWN, xlabel="pages known of the site", ylabel="mean over sites")
+        axes.plot(NUMBERS, means[:, column], marker="o", label=name)
+    axes.set(xscale="log", xticks=NUMBERS, xticklabels=NUMBERS, xlabel="pages known of the site", ylabel="mean over sites")
     axes.minorticks_off()
     axes.grid(alpha=0.3)
     axes.legend()
