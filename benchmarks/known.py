@@ -99,7 +99,9 @@ def draw(means: np.ndarray, picture: Path) -> None:
     axes = figure.add_subplot()
     for column, name in enumerate(("content F1", "template F1")):
         axes.plot(NUMBERS, means[:, column], marker="o", label=name)
-    axes.set(xscale="log", xticks=NUMBERS, xticklabels=NUMBERS, xlabel="pages known of the site", ylabel="mean over sites")
+    axes.set(
+        xscale="log", xticks=NUMBERS, xticklabels=NUMBERS, xlabel="pages known of the site", ylabel="mean over sites"
+    )
     axes.minorticks_off()
     axes.grid(alpha=0.3)
     axes.legend()
