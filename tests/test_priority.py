@@ -25,9 +25,11 @@ TOPIC = {"PAGELETS_TOPIC": "volcano glacier"}
 
 
 def entries(text: str, *links: str) -> str:
-    """A list with as many links as make a pagelet."""
+    """Paragraphs with as many links as make a pagelet, and enough words to be content."""
     some = [f"<a href={link}>read on</a>" for link in links] + ["<a href=/more>more</a>"] * 6
-    return "<ul>" + "".join(f"<li>{text}: {link}</li>" for link in some) + "</ul>"
+    return "".join(
+        f"<p>{text} is what they talked of on day {i}, and {text} it was. {link}</p>" for i, link in enumerate(some)
+    )
 
 
 BODY = (
