@@ -192,7 +192,7 @@ class SharedPagelets:
         """(m,) 1 for each leaf in a pagelet that is part of a template of the pages so far, else 0; counts the page."""
         self.add(page)
         pagelet = partition(page.nodes, STRICT_K, strict=True)
-        own = None if self._body.get(page.key) == body_of(page) else Pagelets.of(page, pagelet)
+        own = None if self._is_known(page, pagelet) else Pagelets.of(page, pagelet)
         with self._lock:
             if own is None:
                 found = self._found({page.key}, page.site, self._rows[page.key], form)
@@ -201,6 +201,11 @@ class SharedPagelets:
                 found = self._found(set(own.links.tolist()), page.site, own.rows, form)
         shared: Bools = np.asarray(found.any(1))
         return shared[pagelet].astype(np.float64)
+
+    def _is_known(self, page: Page, pagelet: Ints) -> bool:
+        """True if the page was counted as it is now."""
+        rows = self._rows.get(page.key)
+        return rows is not None and self._body[page.key] == body_of(page) and len(rows) == pagelet.max(initial=-1) + 1
 
     def about(self) -> list[Shares]:
         """What each site shares, those with the most pagelets first."""
