@@ -7,7 +7,6 @@ Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and i
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import combinations
@@ -20,6 +19,7 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.pagelets import STRICT_K, partition
 from scrapy_pagelets.templates.detection import GlobalTemplates
 from scrapy_pagelets.templates.learnt import body_of
+from scrapy_pagelets.templates.recording import Recording
 from scrapy_pagelets.templates.shingles import LEAST_TARGETS, LEAST_TOKENS, NEAR, resemblance, shingles, super_shingles
 
 #: Whether pages with a pagelet in common need links among them.
@@ -94,7 +94,7 @@ class Pagelets(NamedTuple):
         return cls(page.key, page.site, body_of(page), rows, sketches, links)
 
 
-class SharedPagelets:
+class SharedPagelets(Recording[Pagelets]):
     """The pagelets of a crawl by their shingles. Safe for several threads.
 
     A pagelet has up to three shingles: of its text, tags and links (exact); of the set of its link targets; of its
@@ -118,6 +118,7 @@ class SharedPagelets:
     """
 
     def __init__(self, capacity: int = _CAPACITY) -> None:
+        super().__init__()
         self._capacity = capacity
         self._size = 0
         self._linked = GlobalTemplates()
@@ -128,8 +129,6 @@ class SharedPagelets:
         self._bodies: set[tuple[str, int]] = set()
         self._leaders: list[Ints] = []
         self._by_super: dict[int, int] = {}
-        self._recorded: list[Pagelets] | None = None
-        self._lock = threading.Lock()
 
     @property
     def full(self) -> bool:
@@ -142,30 +141,8 @@ class SharedPagelets:
             return
         found = Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))
         with self._lock:
-            if self._take(found) and self._recorded is not None:
-                self._recorded.append(found)
-
-    @property
-    def recorded(self) -> int:
-        """Number of pages since the last call of `hand_over`."""
-        return len(self._recorded or ())
-
-    def record(self) -> None:
-        """From now on remember the pages, for a store."""
-        with self._lock:
-            self._recorded = self._recorded or []
-
-    def hand_over(self) -> list[Pagelets]:
-        """The pages since the last call; none if they are not remembered."""
-        with self._lock:
-            found = self._recorded or []
-            self._recorded = None if self._recorded is None else []
-            return found
-
-    def keep(self, pages: Iterable[Pagelets]) -> None:
-        """Hand these over once more: they could not be written."""
-        with self._lock:
-            self._recorded = [*pages, *(self._recorded or ())]
+            if self._take(found):
+                self._remember(found)
 
     def take(self, pages: Iterable[Pagelets]) -> None:
         """Count pages that a store has."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from typing import Final
 
@@ -16,6 +15,7 @@ from scrapy_pagelets.templates.features import site_features
 from scrapy_pagelets.templates.isotonic import smooth
 from scrapy_pagelets.templates.learnt import Learnt, Lesson, Template
 from scrapy_pagelets.templates.model import LABELLED, Model, load
+from scrapy_pagelets.templates.recording import Recording
 from scrapy_pagelets.templates.trees import sigmoid
 
 #: What a further section must gain, in words on a log scale; levels of the grid of templateness.
@@ -27,7 +27,7 @@ KNOWN, ALONE = 0.5, 0.6
 _LEAST: Final = 0.02
 
 
-class Site:
+class Site(Recording[Lesson]):
     """One site, learnt page by page. Safe for several threads.
 
     Parameters
@@ -51,11 +51,10 @@ class Site:
     """
 
     def __init__(self, name: str, model: str = LABELLED) -> None:
+        super().__init__()
         self.name = name
         self.learnt = Learnt(name)
         self._model = model
-        self._lock = threading.Lock()
-        self._recorded: list[Lesson] | None = None
 
     @property
     def model(self) -> Model:
@@ -133,8 +132,7 @@ class Site:
         return self._take(Lesson.of(page, odds))
 
     def _take(self, lesson: Lesson) -> Template:
-        if self._recorded is not None:
-            self._recorded.append(lesson)
+        self._remember(lesson)
         return self.learnt.take(lesson)
 
     def evidence(self, page: Page, odds: Floats) -> NDArray[np.float32]:
@@ -149,23 +147,6 @@ class Site:
         number = template.number if template else 0
         witness = self.counts.witness(page.nodes, keys_of(page), odds, number, of_class, known)
         return site_features(page, witness, odds, self.pages - known, of_class - known)
-
-    @property
-    def recorded(self) -> int:
-        """Number of lessons since the last call of `hand_over`."""
-        return len(self._recorded or ())
-
-    def record(self) -> None:
-        """From now on remember the lessons, for a store."""
-        with self._lock:
-            self._recorded = self._recorded or []
-
-    def hand_over(self) -> list[Lesson]:
-        """The lessons since the last call; none if they are not remembered."""
-        with self._lock:
-            lessons = self._recorded or []
-            self._recorded = None if self._recorded is None else []
-            return lessons
 
     def arrays(self) -> dict[str, Column]:
         """All that is known, as columns."""
