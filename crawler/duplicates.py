@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets duplicates``: groups of near-duplicates in a feed, copied blocks, copied sites."""
+"""The command ``scrapy pagelets duplicates``: groups of near-duplicates in a feed, copied blocks, copied hosts."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _groups(options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
-    """A line for each page that has near-duplicates, by group; then the sites that are copies."""
+    """A line for each page that has near-duplicates, by group; then the hosts that are copies."""
     from scrapy_pagelets.duplicates.groups import mirrors, near_pairs
     from scrapy_pagelets.templates.components import Components
 
@@ -96,21 +96,21 @@ def _groups(options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     for number, group in enumerate(groups, 1):
         yield from (f"{number:>5}  {alike[url]:>10.3f}  {url}" for url in group)
     if found := mirrors(groups, pages.urls):
-        yield f"\n{'pages':>5}  {'of its own':>10}  site that is a copy of another one"
-        yield from (f"{m.pages:>5}  {m.share:>10.0%}  {m.site} of {m.of}" for m in found)
+        yield f"\n{'pages':>5}  {'of its own':>10}  host that is a copy of another one"
+        yield from (f"{m.pages:>5}  {m.share:>10.0%}  {m.host} of {m.of}" for m in found)
 
 
 def _blocks(options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
-    """A line for each block that stands on pages of several sites."""
+    """A line for each block that stands on pages of several hosts."""
     from scrapy_pagelets.duplicates.groups import near_groups, spread
 
     pages = Pages()
     rows = spread(near_groups(pages.blocks(options.feed), threshold, options.shingle), pages.urls)
-    yield f"{len(pages.urls)} pagelets, {len(rows)} blocks on several sites"
+    yield f"{len(pages.urls)} pagelets, {len(rows)} blocks on several hosts"
     if rows:
         texts = _texts({block for block, _, _ in rows}, options.feed)
-        yield f"\n{'sites':>5}  {'pages':>10}  text"
-        yield from (f"{sites:>5}  {on:>10}  {texts[block]}" for block, on, sites in rows)
+        yield f"\n{'hosts':>5}  {'pages':>10}  text"
+        yield from (f"{hosts:>5}  {on:>10}  {texts[block]}" for block, on, hosts in rows)
 
 
 def _texts(numbers: set[int], path: str) -> dict[int, str]:

@@ -250,7 +250,7 @@ def test_the_command_shows_blocks_on_several_sites(tmp_path):
     lines = [line(f"http://h{i}/", text, [shared, text]) for i, text in enumerate(own)]
     code, out, _ = command(write(tmp_path / "feed.jsonl", *lines), "--pagelets")
     assert code == 0
-    assert out[0] == "6 pagelets, 1 blocks on several sites"
+    assert out[0] == "6 pagelets, 1 blocks on several hosts"
     assert out[-1].split()[:3] == ["3", "3", shared.split()[0]]
 
 

@@ -1,4 +1,4 @@
-"""Near-duplicates among many texts at once: groups, blocks that many sites carry, and sites that are copies."""
+"""Near-duplicates among many texts at once: groups, blocks that many hosts carry, and hosts that are copies."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from scrapy_pagelets.urls import host_of
 _BLOCK: Final = 256
 #: Candidates of a text that are compared shingle by shingle.
 _VERIFIED: Final = 8
-#: A site is a copy of another one if that has so many of its pages, and so large a part of them.
+#: A host is a copy of another one if that has so many of its pages, and so large a part of them.
 _PAGES: Final = 3
 _SHARE: Final = 0.5
 
 
 class Mirror(NamedTuple):
-    """A site whose pages are those of another one.
+    """A host whose pages are those of another one.
 
     Attributes
     ----------
-    site, of : hosts; ``of`` is the one with more pages, the first one among equals
-    pages : number of pages of the site that the other one has as well
-    share : of the pages of the site
+    host, of : ``of`` is the one with more pages, the first one among equals
+    pages : number of pages of the host that the other one has as well
+    share : of the pages of the host
     """
 
-    site: str
+    host: str
     of: str
     pages: int
     share: float
@@ -160,12 +160,12 @@ def mirrors(groups: Iterable[Sequence[str]], urls: Iterable[str]) -> list[Mirror
             common[one, other] += hosts[one]
             common[other, one] += hosts[other]
     rank = {host: place for place, (host, _) in enumerate(pages.most_common())}
-    found = (Mirror(site, of, n, n / pages[site]) for (site, of), n in common.items() if rank[site] > rank[of])
+    found = (Mirror(host, of, n, n / pages[host]) for (host, of), n in common.items() if rank[host] > rank[of])
     return sorted((m for m in found if m.pages >= _PAGES and m.share >= _SHARE), key=lambda m: (-m.pages, m))
 
 
 def spread(groups: Iterable[Sequence[int]], urls: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Of groups of blocks, those on several sites: number of the first block, of pages and of sites; most sites first.
+    """Of groups of blocks, those on several hosts: number of the first block, of pages and of hosts; most hosts first.
 
     Parameters
     ----------

@@ -65,12 +65,12 @@ def keys_of(page: Page) -> Keys:
         path=nodes.path,
         shape=nodes.shape,
         exact=nodes.total(nodes.spread(mix(nodes.text))),
-        links=_link_sets(nodes, nodes.links.key),
+        links=link_sets(nodes, nodes.links.key),
         target=targets,
     )
 
 
-def _link_sets(nodes: NodeTable, targets: Ints) -> Ints:
+def link_sets(nodes: NodeTable, targets: Ints) -> Ints:
     """(n,) order-free hash of the link targets below each row: the sum of their scrambled keys."""
     column, count = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
     real = targets != 0

@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -87,6 +87,18 @@ class Leaves:
             np.concatenate([example.labels[k] == TEMPLATE for (_, example), k in zip(parts, chosen, strict=True)]),
             np.concatenate([_weights(example, k) for (_, example), k in zip(parts, chosen, strict=True)]),
             np.concatenate([np.full(len(k), example.fold) for (_, example), k in zip(parts, chosen, strict=True)]),
+        )
+
+    def joined(self, other: Self, weight: float) -> Self:
+        """One table of both.
+
+        Parameters
+        ----------
+        weight : of a leaf of the other, as a multiple
+        """
+        other = replace(other, weight=other.weight * weight)
+        return type(self)(
+            *(np.concatenate(both) for both in zip(vars(self).values(), vars(other).values(), strict=True))
         )
 
     def fit(self, rows: Bools, trees: int) -> Trees:

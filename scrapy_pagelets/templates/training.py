@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.nodes import Floats, NodeTable
-from scrapy_pagelets.templates.features import Lexicon, page_features
+from scrapy_pagelets.templates.features import PAGE_FEATURES, Lexicon, page_features
+from scrapy_pagelets.templates.imagined import evidence
 from scrapy_pagelets.templates.labelling import CONTENT, FOLDS, UNKNOWN, Example, template_share
 from scrapy_pagelets.templates.learners import Leaves, Nodes, lexicon
 from scrapy_pagelets.templates.model import Model
@@ -23,6 +24,9 @@ from scrapy_pagelets.templates.trees import sigmoid
 _PAGES_PER_SITE: Final = 25
 #: How many other pages of the site an example knows, beside one that knows all and one that knows none.
 _KNOWN: Final = (1, 2, 3, 5, 9, 20)
+#: Sites of fewer pages have imagined ones, too, and what such an example weighs.
+_FEW: Final = 10
+_IMAGINED: Final = 0.3
 #: Trees of each learner.
 TREES: Final = 300
 
@@ -37,11 +41,13 @@ class Material:
     Attributes
     ----------
     parts : features of the leaves, the example, and how many other pages of its site were known
+    imagined : the same, the other pages being imagined; none if the labels come from the site level
     judges : model with the page-level classifiers, learnt from all examples; its decision is still to come
     folds : the same, learnt without the sites of each fold
     """
 
     parts: list[Part]
+    imagined: list[Part]
     judges: Model
     folds: list[Model]
 
@@ -62,7 +68,8 @@ class Material:
             raise ValueError("the labels are all of one kind: nothing can be learnt from them")
         folds = [_judges(nodes, leaves, fold, trees, lexica[fold]) for fold in range(FOLDS)]
         parts = list(_with_sites(examples, chosen, folds, all_pages=by_people))
-        return cls(parts, _judges(nodes, leaves, -1, trees, lexicon(examples)), folds)
+        imagined = list(_with_imagined(parts, _lonely(examples), folds)) if by_people else []
+        return cls(parts, imagined, _judges(nodes, leaves, -1, trees, lexicon(examples)), folds)
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,8 @@ def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = 
     """
     material = Material.of(examples, trees, by_people=by_people)
     known = Leaves.stack([(columns, example) for columns, example, others in material.parts if others])
+    if material.imagined:
+        known = known.joined(Leaves.stack([(columns, example) for columns, example, _ in material.imagined]), _IMAGINED)
     alone = Leaves.stack([(columns, example) for columns, example, others in material.parts if not others])
     model, *folds = (
         replace(judges, decision=known.fit(known.fold != fold, trees), alone=alone.fit(alone.fold != fold, trees))
@@ -151,6 +160,22 @@ def _with_sites(
             few = rng.sample([j for j in group if j != i], rng.choice(known)) if known else []
             for site in (*whole, *([learnt((i, *few))] if few else []), learnt([i])):
                 yield np.hstack([columns, site.evidence(examples[i].page, odds)]), examples[i], site.pages - 1
+
+
+def _lonely(examples: Iterable[Example]) -> set[str]:
+    """Sites of which too few pages are at hand to tell what others would say."""
+    counted = Counter(example.site for example in examples)
+    return {site for site, pages in counted.items() if pages < _FEW}
+
+
+def _with_imagined(parts: Iterable[Part], sites: set[str], folds: Sequence[Model]) -> Iterator[Part]:
+    """The examples of some sites, each with imagined pages around it."""
+    rng = np.random.default_rng(0)
+    for columns, example, others in parts:
+        if others == 0 and example.site in sites:
+            odds = folds[example.fold].judge(example.page)[1]
+            pages = int(rng.choice(_KNOWN))
+            yield np.hstack([columns[:, : len(PAGE_FEATURES)], evidence(example, odds, pages, rng)]), example, pages
 
 
 def _figures(material: Material, folds: Sequence[Model]) -> dict[str, float]:
