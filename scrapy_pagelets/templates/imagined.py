@@ -139,57 +139,66 @@ def _imagined(example: Example, own: Fragments, habits: _Habits, same: bool, rng
     same : it is of the page's class
     """
     nodes, keys = example.page.nodes, own.keys
-    pagelet, leaves, rows = habits.pagelet, nodes.leaves, len(nodes)
-    count = len(habits.varies)
-    steady = (habits.varies > 0) & (rng.random(count) >= habits.varies)
-    fresh = (rng.random(len(leaves)) < habits.fresh) & ~steady[pagelet]
-    text = np.where(fresh, rng.integers(1, _KEYS, len(leaves)), keys.text)
-
-    moved = habits.inner & (rng.random(rows) < habits.moves)
-    absent = habits.absent
-    if not same:
-        moved |= habits.whole & np.append(rng.random(count) < habits.lost, False)[_pagelet_of_rows(nodes, pagelet)]
-        absent = np.maximum(absent, habits.lost * habits.template)
-    for level in nodes.levels[1:]:
-        moved[level] |= moved[nodes.parent[level]]
-    path = np.where(moved, mix(nodes.path + rng.integers(1, _KEYS)), nodes.path)
-
-    gone = (rng.random(count) < absent)[pagelet]
-    remaining = nodes.total(nodes.spread((~gone).astype(np.int64)))
-    there = (remaining > 0) | (nodes.first_leaf == nodes.last_leaf)
-    there &= ~(habits.inner & (_share_before(example, nodes.first_leaf) > rng.uniform(0.2, 1.6)))  # a shorter page
-
-    link_rows = nodes.links.row
-    change = np.where(
-        nodes.first_leaf[link_rows] < nodes.last_leaf[link_rows],
-        np.append(fresh, False)[nodes.first_leaf[link_rows]],
-        rng.random(len(link_rows)) < np.where(habits.inner[link_rows], *_PICTURE),
-    )
-    elsewhere = rng.integers(1, _KEYS, len(link_rows))
-    target = np.where(change & (keys.target != 0), elsewhere, keys.target)
+    steady = (habits.varies > 0) & (rng.random(len(habits.varies)) >= habits.varies)
+    fresh = (rng.random(len(nodes.leaves)) < habits.fresh) & ~steady[habits.pagelet]
+    text = np.where(fresh, rng.integers(1, _KEYS, len(fresh)), keys.text)
+    path = _paths(nodes, habits, same, rng)
+    there = _there(example, habits, same, rng)
+    change, elsewhere = _elsewhere(nodes, habits, fresh, rng)
     return replace(
         own,
         keys=replace(
             keys,
             text=text,
-            placed=mix(path[leaves] * 31 + text),
+            placed=mix(path[nodes.leaves] * 31 + text),
             path=path,
             exact=nodes.total(nodes.spread(mix(text))),
             links=link_sets(nodes, np.where(change & (nodes.links.key != 0), elsewhere, nodes.links.key)),
-            target=target,
+            target=np.where(change & (keys.target != 0), elsewhere, keys.target),
         ),
         odds=own.odds + rng.normal(0, _ODDS, own.odds.shape),
         seen=own.seen & there,
-        links=own.links & there[link_rows],
+        links=own.links & there[nodes.links.row],
     )
+
+
+def _paths(nodes: NodeTable, habits: _Habits, same: bool, rng: np.random.Generator) -> Ints:
+    """(n,) paths: rows of content stand elsewhere, and on pages of another class pagelets of the template do."""
+    moved = habits.inner & (rng.random(len(nodes)) < habits.moves)
+    if not same:
+        lost = np.append(rng.random(len(habits.varies)) < habits.lost, False)
+        moved |= habits.whole & lost[_pagelet_of_rows(nodes, habits.pagelet)]
+    for level in nodes.levels[1:]:
+        moved[level] |= moved[nodes.parent[level]]
+    return np.where(moved, mix(nodes.path + rng.integers(1, _KEYS)), nodes.path)
+
+
+def _there(example: Example, habits: _Habits, same: bool, rng: np.random.Generator) -> Bools:
+    """(n,) rows that the page has: of the template not all pagelets, of the content perhaps the beginning alone."""
+    nodes = example.page.nodes
+    absent = habits.absent if same else np.maximum(habits.absent, habits.lost * habits.template)
+    kept = (rng.random(len(absent)) >= absent)[habits.pagelet]
+    there = (nodes.total(nodes.spread(kept.astype(np.int64))) > 0) | (nodes.first_leaf == nodes.last_leaf)
+    content = np.append(0, np.cumsum(example.labels != TEMPLATE))
+    before = content[nodes.first_leaf] / max(1, int(content[-1]))
+    there &= ~(habits.inner & (before > rng.uniform(0.2, 1.6)))
+    return there
+
+
+def _elsewhere(nodes: NodeTable, habits: _Habits, fresh: Bools, rng: np.random.Generator) -> tuple[Bools, Ints]:
+    """(links,) whether a link goes elsewhere, as those of other texts do, and where it would.
+
+    Parameters
+    ----------
+    fresh : (m,) runs of text that are others
+    """
+    rows = nodes.links.row
+    first = nodes.first_leaf[rows]
+    picture = rng.random(len(rows)) < np.where(habits.inner[rows], *_PICTURE)
+    change = np.where(first < nodes.last_leaf[rows], np.append(fresh, False)[first], picture)
+    return change, rng.integers(1, _KEYS, len(rows))
 
 
 def _pagelet_of_rows(nodes: NodeTable, pagelet: Ints) -> Ints:
     """(n,) number of the pagelet of the first leaf at or after each row, -1 where there is none."""
     return np.append(pagelet, -1)[nodes.first_leaf]
-
-
-def _share_before(example: Example, leaf: Ints) -> Floats:
-    """Share of the leaves of content that stand before a leaf."""
-    content = np.append(0, np.cumsum(example.labels != TEMPLATE))
-    return content[leaf] / max(1, int(content[-1]))
