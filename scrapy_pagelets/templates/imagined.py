@@ -178,11 +178,11 @@ def _there(example: Example, habits: _Habits, same: bool, rng: np.random.Generat
     nodes = example.page.nodes
     absent = habits.absent if same else np.maximum(habits.absent, habits.lost * habits.template)
     kept = (rng.random(len(absent)) >= absent)[habits.pagelet]
-    there = (nodes.total(nodes.spread(kept.astype(np.int64))) > 0) | (nodes.first_leaf == nodes.last_leaf)
+    there: Bools = (nodes.total(nodes.spread(kept.astype(np.int64))) > 0) | (nodes.first_leaf == nodes.last_leaf)
     content = np.append(0, np.cumsum(example.labels != TEMPLATE))
     before = content[nodes.first_leaf] / max(1, int(content[-1]))
-    there &= ~(habits.inner & (before > rng.uniform(0.2, 1.6)))
-    return there
+    ends = habits.inner & (before > rng.uniform(0.2, 1.6))
+    return there & ~ends
 
 
 def _elsewhere(nodes: NodeTable, habits: _Habits, fresh: Bools, rng: np.random.Generator) -> tuple[Bools, Ints]:
