@@ -71,6 +71,14 @@ class Material:
         imagined = list(_with_imagined(parts, _lonely(examples), folds)) if by_people else []
         return cls(parts, imagined, _judges(nodes, leaves, -1, trees, lexicon(examples)), folds)
 
+    @property
+    def known(self) -> Leaves:
+        """Leaves of the examples that know other pages of their site, real and imagined ones."""
+        real = Leaves.stack([(columns, example) for columns, example, others in self.parts if others])
+        if not self.imagined:
+            return real
+        return real.joined(Leaves.stack([(columns, example) for columns, example, _ in self.imagined]), _IMAGINED)
+
 
 @dataclass(frozen=True)
 class Trained:
@@ -104,9 +112,7 @@ def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = 
     ValueError : if there are fewer than two sites or labels of one kind only
     """
     material = Material.of(examples, trees, by_people=by_people)
-    known = Leaves.stack([(columns, example) for columns, example, others in material.parts if others])
-    if material.imagined:
-        known = known.joined(Leaves.stack([(columns, example) for columns, example, _ in material.imagined]), _IMAGINED)
+    known = material.known
     alone = Leaves.stack([(columns, example) for columns, example, others in material.parts if not others])
     model, *folds = (
         replace(judges, decision=known.fit(known.fold != fold, trees), alone=alone.fit(alone.fold != fold, trees))
