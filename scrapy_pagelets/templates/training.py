@@ -73,11 +73,19 @@ class Material:
 
     @property
     def known(self) -> Leaves:
-        """Leaves of the examples that know other pages of their site, real and imagined ones."""
-        real = Leaves.stack([(columns, example) for columns, example, others in self.parts if others])
-        if not self.imagined:
-            return real
-        return real.joined(Leaves.stack([(columns, example) for columns, example, _ in self.imagined]), _IMAGINED)
+        """Leaves of the examples that know other pages of their site, real and imagined ones.
+
+        Raises
+        ------
+        ValueError : if there is no such example
+        """
+        real = [(columns, example) for columns, example, others in self.parts if others]
+        imagined = [(columns, example) for columns, example, _ in self.imagined]
+        if not (real or imagined):
+            raise ValueError("two pages of one site are needed: of single ones nobody knows what their sites repeat")
+        if not (real and imagined):
+            return Leaves.stack(real or imagined)
+        return Leaves.stack(real).joined(Leaves.stack(imagined), _IMAGINED)
 
 
 @dataclass(frozen=True)
