@@ -182,9 +182,12 @@ def test_a_page_that_we_cannot_cut_leaves_its_requests_alone(passing, monkeypatc
 
 
 def learnt(found: Passing, count: int = 8) -> list[HtmlResponse]:
-    """Pages of one menu, all of them known."""
+    """Pages of one menu, all of them known; the contents of the first two have a link in common."""
     menu = [f"/{i}" for i in range(count)]
-    pages = [response(page(f"name{i}", menu, more="<a href=/own>own</a>"), f"http://h/{i}") for i in range(count)]
+    own = "<p>More of name{} than is said here is said on <a href=/own>another page</a></p>"
+    pages = [
+        response(page(f"name{i}", menu, more=own.format(i) if i < 2 else ""), f"http://h/{i}") for i in range(count)
+    ]
     state = state_of(found.crawler)
     for each in pages:
         state.sites.learn(state.page(each))
