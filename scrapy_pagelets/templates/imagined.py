@@ -3,7 +3,9 @@
 People have labelled single pages of a thousand hosts, but few whole sites, and most of these are documentation. From
 these alone the last decision learns that a template does not change, and knows few of the looks that pages have. An
 imagined page has the fragments of a real one: content is of other words at other places, template is the same but for
-pagelets that change from page to page; how many change, and how often, each site decides anew. Ours: no paper has it.
+pagelets that change from page to page; how many change, and how often, each site decides anew. The ranges of these
+chances were set so that, over all imagined sites, content and template are on as many pages, and at their places on as
+many, as on the real sites to learn from, as far as that goes. Ours: no paper has it.
 """
 
 from __future__ import annotations

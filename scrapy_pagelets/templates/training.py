@@ -117,7 +117,7 @@ def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = 
 
     Raises
     ------
-    ValueError : if there are fewer than two sites or labels of one kind only
+    ValueError : if there are fewer than two sites, labels of one kind only, or no page that knows another one
     """
     material = Material.of(examples, trees, by_people=by_people)
     known = material.known
