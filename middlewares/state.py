@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 from weakref import WeakKeyDictionary
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response, TextResponse
 from scrapy.utils.job import job_dir
@@ -55,6 +55,12 @@ class State:
         self.spool = Spool(Path(job, "pagelets-responses") if job else None, self._store_failed)
         #: Pages that are being or have been loaded for a template, by token; nobody has asked for them yet.
         self.probes: dict[str, asyncio.Task[Response | Exception]] = {}
+        #: As whom requests were sent, of those without a session (`identity.Identities`).
+        self.identities: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
+        #: Keys of the pages that sitemaps list.
+        self.listed: set[int] = set()
+        #: Names of the hosts that the crawl was started on: they may have private addresses.
+        self.hosts: set[str] = set()
         #: What archived pages are shown with.
         self.resources: Resources | None = None
         self._pages: WeakKeyDictionary[Response, Page] = WeakKeyDictionary()
@@ -96,6 +102,11 @@ class State:
         if (page.url, name) not in self._odd:
             self._odd.add((page.url, name))
             self.tell(f"pages/{name}", message, page.url, *arguments)
+
+    def cancel_probes(self) -> None:
+        """Give up what is being loaded for templates and nobody has asked for."""
+        for loading in self.probes.values():
+            loading.cancel()
 
     def count(self, name: str, by: int = 1) -> None:
         """Add to the stat ``pagelets/<name>``."""

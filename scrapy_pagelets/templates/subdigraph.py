@@ -161,7 +161,7 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
     listed : keys of the pages that the site's sitemaps list
     """
     links = page.nodes.links
-    own = [i for i in links_of(page) if _is_harmless(page, i, shapes)]
+    own = [i for i in links_of(page) if is_harmless(links.target[i], shapes) and not _asks_to_act(page.nodes, i)]
     if not own:
         return []
     rows = links.row[own]
@@ -178,16 +178,17 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
     return list(best.values())
 
 
-def _is_harmless(page: Page, link: int, shapes: Collection[str]) -> bool:
-    nodes = page.nodes
-    target = nodes.links.target[link]
-    if acts(target) or ("?" in target and shape(target) not in shapes):
-        return False
-    element = nodes.elements[nodes.links.row[link]]
-    if not is_plain_link(element):
-        return False
-    labels = [element.get("title") or "", element.get("aria-label") or "", _text(nodes, int(nodes.links.row[link]))]
-    return not any(map(labels_action, labels))
+def is_harmless(url: str, shapes: Collection[str] = ()) -> bool:
+    """False for a URL that looks as if a visit changed something: by its words, or by a query of no known shape."""
+    return not acts(url) and ("?" not in url or shape(url) in shapes)
+
+
+def _asks_to_act(nodes: NodeTable, link: int) -> bool:
+    """True for a link that says of itself that it acts: by its attributes, or by its text."""
+    row = int(nodes.links.row[link])
+    element = nodes.elements[row]
+    labels = (element.get("title") or "", element.get("aria-label") or "", _text(nodes, row))
+    return not is_plain_link(element) or any(map(labels_action, labels))
 
 
 def _text(nodes: NodeTable, row: int) -> str:
