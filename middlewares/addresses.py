@@ -14,7 +14,7 @@ from scrapy.utils.reactor import is_reactor_installed
 
 from scrapy_pagelets.addresses import is_private
 from scrapy_pagelets.middlewares.state import state_of
-from scrapy_pagelets.urls import is_web
+from scrapy_pagelets.urls import host_of, is_web
 
 #: Request meta: the URL was found on a page by a part of ours, not given by the user or the spider.
 FOLLOWED: Final = "_pagelets_followed"
@@ -59,15 +59,17 @@ class AddressMiddleware:
     async def process_request(self, request: Request) -> None:
         if FOLLOWED not in request.meta:
             return
+        if host_of(request.url) in self.state.hosts:
+            return
         name = urlparse_cached(request).hostname or ""
-        if name not in self.state.hosts and await is_forbidden(name, resolve="proxy" not in request.meta):
+        if await is_forbidden(name, resolve="proxy" not in request.meta):
             sentence = "%s leads to a private address and is not followed: set PAGELETS_PRIVATE_ADDRESSES to follow it"
             self.state.tell("links/private", sentence, request.url)
             raise ForbiddenAddress(sentence % request.url)
 
 
 async def is_forbidden(name: str, *, resolve: bool = True) -> bool:
-    """True if a host is a private address, or if its name stands for one."""
+    """True if a host is a private address, or if a name stands for one."""
     known = is_private(name)
     if known is None and resolve:
         return any(map(is_private, await _addresses(name)))

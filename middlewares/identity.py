@@ -18,8 +18,8 @@ ROUTES: Final = ("bindaddress", "cookiejar", "pagelets_render", "playwright", "p
 #: Request meta that does not, for handlers that are not Scrapy's own: those may read any other key.
 _BOOKKEEPING: Final = (
     "_", "allow_offsite", "autothrottle_", "cached_response", "depth", "dont_", "download_", "give_up_log_level",
-    "handle_httpstatus_", "is_start_request", "link_text", "max_retry_times", "pagelets_", "redirect_", "referrer_policy",
-    "retry_times", "rule", "verbatim_url",
+    "handle_httpstatus_", "is_start_request", "link_text", "max_retry_times", "pagelets_", "redirect_",
+    "referrer_policy", "retry_times", "rule", "verbatim_url",
 )  # fmt: skip
 _SCRAPYS: Final = "scrapy.core.downloader.handlers."
 

@@ -98,7 +98,7 @@ class MenuSearch:
                 return None
             visited.append(url)
             url = self._redirected(url, loaded.location, page)
-            if not url:
+            if not url or url in visited:
                 break
             names.append(urls.key(url))
             hops += 1

@@ -9,7 +9,6 @@ from scrapy.http import HtmlResponse
 
 from scrapy_pagelets.rendered import Frame
 
-
 #: Request meta: what a browser has made of a page that is handed over already.
 FRAMES: Final = "_pagelets_frames"
 

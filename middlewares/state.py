@@ -65,7 +65,7 @@ class State:
         self.identities: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
         #: Keys of the pages that sitemaps list.
         self.listed: set[int] = set()
-        #: Names of the hosts that the crawl was started on: they may have private addresses.
+        #: The hosts that the crawl was started on, see `urls.host_of`: they may have private addresses.
         self.hosts: set[str] = set()
         #: What archived pages are shown with.
         self.resources: Resources | None = None

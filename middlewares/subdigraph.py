@@ -171,3 +171,10 @@ class MenuSubdigraphMiddleware:
         if stats is not None and (templates := stats.get_value("pagelets/templates/probed")):
             loaded = stats.get_value("pagelets/probe/loaded", 0)
             stats.set_value("pagelets/probe/pages_per_template", round(loaded / templates, 2))
+
+
+def _is_page(request: Request, response: Response) -> bool:
+    """False for errors, what is not HTML, and what is kept out."""
+    return (
+        isinstance(response, HtmlResponse) and response.status == 200 and bool(request.meta.get("pagelets_probe", True))
+    )

@@ -60,6 +60,8 @@ class Config:
         4,
         values.whole("give 0 to load no pages, or how many shall link each other, from 2", lambda n: n == 0 or n >= 2),
     )
+    #: PAGELETS_PRIVATE_ADDRESSES: whether links are followed to private addresses that the crawl was not started on.
+    private_addresses: bool = _setting(False, values.flag)
     #: PAGELETS_SETTLE: how many pages of a site the spider `site` waits for before it hands out the first one.
     settle: int = _setting(100, values.whole("give a number of pages, from 1", lambda n: n >= 1))
     #: PAGELETS_SEGMENTER: how pages are cut into pagelets.

@@ -65,11 +65,15 @@ class SiteServer:
     routes : mapping, optional
         Functions by path. They go before the files. A key holds a path with its query, a path for whatever query, or
         the beginning of paths with ``*`` at its end; they are tried in this order, the longest beginning first.
+    host : str
+        An address of this machine.
 
     Attributes
     ----------
     hits : list of str
         Every path that was asked for, with its query, in the order of arrival. ``/robots.txt`` counts too.
+    requests : list of tuple
+        The path and the headers of every request, in the order of arrival.
     headers : dict
         Those of the last request for each path.
     routes : dict
@@ -77,14 +81,20 @@ class SiteServer:
 
     """
 
-    host = "127.0.0.1"
-
-    def __init__(self, folder: str | Path | None = None, routes: Mapping[str, Route] | None = None) -> None:
+    def __init__(
+        self,
+        folder: str | Path | None = None,
+        routes: Mapping[str, Route] | None = None,
+        *,
+        host: str = "127.0.0.1",
+    ) -> None:
+        self.host = host
         self.folder = None if folder is None else Path(folder).resolve()
         if self.folder is not None and not self.folder.is_dir():
             raise NotADirectoryError(f"{folder} is not a folder that could be served")
         self.routes: dict[str, Route] = dict(routes or {})
         self.hits: list[str] = []
+        self.requests: list[tuple[str, dict[str, str]]] = []
         self.headers: dict[str, dict[str, str]] = {}
         self.closing = Event()
         self._http = _Server((self.host, 0), _Handler, self)
@@ -141,6 +151,7 @@ class _Handler(SimpleHTTPRequestHandler):
         site = self.server.site
         site.hits.append(self.path)
         site.headers[self.path] = dict(self.headers)
+        site.requests.append((self.path, site.headers[self.path]))
         if (route := site.route(self.path)) is not None:
             return self._send(Reply(*route(self.path)))
         if site.folder is None:

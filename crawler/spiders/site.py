@@ -17,10 +17,11 @@ from twisted.python.failure import Failure
 from scrapy_pagelets.crawler import arguments, failures, sitemaps
 from scrapy_pagelets.crawler.held import HeldPages
 from scrapy_pagelets.crawler.items import page_item
+from scrapy_pagelets.middlewares.addresses import FOLLOWED, requested_url
 from scrapy_pagelets.middlewares.state import call_off, state_of
 from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.urls import is_page
+from scrapy_pagelets.urls import host_of, is_page, key
 
 logger = logging.getLogger(__name__)
 
@@ -77,12 +78,13 @@ class SiteSpider(Spider):
         self.state.setdefault("spare", [])
         self.state.setdefault("asked", 0)
         self.state.setdefault("pages", 0)
+        self.shared.hosts.update(map(host_of, self.start_urls))
         self.held = HeldPages(self.crawler, self.item, self.state.setdefault("held", {}))
-        meta = {"pagelets_start": True}
+        meta: dict[str, Any] = {"pagelets_start": True, FOLLOWED: True}
         for request in self._within_limit(Request(u, errback=self.start_failed, meta=meta) for u in self.start_urls):
             yield request
         if self.sitemap:
-            meta = {"pagelets_probe": False, "handle_httpstatus_all": True}
+            meta = {"pagelets_probe": False, "handle_httpstatus_all": True, FOLLOWED: True}
             for url in {urljoin(u, "/robots.txt") for u in self.start_urls}:
                 yield Request(url, self.parse_robots, errback=self.failed, meta=meta, dont_filter=True)
 
@@ -118,8 +120,8 @@ class SiteSpider(Spider):
 
     def parse_robots(self, response: Response) -> Iterator[Request]:
         response.meta["depth"] = -1  # what sitemaps list is as near as a start page
-        for url in sitemaps.sitemaps_of(response):
-            yield Request(url, self.parse_sitemap, errback=self.sitemap_failed)
+        for url in filter(None, map(requested_url, sitemaps.sitemaps_of(response))):
+            yield self._sitemap(url)
 
     def parse_sitemap(self, response: Response) -> Iterator[Request]:
         response.meta["depth"] = -1
@@ -128,11 +130,11 @@ class SiteSpider(Spider):
         except ValueError as error:
             self.shared.tell("sitemaps/failed", "%s", error)
             return
-        own = [entry for entry in entries if self._is_own(entry.url)]
-        for entry in own:
-            if entry.is_sitemap:
-                yield Request(entry.url, self.parse_sitemap, errback=self.sitemap_failed)
-        yield from self._within_limit(self._page(e.url, 0) for e in own if not e.is_sitemap and is_page(e.url))
+        own = [(url, entry.is_sitemap) for entry in entries if self._is_own(url := requested_url(entry.url))]
+        yield from (self._sitemap(url) for url, is_sitemap in own if is_sitemap)
+        pages = [url for url, is_sitemap in own if not is_sitemap and is_page(url)]
+        self.shared.listed.update(map(key, pages))
+        yield from self._within_limit(self._page(url, 0) for url in pages)
 
     def start_failed(self, failure: Failure) -> None:
         """Say in a sentence why there is nothing to crawl."""
@@ -185,7 +187,10 @@ class SiteSpider(Spider):
             raise DontCloseSpider
 
     def _page(self, url: str, depth: int) -> Request:
-        return Request(url, errback=self.failed, meta={"depth": depth})
+        return Request(url, errback=self.failed, meta={"depth": depth, FOLLOWED: True})
+
+    def _sitemap(self, url: str) -> Request:
+        return Request(url, self.parse_sitemap, errback=self.sitemap_failed, meta={FOLLOWED: True})
 
     def _within_limit(self, requests: Iterable[Request]) -> Iterator[Request]:
         """The requests that are still to be sent; the others stay in reserve."""
@@ -199,15 +204,15 @@ class SiteSpider(Spider):
     def _links(self, page: Page) -> Iterator[str]:
         """Links to pages of the site that no earlier page had: menus would fill the dupefilter's ears."""
         links = page.nodes.links
-        for key, href, target in zip(links.key.tolist(), links.href, links.target, strict=True):
-            if key and key not in self._met:
-                self._met.add(key)
-                url = urldefrag(urljoin(page.base, href.strip())).url
+        for link, href, target in zip(links.key.tolist(), links.href, links.target, strict=True):
+            if link and link not in self._met:
+                self._met.add(link)
+                url = requested_url(urldefrag(urljoin(page.base, href.strip())).url)
                 if is_page(target) and self._is_own(url):
                     yield url
 
     def _is_own(self, url: str) -> bool:
-        return _host(url) in self.hosts
+        return bool(url) and _host(url) in self.hosts
 
 
 def _host(url: str) -> str:

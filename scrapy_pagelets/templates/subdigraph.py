@@ -116,7 +116,7 @@ def same_host(url: str, other: str) -> bool:
 
 
 def links_of(page: Page) -> list[int]:
-    """Indices of the links to pages of the same host, without the page itself and without those that ``rel`` excludes."""
+    """Indices of the links to pages of the same host, without the page itself and what ``rel`` excludes."""
     links = page.nodes.links
     return [
         i
