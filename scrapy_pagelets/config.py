@@ -123,6 +123,7 @@ class Config:
         if not isinstance(self.topic, str):
             raise ConfigError(f"PAGELETS_TOPIC is {self.topic!r}: give words, in one string")
         _one_of("PAGELETS_FIELDS", self.fields, FIELDS)
+        self._refuse_names_of_two()
         if self.index:
             try:
                 kind_of(self.index)
@@ -132,6 +133,19 @@ class Config:
             raise ConfigError(
                 "PAGELETS_FORMATS has markdown, which needs a library: pip install 'scrapy-pagelets[markdown]'"
             )
+
+    def _refuse_names_of_two(self) -> None:
+        """Of what is exported, no two fields may have one name."""
+        left_out = {*FORMATS, *(() if self.vips_tree else ("blocks",))} - set(self.formats)
+        names: dict[str, str] = {}
+        for name in FIELDS:
+            if name not in left_out and (field := self.field_name(name)) is not None:
+                if field in names:
+                    raise ConfigError(
+                        f"PAGELETS_FIELDS puts {names[field]} and {name} into one field, {field!r}: "
+                        "give each a name of its own, or None"
+                    )
+                names[field] = name
 
     @classmethod
     def from_settings(cls, settings: Any) -> Self:
