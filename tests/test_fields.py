@@ -24,14 +24,19 @@ from tests.server import SiteServer
 OURS = {name: f"our {name}" for name in FIELDS}
 
 
+class Blanks(Spider):
+    """Says of its items what our own spiders say of theirs."""
+
+    name = "blanks"
+    yields_blanks = True
+
+
 class Putting:
     """Puts our fields on items, as the pipelines of one crawl do; each item is in the pipelines by itself."""
 
-    def __init__(self, *, blanks: bool = False, **settings: Any) -> None:
+    def __init__(self, spider: type[Spider] = Spider, **settings: Any) -> None:
         self.crawler = get_crawler(settings_dict=settings)
-        self.crawler.spider = Spider("stranger")
-        if blanks:
-            self.crawler.spider.yields_blanks = True
+        self.crawler.spider = spider("stranger")
         self.fields = Fields(self.crawler)
 
     def __call__(self, item: Any, *names: str) -> dict[str, Any]:
@@ -180,7 +185,7 @@ def test_what_is_no_item_is_left_alone(putting, item):
 
 
 def test_a_dict_that_makes_its_values_is_not_asked_to(putting):
-    item = defaultdict(list, author="x")
+    item: defaultdict[str, Any] = defaultdict(list, author="x")
     assert value_of(item, "text") is None
     assert putting(item, "text") == {"text": "our text"}
     assert item == {"author": "x", "text": "our text"}
@@ -243,8 +248,8 @@ def test_two_fields_do_not_get_one_name(settings, clash):
 
 
 def test_what_our_own_spiders_leave_blank_is_filled():
-    putting = Putting(blanks=True)
-    item = {"url": "u", "title": "of a pipeline", "text": None, "pagelets": [], "template": None}
+    putting = Putting(Blanks)
+    item: dict[str, Any] = {"url": "u", "title": "of a pipeline", "text": None, "pagelets": [], "template": None}
     assert putting(item, "text", "pagelets", "template", "sketch").keys() == {"text", "pagelets", "template", "sketch"}
     assert (item["text"], item["pagelets"], item["title"]) == ("our text", "our pagelets", "of a pipeline")
     assert putting({"text": "of a pipeline"}, "text") == {"text": "our text"}
