@@ -11,12 +11,15 @@ from scrapy_pagelets.config import focused
 
 _COMPONENTS: Final = {
     "DOWNLOADER_MIDDLEWARES": {
-        # Nearer to the engine than retries, redirects and decompression: they see pages as the spider does. And side by
-        # side: no other middleware may wait between "is it being loaded?" and "it is on its way".
-        "scrapy_pagelets.middlewares.handover.HandoverMiddleware": 544,
+        # Before anybody who could send them out.
+        "scrapy_pagelets.middlewares.archived.ArchivedMiddleware": 10,
+        # Nearer to the engine than retries, redirects and decompression: they see pages as the spider does.
         "scrapy_pagelets.middlewares.subdigraph.MenuSubdigraphMiddleware": 545,
         # Before the subdigraph sees them.
         "scrapy_pagelets.middlewares.rendering.RenderingMiddleware": 546,
+        # Next to the downloader, where requests are as they are sent; the cache alone may answer first.
+        "scrapy_pagelets.middlewares.addresses.AddressMiddleware": 885,
+        "scrapy_pagelets.middlewares.handover.HandoverMiddleware": 890,
     },
     # Nearer to the engine than what drops requests: links are weighed for those that are left.
     "SPIDER_MIDDLEWARES": {"scrapy_pagelets.middlewares.priority.PriorityMiddleware": 75},

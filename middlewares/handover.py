@@ -1,44 +1,44 @@
-"""Responses that are here already: loaded for a template, or standing in an archive."""
+"""Responses that are here already, because they were loaded for a template."""
 
 from __future__ import annotations
 
 import asyncio
-from hashlib import blake2b
-from threading import Lock
 from typing import Any, Final, Self
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import HtmlResponse, Response
+from scrapy.http import Response
 
-from scrapy_pagelets.archives import ArchiveError, Reader, Record
+from scrapy_pagelets.middlewares.identity import Identities
+from scrapy_pagelets.middlewares.rendered import FRAMES, RenderedResponse
 from scrapy_pagelets.middlewares.state import state_of
 from scrapy_pagelets.middlewares.threads import in_thread
 
-#: Request meta: source, offset and base of the archived page that answers the request.
-ARCHIVED: Final = "_pagelets_archived"
-#: Request meta: the request loads a page for a template.
+#: Request meta: the request loads a page for a template; the value is the token under which its response is kept.
 PROBE: Final = "_pagelets_probe"
-#: What request meta begins with by which a site tells its visitors apart: one's page is not handed to another.
-_VISITOR: Final = ("cookiejar", "http_user", "playwright")
-#: Scrapy drops requests with longer URLs; the response has the whole one.
-_LONGEST: Final = 2000
+#: Request meta of a probe: its response as the downloader gave it.
+RECEIVED: Final = "_pagelets_received"
+
+
+class AnotherVisitor(IgnoreRequest):
+    """Raised for a probe that would be sent otherwise than the request of the page that waits for it."""
 
 
 class HandoverMiddleware:
-    """Answer requests from what is here already, so that no page is fetched twice.
+    """Answer requests by what was loaded for a template, so that no page is fetched twice.
 
-    A request for an archived page is answered by that; any other one by the response that `MenuSubdigraphMiddleware`
-    has loaded, or is loading, for the same fingerprint. Each is handed over once; ``pagelets/probe/unclaimed`` counts
-    those that were not asked for.
+    It stands next to the downloader, where requests are as they are sent: a request gets the response that
+    `MenuSubdigraphMiddleware` has loaded, or is loading, for the same URL, if it would have been sent with the same
+    headers, the same way, and without a session. The response is the one that the downloader gave; all middlewares
+    see it on its way to the spider. Each is handed over once; ``pagelets/probe/unclaimed`` counts those that were not
+    asked for.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.state = state_of(crawler)
         self.crawler = crawler
-        self._reader = Reader()
-        self._reading = Lock()
+        self._identities = Identities(crawler)
         crawler.signals.connect(self.scheduler_empty, signals.scheduler_empty)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
@@ -47,28 +47,39 @@ class HandoverMiddleware:
         return cls(crawler)
 
     async def process_request(self, request: Request) -> Response | None:
+        identity = self._identities.of(request)
         if PROBE in request.meta:
+            self._check(request, identity)
             return None
-        if ARCHIVED in request.meta:
-            kept = await in_thread(self.state.spool.take, place_of(request)) if self.state.config.render else None
-            return kept or await in_thread(self._read, *request.meta[ARCHIVED])
-        token = token_of(self.crawler, request)
+        if identity is None:
+            self.state.identities.pop(request, None)
+            return None
+        self.state.identities[request] = identity
+        token = token_of(self.crawler, request, identity)
         if (loading := self.state.probes.pop(token, None)) is not None:
             await asyncio.wait({loading})
         elif not self.state.spool.has(token):
             return None
-        response = await in_thread(self.state.spool.take, token)
-        if response is not None:
-            self.state.count("probe/handed_over")
-        return response
+        kept = await in_thread(self.state.spool.take, token)
+        if kept is None:
+            return None
+        self.state.count("probe/handed_over")
+        if kept.request is not None and "download_latency" in kept.request.meta:
+            request.meta["download_latency"] = kept.request.meta["download_latency"]
+        if isinstance(kept, RenderedResponse):
+            request.meta[FRAMES] = kept.frames
+        return kept.replace(request=request)
 
-    def _read(self, source: str, offset: int, base: str) -> Response:
-        try:
-            with self._reading:
-                record = self._reader.read(source, offset, base)
-        except ArchiveError as error:
-            raise IgnoreRequest(str(error)) from None
-        return HtmlResponse(record.url, headers=record.headers, body=record.body)
+    def _check(self, probe: Request, identity: str | None) -> None:
+        """Refuse a probe that would be sent otherwise than the page that waits for it, as somebody else."""
+        if identity is None or token_of(self.crawler, probe, identity) != probe.meta[PROBE]:
+            raise AnotherVisitor
+        probe.meta["dont_merge_cookies"] = True  # its answer shall not change the spider's cookies either
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        if PROBE in request.meta:
+            request.meta[RECEIVED] = response.copy()  # decompression changes the headers in place
+        return response
 
     def scheduler_empty(self) -> None:
         """Give up slow pages that nobody waits for, when they are all that keeps the crawl from its end."""
@@ -78,36 +89,12 @@ class HandoverMiddleware:
         if not active or engine._start is not None or not engine.scraper.slot.is_idle():
             return
         if all(PROBE in request.meta for request in active):
-            for loading in self.state.probes.values():
-                loading.cancel()
+            self.state.cancel_probes()
 
     def spider_closed(self) -> None:
-        self._reader.close()
         if self.state.probes:
             self.state.count("probe/unclaimed", len(self.state.probes))
-        for loading in self.state.probes.values():
-            loading.cancel()
-
-
-def archived(record: Record, base: str) -> Request:
-    """Request that is answered by a page of an archive.
-
-    Raises
-    ------
-    ValueError : if the URL is none that Scrapy takes
-    """
-    meta: dict[str, Any] = {ARCHIVED: (record.source, record.offset, base), "pagelets_fetched_at": record.fetched_at}
-    # No middleware shall send it out into the world, whatever the page says.
-    meta |= dict.fromkeys(
-        ("dont_redirect", "dont_retry", "dont_cache", "dont_merge_cookies", "dont_obey_robotstxt"), True
-    )
-    return Request(record.url[:_LONGEST], dont_filter=True, priority=10, meta=meta)
-
-
-def place_of(request: Request) -> str:
-    """Under what an archived page is kept that has been rendered: where it stands."""
-    source, offset, _ = request.meta[ARCHIVED]
-    return f"archived-{blake2b(f'{source}:{offset}'.encode(), digest_size=16).hexdigest()}"
+        self.state.cancel_probes()
 
 
 def fingerprint_of(crawler: Crawler, request: Request) -> str:
@@ -116,8 +103,6 @@ def fingerprint_of(crawler: Crawler, request: Request) -> str:
     return crawler.request_fingerprinter.fingerprint(request).hex()
 
 
-def token_of(crawler: Crawler, request: Request) -> str:
+def token_of(crawler: Crawler, request: Request, identity: str) -> str:
     """Under what the response to a request is kept: its fingerprint, and as whom it was asked for."""
-    visitor = [f"{name}={value!r}" for name, value in sorted(request.meta.items()) if name.startswith(_VISITOR)]
-    suffix = blake2b("\0".join(visitor).encode(), digest_size=8).hexdigest() if visitor else ""
-    return fingerprint_of(crawler, request) + suffix
+    return fingerprint_of(crawler, request) + identity

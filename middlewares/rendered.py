@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from scrapy.http import HtmlResponse
 
 from scrapy_pagelets.rendered import Frame
+
+
+#: Request meta: what a browser has made of a page that is handed over already.
+FRAMES: Final = "_pagelets_frames"
 
 
 class RenderedResponse(HtmlResponse):

@@ -15,8 +15,8 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.spider import DefaultSpider
 
 from scrapy_pagelets.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
-from scrapy_pagelets.middlewares.handover import ARCHIVED
-from scrapy_pagelets.middlewares.rendered import RenderedResponse
+from scrapy_pagelets.middlewares.archived import ARCHIVED
+from scrapy_pagelets.middlewares.rendered import FRAMES, RenderedResponse
 from scrapy_pagelets.middlewares.state import call_off, decoded, state_of
 from scrapy_pagelets.middlewares.threads import in_thread
 
@@ -61,9 +61,12 @@ class RenderingMiddleware:
         return cls(crawler)
 
     async def process_response(self, request: Request, response: Response) -> Response:
+        frames = request.meta.pop(FRAMES, ())
         if not self._is_wanted(request, response):
             return response
         assert isinstance(response, HtmlResponse)
+        if frames:
+            return response.replace(cls=RenderedResponse, frames=frames)
         try:
             return await self._rendered(request, response)
         except MissingBrowser as error:

@@ -9,13 +9,18 @@ import tempfile
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
+from scrapy import Request
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
 from scrapy_pagelets.middlewares.rendered import RenderedResponse
 
 logger = logging.getLogger(__name__)
+
+#: Meta of the request that belongs to its response.
+_META: Final = ("download_latency",)
 
 
 class Spool:
@@ -41,10 +46,8 @@ class Spool:
 
     def put(self, token: str, response: Response) -> None:
         """Store a response; one of the same token is replaced."""
-        frames = response.frames if isinstance(response, RenderedResponse) else ()
-        kept = (response.url, response.status, dict(response.headers), response.body, frames)
         try:
-            _replace(self._folder / token, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
+            _replace(self._folder / token, _packed(response))
         except OSError as error:
             self._unwritten[token] = response
             self._failed(f"a page cannot be put aside on disk and stays in memory: {error}")
@@ -54,28 +57,42 @@ class Spool:
         return token in self._unwritten or (self._folder / token).exists()
 
     def take(self, token: str) -> Response | None:
-        """Take a response out, None if there is none of this token."""
+        """Take a response out, None if there is none of this token; its request has the meta that came with it."""
         if token in self._unwritten:
             return self._unwritten.pop(token)
         path = self._folder / token
         if not path.exists():
             return None
         try:
-            url, status, headers, body, frames = pickle.loads(path.read_bytes())
+            return _unpacked(path.read_bytes())
         except Exception as error:  # cut off, or of another version: whatever unpickling ends with
             logger.warning("%s cannot be read, the page is fetched again: %r", path, error)
             return None
         finally:
             path.unlink()
-        if frames:
-            return RenderedResponse(url=url, status=status, headers=headers, body=body, frames=frames)
-        kind = responsetypes.from_args(headers=Headers(headers), url=url, body=body)
-        return kind(url=url, status=status, headers=headers, body=body)
 
     def close(self) -> None:
         """Remove the folder of a crawl without job directory."""
         if self._lasting is None and "_folder" in vars(self):
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _packed(response: Response) -> bytes:
+    frames = response.frames if isinstance(response, RenderedResponse) else ()
+    about = {name: getattr(response, name) for name in ("flags", "ip_address", "protocol")}
+    request = response.request
+    meta = {key: request.meta[key] for key in _META if key in request.meta} if request is not None else {}
+    kept = (response.url, response.status, dict(response.headers), response.body, frames, about, meta)
+    return pickle.dumps(kept, pickle.HIGHEST_PROTOCOL)
+
+
+def _unpacked(packed: bytes) -> Response:
+    url, status, headers, body, frames, about, meta = pickle.loads(packed)
+    about["request"] = Request(url, meta=meta) if meta else None
+    if frames:
+        return RenderedResponse(url=url, status=status, headers=headers, body=body, frames=frames, **about)
+    kind = responsetypes.from_args(headers=Headers(headers), url=url, body=body)
+    return kind(url=url, status=status, headers=headers, body=body, **about)
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeVar
 from weakref import WeakKeyDictionary
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response, TextResponse
 from scrapy.utils.job import job_dir
 
-from scrapy_pagelets.config import Config, ConfigError
+from scrapy_pagelets.config import Config, ConfigError, unknown
 from scrapy_pagelets.middlewares.memory import Memory
 from scrapy_pagelets.middlewares.rendered import RenderedResponse
 from scrapy_pagelets.middlewares.spool import Spool
@@ -31,6 +32,7 @@ from scrapy_pagelets.templates.store import Store
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
 #: A page of so many bytes is told of: it takes seconds.
 _LARGE: Final = 10_000_000
 
@@ -41,11 +43,15 @@ class State:
     def __init__(self, crawler: Crawler) -> None:
         job = job_dir(crawler.settings)
         self.config = Config.from_settings(crawler.settings)
-        model = load(self.config.model)  # what is missing is told of before the crawl begins
-        if self.config.weights:
-            load_weights(self.config.weights)
+        # What is missing is told of before the crawl begins.
+        model = _loaded("PAGELETS_MODEL", load, self.config.model)
+        if self.config.segmenter_weights:
+            _loaded("PAGELETS_SEGMENTER_WEIGHTS", load_weights, self.config.segmenter_weights)
         self.stats = crawler.stats
         self._told: set[str] = set()
+        for sentence in unknown(crawler.settings):
+            self.count("settings/unknown")
+            logger.warning("%s", sentence)
         folder = self.config.store or job
         self._store = Store(Path(folder) if folder else None, model, self._store_failed)
         #: The pagelets that pages share, if they are counted (PAGELETS_DETECTION).
@@ -55,6 +61,12 @@ class State:
         self.spool = Spool(Path(job, "pagelets-responses") if job else None, self._store_failed)
         #: Pages that are being or have been loaded for a template, by token; nobody has asked for them yet.
         self.probes: dict[str, asyncio.Task[Response | Exception]] = {}
+        #: As whom requests were sent, of those without a session (`identity.Identities`).
+        self.identities: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
+        #: Keys of the pages that sitemaps list.
+        self.listed: set[int] = set()
+        #: Names of the hosts that the crawl was started on: they may have private addresses.
+        self.hosts: set[str] = set()
         #: What archived pages are shown with.
         self.resources: Resources | None = None
         self._pages: WeakKeyDictionary[Response, Page] = WeakKeyDictionary()
@@ -97,6 +109,11 @@ class State:
             self._odd.add((page.url, name))
             self.tell(f"pages/{name}", message, page.url, *arguments)
 
+    def cancel_probes(self) -> None:
+        """Give up what is being loaded for templates and nobody has asked for."""
+        for loading in self.probes.values():
+            loading.cancel()
+
     def count(self, name: str, by: int = 1) -> None:
         """Add to the stat ``pagelets/<name>``."""
         if self.stats is not None:
@@ -129,6 +146,14 @@ class State:
         self.memory.save()
         self._store.close()
         self.spool.close()
+
+
+def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:
+    """What a setting names; an error names the setting."""
+    try:
+        return read(name)
+    except ConfigError as error:
+        raise ConfigError(f"{setting} cannot be used: {error}") from error
 
 
 def decoded(response: Response) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Final, Self
-from urllib.parse import urldefrag, urljoin
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -16,7 +16,10 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.spider import DefaultSpider
 
-from scrapy_pagelets.middlewares.handover import ARCHIVED
+from scrapy_pagelets import urls
+from scrapy_pagelets.middlewares.archived import ARCHIVED
+from scrapy_pagelets.middlewares.closing import before_closing
+from scrapy_pagelets.middlewares.menu_search import MAX_LOADS, MenuSearch
 from scrapy_pagelets.middlewares.probe import Prober
 from scrapy_pagelets.middlewares.state import state_of
 from scrapy_pagelets.middlewares.threads import in_thread
@@ -24,16 +27,15 @@ from scrapy_pagelets.middlewares.traffic import Targets, Traffic
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.learnt import outline, same_class
 from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.templates.subdigraph import Subdigraph, candidates, followed
+from scrapy_pagelets.templates.subdigraph import followed, shape
 
 logger = logging.getLogger(__name__)
 
-#: Pages loaded for one template at the most.
-_MAX_LOADS: Final = 8
-#: Links looked at for one template at the most: many are loaded already, or forbidden.
-_MAX_TRIES: Final = 32
 #: Answered requests that are written at once.
 _FLUSH: Final = 50
+#: Sites whose shapes of URLs are remembered, and shapes of a site.
+_MAX_SITES: Final = 1000
+_MAX_SHAPES: Final = 100
 
 
 @dataclass
@@ -42,28 +44,41 @@ class _Decision:
 
     outline: frozenset[int]
     done: asyncio.Event = field(default_factory=asyncio.Event)
+    search: asyncio.Task[None] | None = None
+
+    def give_up(self) -> None:
+        if self.search is not None:
+            self.search.cancel()
 
 
 class MenuSubdigraphMiddleware:
     """Load pages of the menu until ``PAGELETS_PROBE`` of them link each other, before the first page of a class goes.
 
     The key page is the first page that fits no known template of its site. Pages are loaded one by one through the
-    crawler's own downloader: robots.txt, throttle, cookies, cache and retries apply. Responses of the same class wait
-    for the decision, others pass. Loaded pages are kept for the spider (`HandoverMiddleware`). Links that are
-    forbidden, broken, redirected, slow or not HTML cost their stat, ``pagelets/probe/failed/<why>``, and no more.
+    crawler's own downloader: robots.txt, throttle, cache and retries apply; redirects are followed within the host.
+    Responses of the same class wait for the decision, others pass; the wait has a limit, and ends when the spider
+    closes. Loaded pages are kept for the spider (`HandoverMiddleware`). Links that are forbidden, broken, slow, not
+    HTML, or redirected elsewhere cost their stat, ``pagelets/probe/failed/<why>``, and no more.
+
+    Nothing is loaded for a page that was requested with cookies or an Authorization header, nor on a site that has set
+    cookies: ``pagelets/templates/not_probed``. Its template is learnt from the pages that the spider asks for.
 
     Request meta ``pagelets_probe: False`` keeps a response out of all this: it is neither a key page nor learnt.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.state = state_of(crawler)
-        if not self.state.config.probe or isinstance(crawler.spider, DefaultSpider):
-            raise NotConfigured  # `scrapy fetch`, `view` and `shell` want one page and no more
+        # `scrapy fetch` and `view` want one page and no more; so does `shell`, which has no spider yet.
+        if not self.state.config.probe or crawler.spider is None or isinstance(crawler.spider, DefaultSpider):
+            raise NotConfigured
         if not is_asyncio_available():
             raise NotConfigured("menu subdigraphs need the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")
         self.traffic = Traffic(crawler, self.state.memory)
         self.prober = Prober(crawler, self.state)
         self._decisions: dict[str, list[_Decision]] = {}
+        self._shapes: OrderedDict[str, set[str]] = OrderedDict()
+        self._closing = False
+        before_closing(crawler, self._close)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     @classmethod
@@ -97,11 +112,13 @@ class MenuSubdigraphMiddleware:
         page, mark, targets = await in_thread(self._read, response)
         site = await in_thread(self.state.sites.of, page)
         self.traffic.arrived(request, targets)
+        self._remember_shape(site, page)
         decisions = self._decisions.setdefault(site.name, [])
         waiting = next((decision for decision in decisions if same_class(decision.outline, mark)), None)
         if waiting is not None:
             await waiting.done.wait()
-        elif not site.fits(mark):  # nobody may wait between this and the decision: two pages would both be key pages
+        elif not site.fits(mark) and not self._closing:
+            # Nobody may wait between this and the decision: two pages would both be key pages.
             await self._decide(site, page, mark, request)
         await in_thread(self._learn, page)
 
@@ -109,64 +126,48 @@ class MenuSubdigraphMiddleware:
         page = self.state.page(response)
         return page, outline(page.nodes), followed(page)
 
-    def _learn(self, page: Page) -> Targets:
-        """Count a page; returns where it links to."""
+    def _learn(self, page: Page) -> None:
         self.state.sites.learn(page)
         self.state.memory.save(_FLUSH)
-        return followed(page)
+
+    def _remember_shape(self, site: Site, page: Page) -> None:
+        shapes = self._shapes.setdefault(site.name, set())
+        self._shapes.move_to_end(site.name)
+        if len(self._shapes) > _MAX_SITES:
+            self._shapes.popitem(last=False)
+        if len(shapes) < _MAX_SHAPES:
+            shapes.add(shape(urls.normalise(page.url)))
 
     async def _decide(self, site: Site, page: Page, mark: frozenset[int], request: Request) -> None:
         decision = _Decision(mark)
         self._decisions[site.name].append(decision)
         try:
-            graph, loads = await self._subdigraph(site, page, request)
+            search = MenuSearch(self.state, self.prober, self.traffic, site, self._shapes[site.name])
+            decision.search = asyncio.ensure_future(search.run(page, request))
+            await asyncio.wait({decision.search}, timeout=self.prober.limit(request, MAX_LOADS))
+            decision.give_up()
         finally:
             self._decisions[site.name].remove(decision)
             decision.done.set()
-        found = len(graph.best)
         self.state.count("templates/probed")
-        self.state.count(f"templates/subdigraph/{found}")
-        logger.info("%s: a template from %d pages that link each other, %d loaded for it", site.name, found, loads)
+        self.state.count(f"templates/subdigraph/{len(search.best)}")
+        if not search.possible:
+            self.state.count("templates/not_probed")
+        sentence = "%s: a template from %d pages that link each other, %d loaded for it"
+        logger.info(sentence, site.name, len(search.best), search.loads)
+        if decision.search.done() and not decision.search.cancelled():
+            decision.search.result()  # raises what the search has ended with
 
-    async def _subdigraph(self, site: Site, page: Page, request: Request) -> tuple[Subdigraph, int]:
-        """The subdigraph of a key page, and the number of pages loaded for it; all of them are learnt."""
-        urls = await in_thread(_candidates, page)
-        graph = Subdigraph(urls, self.state.config.probe)
-        await in_thread(self._learn, page)
-        loads = tries = 0
-        while not graph.done and loads < _MAX_LOADS and tries < _MAX_TRIES and (key := graph.next()) is not None:
-            tries += 1
-            known = await self._known(site, key, urls[key])
-            if known is None:
-                other, asked = await self.prober.load(urls[key], request)
-                loads += asked
-                if other is None:
-                    continue
-                known = await in_thread(self._learn, other)
-            graph.add(key, known)
-        return graph, loads
-
-    async def _known(self, site: Site, key: int, url: str) -> Targets | None:
-        """Links of a page that need not be loaded; none if it is not to be had."""
-        if (targets := site.links.get(key)) is not None:
-            return targets
-        return await self.traffic.targets(url, self.prober.patience(Request(url)))
+    def _close(self) -> None:
+        """Let every page go, and give up what was loading: nothing may keep the spider from closing."""
+        self._closing = True
+        for decisions in self._decisions.values():
+            for decision in decisions:
+                decision.give_up()
+        self.state.cancel_probes()
 
     def spider_closed(self) -> None:
         stats = self.state.stats
         if stats is not None and (templates := stats.get_value("pagelets/templates/probed")):
             loaded = stats.get_value("pagelets/probe/loaded", 0)
             stats.set_value("pagelets/probe/pages_per_template", round(loaded / templates, 2))
-
-
-def _candidates(page: Page) -> dict[int, str]:
-    """URLs by key, the likeliest entries of the menu first."""
-    links = page.nodes.links
-    return {int(links.key[i]): urldefrag(urljoin(page.base, links.href[i].strip())).url for i in candidates(page)}
-
-
-def _is_page(request: Request, response: Response) -> bool:
-    """False for errors, what is not HTML, and what is kept out."""
-    return (
-        isinstance(response, HtmlResponse) and response.status == 200 and bool(request.meta.get("pagelets_probe", True))
-    )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from typing import Final
+from typing import Final, NamedTuple
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
-from scrapy.http import Response
 
 from scrapy_pagelets.middlewares.handover import fingerprint_of
 from scrapy_pagelets.middlewares.memory import Memory
@@ -20,6 +19,13 @@ NOWHERE: Final[Targets] = frozenset()
 _MAX_HERE: Final = 500
 
 
+class Arrived(NamedTuple):
+    """A page that the spider got: its URL after redirects, and where it links to."""
+
+    url: str
+    targets: Targets
+
+
 class Traffic:
     """What the spider asks for need not be loaded for a template: it comes, it came, or it will not come."""
 
@@ -28,7 +34,7 @@ class Traffic:
         self.memory = memory
         self._coming: dict[str, asyncio.Future[Targets]] = {}
         self._here: OrderedDict[str, Targets] = OrderedDict()
-        crawler.signals.connect(self.response_downloaded, signals.response_downloaded)
+        self._moved: OrderedDict[str, str] = OrderedDict()  # fingerprint -> the URL that it redirects to
         crawler.signals.connect(self.request_scheduled, signals.request_scheduled)
 
     def expect(self, request: Request) -> None:
@@ -46,20 +52,27 @@ class Traffic:
         if coming is not None and not coming.done():
             coming.set_result(targets)
 
-    def response_downloaded(self, request: Request, response: Response) -> None:
-        """A redirect never comes to the middlewares that are nearer to the engine."""
-        if 300 <= response.status < 400:
-            self.arrived(request)
-
     def request_scheduled(self, request: Request) -> None:
         """The new request of a redirect, be it of HTTP or of the page, names the old ones."""
         for url in request.meta.get("redirect_urls", ()):
+            self._moved[fingerprint_of(self.crawler, Request(url))] = request.url
             self.arrived(Request(url))
+        while len(self._moved) > _MAX_HERE:
+            self._moved.popitem(last=False)
 
-    async def targets(self, url: str, patience: float) -> Targets | None:
-        """Links of a page that the spider has asked for, none if it does not come in time; None if it has not asked."""
-        fingerprint = fingerprint_of(self.crawler, Request(url))
-        if (coming := self._coming.get(fingerprint)) is not None:
-            await asyncio.wait({coming}, timeout=patience)
-            return coming.result() if coming.done() else NOWHERE
-        return self._here.get(fingerprint, NOWHERE if self.memory.is_answered(fingerprint) else None)
+    async def targets(self, url: str, patience: float) -> Arrived | None:
+        """A page that the spider has asked for, without links if it does not come in time; None if it has not asked."""
+        visited = {url}
+        while True:
+            fingerprint = fingerprint_of(self.crawler, Request(url))
+            if (coming := self._coming.get(fingerprint)) is not None:
+                await asyncio.wait({coming}, timeout=patience)
+            moved = self._moved.get(fingerprint, url)
+            if moved in visited:
+                break
+            visited.add(moved)
+            url = moved
+        if coming is not None:
+            return Arrived(url, coming.result() if coming.done() else NOWHERE)
+        known = self._here.get(fingerprint, NOWHERE if self.memory.is_answered(fingerprint) else None)
+        return None if known is None else Arrived(url, known)

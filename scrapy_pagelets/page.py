@@ -258,12 +258,16 @@ def parse(text: str) -> etree._Element:
 
 
 def base_of(root: etree._Element, url: str) -> str:
-    """What the links of a tree are relative to: ``<base href>`` or its URL."""
+    """What the links of a tree are relative to: ``<base href>``, or its URL where the base cannot be trusted."""
     element = root.find(".//base[@href]")
     if element is None:
         return url
+    href = (element.get("href") or "").strip()
     try:
-        base = urljoin(url, (element.get("href") or "").strip())
+        base = urljoin(url, href)
     except ValueError:  # "http://[broken"
         return url
-    return base if base.lower().startswith(("http://", "https://", "file://")) else url
+    usable = base.lower().startswith(urls.schemes_from(url)) and not (
+        urls.is_ambiguous(href) or urls.is_ambiguous(base)
+    )
+    return base if usable else url

@@ -35,13 +35,10 @@ _NOT_A_PAGE: Final = re.compile(
     r"torrent|ps|woff2?|ttf|otf|eot|map|wasm)$",
     re.IGNORECASE,
 )
-# GET requests that change something: a crawler that follows them for a template does harm.
-_ACTION: Final = re.compile(
-    r"(?:^|[/?&=_.:-])(?:(?:[a-z]*(?:log|sign)|log[-_]|sign[-_])(?:out|off)|delete|remove|unsubscribe|destroy|"
-    r"add[-_]to[-_]cart|add|edit|vote|report|purge|revert|rollback|approve|trash|purchase|checkout)(?:$|[/?&=_.:-])|"
-    r"(?:^|[/?&=_.:-])(?-i:delete|remove|destroy)(?-i:[A-Z])",
-    re.IGNORECASE,
-)
+#: Parsers disagree about what a backslash or a control character is, and a user's name looks like a host.
+_AMBIGUOUS: Final = re.compile(r"[\\\x00-\x1f\x7f-\x9f]|^[^/?]*//[^/?]*@")
+_WEB: Final = ("http://", "https://")
+_SCHEMES: Final = (*_WEB, "file://")
 _suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
@@ -142,6 +139,40 @@ def absolute(base: str, href: str) -> str:
     return href if _ABSOLUTE.match(href) else _join(_needed(base, href), href)
 
 
+def schemes_from(base: str) -> tuple[str, ...]:
+    """What the URLs begin with that a page may lead to: only a page of the file system leads to files.
+
+    >>> schemes_from("http://example.com/"), schemes_from("file:///srv/index.html")
+    (('http://', 'https://'), ('http://', 'https://', 'file://'))
+    """
+    return _SCHEMES if base[:7].lower() == "file://" else _WEB
+
+
+def is_ambiguous(url: str) -> bool:
+    """True for a URL that two parsers may take for different hosts: it has a user, a backslash or a control character.
+
+    >>> is_ambiguous("http://example.com/a b"), is_ambiguous("http://example.com@internal/")
+    (False, True)
+    """
+    return bool(_AMBIGUOUS.search(url.partition("#")[0]))
+
+
+@lru_cache(16384)
+def is_web(url: str) -> bool:
+    """True for an absolute URL of http or https with a host and a usable port, which every parser reads alike.
+
+    >>> is_web("https://[::1]:8000/"), is_web("http://user@example.com/"), is_web("http://example.com:0/")
+    (True, False, False)
+    """
+    if not url[:8].lower().startswith(_WEB) or is_ambiguous(url):
+        return False
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port beyond 65535, half an IPv6 address
+        return False
+
+
 def _needed(base: str, href: str) -> str:
     """What a link needs of the base.
 
@@ -177,7 +208,7 @@ def _joined(base: str, href: str) -> str:
         if root:
             return _INDEX.sub("/", (root if href.startswith("/") else folder) + plain[1])
     url = urljoin(base, href) if base else href
-    if not url[:8].lower().startswith(("http://", "https://", "file://")):
+    if not url[:8].lower().startswith(schemes_from(base)) or is_ambiguous(url) or is_ambiguous(href):
         return ""
     target = _normalise(url)
     return "" if target.startswith("http:///") else target
@@ -236,14 +267,3 @@ def site_of(url: str) -> str:
 def is_page(url: str) -> bool:
     """False for a URL whose path ends like a file that is no page (style sheet, image, archive, PDF ...)."""
     return not _NOT_A_PAGE.search(urlsplit(url).path)
-
-
-@lru_cache(16384)
-def acts(url: str) -> bool:
-    """True for a URL that looks as if a visit logs out, deletes, votes or buys.
-
-    >>> acts("http://a/?action=delete&id=4"), acts("http://a/Special:UserLogout"), acts("http://a/additions.html")
-    (True, True, False)
-    """
-    parts = urlsplit(url)
-    return bool(_ACTION.search(f"{parts.path}?{parts.query}"))

@@ -14,7 +14,7 @@ from itemadapter import ItemAdapter
 from scrapy import Field, Item, Spider
 from scrapy.utils.test import get_crawler
 
-from scrapy_pagelets.config import FIELDS, Config, ConfigError
+from scrapy_pagelets.config import FIELDS
 from scrapy_pagelets.middlewares import visit
 from scrapy_pagelets.middlewares.state import state_of
 from scrapy_pagelets.pipelines.fields import Fields, value_of
@@ -223,28 +223,6 @@ def test_names_are_those_of_the_settings():
     assert putting(taken, "text", "pagelets") == {}
     assert taken == {"body": "mine", "pagelets": "mine"}
     putting.close()
-
-
-@pytest.mark.parametrize(
-    ("settings", "clash"),
-    [
-        ({"fields": {"text": "title"}}, True),
-        ({"fields": {"text": "body", "pagelets": "body"}}, True),
-        ({"fields": {"text": "title", "title": None}}, False),
-        ({"fields": {"text": "title", "title": "text"}}, False),
-        ({"fields": {"text": None, "title": None}}, False),
-        ({"fields": {"html": "text"}, "formats": ("html",)}, False),
-        ({"fields": {"html": "text"}, "formats": ("html", "text")}, True),
-        ({"fields": {"text": "blocks"}}, False),
-        ({"fields": {"text": "blocks"}, "vips_tree": True}, True),
-    ],
-)
-def test_two_fields_do_not_get_one_name(settings, clash):
-    if clash:
-        with pytest.raises(ConfigError, match=r"PAGELETS_FIELDS puts .* and .* into one field"):
-            Config(**settings)
-    else:
-        Config(**settings)
 
 
 def test_what_our_own_spiders_leave_blank_is_filled():

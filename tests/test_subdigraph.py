@@ -133,6 +133,27 @@ def found(html, url=URL):
         "<a href='/x' data-method=delete>",
         "<a href='/x' data-method=POST>",
         "<a href='/x' data-turbo-method=delete>",
+        "<a href='/x' data-confirm='Really?'>",
+        "<a href='/x' onclick=\"return confirm('Really?')\">",
+        "<a href='/x' hx-post='/x'>",
+        "<a href='/x' download>",
+        "<a href='/x?page=2'>",
+        "<a href='/x' title='Abmelden'>",
+        "<a href='/x' aria-label='Log out'>",
+        "<a href='/abmelden'>",
+        "<a href='/%64elete/1'>",
+        "<a href='/cart/clear'>",
+        "<a href='/%25E9%2580%2580%25E5%2587%25BA'>",
+        "<a href='http://user@example.com/x'>",
+        r"<a href='http://internal\path\@example.com/x'>",
+        r"<a href='\\internal\x'>",
+        "<a href='file://example.com/etc/passwd'>",
+        "<a href='FILE://example.com/etc/passwd'>",
+        "<a href='ftp://example.com/x'>",
+        "<a href='data:text/html,x'>",
+        "<a href='view-source:http://example.com/x'>",
+        "<a href='http://example.com:0/x'>",
+        "<a href='/x&#10;y'>",
         "<a href='http://[broken'>",
         "<a name=x>",
         "<link href='/x' rel=next>",
@@ -151,7 +172,8 @@ def test_links_that_are_left_out(link):
         "<a href='//example.com/x'>",
         "<a href='https://example.com:443/x'>",
         "<a href='http://www.example.com/x'>",
-        "<a href='http://user@EXAMPLE.com/x#y'>",
+        "<a href='http://EXAMPLE.com/x#y'>",
+        "<a href='/x' onclick='track(1)'>",
         "<area href='/x'>",
         "<iframe src='/x'>",
     ],
@@ -181,11 +203,30 @@ def test_a_page_without_a_host_has_no_candidates():
         assert candidates(page("<a href='/x'>x</a><a href='http://h/y'>y</a>", url)) == []
 
 
-def test_followed_are_the_keys_of_the_candidates():
-    html = "<a href='/x'>x</a><a href='/x#y'>x</a><a href='/z'>z</a><a href='/logout'>l</a>"
-    assert followed(page(html, URL)) == {key("http://example.com/x"), key("http://example.com/z")}
-    assert len(links_of(page(html, URL))) == 3
-    assert len(candidates(page(html, URL))) == 2
+def test_a_page_links_to_what_acts_but_it_is_no_candidate():
+    html = "<a href='/x'>x</a><a href='/x#y'>x</a><a href='/z'>z</a><a href='/logout'>l</a><a href='/quit'>Log out</a>"
+    assert followed(page(html, URL)) == {key(f"http://example.com/{name}") for name in ("x", "z", "logout", "quit")}
+    assert len(links_of(page(html, URL))) == 5
+    assert found(html) == ["http://example.com/x", "http://example.com/z"]
+
+
+def test_what_is_known_to_be_a_page_comes_first():
+    html = page("".join(f"<p><a href='{url}'>{url}</a>" for url in ("/a", "/b.php", "/c.html", "/d/", "/e?id=1")), URL)
+    targets = html.nodes.links.target
+    ends = [targets[i].removeprefix("http://example.com/") for i in candidates(html)]
+    assert ends == ["c.html", "d/", "a", "b.php"]
+    ends = [targets[i].removeprefix("http://example.com/") for i in candidates(html, {".php"}, {key(targets[0])})]
+    assert ends == ["a", "b.php", "c.html", "d/"]
+    assert targets[4] in [targets[i] for i in candidates(html, {"?id"})]
+
+
+def test_redirected_names_of_one_page_are_one_page():
+    """A menu links to 1 and 2, which redirect to 11 and 12; the pages name each other both ways."""
+    graph = Subdigraph([1, 2, 3], size=3)
+    graph.add(1, [2, 3], names=[11])
+    assert graph.add(2, [11, 3], names=[12]) == {1, 2}
+    assert graph.add(3, [11, 12]) == {1, 2, 3}
+    assert graph.done
 
 
 def test_links_of_menus_come_before_links_of_prose():
@@ -197,9 +238,9 @@ def test_links_of_menus_come_before_links_of_prose():
 
 
 def test_near_folders_come_before_far_ones():
-    links = ["/", "/a/b/c/d/x", "/a/b/x", "/a/x", "/a/b/c/x", "/q/r/s/x"]
+    links = ["/x.html", "/a/b/c/d/x.html", "/a/b/x.html", "/a/x.html", "/a/b/c/x.html", "/q/r/s/x.html"]
     html = "".join(f"<li><a href='{link}'>{n}</a>" for n, link in enumerate(links))
-    ordered = ["/a/b/x", "/a/x", "/a/b/c/x", "/", "/a/b/c/d/x", "/q/r/s/x"]
+    ordered = ["/a/b/x.html", "/a/x.html", "/a/b/c/x.html", "/x.html", "/a/b/c/d/x.html", "/q/r/s/x.html"]
     assert found(f"<ul>{html}</ul>") == [f"http://example.com{link}" for link in ordered]
 
 

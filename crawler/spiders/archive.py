@@ -18,7 +18,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy_pagelets.archives import Record, expand, records
 from scrapy_pagelets.crawler import arguments
 from scrapy_pagelets.crawler.items import page_item
-from scrapy_pagelets.middlewares.handover import archived, place_of
+from scrapy_pagelets.middlewares.archived import archived, place_of
 from scrapy_pagelets.middlewares.rendering import RENDER
 from scrapy_pagelets.middlewares.state import call_off, state_of
 from scrapy_pagelets.middlewares.threads import in_thread

@@ -6,20 +6,24 @@ Algorithm 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
-from lxml import etree
 
+from scrapy_pagelets.actions import acts, is_plain_link, labels_action
 from scrapy_pagelets.nodes import Bools, Ints, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.urls import acts, host_of, is_page, normalise
+from scrapy_pagelets.urls import host_of, is_page, normalise
 
 #: Links of a region are a menu if they hold this share of its words.
 _DENSE: Final = 0.5
 _HARMFUL_REL: Final = frozenset(("nofollow", "external", "alternate", "logout", "delete", "sponsored", "ugc"))
+_SUFFIX: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
+#: Shapes of static files and of folders, which are pages wherever they are found.
+_STATIC: Final = frozenset(("/", ".html", ".htm", ".xhtml", ".shtml"))
 
 
 class Subdigraph:
@@ -46,6 +50,7 @@ class Subdigraph:
         self.best: set[int] = set()
         self._waiting = dict.fromkeys(candidates, 0)  # candidate -> how many loaded pages link to it
         self._links: dict[int, set[int]] = {}
+        self._names: dict[int, set[int]] = {}
 
     @property
     def done(self) -> bool:
@@ -64,18 +69,29 @@ class Subdigraph:
         del self._waiting[found]
         return found
 
-    def add(self, page: int, links: Iterable[int]) -> set[int]:
-        """Add a loaded page and the keys that it links to; returns the largest complete subdigraph that contains it."""
+    def add(self, page: int, links: Iterable[int], names: Iterable[int] = ()) -> set[int]:
+        """Add a loaded page and the keys that it links to; returns the largest complete subdigraph that contains it.
+
+        Parameters
+        ----------
+        names : other keys of the page: those of the URLs that redirect to it, or that it redirects to
+        """
         targets = set(links)
-        self._waiting.pop(page, None)
+        self._names[page] = {page, *names}
+        for name in self._names[page]:
+            self._waiting.pop(name, None)
         for target in targets & self._waiting.keys():
             self._waiting[target] += 1
         self._links[page] = targets
-        mutual = [other for other in self._links if other != page and other in targets and page in self._links[other]]
-        found = {page} | self._clique(mutual)
+        found = {page} | self._clique([other for other in self._links if other != page and self._mutual(page, other)])
         if len(found) > len(self.best):
             self.best = found
         return found
+
+    def _mutual(self, page: int, other: int) -> bool:
+        return not (
+            self._names[other].isdisjoint(self._links[page]) or self._names[page].isdisjoint(self._links[other])
+        )
 
     def _clique(self, pages: list[int]) -> set[int]:
         """Largest set of mutually linked pages: branch and bound over an explicit stack, exact."""
@@ -88,7 +104,7 @@ class Subdigraph:
             for i, page in enumerate(rest):
                 if len(chosen) + len(rest) - i <= len(best):
                     break
-                near = [p for p in rest[i + 1 :] if p in self._links[page] and page in self._links[p]]
+                near = [p for p in rest[i + 1 :] if self._mutual(page, p)]
                 stack.append((chosen | {page}, near))
         return best
 
@@ -100,10 +116,7 @@ def same_host(url: str, other: str) -> bool:
 
 
 def links_of(page: Page) -> list[int]:
-    """Indices of the links that may be followed for a template: pages of the same host, without the page itself.
-
-    Links that act (log out, delete, vote: by ``rel``, ``data-method`` and URL) are left out.
-    """
+    """Indices of the links to pages of the same host, without the page itself and without those that ``rel`` excludes."""
     links = page.nodes.links
     return [
         i
@@ -112,15 +125,8 @@ def links_of(page: Page) -> list[int]:
         and links.key[i] != page.key
         and is_page(target)
         and same_host(target, page.url)
-        and not acts(target)
         and not _HARMFUL_REL.intersection(links.rel[i].split())
-        and _gets(page.nodes.elements[links.row[i]])
     ]
-
-
-def _gets(element: etree._Element) -> bool:
-    """False for a link that a script makes into another request than GET (Rails and its kin)."""
-    return all((element.get(name) or "get").lower() == "get" for name in ("data-method", "data-turbo-method"))
 
 
 def followed(page: Page) -> frozenset[int]:
@@ -128,26 +134,65 @@ def followed(page: Page) -> frozenset[int]:
     return frozenset(page.nodes.links.key[links_of(page)].tolist())
 
 
-def candidates(page: Page) -> list[int]:
-    """Indices of the followable links, one for each target, those that are likeliest to be in the site's menu first.
+def shape(url: str) -> str:
+    """What URLs of one class of pages have in common: how the path ends, and the names of the parameters.
 
-    Order: links of link-dense regions, hyperlink distance, DOM distance from the first such link, document order
-    (Section 4.1; Section 6 names the density of links as the next step).
+    >>> shape("http://h/a/b.html"), shape("http://h/a/"), shape("http://h/a"), shape("http://h/index.php?id=4&page=x")
+    ('.html', '/', '', '.php?id&page')
+    """
+    parts = urlsplit(url)
+    end = parts.path.rpartition("/")[2]
+    suffix = _SUFFIX.search(end)
+    names = sorted({name for name, _ in parse_qsl(parts.query, keep_blank_values=True)})
+    return (suffix[0].lower() if suffix else "" if end else "/") + (f"?{'&'.join(names)}" if parts.query else "")
+
+
+def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int] = ()) -> list[int]:
+    """Indices of the links that may be loaded, one for each target, those that are likeliest to be in the menu first.
+
+    Left out are links that act (log out, delete, buy: by URL, text or attributes), and those with a query unless pages
+    of that shape were seen. What is known to be a page goes first: what sitemaps list, and URLs of the shape of pages
+    that were seen, of static files or of folders. Then links of link-dense regions, hyperlink distance, DOM distance
+    from the first such link, document order (Section 4.1; Section 6 names the density of links as the next step).
+
+    Parameters
+    ----------
+    shapes : those of the pages of the site that were seen, see `shape`
+    listed : keys of the pages that the site's sitemaps list
     """
     links = page.nodes.links
-    own = links_of(page)
+    own = [i for i in links_of(page) if is_harmless(links.target[i], shapes) and not _asks_to_act(page.nodes, i)]
     if not own:
         return []
     rows = links.row[own]
+    known = _STATIC.union(shapes)
+    unknown = np.array([int(links.key[i]) not in listed and shape(links.target[i]) not in known for i in own])
     loose = ~_in_dense_region(page.nodes)[rows]
     url = normalise(page.url)
     far = np.array([hyperlink_distance(url, links.target[i]) for i in own])
     first = int(rows[np.lexsort((far, loose))[0]])
-    order = np.lexsort((dom_distances(page.nodes, first)[rows], far, loose))
+    order = np.lexsort((dom_distances(page.nodes, first)[rows], far, loose, unknown))
     best: dict[int, int] = {}
     for i in np.array(own)[order].tolist():
         best.setdefault(int(links.key[i]), i)
     return list(best.values())
+
+
+def is_harmless(url: str, shapes: Collection[str] = ()) -> bool:
+    """False for a URL that looks as if a visit changed something: by its words, or by a query of no known shape."""
+    return not acts(url) and ("?" not in url or shape(url) in shapes)
+
+
+def _asks_to_act(nodes: NodeTable, link: int) -> bool:
+    """True for a link that says of itself that it acts: by its attributes, or by its text."""
+    row = int(nodes.links.row[link])
+    element = nodes.elements[row]
+    labels = (element.get("title") or "", element.get("aria-label") or "", _text(nodes, row))
+    return not is_plain_link(element) or any(map(labels_action, labels))
+
+
+def _text(nodes: NodeTable, row: int) -> str:
+    return " ".join(nodes.strings[nodes.first_leaf[row] : nodes.last_leaf[row]])
 
 
 def hyperlink_distance(url: str, target: str) -> int:

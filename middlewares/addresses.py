@@ -1,0 +1,110 @@
+"""Addresses that links of pages must not lead to: this machine, and the network that it stands in."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final, Self
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.httpobj import urlparse_cached
+from scrapy.utils.reactor import is_reactor_installed
+
+from scrapy_pagelets.addresses import is_private
+from scrapy_pagelets.middlewares.state import state_of
+from scrapy_pagelets.urls import is_web
+
+#: Request meta: the URL was found on a page by a part of ours, not given by the user or the spider.
+FOLLOWED: Final = "_pagelets_followed"
+
+
+def requested_url(url: str) -> str:
+    """The URL that Scrapy will really ask for; "" if that is none of the web, or may be read in two ways.
+
+    >>> requested_url("http://example.com/a b"), requested_url("file:///etc/passwd"), requested_url("http://h:65536/")
+    ('http://example.com/a%20b', '', '')
+    """
+    if not is_web(url):
+        return ""
+    try:
+        requested = Request(url).url
+    except ValueError:
+        return ""
+    return requested if is_web(requested) else ""
+
+
+class ForbiddenAddress(IgnoreRequest):
+    """Raised for a link that leads to a private address; the message says how to follow it all the same."""
+
+
+class AddressMiddleware:
+    """Refuse links to loopback, link-local and private addresses, after each redirect too.
+
+    It concerns pages that are loaded for templates and those that the spider `site` follows, and not the hosts that
+    the crawl was started on. ``PAGELETS_PRIVATE_ADDRESSES`` switches it off. The stat ``pagelets/links/private``
+    counts what was refused. Behind a proxy, which looks up names itself, only addresses in URLs are seen.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.state = state_of(crawler)
+        if self.state.config.private_addresses:
+            raise NotConfigured
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def process_request(self, request: Request) -> None:
+        if FOLLOWED not in request.meta:
+            return
+        name = urlparse_cached(request).hostname or ""
+        if name not in self.state.hosts and await is_forbidden(name, resolve="proxy" not in request.meta):
+            sentence = "%s leads to a private address and is not followed: set PAGELETS_PRIVATE_ADDRESSES to follow it"
+            self.state.tell("links/private", sentence, request.url)
+            raise ForbiddenAddress(sentence % request.url)
+
+
+async def is_forbidden(name: str, *, resolve: bool = True) -> bool:
+    """True if a host is a private address, or if its name stands for one."""
+    known = is_private(name)
+    if known is None and resolve:
+        return any(map(is_private, await _addresses(name)))
+    return bool(known)
+
+
+async def _addresses(name: str) -> list[str]:
+    """Addresses of a name, as the download will look them up, from whose cache it then takes them; none if it fails."""
+    try:
+        if is_reactor_installed():
+            return await maybe_deferred_to_future(_resolved(name))
+        found = await asyncio.get_running_loop().getaddrinfo(name, None)
+        return [str(address[0]) for *_, address in found]
+    except Exception:  # the download will say so
+        return []
+
+
+def _resolved(name: str) -> Any:
+    from twisted.internet import reactor
+    from twisted.internet.defer import Deferred
+    from twisted.internet.interfaces import IResolutionReceiver
+    from zope.interface import implementer
+
+    found: list[str] = []
+    done: Deferred[list[str]] = Deferred()
+
+    @implementer(IResolutionReceiver)
+    class Receiver:
+        def resolutionBegan(self, resolution: Any) -> None:
+            pass
+
+        def addressResolved(self, address: Any) -> None:
+            found.append(address.host)
+
+        def resolutionComplete(self) -> None:
+            done.callback(found)
+
+    resolver: Any = reactor
+    resolver.nameResolver.resolveHostName(Receiver(), name)
+    return done

@@ -1,0 +1,75 @@
+"""Requests that are answered by pages of an archive."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from threading import Lock
+from typing import Any, Final, Self
+
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import HtmlResponse, Response
+
+from scrapy_pagelets.archives import ArchiveError, Reader, Record
+from scrapy_pagelets.middlewares.state import state_of
+from scrapy_pagelets.middlewares.threads import in_thread
+
+#: Request meta: source, offset and base of the archived page that answers the request.
+ARCHIVED: Final = "_pagelets_archived"
+#: Scrapy drops requests with longer URLs; the response has the whole one.
+_LONGEST: Final = 2000
+
+
+class ArchivedMiddleware:
+    """Answer requests of the spider `archive` before any other middleware sees them: nothing is fetched."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.state = state_of(crawler)
+        self._reader = Reader()
+        self._reading = Lock()
+        crawler.signals.connect(self.spider_closed, signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def process_request(self, request: Request) -> Response | None:
+        if ARCHIVED not in request.meta:
+            return None
+        kept = await in_thread(self.state.spool.take, place_of(request)) if self.state.config.render else None
+        if kept is not None:
+            return kept.replace(request=request)
+        return await in_thread(self._read, *request.meta[ARCHIVED])
+
+    def _read(self, source: str, offset: int, base: str) -> Response:
+        try:
+            with self._reading:
+                record = self._reader.read(source, offset, base)
+        except ArchiveError as error:
+            raise IgnoreRequest(str(error)) from None
+        return HtmlResponse(record.url, headers=record.headers, body=record.body)
+
+    def spider_closed(self) -> None:
+        self._reader.close()
+
+
+def archived(record: Record, base: str) -> Request:
+    """Request that is answered by a page of an archive.
+
+    Raises
+    ------
+    ValueError : if the URL is none that Scrapy takes
+    """
+    meta: dict[str, Any] = {ARCHIVED: (record.source, record.offset, base), "pagelets_fetched_at": record.fetched_at}
+    # No middleware shall send it out into the world, whatever the page says.
+    meta |= dict.fromkeys(
+        ("dont_redirect", "dont_retry", "dont_cache", "dont_merge_cookies", "dont_obey_robotstxt"), True
+    )
+    return Request(record.url[:_LONGEST], dont_filter=True, priority=10, meta=meta)
+
+
+def place_of(request: Request) -> str:
+    """Under what an archived page is kept that has been rendered: where it stands."""
+    source, offset, _ = request.meta[ARCHIVED]
+    return f"archived-{blake2b(f'{source}:{offset}'.encode(), digest_size=16).hexdigest()}"
