@@ -39,8 +39,9 @@ class PriorityMiddleware(BaseSpiderMiddleware):
     """Add to the priorities of requests: 0 to 100 for what they have to do with ``PAGELETS_TOPIC``, start requests 100.
 
     A request is matched by its normalised URL with the links of the page that it comes from; one that is no link of it
-    gets what the page hands down. Links that stand in a template lose 10 unless their target is seen for the first
-    time on the site. Without a topic (``PAGELETS_PRIORITY``) only this remains.
+    gets what the page hands down. To links that stand in nothing but template it hands nothing down, and they lose 10
+    unless their target is seen for the first time on the site. Without a topic (``PAGELETS_PRIORITY``) only this loss
+    remains.
 
     Pages are cut once, for this and for the pipelines, in a thread, and only if they yield requests. Responses that are
     no pages, and those with request meta ``pagelets_probe: False``, leave their requests as they are.
@@ -143,7 +144,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             request.priority -= _TEMPLATE
             self.state.count("priority/template")
         if self.topic is not None:
-            request.meta[_INHERITED] = page.inherited
+            request.meta[_INHERITED] = 0.0 if link.template else page.inherited
 
     async def spider_closed(self) -> None:
         stats = self.state.stats

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 from contextvars import ContextVar
+from copy import copy
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from threading import RLock
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, ref
 
+from itemadapter import ItemAdapter
+from scrapy import Item
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 
@@ -21,6 +24,7 @@ from scrapy_pagelets.segmentation.segment import Pagelet, pagelets_of
 from scrapy_pagelets.templates.learnt import Template
 
 _visit: ContextVar[Visit | None] = ContextVar("pagelets_visit", default=None)
+_places: ContextVar[dict[str, str]] = ContextVar("pagelets_places")
 
 
 class Visit:
@@ -103,12 +107,18 @@ def current_visit() -> Visit | None:
     return _visit.get()
 
 
+def current_places() -> dict[str, str]:
+    """Where our fields are in the item that is being processed: its names of them, by those of the feed."""
+    return _places.get({})
+
+
 def ensure_visits(crawler: Crawler) -> None:
     """Let pipelines know the response behind each item; to be called when they are opened.
 
     Scrapy hands items to the pipelines without it, and only the scraper knows it for sure: a task inherits the context
     of the response that led to its request, and an item of an errback passes no spider middleware. So the scraper's
-    public entry for items is wrapped.
+    public entry for items is wrapped. An item of a page is copied there: a spider may change what it has yielded and
+    yield it again, while the pipelines still write to it.
     """
     if crawler in _wrapped:
         return
@@ -119,13 +129,24 @@ def ensure_visits(crawler: Crawler) -> None:
     process = scraper.start_itemproc_async
 
     async def start_itemproc_async(item: Any, *, response: Any) -> None:
-        before = _visit.set(visit_of(response, state))
+        visit = visit_of(response, state)
+        visit_before, places_before = _visit.set(visit), _places.set({})
         try:
-            await process(item, response=response)
+            await process(item if visit is None else _copied(item), response=response)
         finally:
-            _visit.reset(before)
+            _visit.reset(visit_before)
+            _places.reset(places_before)
 
     scraper.start_itemproc_async = start_itemproc_async
+
+
+def _copied(item: Any) -> Any:
+    """A shallow copy of an item; of a type that cannot be copied, the item."""
+    if not ItemAdapter.is_item(item):
+        return item
+    with suppress(Exception):
+        return item.copy() if isinstance(item, Item) else copy(item)
+    return item
 
 
 _wrapped: WeakSet[Crawler] = WeakSet()

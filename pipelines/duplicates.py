@@ -10,7 +10,6 @@ from typing import Any, Final, Self
 from urllib.parse import urljoin
 
 import numpy as np
-from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.job import job_dir
@@ -42,7 +41,7 @@ class DuplicatesPipeline:
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.state = state_of(crawler)
-        self.fields = Fields(self.state)
+        self.fields = Fields(crawler)
         if self.state.config.duplicates == "off":
             raise NotConfigured
 
@@ -102,9 +101,7 @@ class DuplicatesPipeline:
 
     def _text(self, item: Any) -> str | None:
         """The text of an item as it is to be indexed, None if `StripPipeline` has put none there."""
-        config = self.state.config
-        field = config.field_name("text") if "text" in config.formats else None
-        found = ItemAdapter(item).get(field) if field is not None and ItemAdapter.is_item(item) else None
+        found = self.fields.get(item, "text")
         return found if isinstance(found, str) else None
 
     def _judged(self, visit: Visit, content: str | None) -> tuple[Verdict | None, str | None]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final, Self
 from weakref import WeakKeyDictionary
 
-from itemadapter import ItemAdapter
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
@@ -22,7 +21,8 @@ from scrapy_pagelets.index.targets import folder_of, open_index, shown
 from scrapy_pagelets.index.writer import Writer
 from scrapy_pagelets.middlewares.state import call_off, state_of
 from scrapy_pagelets.middlewares.threads import in_thread
-from scrapy_pagelets.middlewares.visit import Visit, current_visit, ensure_visits
+from scrapy_pagelets.middlewares.visit import Visit, current_places, current_visit, ensure_visits
+from scrapy_pagelets.pipelines.fields import Fields, value_of
 from scrapy_pagelets.segmentation.segment import CONTENT
 
 logger = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 _PATIENCE: Final = 20.0
 #: When the crawl began and which sites it has seen, in the job directory.
 _FILE: Final = "pagelets-index.json"
-_TEXTS: Final = ("url", "title", "language", "fetched_at", "near_duplicate_of")
+_ABOUT: Final = ("title", "language", "fetched_at")
 
 
 class IndexPipeline:
@@ -45,6 +45,7 @@ class IndexPipeline:
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.state = state_of(crawler)
+        self.fields = Fields(crawler)
         self._target = self.state.config.index
         if not self._target:
             raise NotConfigured
@@ -91,14 +92,18 @@ class IndexPipeline:
         return item
 
     def _line(self, item: Any, visit: Visit) -> dict[str, Any]:
-        """What the item says of the page, under the names of the feed."""
-        line: dict[str, Any] = {"url": visit.url}
-        if ItemAdapter.is_item(item):
-            adapter, name_of = ItemAdapter(item), self.state.config.field_name
-            given = {name: adapter.get(field) for name in (*_TEXTS, "pagelets") if (field := name_of(name))}
-            line |= {name: given[name] for name in _TEXTS if isinstance(given.get(name), str)}
-            line |= {"pagelets": given["pagelets"]} if isinstance(given.get("pagelets"), list) else {}
-        return line
+        """What the item says of the page, under the names of the feed.
+
+        Of what a spider has set, URL, title, language and time say something of the page, if they come with a URL;
+        other fields have a meaning of the spider's own.
+        """
+        own = {name: value_of(item, self.state.config.field_name(name)) for name in ("url", *_ABOUT)}
+        if "url" in current_places() or not isinstance(own["url"], str):
+            own = {"url": visit.url}
+        line = {name: value for name, value in own.items() if isinstance(value, str)}
+        near, pagelets = self.fields.get(item, "near_duplicate_of"), self.fields.get(item, "pagelets")
+        line |= {"near_duplicate_of": near} if isinstance(near, str) else {}
+        return line | ({"pagelets": pagelets} if isinstance(pagelets, list) else {})
 
     def _put(self, line: dict[str, Any], visit: Visit) -> None:
         try:

@@ -24,7 +24,7 @@ class SegmentPipeline:
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.state = state_of(crawler)
-        self.fields = Fields(self.state)
+        self.fields = Fields(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -44,7 +44,7 @@ class SegmentPipeline:
             visit.fail()
             return item
         for name, value in about.items():
-            self.fields.put(item, name, value, keep=True)
+            self.fields.fill(item, name, value)
         for name, value in parts.items():
             self.fields.put(item, name, value)
         return item

@@ -25,7 +25,7 @@ class StripPipeline:
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.state = state_of(crawler)
-        self.fields = Fields(self.state)
+        self.fields = Fields(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

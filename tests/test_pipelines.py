@@ -124,7 +124,6 @@ def kinds(tmp_path_factory):
     [
         ("dict", "home", 1),
         ("replaced", "home", 1),
-        ("own", "home", 1),
         ("one of many", "home", 20),
         ("full", "a", 1),
         ("attrs", "b", 1),
@@ -149,6 +148,8 @@ def test_url_title_and_the_like_are_filled_where_the_spider_has_not(kinds):
     assert full["language"] == "en"
     assert full["template"]["id"].endswith("#1")
     assert (own["url"], own["title"], own["language"]) == ("urn:mine", "Mine", "en")
+    assert own["text"] == "my text"
+    assert own["content"].startswith("Heading home\n\nhomeword0 ")
 
 
 @pytest.mark.parametrize(
@@ -175,9 +176,9 @@ def test_what_passed_untouched_is_counted(kinds):
     assert len(items["failed"]) == 2
     assert found.stat("items/no_page") == 4  # from start, the file, two errbacks
     assert found.stat("fields/missing") > 0
-    assert found.stat("fields/replaced") == 1
-    assert len([w for w in found.warnings if "Bare has no such field" in w and "'text'" in w]) == 1
-    assert len([w for w in found.warnings if "had a value there" in w]) == 1
+    assert found.stat("fields/renamed") == 1
+    assert len([w for w in found.warnings if "'text' of Bare: the type has no such field" in w]) == 1
+    assert len([w for w in found.warnings if "what the spider has set stays" in w and "of dict" in w]) == 1
     assert found.errors == []
 
 

@@ -206,6 +206,19 @@ def test_links_of_a_template_lose_priority_when_they_are_seen_again():
         assert (start.priority, start.meta) == (0, {})
 
 
+def test_a_page_of_the_topic_hands_nothing_down_to_the_links_of_its_template():
+    with Passing(PAGELETS_TOPIC="nameaword1 nameaword2 nameaword3") as passing:
+        first, second, *others = learnt(passing)
+        imprint, own, form = passing(first, *map(Request, ("http://h/5", "http://h/own", "http://h/search")))
+        assert own.priority > imprint.priority == 0
+        assert own.meta == form.meta
+        assert own.meta["_pagelets_inherited"] > imprint.meta["_pagelets_inherited"] == 0
+        # So the page behind it has no more relevance than one that was reached by chance.
+        [behind] = passing.priorities(response(others[3].text, others[3].url, **imprint.meta), "http://h/search")
+        [after] = passing.priorities(response(second.text, second.url, **own.meta), "http://h/own")
+        assert after > behind == 0
+
+
 def test_a_menu_is_not_starved_by_the_menu_of_another_site():
     with Passing(PAGELETS_PRIORITY=True) as passing:
         first, *_ = learnt(passing)

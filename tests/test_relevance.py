@@ -124,6 +124,12 @@ def test_links_of_a_template_have_the_relevance_of_their_anchor_alone():
     assert set(weighed.links.values()) == {Link(0.0, template=True)}
     # A page that knows no template takes the same words for its own.
     assert weigh(segment(pages[0]), topic).relevance > 0
+    # A page that is about the topic, or was reached by such pages, hands nothing down to them.
+    weighed = weigh(parts, Topic(["nameaword1 nameaword2"]), inherited=1.0)
+    assert weighed.inherited >= 0.8
+    assert set(weighed.links.values()) == {Link(0.0, template=True)}
+    weighed = weigh(parts, Topic(["menu entry"]))
+    assert all(0 < link.relevance <= 0.2 for link in weighed.links.values())
 
 
 def test_without_a_topic_links_have_no_relevance():

@@ -47,6 +47,8 @@ class ArchiveSpider(Spider):
     """
 
     name = "archive"
+    #: What is blank in its items is for the pipelines to fill.
+    yields_blanks = True
 
     def __init__(self, path: str = "", base: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)

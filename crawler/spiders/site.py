@@ -46,6 +46,8 @@ class SiteSpider(Spider):
     """
 
     name = "site"
+    #: What is blank in its items is for the pipelines to fill.
+    yields_blanks = True
 
     def __init__(
         self, url: str = "", urls: str = "", depth: str = "0", pages: str = "0", sitemap: str = "0", **kwargs: Any

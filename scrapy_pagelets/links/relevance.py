@@ -38,7 +38,7 @@ _TAG: Final = re.compile(rb"<[a-zA-Z!]")
 
 
 class Link(NamedTuple):
-    """A link of a page: its relevance, 0 to 1, and whether it stands in a template."""
+    """A link of a page: its relevance, 0 to 1, and whether it stands in nothing but template."""
 
     relevance: float
     template: bool
@@ -50,7 +50,7 @@ class Weighed(NamedTuple):
     Attributes
     ----------
     relevance : of its content, 0 to 1
-    inherited : what its links get from it and from the pages on the way to it, 0 to 1
+    inherited : what the links of its content get from it and from the pages on the way to it, 0 to 1
     links : by the key of their targets; of several links to one page the most relevant; template if all of
         them are
     """
@@ -154,7 +154,8 @@ def weigh(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
     """What a page and its links have to do with a topic; the page becomes part of what the topic knows of words.
 
     A link has the relevance of its pagelet and of its anchor, and inherits some from the page (shark search, Hersovici
-    et al. 1998, with pagelets in the place of windows of words). Pagelets that are template have none (Bar-Yossef &
+    et al. 1998, with pagelets in the place of windows of words). A link that stands in nothing but template has the
+    relevance of its anchor alone: a page does not speak for what each page of its site links to (Bar-Yossef &
     Rajagopalan 2002, Section 4).
 
     Parameters
@@ -184,7 +185,8 @@ def weigh(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
     handed = max(content, _DECAY * inherited)
     links: dict[int, Link] = {}
     for (number, link), relevance in zip(stands, own.tolist(), strict=True):
-        found = Link(relevance + _INHERITED * handed, pagelets[number].role != CONTENT)
+        template = pagelets[number].role != CONTENT
+        found = Link(relevance + (0.0 if template else _INHERITED * handed), template)
         before = links.get(key := key_of(link["url"]), found)
         links[key] = Link(max(before.relevance, found.relevance), before.template and found.template)
     return Weighed(content, handed, links)
