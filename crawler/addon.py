@@ -17,9 +17,9 @@ _COMPONENTS: Final = {
         "scrapy_pagelets.middlewares.subdigraph.MenuSubdigraphMiddleware": 545,
         # Before the subdigraph sees them.
         "scrapy_pagelets.middlewares.rendering.RenderingMiddleware": 546,
-        # Next to the downloader, where requests are as they are sent; the cache alone may answer first.
-        "scrapy_pagelets.middlewares.addresses.AddressMiddleware": 885,
-        "scrapy_pagelets.middlewares.handover.HandoverMiddleware": 890,
+        # Behind all that change a request, before those that count it or answer it from a cache.
+        "scrapy_pagelets.middlewares.addresses.AddressMiddleware": 840,
+        "scrapy_pagelets.middlewares.handover.HandoverMiddleware": 845,
     },
     # Nearer to the engine than what drops requests: links are weighed for those that are left.
     "SPIDER_MIDDLEWARES": {"scrapy_pagelets.middlewares.priority.PriorityMiddleware": 75},

@@ -7,8 +7,10 @@ from typing import Any, Final, Self
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
+from scrapy.statscollectors import StatsCollector
 
 from scrapy_pagelets.middlewares.identity import Identities
 from scrapy_pagelets.middlewares.rendered import FRAMES, RenderedResponse
@@ -25,12 +27,24 @@ class AnotherVisitor(IgnoreRequest):
     """Raised for a probe that would be sent otherwise than the request of the page that waits for it."""
 
 
+class _Less(StatsCollector):
+    """Stats from which is taken what would be added."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        assert crawler.stats is not None
+        self._counted = crawler.stats
+
+    def inc_value(self, key: str, count: int = 1, start: int = 0, spider: object = None) -> None:
+        self._counted.inc_value(key, -count, start)
+
+
 class HandoverMiddleware:
     """Answer requests by what was loaded for a template, so that no page is fetched twice.
 
-    It stands next to the downloader, where requests are as they are sent: a request gets the response that
-    `MenuSubdigraphMiddleware` has loaded, or is loading, for the same URL, if it would have been sent with the same
-    headers, the same way, and without a session. The response is the one that the downloader gave; all middlewares
+    It stands behind the middlewares that change requests, where they are as they are sent. A request gets the response
+    that `MenuSubdigraphMiddleware` has loaded, or is loading, for the same URL, if it would have been sent with the
+    same headers, the same way, and without a session. The response is the one that the downloader gave; all middlewares
     see it on its way to the spider. Each is handed over once; ``pagelets/probe/unclaimed`` counts those that were not
     asked for.
     """
@@ -68,7 +82,15 @@ class HandoverMiddleware:
             request.meta["download_latency"] = kept.request.meta["download_latency"]
         if isinstance(kept, RenderedResponse):
             request.meta[FRAMES] = kept.frames
-        return kept.replace(request=request)
+        response = kept.replace(request=request)
+        self._uncount(request, response)
+        return response
+
+    def _uncount(self, request: Request, response: Response) -> None:
+        """Take back what `DownloaderStats` will count: it has counted the response when it came."""
+        if self.crawler.stats is not None and self.crawler.get_downloader_middleware(DownloaderStats) is not None:
+            counted = DownloaderStats(_Less(self.crawler))
+            counted.process_response(request, response)
 
     def _check(self, probe: Request, identity: str | None) -> None:
         """Refuse a probe that would be sent otherwise than the page that waits for it, as somebody else."""
