@@ -12,6 +12,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.request import NO_CALLBACK
 
+from scrapy_pagelets.limits import TooLarge
 from scrapy_pagelets.middlewares.handover import PROBE, token_of
 from scrapy_pagelets.middlewares.state import State
 from scrapy_pagelets.middlewares.threads import in_thread
@@ -68,7 +69,11 @@ class Prober:
             if response.status >= 400 and response.status not in _LASTING_ERRORS:
                 self.state.probes.pop(token, None)
             return Loaded(None, asked=True)
-        return Loaded(await in_thread(self.state.page, response), asked=True)
+        try:
+            return Loaded(await in_thread(self.state.page, response), asked=True)
+        except TooLarge:
+            self.state.count("probe/failed/too_large")
+            return Loaded(None, asked=True)
 
     async def _download(self, probe: Request, token: str) -> Response | Exception:
         assert self.crawler.engine is not None

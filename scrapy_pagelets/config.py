@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 from scrapy_pagelets.duplicates.threshold import LEAST, Threshold
 from scrapy_pagelets.index.base import IndexUnusable
 from scrapy_pagelets.index.targets import kind_of
+from scrapy_pagelets.limits import Limits
 
 FORMATS: Final = ("text", "markdown", "html")
 #: The fields of the feed, by the name that other tools know them by.
@@ -49,6 +50,10 @@ class Config:
     probe: int = 4
     #: PAGELETS_SETTLE: how many pages of a site the spider `site` waits for before it hands out the first one.
     settle: int = 100
+    #: PAGELETS_MAX_NODES: elements and comments of a page that is cleaned; a larger one goes through as it is.
+    max_nodes: int = Limits().nodes
+    #: PAGELETS_MAX_SIZE: bytes of a page that is cleaned.
+    max_size: int = Limits().size
     #: PAGELETS_SEGMENTER: how pages are cut into pagelets.
     segmenter: str = "pagelets"
     #: PAGELETS_SEGMENTER_WEIGHTS: file of weights of GCuts and CClus, instead of those that are shipped.
@@ -101,6 +106,10 @@ class Config:
             )
         if self.settle < 1:
             raise ConfigError(f"PAGELETS_SETTLE is {self.settle}: give a number of pages, from 1")
+        if self.max_nodes < 1:
+            raise ConfigError(f"PAGELETS_MAX_NODES is {self.max_nodes}: give a number of nodes, from 1")
+        if self.max_size < 1:
+            raise ConfigError(f"PAGELETS_MAX_SIZE is {self.max_size}: give a number of bytes, from 1")
         if not 1 <= self.render_timeout <= 3600:
             raise ConfigError(f"PAGELETS_RENDER_TIMEOUT is {self.render_timeout:g}: give seconds, from 1 to 3600")
         _one_of("PAGELETS_SEGMENTER", [self.segmenter], SEGMENTERS)
@@ -141,6 +150,8 @@ class Config:
             return cls(
                 probe=settings.getint("PAGELETS_PROBE", default["probe"].default),
                 settle=settings.getint("PAGELETS_SETTLE", default["settle"].default),
+                max_nodes=settings.getint("PAGELETS_MAX_NODES", default["max_nodes"].default),
+                max_size=settings.getint("PAGELETS_MAX_SIZE", default["max_size"].default),
                 segmenter=settings.get("PAGELETS_SEGMENTER", default["segmenter"].default),
                 weights=settings.get("PAGELETS_SEGMENTER_WEIGHTS", default["weights"].default),
                 vips_tree=settings.getbool("PAGELETS_VIPS_TREE", default["vips_tree"].default),
@@ -181,6 +192,11 @@ class Config:
     def options(self) -> dict[str, str]:
         """Options of the segmenter."""
         return {"weights": self.weights} if self.weights else {}
+
+    @property
+    def limits(self) -> Limits:
+        """What a page may have at the most."""
+        return Limits(self.max_nodes, self.max_size)
 
     @property
     def obstacle_to_rendering(self) -> str:
