@@ -100,7 +100,9 @@ class Limits:
             or len(text) > 2 * _ATTRIBUTES_PER_NODE * self.nodes
             or _may_have_long_tag(text, 2 * MAX_ATTRIBUTES)
         ):
-            parser = etree.HTMLParser(target=_Count(self), encoding="utf-8", huge_tree=True, recover=True)
+            parser = etree.HTMLParser(  # type: ignore[call-overload]  # a target need not have all methods
+                target=_Count(self), encoding="utf-8", huge_tree=True, recover=True
+            )
             with _counting:
                 parser.feed(text.encode("utf-8", "replace"))
                 parser.close()

@@ -248,10 +248,10 @@ def _detect(body: bytes) -> str:
     """Name of the charset by the texts that leave ASCII; the Western one if they say little."""
     texts: dict[bytes, None] = {}
     size = 0
-    for found in _BETWEEN_TAGS.finditer(body):  # no list: a bomb has millions of them
-        if not found[0].isascii() and found[0] not in texts:
-            texts[found[0]] = None
-            size += len(found[0]) + 1
+    for between in _BETWEEN_TAGS.finditer(body):  # no list: a bomb has millions of them
+        if not between[0].isascii() and between[0] not in texts:
+            texts[between[0]] = None
+            size += len(between[0]) + 1
             if size > _SAMPLE:
                 break
     sample = b" ".join(texts)[:_SAMPLE]

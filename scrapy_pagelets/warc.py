@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
 from urllib.parse import urlsplit
 
 from scrapy_pagelets import gzip_members, http_message
@@ -66,7 +66,7 @@ def _members(
     from fastwarc.warc import ArchiveIterator
 
     member = -1
-    for record in ArchiveIterator(stream or file, parse_http=False):
+    for record in ArchiveIterator(cast(BinaryIO, stream or file), parse_http=False):
         if isinstance(stream, Unpacked):
             yield stream.starts.pop(record.stream_pos, None), record
             continue

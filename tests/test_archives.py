@@ -553,7 +553,7 @@ def test_a_compression_bomb_is_counted_and_the_file_goes_on_behind_it(tmp_path, 
     path = tmp_path / "bomb.warc.gz"
     path.write_bytes(members[0] + bomb(*BOMBS[name]) + members[1] + members[2])
     assert path.stat().st_size < 3 * MEGABYTE
-    skipped = Counter()
+    skipped: Counter[str] = Counter()
     found = list(records(str(path), skipped=skipped))
     assert [one.url[-1] for one in found if one.url[-1].isdigit()] == ["0", "1", "2"]
     assert skipped == {"bomb": 1}
@@ -572,7 +572,7 @@ def test_a_compression_bomb_is_counted_and_the_file_goes_on_behind_it(tmp_path, 
 def test_a_bomb_that_is_no_record_ends_the_file_at_once(tmp_path, parts):
     path = tmp_path / "bomb.warc.gz"
     path.write_bytes(gzip.compress(raw_record(PAGE)) + bomb(*parts))
-    skipped = Counter()
+    skipped: Counter[str] = Counter()
     assert len(list(records(str(path), skipped=skipped))) in (1, 2)
     assert skipped["truncated"] + skipped["bomb"] == 1
 
@@ -584,7 +584,7 @@ def test_what_is_large_and_packs_well_is_no_bomb(tmp_path):
     path = tmp_path / "large.warc.gz"
     block = PAGE.partition(b"<p>")[0]
     path.write_bytes(gzip.compress(raw_record(block + large)) + gzip.compress(raw_record(block + blank) * 40))
-    skipped = Counter()
+    skipped: Counter[str] = Counter()
     assert [len(one.body) for one in records(str(path), skipped=skipped)] == [len(large), *[len(blank)] * 40]
     assert not skipped
 
@@ -619,7 +619,7 @@ def test_pipes_sockets_and_devices_are_not_read(tmp_path, caplog, monkeypatch):
     os.symlink("self.html", "self.html")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket.html")
-        skipped = Counter()
+        skipped: Counter[str] = Counter()
         urls = [one.url for source in expand(str(folder)) for one in records(source, "http://h/", skipped)]
     assert urls == ["http://h/a.html", "http://h/b.html"]
     assert skipped["unreadable"] == 7
