@@ -84,6 +84,7 @@ async def _view(options: argparse.Namespace) -> None:
 
 def _source(name: str) -> tuple[str, str | None, Any]:
     """URL, document and answers of a file; of a page on the web the URL alone."""
+    from scrapy_pagelets.limits import Limits
     from scrapy_pagelets.page import decode
     from scrapy_pagelets.resources import Resources
 
@@ -97,7 +98,9 @@ def _source(name: str) -> tuple[str, str | None, Any]:
     async def answer(url: str) -> tuple[str, bytes] | None:
         return await asyncio.to_thread(resources.get, url)
 
-    return path.as_uri(), decode(path.read_bytes()), answer
+    document = decode(path.read_bytes())
+    Limits().check(document)
+    return path.as_uri(), document, answer
 
 
 async def _nothing(_: str) -> None:

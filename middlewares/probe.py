@@ -15,6 +15,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
 
+from scrapy_pagelets.limits import TooLarge
 from scrapy_pagelets.middlewares.addresses import FOLLOWED
 from scrapy_pagelets.middlewares.handover import PROBE, RECEIVED, AnotherVisitor, token_of
 from scrapy_pagelets.middlewares.identity import routes_of
@@ -103,7 +104,11 @@ class Prober:
         if response.status != 200 or not isinstance(response, HtmlResponse):
             self.state.count(f"probe/failed/{'broken' if response.status != 200 else 'not_html'}")
             return Loaded()
-        return Loaded(await in_thread(self.state.page, response))
+        try:
+            return Loaded(await in_thread(self.state.page, response))
+        except TooLarge:
+            self.state.count("probe/failed/too_large")
+            return Loaded()
 
     def probe_for(self, url: str, key: Request, redirected: Sequence[str] = ()) -> Request:
         """Request that loads a page on behalf of that of a key page.

@@ -17,7 +17,7 @@ from scrapy.utils.spider import DefaultSpider
 from scrapy_pagelets.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
 from scrapy_pagelets.middlewares.archived import ARCHIVED
 from scrapy_pagelets.middlewares.rendered import FRAMES, RenderedResponse
-from scrapy_pagelets.middlewares.state import call_off, decoded, state_of
+from scrapy_pagelets.middlewares.state import call_off, state_of
 from scrapy_pagelets.middlewares.threads import in_thread
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class RenderingMiddleware:
             self._browser = Browser(
                 self._launch, scripts=self.state.config.render_scripts, timeout=self.state.config.render_timeout
             )
-        document = await in_thread(decoded, response)
+        document = await in_thread(self.state.text, response)
         agent = (request.headers.get("User-Agent") or b"").decode("latin-1") or None
         frames = await self._browser.render(
             response.url, document, self._archive if ARCHIVED in request.meta else None, user_agent=agent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from scrapy.http import Response, TextResponse
 from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.config import Config, ConfigError, unknown
+from scrapy_pagelets.limits import TooLarge, scarcity
 from scrapy_pagelets.middlewares.memory import Memory
 from scrapy_pagelets.middlewares.rendered import RenderedResponse
 from scrapy_pagelets.middlewares.spool import Spool
@@ -41,6 +43,8 @@ class State:
     """Settings, what is learnt of the sites, parsed pages and stored responses of one crawl."""
 
     def __init__(self, crawler: Crawler) -> None:
+        if complaint := scarcity():
+            raise ConfigError(complaint)
         job = job_dir(crawler.settings)
         self.config = Config.from_settings(crawler.settings)
         # What is missing is told of before the crawl begins.
@@ -69,14 +73,26 @@ class State:
         self.hosts: set[str] = set()
         #: What archived pages are shown with.
         self.resources: Resources | None = None
-        self._pages: WeakKeyDictionary[Response, Page] = WeakKeyDictionary()
+        #: Why a page is too large, in its stead: an exception would hold the response that is its key.
+        self._pages: WeakKeyDictionary[Response, Page | str] = WeakKeyDictionary()
         self._odd: set[tuple[str, str]] = set()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def page(self, response: TextResponse) -> Page:
-        """The page of a response, parsed once; runs in a thread as well."""
+        """The page of a response, parsed once; runs in a thread as well.
+
+        Raises
+        ------
+        TooLarge : if the page is beyond the limits of the settings; see `failed`
+        """
         if (page := self._pages.get(response)) is None:
-            page = self._pages[response] = self._parse(response)
+            try:
+                page = self._parse(response)
+            except TooLarge as error:
+                page = str(error)
+            self._pages[response] = page
+        if isinstance(page, str):
+            raise TooLarge(page)
         return page
 
     def templateness(self, page: Page) -> Floats:
@@ -87,27 +103,41 @@ class State:
         return self.sites.of(page).templateness(page)
 
     def _parse(self, response: TextResponse) -> Page:
-        text = decoded(response)
+        text = self.text(response)
         # Never the tree of `response.selector`: spiders drop and change its nodes, and threads read ours.
         page = Page.from_root(parse(text), response.url)
         self._look_at(page, response, text)
-        return page_of(response.frames, response.url, page) if isinstance(response, RenderedResponse) else page
+        if isinstance(response, RenderedResponse):
+            return page_of(response.frames, response.url, page, self.config.limits)
+        return page
+
+    def text(self, response: Response) -> str:
+        """The text of a response that is to be parsed.
+
+        Raises
+        ------
+        TooLarge : if the page is beyond the limits of the settings; see `failed`
+        """
+        self.config.limits.check_size(response.body)
+        text = decoded(response)
+        self.config.limits.check(text)
+        return text
 
     def _look_at(self, page: Page, response: TextResponse, text: str) -> None:
         if not text.strip():
-            self._tell_of(page, "blank", "%s is an empty page")
+            self._tell_of(page.url, "blank", "%s is an empty page")
         if len(response.body) > _LARGE:
-            self._tell_of(page, "large", "%s has %d MB: it takes a while", len(response.body) // 1_000_000)
+            self._tell_of(page.url, "large", "%s has %d MB: it takes a while", len(response.body) // 1_000_000)
         if not text.isascii() and (misfits := _misfits(response)):
-            self._tell_of(page, "wrong_charset", "%s has %d characters that its charset does not have", misfits)
+            self._tell_of(page.url, "wrong_charset", "%s has %d characters that its charset does not have", misfits)
         if page.truncated:
-            self._tell_of(page, "too_deep", "%s nests deeper than %d levels: what is below is lost", MAX_DEPTH)
+            self._tell_of(page.url, "too_deep", "%s nests deeper than %d levels: what is below is lost", MAX_DEPTH)
 
-    def _tell_of(self, page: Page, name: str, message: str, *arguments: object) -> None:
+    def _tell_of(self, url: str, name: str, message: str, *arguments: object) -> None:
         # A page that was held back, or loaded for a template, is parsed again.
-        if (page.url, name) not in self._odd:
-            self._odd.add((page.url, name))
-            self.tell(f"pages/{name}", message, page.url, *arguments)
+        if (url, name) not in self._odd:
+            self._odd.add((url, name))
+            self.tell(f"pages/{name}", message, url, *arguments)
 
     def cancel_probes(self) -> None:
         """Give up what is being loaded for templates and nobody has asked for."""
@@ -127,8 +157,15 @@ class State:
         logger.log(level, message, *arguments)
 
     def failed(self, url: str) -> None:
-        """Log the exception that is being handled: an error of ours, for which the crawl need not end."""
+        """Log the exception that is being handled: an error of ours, or `TooLarge`. The page goes on as it is."""
+        error = sys.exception()
+        if isinstance(error, TooLarge):
+            self._tell_of(url, "too_large", "%s is too large and goes on as it is: %s", error)
+            return
         self.count("pages/failed")
+        if isinstance(error, MemoryError):
+            logger.error("%s goes on as it is, there is not enough memory to clean it", url)
+            return
         logger.error(
             "%s could not be cut into pagelets and goes on as it is: please report this\n%s",
             url,

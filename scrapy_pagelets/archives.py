@@ -11,7 +11,8 @@ from typing import Self
 
 from scrapy_pagelets import folders, warc
 from scrapy_pagelets.folders import is_warc
-from scrapy_pagelets.record import ArchiveError, Record, SkipRecord
+from scrapy_pagelets.gzip_members import Bomb
+from scrapy_pagelets.record import ArchiveError, Record, SkipRecord, opened
 
 __all__ = ["ArchiveError", "Reader", "Record", "expand", "read", "records"]
 
@@ -19,6 +20,9 @@ logger = logging.getLogger(__name__)
 
 _UNREADABLE = "%s cannot be read and is left out: %s"
 _TRUNCATED = "%s is cut off or damaged at or after %s, the pages from there on are left out: %s"
+_BOMB = "%s holds a compression bomb at offset %d, which is left out: the file goes on behind it"
+_TOO_MUCH = "%s holds a record of too many %s at %s, which is left out, as further ones will be"
+_TOLD = {"too_large": "bytes", "headers": "headers"}
 _GIVE = "give a WARC file, a glob in quotes, or a folder of WARC or HTML files"
 
 
@@ -65,8 +69,9 @@ def records(
     base : what the URL of an HTML file begins with, before its path below the folder: ``https://example.com/``, or
         ``http://`` where the folder's first level names the hosts. Without it the URL is the file's own
     skipped : counts what is no page, by reason: ``type`` (a request, metadata, a revisit), ``status`` (other than 200),
-        ``not_html``, ``empty``, ``no_url``, ``encoding`` (the body cannot be unpacked), ``too_large``, ``unreadable``
-        (the file cannot be opened), and ``truncated``: once for a file that is cut off or damaged, of which the rest is
+        ``not_html``, ``empty``, ``no_url``, ``encoding`` (the body cannot be unpacked), ``too_large``, ``headers`` (too
+        many), ``bomb`` (a member that unpacks to far too much), ``unreadable`` (the file cannot be opened, or is a
+        pipe, a socket or a device), and ``truncated``: once for a file that is cut off or damaged, of which the rest is
         left out with one warning that names file and offset
     quiet : no warnings; for what was read before
 
@@ -113,7 +118,7 @@ class Reader:
             return warc.page(self._open(source).find(offset), source, offset)
         except ArchiveError:
             raise
-        except (SkipRecord, OSError, EOFError, ValueError) as error:
+        except (SkipRecord, Bomb, OSError, EOFError, ValueError) as error:
             self.close()
             raise ArchiveError(
                 f"{source} has no page at {_where(offset)} any more, start over with the file as it is now: {error}"
@@ -151,21 +156,30 @@ def _html_pages(source: str, base: str, skipped: Counter[str], level: int) -> It
 
 def _warc_pages(path: str, skipped: Counter[str], level: int) -> Iterator[Record]:
     try:
-        file = open(path, "rb")  # noqa: SIM115
+        file = opened(path)
     except OSError as error:
         skipped["unreadable"] += 1
         logger.log(level, _UNREADABLE, path, error.strerror)
         return
     offset = 0
+
+    def bomb(offset: int) -> None:
+        skipped["bomb"] += 1
+        logger.log(level, _BOMB, path, offset)
+
     with file:
         if not os.fstat(file.fileno()).st_size:
             skipped["empty"] += 1
         try:
-            for offset, record in warc.walk(file):
+            for offset, record in warc.walk(file, bomb):
                 try:
                     page = warc.page(record, path, offset)
                 except SkipRecord as skip:
                     skipped[str(skip)] += 1
+                    if str(skip) in _TOLD and skipped[str(skip)] == 1:
+                        logger.log(level, _TOO_MUCH, path, _TOLD[str(skip)], _where(offset))
+                except Bomb:
+                    pass  # the walk will tell of it
                 else:
                     yield page
         except (OSError, EOFError, ValueError) as error:

@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 
 from scrapy_pagelets import values
 from scrapy_pagelets.duplicates.threshold import LEAST, Threshold
+from scrapy_pagelets.limits import Limits
 
 FORMATS: Final = ("text", "markdown", "html")
 #: The fields of the feed, by the name that other tools know them by.
@@ -64,6 +65,10 @@ class Config:
     private_addresses: bool = _setting(False, values.flag)
     #: PAGELETS_SETTLE: how many pages of a site the spider `site` waits for before it hands out the first one.
     settle: int = _setting(100, values.whole("give a number of pages, from 1", lambda n: n >= 1))
+    #: PAGELETS_MAX_NODES: elements and comments of a page that is cleaned; a larger one goes through as it is.
+    max_nodes: int = _setting(Limits().nodes, values.whole("give a number of nodes, from 1", lambda n: n >= 1))
+    #: PAGELETS_MAX_SIZE: bytes of a page that is cleaned.
+    max_size: int = _setting(Limits().size, values.whole("give a number of bytes, from 1", lambda n: n >= 1))
     #: PAGELETS_SEGMENTER: how pages are cut into pagelets.
     segmenter: str = _setting("pagelets", values.choice(SEGMENTERS))
     #: PAGELETS_SEGMENTER_WEIGHTS: file of weights of GCuts and CClus, instead of those that are shipped.
@@ -136,6 +141,11 @@ class Config:
     def options(self) -> dict[str, str]:
         """Options of the segmenter."""
         return {"weights": self.segmenter_weights} if self.segmenter_weights else {}
+
+    @property
+    def limits(self) -> Limits:
+        """What a page may have at the most."""
+        return Limits(self.max_nodes, self.max_size)
 
     @property
     def obstacle_to_rendering(self) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import quote
 
 from scrapy_pagelets.http_message import SNIFFED, looks_like_html
-from scrapy_pagelets.record import MAX_BODY, Record, SkipRecord, checked
+from scrapy_pagelets.record import MAX_BODY, Record, SkipRecord, checked, opened
 
 _WARC_NAME: Final = pattern(r"\.warc(\.(gz|zst|zstd))?$", IGNORECASE)
 _HTML_SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml", ".shtml", ".php", ".aspx"})
@@ -29,7 +29,7 @@ def sources(path: str) -> list[str]:
     fixed = next((number for number, part in enumerate(parts) if glob.has_magic(part)), 0)
     root = os.path.join(*parts[:fixed]) if fixed else ""
     found: list[str] = []
-    for match in _outermost(sorted(map(os.path.normpath, glob.glob(path, recursive=True)))):
+    for match in _outermost(sorted(set(map(os.path.normpath, _matches(path))))):
         found += _sources(match, root)
     return list(dict.fromkeys(found))
 
@@ -58,7 +58,7 @@ def page(path: str, base: str) -> Record:
     """
     if not _is_html_file(path) and os.path.exists(path):
         raise SkipRecord("not_html")
-    with open(path, "rb") as file:
+    with opened(path) as file:
         body = checked(file.read(MAX_BODY + 1))
     return Record(_url(path, base), {"Content-Type": ["text/html"]}, 200, body, None, path, 0)
 
@@ -76,6 +76,24 @@ def _sources(path: str, root: str) -> list[str]:
     if is_warc(path):
         return [path]
     return [_rooted(root, os.path.relpath(path, root or "."))] if _is_html_file(path) else []
+
+
+def _matches(pattern: str) -> Iterator[str]:
+    """What a glob matches; ``**`` does not follow symbolic links, which may lead in circles."""
+    parts = pattern.split(os.sep)
+    if "**" not in parts:
+        yield from glob.glob(pattern)
+        return
+    at = parts.index("**")
+    above, below = os.sep.join([*parts[:at], ""]), parts[at + 1 :]
+    for root in glob.glob(above) if above else [""]:
+        for folder, folders, names in os.walk(root or "."):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            if below:
+                yield from _matches(os.path.join(glob.escape(folder), *below))
+            else:
+                yield folder
+                yield from (os.path.join(folder, name) for name in names if not name.startswith("."))
 
 
 def _outermost(paths: list[str]) -> Iterator[str]:
@@ -127,7 +145,7 @@ def _suffix(path: str) -> str:
 
 def _start(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             return file.read(SNIFFED)
     except OSError:
         return b""

@@ -16,6 +16,11 @@ from typing import Final
 PACKING: Final = frozenset({"Content-Encoding", "Transfer-Encoding", "Content-Length"})
 #: So much of a file is looked at to tell what it is.
 SNIFFED: Final = 8192
+_BLANK: Final = re.compile(rb"\r?\n\r?\n")
+#: Bytes of all headers; servers and browsers take a fraction of that.
+_MOST_HEADERS: Final = 1 << 18
+#: A body is packed once, by mistake twice.
+_MOST_ENCODINGS: Final = 8
 _CHUNK: Final = re.compile(rb"(?:\r?\n)?([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
 # What a browser takes for HTML where no type is declared (WHATWG MIME Sniffing, 7.1), after comments and declarations.
 _HTML_START: Final = re.compile(
@@ -32,8 +37,14 @@ def parse(block: bytes) -> tuple[int, Headers, bytes]:
 
     >>> parse(b"HTTP/1.1 200 OK\ncontent-type: text/html\n\n<p>")
     (200, {'Content-Type': ['text/html']}, b'<p>')
+
+    Raises
+    ------
+    ValueError : if the headers are too long
     """
-    blank = re.search(rb"\r?\n\r?\n", block)
+    blank = _BLANK.search(block, 0, _MOST_HEADERS)
+    if blank is None and len(block) > _MOST_HEADERS:
+        raise ValueError("the headers are too long")
     head, body = (block[: blank.start()], block[blank.end() :]) if blank else (block, b"")
     status = re.match(rb"\S+[ \t]+(\d{3})(?!\d)", head)
     headers: Headers = {}
@@ -79,7 +90,10 @@ def unpacked(headers: Headers, packed: bytes, most: int) -> bytes:
     body = packed
     if "chunked" in ",".join(headers.get("Transfer-Encoding", [])).lower():
         body = _dechunked(body)
-    for encoding in reversed(",".join(headers.get("Content-Encoding", [])).lower().split(",")):
+    encodings = ",".join(headers.get("Content-Encoding", [])).lower().split(",")
+    if len(encodings) > _MOST_ENCODINGS:
+        raise ValueError(f"{len(encodings)} content encodings")
+    for encoding in reversed(encodings):
         if looks_like_html(body):
             break
         try:
@@ -91,15 +105,15 @@ def unpacked(headers: Headers, packed: bytes, most: int) -> bytes:
 
 def _dechunked(body: bytes) -> bytes:
     """Join the chunks; a body that is not chunked, whatever its header says, stays as it is."""
-    chunks: list[bytes] = []
+    joined = bytearray()
     at = 0
     while head := _CHUNK.match(body, at):
         size = int(head[1], 16)
         at = head.end() + size
-        chunks.append(body[head.end() : at])
+        joined += body[head.end() : at]
         if not size:
-            return b"".join(chunks)
-    return b"".join(chunks) if chunks and at >= len(body.rstrip()) else body
+            return bytes(joined)
+    return bytes(joined) if at and at >= len(body.rstrip()) else body
 
 
 def _decoded(encoding: str, body: bytes, size: int) -> bytes:

@@ -69,6 +69,8 @@ _WORD: Final = re.compile(
     r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
 )
 _XPATH_NAME: Final = re.compile(r"[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII)
+#: White space other than one space.
+_SPACES: Final = re.compile(r"\s{2,}|[^\S ]")
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 _VOLATILE: Final = re.compile(
     r"\d{3,}|^(?:in)?(?:active|current|selected|open|opened|closed|collapsed|expanded)$|^(?:is|has)-|"
@@ -103,13 +105,22 @@ def text_key(text: str) -> tuple[int, int]:
     Case and digits do not count in the hash. ASCII words are what white space parts, others runs of letters and digits;
     Han, kana, hangul and Thai count by character.
     """
-    words = text.count(" ") + 1 if len(text) > 3 and text.isascii() else len(_WORD.findall(text))
+    if len(text) > 3 and text.isascii():
+        words = text.count(" ") + 1
+    elif len(text) < _HUGE:
+        words = len(_WORD.findall(text))
+    else:
+        words = sum(1 for _ in _WORD.finditer(text))
     return xxh3_64_intdigest(text.casefold().translate(_DIGITS).encode("utf-8", "replace")) >> 1, words
 
 
 #: The texts of menus come back on each page; of long ones, a crawl would keep megabytes.
 _text_key = lru_cache(131072)(text_key)
 _LONG: Final = 200
+#: Characters of an id, a class or a role that are looked at: one of megabytes is compared, and kept, like others.
+_LONGEST: Final = 10_000
+#: A run of text from which words are not listed to be folded and counted.
+_HUGE: Final = 100_000
 
 
 @dataclass(slots=True, kw_only=True, frozen=True, eq=False, repr=False)
@@ -336,7 +347,9 @@ def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTab
             look = (tag, name, classes, role)
             kind = kinds.get(look)
             if kind is None:
-                kind = kinds[look] = _kind(look, len(kinds))
+                look = (tag, name[:_LONGEST], classes[:_LONGEST], role[:_LONGEST])
+                kind = kinds.get(look) or _kind(look, len(kinds))
+                kinds[look] = kind
             look_id, mark, gap, traits = kind
             rank = ranks[mark] = ranks.get(mark, -1) + 1
             parents.append(row)
@@ -392,7 +405,7 @@ def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTab
             if verbatim:
                 white += text
             continue
-        folded = " ".join(text.split())
+        folded = " ".join(text.split()) if len(text) < _HUGE else _SPACES.sub(" ", text.strip())
         if verbatim:
             string = text.strip()
             start = text.find(string)

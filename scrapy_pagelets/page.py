@@ -23,6 +23,7 @@ from w3lib.encoding import (
 from scrapy_pagelets import urls
 from scrapy_pagelets.alignment import align
 from scrapy_pagelets.layout import Layout
+from scrapy_pagelets.limits import Limits
 from scrapy_pagelets.nodes import TAG, TEXT, Ints, NodeTable, build
 
 #: lxml keeps no element below this level (``html`` is level 0), even with ``huge_tree``: there it stops to read.
@@ -43,11 +44,13 @@ _WESTERN: Final = "cp1252"
 _ASCII: Final = bytes(range(128))
 #: Bytes that tell as much as 30 megabytes of them.
 _SAMPLE: Final = 100_000
+_BETWEEN_TAGS: Final = re.compile(rb"[^<>]+")
 _MENDED: Final = "scrapy-pagelets-cp1252"
 #: Tags of what no parser takes apart.
 _LANDMARKS: Final = [TAG[name] for name in "#text img input button select textarea iframe svg video hr object".split()]
 #: A page of fewer words shows what `noscript` holds, if that is more than a request to switch scripts on.
 _BARE: Final = 50
+_LIMITS: Final = Limits()
 _LANGUAGE: Final = re.compile(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
 
 
@@ -73,7 +76,7 @@ class Page:
     source: Page | None = None
 
     @classmethod
-    def parse(cls, body: bytes, url: str, content_type: str | None = None) -> Page:
+    def parse(cls, body: bytes, url: str, content_type: str | None = None, limits: Limits = _LIMITS) -> Page:
         """Page of a body; whatever it holds, a page results, an empty one in the worst case.
 
         Parameters
@@ -81,8 +84,16 @@ class Page:
         body : as received, without content encoding
         url : absolute
         content_type : of the HTTP header, for the charset
+        limits : what the page may have at the most
+
+        Raises
+        ------
+        TooLarge : if the page is beyond the limits
         """
-        return cls.from_root(parse(decode(body, content_type)), url)
+        limits.check_size(body)
+        text = decode(body, content_type)
+        limits.check(text)
+        return cls.from_root(parse(text), url)
 
     @classmethod
     def from_root(cls, root: etree._Element, url: str) -> Page:
@@ -235,7 +246,14 @@ codecs.register_error(_MENDED, _as_cp1252)
 
 def _detect(body: bytes) -> str:
     """Name of the charset by the texts that leave ASCII; the Western one if they say little."""
-    texts = dict.fromkeys(text for text in body.replace(b">", b"<").split(b"<") if not text.isascii())
+    texts: dict[bytes, None] = {}
+    size = 0
+    for between in _BETWEEN_TAGS.finditer(body):  # no list: a bomb has millions of them
+        if not between[0].isascii() and between[0] not in texts:
+            texts[between[0]] = None
+            size += len(between[0]) + 1
+            if size > _SAMPLE:
+                break
     sample = b" ".join(texts)[:_SAMPLE]
     foreign = sample.translate(None, _ASCII)
     if len(foreign) < 12 or len(set(foreign)) < 5:  # quotes, dashes, a copyright sign, a name

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from scrapy_pagelets.http_message import Headers
 
@@ -39,6 +42,22 @@ class Record:
     fetched_at: str | None
     source: str
     offset: int
+
+
+def opened(path: str) -> BinaryIO:
+    """Open a file for reading, if it is one: what is written into a pipe or a device may never come.
+
+    Raises
+    ------
+    OSError : if it cannot be opened, or is no regular file, nor a symbolic link to one
+    """
+    if not os.path.isfile(path) and os.path.exists(path):
+        raise OSError(errno.EINVAL, "it is not a regular file", path)
+    return open(path, "rb", opener=_without_waiting)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def checked(body: bytes) -> bytes:

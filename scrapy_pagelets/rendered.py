@@ -14,6 +14,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from scrapy_pagelets.layout import DISPLAY, DISPLAYS, POSITION, Layout
+from scrapy_pagelets.limits import Limits
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable, build
 from scrapy_pagelets.page import Page, base_of
 
@@ -22,6 +23,7 @@ WALK: Final = files("scrapy_pagelets").joinpath("walk.js").read_text(encoding="u
 
 #: Less opaque than this is not to be seen.
 _TRANSPARENT: Final = 0.05
+_LIMITS: Final = Limits()
 _WHITE: Final = (255.0, 255.0, 255.0)
 _CLIPPING: Final = frozenset(("hidden", "clip"))
 
@@ -41,7 +43,7 @@ class Frame(NamedTuple):
     walked: str
 
 
-def page_of(frames: Sequence[Frame], url: str, source: Page | None = None) -> Page:
+def page_of(frames: Sequence[Frame], url: str, source: Page | None = None, limits: Limits = _LIMITS) -> Page:
     """Page of a rendered document and of the frames in it, parents first.
 
     The tree is the browser's: what scripts have made of the page, shadow trees in their hosts, documents of frames in
@@ -51,8 +53,14 @@ def page_of(frames: Sequence[Frame], url: str, source: Page | None = None) -> Pa
     ----------
     url : of the page
     source : the page as it was received
+    limits : what the page may have at the most
+
+    Raises
+    ------
+    TooLarge : if scripts have made more of the page
     """
     walks = _joined(frames)
+    limits.check_nodes(sum(len(walk.elements) for walk in walks))
     root = walks[0].root
     base = base_of(root, url)
     nodes = build(root, base)

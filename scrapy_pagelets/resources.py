@@ -15,6 +15,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets import warc
 from scrapy_pagelets.folders import ROOT, is_warc
+from scrapy_pagelets.record import opened
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +87,7 @@ class Resources:
 def _indexed(source: str) -> Iterable[tuple[int, tuple[str, int]]]:
     """Keys of the URLs of a WARC file, and where their records are; of several, the last one counts."""
     try:
-        with open(source, "rb") as file:
+        with opened(source) as file:
             for offset, url in warc.urls(file):
                 yield _key(url), (source, offset)
     except (OSError, EOFError, ValueError) as error:

@@ -7,12 +7,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
 from urllib.parse import urlsplit
 
-from scrapy_pagelets import http_message
+from scrapy_pagelets import gzip_members, http_message
+from scrapy_pagelets.gzip_members import Bomb, Unpacked
 from scrapy_pagelets.http_message import PACKING, SNIFFED, Headers
-from scrapy_pagelets.record import MAX_BODY, Record, SkipRecord, checked
+from scrapy_pagelets.record import MAX_BODY, Record, SkipRecord, checked, opened
 
 if TYPE_CHECKING:
     from fastwarc.stream_io import WarcReader
@@ -22,30 +23,60 @@ _HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
 _DICTIONARY: Final = b"\x5d\x2a\x4d\x18"  # a zstd file whose members need the dictionary at its start
 
 
-def walk(file: BinaryIO) -> Iterator[tuple[int, WarcRecord]]:
+def _ignore(_offset: int) -> None:
+    """A bomb is told of by who reads the pages."""
+
+
+def walk(file: BinaryIO, bomb: Callable[[int], None] = _ignore) -> Iterator[tuple[int, WarcRecord]]:
     """Each record from where the file stands, with what finds it again.
 
     That is its offset. Of the records that share a compressed member (``gzip crawl.warc`` makes one member of a file)
     all but the first have none, and are found by their number in the file, negative.
 
+    Parameters
+    ----------
+    bomb : is called with the offset of each member that is a compression bomb; the walk goes on behind it
+
     Raises
     ------
     EOFError, OSError, ValueError : if the file is cut off or damaged
     """
+    number = 0
+    while True:
+        start = file.tell()
+        magic = file.read(4)
+        file.seek(start)
+        stream = _stream(file, magic)
+        try:
+            for offset, record in _members(file, stream, magic):
+                yield (-number if offset is None else offset), record
+                number += 1
+        except Bomb as found:
+            bomb(found.offset)
+            if not gzip_members.seek_next(file, found.offset):
+                return
+        else:
+            return
+
+
+def _members(
+    file: BinaryIO, stream: Unpacked | WarcReader | None, magic: bytes
+) -> Iterator[tuple[int | None, WarcRecord]]:
+    """Each record, with the offset of the member that it begins, if it does."""
     from fastwarc.warc import ArchiveIterator
 
-    start = file.tell()
-    magic = file.read(4)
-    file.seek(start)
-    opened = _decompressor(magic)
-    stream = opened(file) if opened else None
     member = -1
-    for number, record in enumerate(ArchiveIterator(stream or file, parse_http=False)):
-        begun = record.stream_pos if stream is None else _member(stream)
-        yield (-number if begun == member or magic == _DICTIONARY else begun), record
+    for record in ArchiveIterator(cast(BinaryIO, stream or file), parse_http=False):
+        if isinstance(stream, Unpacked):
+            yield stream.starts.pop(record.stream_pos, None), record
+            continue
+        begun = record.stream_pos if stream is None else stream.frame_start_position() or 0
+        yield (None if begun == member or magic == _DICTIONARY else begun), record
         member = begun
-    if stream is not None and _member(stream) != member:
-        _refuse_begun_member(file, _member(stream))
+    if isinstance(stream, Unpacked) and stream.starts:
+        _refuse_begun_member(file, max(stream.starts.values()))
+    elif stream is not None and not isinstance(stream, Unpacked) and (stream.frame_start_position() or 0) != member:
+        _refuse_begun_member(file, stream.frame_start_position() or 0)
 
 
 class Finder:
@@ -53,8 +84,8 @@ class Finder:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._file = open(path, "rb")  # noqa: SIM115
-        self._walking = open(path, "rb")  # noqa: SIM115
+        self._file = opened(path)
+        self._walking = opened(path)
         self._passed = -1
         self._records = walk(self._walking)
 
@@ -125,7 +156,7 @@ def resource(path: str, offset: int) -> tuple[str, bytes] | str | None:
         with suppress(ValueError):  # stored unpacked, under the headers of a packed one
             body = http_message.unpacked(headers, body, MAX_BODY)
         return headers.get("Content-Type", [""])[0], body
-    except (SkipRecord, OSError, EOFError, ValueError):
+    except (SkipRecord, Bomb, OSError, EOFError, ValueError):
         return None
     finally:
         finder.close()
@@ -141,7 +172,10 @@ def _response(record: WarcRecord, block: bytes) -> tuple[int, Headers, bytes]:
 
     declared = record.headers.get("Content-Type") or ""
     if record.record_type == WarcRecordType.response and _is_http(declared, block):
-        return http_message.parse(block)
+        try:
+            return http_message.parse(block)
+        except ValueError:
+            raise SkipRecord("headers") from None
     return 200, {"Content-Type": [declared]} if declared else {}, block
 
 
@@ -198,16 +232,13 @@ def _first(found: Iterator[tuple[int, WarcRecord]]) -> WarcRecord:
     raise EOFError("no such record")
 
 
-def _member(stream: WarcReader) -> int:
-    return stream.frame_start_position() or 0
+def _stream(file: BinaryIO, magic: bytes) -> Unpacked | WarcReader | None:
+    """What unpacks a file, None for one that is not packed."""
+    from fastwarc.stream_io import ZstdReader
 
-
-def _decompressor(magic: bytes) -> Callable[[BinaryIO], WarcReader] | None:
-    from fastwarc.stream_io import GzipReader, ZstdReader
-
-    if magic.startswith(b"\x1f\x8b"):
-        return GzipReader
-    return ZstdReader if magic in (b"\x28\xb5\x2f\xfd", _DICTIONARY) else None
+    if magic.startswith(gzip_members.MAGIC):
+        return Unpacked(file)
+    return ZstdReader(file) if magic in (b"\x28\xb5\x2f\xfd", _DICTIONARY) else None
 
 
 def _refuse_begun_member(file: BinaryIO, start: int) -> None:

@@ -4,6 +4,8 @@ import gzip
 import io
 import itertools
 import logging
+import os
+import socket
 import sys
 import zlib
 from collections import Counter
@@ -520,3 +522,122 @@ def test_a_page_that_changed_is_refused(tmp_path):
         assert reader.read(str(path), last.offset) == last
     with pytest.raises(ArchiveError, match="gone"):
         read(str(tmp_path / "gone.warc"), 0)
+
+
+def bomb(*parts, times=1024):
+    """A gzip member; the last of its parts comes so many times."""
+    squeeze = zlib.compressobj(9, zlib.DEFLATED, 31)
+    pieces = itertools.chain(parts[:-1], itertools.repeat(parts[-1], times))
+    return b"".join([*map(squeeze.compress, pieces), squeeze.flush()])
+
+
+MEGABYTE = 1 << 20
+PAGE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>Some words."
+
+
+def head(length, kind=b"response"):
+    return raw_record(b"x", kind).replace(b"Content-Length: 1", b"Content-Length: %d" % length)[: -len(b"x\r\n\r\n")]
+
+
+BOMBS = {
+    "a page of zeros": [head(1 << 30), bytes(MEGABYTE)],
+    "a request of zeros": [head(1 << 30, b"request"), bytes(MEGABYTE)],
+    "empty lines behind a page": [raw_record(PAGE), b"\n" * MEGABYTE],
+    "nothing but empty lines": [b"\n" * MEGABYTE],
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_compression_bomb_is_counted_and_the_file_goes_on_behind_it(tmp_path, caplog, name):
+    members = [gzip.compress(raw_record(PAGE, url=b"http://example.com/%d" % number)) for number in range(3)]
+    path = tmp_path / "bomb.warc.gz"
+    path.write_bytes(members[0] + bomb(*BOMBS[name]) + members[1] + members[2])
+    assert path.stat().st_size < 3 * MEGABYTE
+    skipped: Counter[str] = Counter()
+    found = list(records(str(path), skipped=skipped))
+    assert [one.url[-1] for one in found if one.url[-1].isdigit()] == ["0", "1", "2"]
+    assert skipped == {"bomb": 1}
+    assert [r.getMessage() for r in caplog.records] == [
+        f"{path} holds a compression bomb at offset {len(members[0])}, which is left out: the file goes on behind it"
+    ]
+    with Reader() as reader:
+        assert [reader.read(one.source, one.offset) for one in reversed(found)] == found[::-1]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [[raw_record(PAGE), bytes(MEGABYTE)], [b"WARC/1.0\r\n", b"A: b\r\n" * 100_000], [bytes(MEGABYTE)]],
+    ids=["zeros behind a page", "headers", "no record"],
+)
+def test_a_bomb_that_is_no_record_ends_the_file_at_once(tmp_path, parts):
+    path = tmp_path / "bomb.warc.gz"
+    path.write_bytes(gzip.compress(raw_record(PAGE)) + bomb(*parts))
+    skipped: Counter[str] = Counter()
+    assert len(list(records(str(path), skipped=skipped))) in (1, 2)
+    assert skipped["truncated"] + skipped["bomb"] == 1
+
+
+def test_what_is_large_and_packs_well_is_no_bomb(tmp_path):
+    """A table of 40 MB, blank lines as templates leave them, a member of many records."""
+    large = b"<table>" + b"<tr><td>the same\n" * 2_000_000
+    blank = b"<p>Words" + b"\n" * (2 * MEGABYTE) + b"<p>more"
+    path = tmp_path / "large.warc.gz"
+    block = PAGE.partition(b"<p>")[0]
+    path.write_bytes(gzip.compress(raw_record(block + large)) + gzip.compress(raw_record(block + blank) * 40))
+    skipped: Counter[str] = Counter()
+    assert [len(one.body) for one in records(str(path), skipped=skipped)] == [len(large), *[len(blank)] * 40]
+    assert not skipped
+
+
+@pytest.mark.parametrize(
+    ("block", "reason"),
+    [
+        (PAGE.partition(b"\r\n\r\n")[0] + b"\r\nA: b" * 100_000 + b"\r\n\r\n<p>", "headers"),
+        (PAGE.replace(b"\r\n\r\n", b"\r\nContent-Encoding: " + b"gzip," * 1000 + b"\r\n\r\n") * 2, "encoding"),
+    ],
+    ids=["headers", "encodings"],
+)
+def test_floods_of_headers_and_encodings_are_counted(tmp_path, block, reason):
+    assert only_reason(tmp_path, block.replace(b"<p>", b"\x1f\x8b\x08<p>")) == reason
+
+
+def test_a_flood_of_chunks_is_joined(tmp_path):
+    body = b"<p>" + b"x" * 1_000_000
+    block = PAGE.partition(b"\r\n\r\n")[0] + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
+    assert only_page(tmp_path, block + chunked(body, 1)).body == body
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_sockets_and_devices_are_not_read(tmp_path, caplog, monkeypatch):
+    folder = write_files(tmp_path / "site", a__html=b"<p>A page", b__html=b"<p>Another")
+    monkeypatch.chdir(folder)  # names of sockets are short
+    for name in ("pipe", "pipe.html", "pipe.warc.gz", "pipe.unknown"):
+        os.mkfifo(name)
+    os.symlink("pipe.html", "link.html")
+    os.symlink("/dev/zero", "zero.html")
+    os.symlink("nowhere", "broken.html")
+    os.symlink("self.html", "self.html")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("socket.html")
+        skipped: Counter[str] = Counter()
+        urls = [one.url for source in expand(str(folder)) for one in records(source, "http://h/", skipped)]
+    assert urls == ["http://h/a.html", "http://h/b.html"]
+    assert skipped["unreadable"] == 7
+    assert f"{folder}/pipe.warc.gz cannot be read and is left out: it is not a regular file" in caplog.text
+    assert "zero.html cannot be read and is left out: it is not a regular file" in caplog.text
+    assert list(records(str(folder / "pipe.warc.gz"), skipped=skipped)) == []
+    for name in ("pipe", "pipe.unknown"):
+        with pytest.raises(ArchiveError, match="holds neither WARC nor HTML files"):
+            expand(str(folder / name))
+    with pytest.raises(ArchiveError, match="has no page"):
+        read(str(folder / "pipe.warc.gz"), 0)
+
+
+def test_a_glob_does_not_follow_links_in_circles(tmp_path):
+    folder = write_files(tmp_path, site_a__html=b"<p>A", site_deep_b__html=b"<p>B")
+    for number in range(4):
+        os.symlink("..", folder / "site" / f"up{number}")
+        os.symlink(".", folder / "site" / "deep" / f"here{number}")
+    for pattern in ("**", "**/*.html", "site/**", "*/**/*.html", "**/**/?.html"):
+        found = [one.url for source in expand(str(folder / pattern)) for one in records(source, "http://h/")]
+        assert len(found) == len(set(found)) == 2, pattern

@@ -112,7 +112,8 @@ class ArchiveSpider(Spider):
 
     def _learn_page(self, record: Record) -> None:
         try:
-            page = Page.parse(record.body, record.url, record.headers.get("Content-Type", [""])[0])
+            declared = record.headers.get("Content-Type", [""])[0]
+            page = Page.parse(record.body, record.url, declared, self.shared.config.limits)
             self.shared.sites.learn(page)
         except Exception:
             self.shared.failed(record.url)

@@ -7,11 +7,15 @@ one look-up: a few numpy operations evaluate all trees for all rows at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.nodes import Floats
+
+#: Rows that are evaluated at once: each takes kilobytes.
+_BLOCK: Final = 8192
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Trees:
         >>> trees(np.array([[0.0], [1.0], [np.nan]], "f")).tolist()
         [-0.75, 2.25, -0.75]
         """
+        if len(columns) > _BLOCK:
+            return np.concatenate([self(block) for block in np.array_split(columns, -(-len(columns) // _BLOCK))])
         count, depth = self.feature.shape
         by_feature = np.ascontiguousarray(columns.T)
         answers = np.zeros((count, len(columns)), np.uint8)  # bytes: six levels fit, and memory is what it costs
