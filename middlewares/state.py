@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeVar
 from weakref import WeakKeyDictionary
 
 from scrapy import signals
@@ -14,7 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response, TextResponse
 from scrapy.utils.job import job_dir
 
-from scrapy_pagelets.config import Config, ConfigError
+from scrapy_pagelets.config import Config, ConfigError, unknown
 from scrapy_pagelets.middlewares.memory import Memory
 from scrapy_pagelets.middlewares.rendered import RenderedResponse
 from scrapy_pagelets.middlewares.spool import Spool
@@ -31,6 +32,7 @@ from scrapy_pagelets.templates.store import Store
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
 #: A page of so many bytes is told of: it takes seconds.
 _LARGE: Final = 10_000_000
 
@@ -41,11 +43,15 @@ class State:
     def __init__(self, crawler: Crawler) -> None:
         job = job_dir(crawler.settings)
         self.config = Config.from_settings(crawler.settings)
-        model = load(self.config.model)  # what is missing is told of before the crawl begins
-        if self.config.weights:
-            load_weights(self.config.weights)
+        # What is missing is told of before the crawl begins.
+        model = _loaded("PAGELETS_MODEL", load, self.config.model)
+        if self.config.segmenter_weights:
+            _loaded("PAGELETS_SEGMENTER_WEIGHTS", load_weights, self.config.segmenter_weights)
         self.stats = crawler.stats
         self._told: set[str] = set()
+        for sentence in unknown(crawler.settings):
+            self.count("settings/unknown")
+            logger.warning("%s", sentence)
         folder = self.config.store or job
         self._store = Store(Path(folder) if folder else None, model, self._store_failed)
         #: The pagelets that pages share, if they are counted (PAGELETS_DETECTION).
@@ -129,6 +135,14 @@ class State:
         self.memory.save()
         self._store.close()
         self.spool.close()
+
+
+def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:
+    """What a setting names; an error names the setting."""
+    try:
+        return read(name)
+    except ConfigError as error:
+        raise ConfigError(f"{setting} cannot be used: {error}") from error
 
 
 def decoded(response: Response) -> str:

@@ -382,7 +382,10 @@ def test_weights_of_ones_own_cut_pages(tmp_path):
 @pytest.mark.parametrize(
     ("segmenter", "message"),
     [
-        ("gcuts", "there are no weights none.npz: give top, inner or the path of a file"),
+        (
+            "gcuts",
+            "PAGELETS_SEGMENTER_WEIGHTS cannot be used: there are no weights none.npz: give top, inner or the path",
+        ),
         ("vips", "PAGELETS_SEGMENTER_WEIGHTS is set, but vips has none: choose PAGELETS_SEGMENTER from gcuts-top, "),
     ],
 )

@@ -1,0 +1,156 @@
+"""Values of settings: a reader for each kind, from what a user writes to what the code uses.
+
+Settings come from files as Python values and from the command line as strings; a reader takes either. For a value that
+cannot be used it raises a ``ValueError`` whose message goes on after the name of the setting: ``is 'x': give ...``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NoReturn
+
+from scrapy_pagelets.index.base import IndexUnusable
+from scrapy_pagelets.index.targets import kind_of, shown
+
+Reader = Callable[[Any], Any]
+
+#: Longer values are cut in messages.
+_SHOWN: Final = 100
+_FLAGS: Final = {"0": False, "1": True, "false": False, "true": True}
+
+
+def whole(takes: str, fits: Callable[[int], bool]) -> Reader:
+    """Whole numbers that fit; ``takes`` says which.
+
+    >>> whole("give words, from 1", lambda n: n >= 1)("5")
+    5
+    """
+
+    def read(value: Any) -> int:
+        try:
+            number = int(value)
+        except (TypeError, ValueError, OverflowError):
+            _refuse(value, takes)
+        if (isinstance(value, float) and number != value) or not fits(number):
+            _refuse(value if isinstance(value, float) else number, takes)
+        return number
+
+    return read
+
+
+def decimal(takes: str, least: float, most: float) -> Reader:
+    """Numbers between two others."""
+
+    def read(value: Any) -> float:
+        try:
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            _refuse(value, takes)
+        if not least <= number <= most:  # nor is "nan"
+            _refuse(number, takes)
+        return number
+
+    return read
+
+
+def flag(value: Any) -> bool:
+    """Yes or no, as Scrapy writes them.
+
+    >>> flag("True"), flag(0)
+    (True, False)
+    """
+    found = _FLAGS.get(str(value).lower()) if isinstance(value, bool | int | str) else None
+    return _refuse(value, "give True or False, 1 or 0") if found is None else found
+
+
+def choice(allowed: Iterable[str]) -> Reader:
+    """One of some names."""
+    names = tuple(allowed)
+
+    def read(value: Any) -> str:
+        if not isinstance(value, str) or value not in names:
+            raise ValueError(f"has {_shown(value)}: choose from {', '.join(names)}")
+        return value
+
+    return read
+
+
+def choices(allowed: Iterable[str]) -> Reader:
+    """Some of some names: a list, or a string with commas."""
+    one = choice(allowed)
+    return lambda value: tuple(map(one, _listed(value, "give a list of names, or names parted by commas")))
+
+
+def words(value: Any) -> str:
+    """Words in one string, white space folded."""
+    return " ".join(value.split()) if isinstance(value, str) else _refuse(value, "give words, in one string")
+
+
+def path(value: Any) -> str:
+    """The path of a file or folder, "" for none."""
+    try:
+        name = os.fspath(value)
+        usable = isinstance(name, str) and "\0" not in name and bool(os.fsencode(name) or True)
+    except (TypeError, UnicodeEncodeError):
+        usable = False
+    return name if usable else _refuse(value, "give the path of a file or folder, in one string")
+
+
+def paths(value: Any) -> tuple[str, ...]:
+    """Paths of files: a list, or a string with commas."""
+    return tuple(map(path, _listed(value, "give a list of paths, or paths parted by commas")))
+
+
+def index(value: Any) -> str:
+    """The name of a search index, "" for none."""
+    name = path(value)
+    try:
+        if name:
+            kind_of(name)
+    except IndexUnusable as error:
+        raise ValueError(f"cannot be used: {error}") from error
+    return name
+
+
+def names(allowed: Iterable[str]) -> Reader:
+    """Other names for some names, None for none: a dictionary, or JSON of one."""
+    known = choice(allowed)
+    takes = 'give other names by the names of the feed, {"text": "body"}, and None (null in JSON) to leave a field out'
+
+    def read(value: Any) -> Mapping[str, str | None]:
+        try:
+            found = json.loads(value) if isinstance(value, str) else dict(value)
+        except (TypeError, ValueError, RecursionError):
+            _refuse(value, takes)
+        if not isinstance(found, dict):
+            _refuse(value, takes)
+        for name, other in found.items():
+            known(name)
+            if not (other is None or (isinstance(other, str) and other)):
+                raise ValueError(f"has {_shown(other)} for {name}: {takes}")
+        return MappingProxyType(found)
+
+    return read
+
+
+def _listed(value: Any, takes: str) -> list[Any]:
+    """A list, as Scrapy reads it; names may have spaces around them."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",")] if value.strip() else []
+    return list(value) if isinstance(value, list | tuple | set | frozenset) else _refuse(value, takes)
+
+
+def _refuse(value: Any, takes: str) -> NoReturn:
+    raise ValueError(f"is {_shown(value)}: {takes}")
+
+
+def _shown(value: Any) -> str:
+    """A value on one line, short, without the password of a server."""
+    try:
+        text = repr(shown(value) if isinstance(value, str) else value)
+    except (ValueError, RecursionError):  # a number of more digits than Python writes out
+        text = f"a {type(value).__name__} too large to be shown"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
