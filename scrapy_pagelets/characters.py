@@ -47,6 +47,15 @@ def _read(found: re.Match[str]) -> str:
     return "\ufffd" if character > "\u2029" else ""
 
 
+def parted(text: str) -> str:
+    r"""A text that somebody has typed, with a space in the place of each control character.
+
+    >>> parted("old\0bell\udcff")
+    'old bell '
+    """
+    return _ODD.sub(" ", text)
+
+
 def quoted(url: str) -> str:
     r"""A URL with its control characters as a browser asks for them.
 

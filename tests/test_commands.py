@@ -4,14 +4,15 @@ import json
 
 import pytest
 
-from scrapy_pagelets.crawler.feed_report import FeedError, count
+from scrapy_pagelets.crawler.feed import FeedError
+from scrapy_pagelets.crawler.feed_report import count, feed_of
 from tests.crawling import crawl, menu_site, scrapy
 from tests.server import SiteServer
 
 
 def line(url, template="example.com#1", share=0.5, words=(10, 20)):
     pagelets = [{"role": "content", "words": n, "text": f"{n} words of {url}"} for n in words] + [
-        {"role": "navigation", "words": 99}
+        {"role": "navigation", "words": 99, "text": ""}
     ]
     about = {"id": template, "pages": 2, "share": share} if template else None
     return {"url": url, "template": about, "pagelets": pagelets}
@@ -30,7 +31,7 @@ def test_pages_are_counted_by_site_and_template(tmp_path):
         line("http://example.com/3", "example.com#2", words=()),
         line("http://other.org/", None),
     )
-    table = count(str(path))
+    table = count(feed_of(str(path)))
     assert table.keys() == {"example.com", "other.org"}
     row = table["example.com"]["example.com#1"]
     assert (row.pages, row.chrome, row.kept, row.empty) == (2, 0.75, 80, 0)
@@ -64,7 +65,7 @@ def test_content_that_repeats_is_reported(tmp_path):
     lines += [contents(7, "one two three four", notice, notice.upper()), contents(8, "We use cookies 77")]
     lines += [contents(9, notice, "five six")]
     lines += [contents(n, "a has words of its own here", "Read more") for n in range(10, 13)]
-    row = count(str(write(tmp_path / "feed.jsonl", *lines)))["example.com"]["no template"]
+    row = count(feed_of(str(write(tmp_path / "feed.jsonl", *lines))))["example.com"]["no template"]
     assert row.repeated == 4 * 4
 
 
@@ -88,7 +89,7 @@ def test_what_is_no_feed_is_refused(tmp_path, name, content, sentence):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(FeedError, match=sentence) as refused:
-        count(str(path))
+        count(feed_of(str(path)))
     assert "\n" not in str(refused.value)
 
 

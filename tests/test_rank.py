@@ -198,7 +198,7 @@ def test_long_queries_are_answered(told, query):
 
 def test_text_that_no_terminal_can_show_is_shown_all_the_same(told):
     lines = [line("http://h/\ud800", pagelet("guitar \udfff", "http://h/b")), line("http://h/b")]
-    assert told(lines, "--query", "guitar")[1][-1] == "     1.000  http://h/?  0: guitar ?"
+    assert told(lines, "--query", "guitar")[1][-1] == r"     1.000  http://h/\ud800  0: guitar \udfff"
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,8 @@ def test_text_that_no_terminal_can_show_is_shown_all_the_same(told):
         ),
         ("noise.jsonl", b"\xff\xfe\x00", "line 1 is not a page (UnicodeDecodeError"),
         ("noise.parquet", b"not parquet", "Parquet"),
-        ("linkless.jsonl", b'{"url": "http://a.b/", "pagelets": null}\n', "its pagelets have no links"),
+        ("linkless.jsonl", b'{"url": "http://a.b/", "pagelets": []}\n', "its pagelets have no links"),
+        ("pageletless.jsonl", b'{"url": "http://a.b/", "text": "A", "pagelets": null}\n', "no line has pagelets, the "),
     ],
 )
 def test_what_is_no_feed_is_refused(tmp_path, told, name, content, sentence):
