@@ -38,6 +38,8 @@ _PAGELET: Final = {
 _LINK: Final = {"url": _TEXT, "anchor": _TEXT}
 #: Fields of a feed that are told of where one is missing.
 _SOME: Final = 8
+#: Longer names and values are cut in messages.
+_LONGEST: Final = 60
 
 
 class FeedError(ValueError):
@@ -178,12 +180,12 @@ def _only(line: Line) -> str:
     """The names of the fields that are there."""
     names = [str(name) for name, value in line.items() if value is not None]
     more = " and others" if len(names) > _SOME else ""
-    return f"only {', '.join(map(_short, names[:_SOME]))}{more}" if names else "no fields"
+    return f"only {', '.join(name[:_LONGEST] for name in names[:_SOME])}{more}" if names else "no fields"
 
 
 def _short(value: Any) -> str:
-    text = value if isinstance(value, str) and value.isidentifier() else repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}..."
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _or(names: Sequence[str]) -> str:
