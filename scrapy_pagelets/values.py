@@ -94,10 +94,11 @@ def path(value: Any) -> str:
     """The path of a file or folder, "" for none."""
     try:
         name = os.fspath(value)
-        usable = isinstance(name, str) and "\0" not in name and bool(os.fsencode(name) or True)
+        if isinstance(name, str) and b"\0" not in os.fsencode(name):
+            return name
     except (TypeError, UnicodeEncodeError):
-        usable = False
-    return name if usable else _refuse(value, "give the path of a file or folder, in one string")
+        pass
+    return _refuse(value, "give the path of a file or folder, in one string")
 
 
 def paths(value: Any) -> tuple[str, ...]:

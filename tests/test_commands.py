@@ -226,6 +226,8 @@ def test_a_pipe_that_closes_ends_a_command_quietly(tmp_path, command):
     lines = [{"url": f"http://site{n}.org/{'x' * 50}", "text": words("same"), "pagelets": [same]} for n in range(2000)]
     name, *options = command
     process = start("pagelets", name, feed_that(tmp_path, *lines), *options)
+    assert process.stdout
+    assert process.stderr
     process.stdout.readline()
     process.stdout.close()
     errors = process.stderr.read()

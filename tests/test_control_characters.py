@@ -159,6 +159,7 @@ def foreign(bad):
 
 def test_the_last_step_of_the_demonstration_reads_lines_as_json_does(tmp_path):
     script = re.search(r"^define SHOW_FEED\n(.*?)^endef", (ROOT / "Makefile").read_text(), re.DOTALL | re.MULTILINE)
+    assert script
     feed = tmp_path / "feed.jsonl"
     feed.write_text(
         json.dumps({"url": "http://h/", "text": "a\u2028b\x85\u202e\x9b"}, ensure_ascii=False) + "\n", encoding="utf-8"

@@ -232,3 +232,13 @@ def test_the_command_refuses_in_one_sentence(tmp_path):
     done = scrapy("pagelets", "rank", "nowhere.jsonl", "--query", "guitar", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "nowhere.jsonl cannot be used: No such file or directory\n"
+
+
+@pytest.mark.parametrize("query", ["guitar\udcff", "\0guitar", "\ud800 guitar\x1b"])
+def test_control_characters_part_the_words_of_a_query(told, query):
+    assert told(guitars(), "--query", query) == told(guitars(), "--query", "guitar")
+
+
+@pytest.mark.parametrize("query", ["\udcff", "\0", "\ud800\x1b"])
+def test_a_query_of_control_characters_has_no_words(told, query):
+    assert told(guitars(), "--query", query) == (1, [], ["the query has no words: give some letters or digits"])

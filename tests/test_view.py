@@ -80,7 +80,7 @@ def test_a_long_page_can_be_scrolled(tmp_path):
             await page.mouse.move(100, 100)
             await page.mouse.wheel(0, 20_000)
             await page.wait_for_function("scrollY > 0", timeout=10_000)
-            height = await page.evaluate("document.documentElement.scrollHeight")
+            height: int = await page.evaluate("document.documentElement.scrollHeight")
             await browser.close()
             return height
 
