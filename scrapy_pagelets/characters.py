@@ -16,6 +16,8 @@ _CLASS: Final = "\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff"
 _ODD: Final = re.compile(f"[{_CLASS}]")
 #: A text without any: to match it whole takes half the time of a search for one.
 _EVEN: Final = re.compile(f"[^{_CLASS}]*")
+#: Those that nobody sees, between two letters or digits: there they part words, as in UTF-8 that was encoded twice.
+_BETWEEN: Final = re.compile("(?<=\\w)[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+(?=\\w)")
 _BREAKS: Final = frozenset("\v\f\r\x85\u2028\u2029")
 #: Not printable to Python, and harmless: a soft hyphen, and what joins or parts the letters of a word.
 _JOINERS: Final = frozenset("\xad\u200c\u200d")
@@ -32,10 +34,12 @@ def readable(text: str) -> str:
     What breaks lines becomes a line feed, what parts words a space, what stands for nothing (lone surrogates, U+FFFE
     and U+FFFF) U+FFFD; all others are left out.
 
-    >>> readable("a\x1b[2J\u2028b\x1fc\r\n\ud800")
+    >>> readable("a\x1b[2J\u2028b\x80\x99c\r\n\ud800")
     'a[2J\nb c\n�'
     """
-    return _ODD.sub(_read, text.replace("\r\n", "\n")) if _ODD.search(text) else text
+    if not _ODD.search(text):
+        return text
+    return _ODD.sub(_read, _BETWEEN.sub(" ", text.replace("\r\n", "\n")))
 
 
 def _read(found: re.Match[str]) -> str:

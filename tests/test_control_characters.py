@@ -66,7 +66,7 @@ def test_any_text_in_a_page_gives_html_that_xml_can_hold(text):
 
 def test_white_space_in_pre_is_that_of_a_reader():
     found = Page.parse("<pre>one\x0ctwo&#13;three\x85four\x1ffive\x08six</pre>".encode(), "http://h/")
-    assert found.nodes.strings == ["one\ntwo\nthree\nfour fivesix"]
+    assert found.nodes.strings == ["one\ntwo\nthree\nfour five six"]
 
 
 def test_a_run_of_nothing_else_is_no_word_and_leaves_paths_as_they_are():

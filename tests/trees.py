@@ -129,7 +129,8 @@ _PARTS = {
 
 
 def legible(text: str) -> str:
-    """A text without control characters, but for white space."""
+    """A text without control characters, but for white space; between letters and digits they are a space."""
+    text = re.sub("(?<=\\w)[\x01-\x08\x1b\x7f\x9b]+(?=\\w)", " ", text)
     return "".join(c for c in text if c.isspace() or not (c < " " or "\x7f" <= c < "\xa0")).replace("\ufffe", "\ufffd")
 
 
