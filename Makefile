@@ -54,9 +54,11 @@ $(VENV)/.installed-dev: pyproject.toml | $(VENV)/.made
 define SHOW_FEED
 import json, os, pathlib
 
+from scrapy_pagelets.characters import visible
+
 feed = pathlib.Path(os.environ["FEED"])
-lines = feed.read_text(encoding="utf-8").splitlines() if feed.exists() else []
-if not lines:
+lines = feed.read_text(encoding="utf-8").strip("\n").split("\n") if feed.exists() else []
+if not any(lines):
     raise SystemExit("No page was written. The log above says why: a wrong address, a host that does not answer, robots.txt?")
 
 def shortened(value, limit=160):
@@ -70,7 +72,7 @@ def shortened(value, limit=160):
 
 line = max(map(json.loads, lines[:50]), key=lambda line: len(line.get("text") or ""))
 print("\nOne line of the feed, shortened:")
-print(json.dumps(shortened(line), indent=1, ensure_ascii=False))
+print("\n".join(map(visible, json.dumps(shortened(line), indent=1, ensure_ascii=False).split("\n"))))
 print("\n%d pages written, one line each: %s" % (len(lines), feed.resolve()))
 endef
 export SHOW_FEED

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Final
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from scrapy_pagelets.crawler.terminal import CLOSED, OutputClosed, flush
+
 #: Subcommand -> what it does, and the module that has ``add_arguments(parser)`` and ``run(options) -> exit code``. The
 #: modules are imported when one of these commands is run; what is heavy they import in ``run``.
 _COMMANDS: Final = {
@@ -54,4 +56,8 @@ class PageletsCommand(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if opts.command is None or args:
             raise UsageError(f"unknown argument: {' '.join(args)}" if args else "", print_help=not args)
-        self.exitcode = import_module(opts.module).run(opts)
+        try:
+            self.exitcode = import_module(opts.module).run(opts)
+            flush()
+        except OutputClosed:
+            self.exitcode = CLOSED

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 from scrapy_pagelets.config import Config, ConfigError
-from scrapy_pagelets.crawler.feed_report import FeedError, pages
+from scrapy_pagelets.crawler.feed import Feed, FeedError, content_text
+from scrapy_pagelets.crawler.terminal import complain, show
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.urls import host_of, site_of
 
 _DEFAULT: Final = Config()
-_COLUMNS: Final = ("url", "text", "pagelets", "near_duplicate_of", "similarity")
+_COLUMNS: Final = ("text", "pagelets", "near_duplicate_of", "similarity")
 #: Texts of blocks are shown to this length.
 _SHOWN: Final = 60
 
@@ -27,18 +27,18 @@ class Pages:
     #: Number of a page, what the feed says it is a near-duplicate of, and how near.
     named: list[tuple[int, str, float]] = field(default_factory=list)
 
-    def texts(self, path: str) -> Iterator[tuple[str, str]]:
+    def texts(self, feed: Feed) -> Iterator[tuple[str, str]]:
         """Site and text of each page."""
-        for line in pages(path, _COLUMNS):
+        for line in feed:
             if line.get("near_duplicate_of"):
                 self.named.append((len(self.urls), line["near_duplicate_of"], line.get("similarity") or 0.0))
             self.urls.append(line["url"])
-            yield site_of(line["url"]), line.get("text") or ""
+            yield site_of(line["url"]), content_text(line)
 
-    def blocks(self, path: str) -> Iterator[tuple[str, str]]:
+    def blocks(self, feed: Feed) -> Iterator[tuple[str, str]]:
         """Site and text of each pagelet, each in the place of a page."""
-        for line in pages(path, _COLUMNS):
-            for pagelet in line.get("pagelets") or ():
+        for line in feed:
+            for pagelet in line["pagelets"]:
                 self.urls.append(line["url"])
                 yield host_of(line["url"]), pagelet["text"]
 
@@ -60,31 +60,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the tables; returns the exit code."""
+    feed = Feed(options.feed, _COLUMNS, ("text",), ("pagelets",) if options.pagelets else ("text", "pagelets"))
     try:
         Config(
             duplicates_threshold=options.threshold,
             duplicates_threshold_across=options.across,
             duplicates_shingle=options.shingle,
         )
-        show = _known if options.bloom is not None else _blocks if options.pagelets else _groups
-        for line in show(options, Threshold(options.threshold, options.across)):
-            print(line)
+        lines = _known if options.bloom is not None else _blocks if options.pagelets else _groups
+        for line in lines(feed, options, Threshold(options.threshold, options.across)):
+            show(line)
     except ConfigError as error:
-        print(error, file=sys.stderr)
+        complain(error)
         return 1
     except FeedError as error:
-        print(f"{options.feed} cannot be used: {error}", file=sys.stderr)
+        complain(f"{options.feed} cannot be used: {error}")
         return 1
+    if feed.note:
+        complain(feed.note)
     return 0
 
 
-def _groups(options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+def _groups(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     """A line for each page that has near-duplicates, by group; then the hosts that are copies."""
     from scrapy_pagelets.duplicates.groups import mirrors, near_pairs
     from scrapy_pagelets.templates.components import Components
 
     pages, components, alike = Pages(), Components[str](), dict[str, float]()
-    pairs = list(near_pairs(pages.texts(options.feed), threshold, options.shingle))
+    pairs = list(near_pairs(pages.texts(feed), threshold, options.shingle))
     for number, of, similarity in [*((n, pages.urls[of], s) for n, of, s in pairs), *pages.named]:
         for url in (of, pages.urls[number]):
             alike[url] = max(similarity, alike.get(url, 0.0))
@@ -92,34 +95,37 @@ def _groups(options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     groups = sorted(components.groups(), key=len, reverse=True)
     yield f"{len(pages.urls)} pages, {sum(map(len, groups)) - len(groups)} of them near-duplicates of another one"
     if groups:
-        yield f"\n{'group':>5}  {'similarity':>10}  page"
+        yield ""
+        yield f"{'group':>5}  {'similarity':>10}  page"
     for number, group in enumerate(groups, 1):
         yield from (f"{number:>5}  {alike[url]:>10.3f}  {url}" for url in group)
     if found := mirrors(groups, pages.urls):
-        yield f"\n{'pages':>5}  {'of its own':>10}  host that is a copy of another one"
+        yield ""
+        yield f"{'pages':>5}  {'of its own':>10}  host that is a copy of another one"
         yield from (f"{m.pages:>5}  {m.share:>10.0%}  {m.host} of {m.of}" for m in found)
 
 
-def _blocks(options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+def _blocks(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     """A line for each block that stands on pages of several hosts."""
     from scrapy_pagelets.duplicates.groups import near_groups, spread
 
     pages = Pages()
-    rows = spread(near_groups(pages.blocks(options.feed), threshold, options.shingle), pages.urls)
+    rows = spread(near_groups(pages.blocks(feed), threshold, options.shingle), pages.urls)
     yield f"{len(pages.urls)} pagelets, {len(rows)} blocks on several hosts"
     if rows:
-        texts = _texts({block for block, _, _ in rows}, options.feed)
-        yield f"\n{'hosts':>5}  {'pages':>10}  text"
+        texts = _texts({block for block, _, _ in rows}, feed)
+        yield ""
+        yield f"{'hosts':>5}  {'pages':>10}  text"
         yield from (f"{hosts:>5}  {on:>10}  {texts[block]}" for block, on, hosts in rows)
 
 
-def _texts(numbers: set[int], path: str) -> dict[int, str]:
+def _texts(numbers: set[int], feed: Feed) -> dict[int, str]:
     """Beginnings of the texts of some blocks."""
-    found = ((i, text) for i, (_, text) in enumerate(Pages().blocks(path)) if i in numbers)
+    found = ((i, text) for i, (_, text) in enumerate(Pages().blocks(feed)) if i in numbers)
     return {i: " ".join(text[: 2 * _SHOWN].split())[:_SHOWN] for i, text in found}
 
 
-def _known(options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+def _known(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     """A line for each page that resembles an earlier one."""
     from scrapy_pagelets.duplicates.bloom import BloomBands
     from scrapy_pagelets.duplicates.shingles import shingles, tokens
@@ -130,7 +136,7 @@ def _known(options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     if options.pagelets:
         raise ConfigError("--bloom compares pages: leave out --pagelets")
     filters, pages = BloomBands(options.bloom, threshold.within), Pages()
-    for _, text in pages.texts(options.feed):
+    for _, text in pages.texts(feed):
         found = shingles(tokens(text), options.shingle)
         if len(found) and filters.add(minhash(found)[None])[0]:
             yield pages.urls[-1]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from scrapy_pagelets.crawler.feed import CONTENT, Feed, FeedError, pagelets
+from scrapy_pagelets.crawler.terminal import complain, show
 from scrapy_pagelets.urls import site_of
 
 #: Content repeats if so many pages of a site have a pagelet, and such a share of them.
@@ -18,10 +18,6 @@ _SHARE: Final = 0.1
 #: Words that a pagelet needs to repeat on purpose.
 _WORDS: Final = 4
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
-
-
-class FeedError(ValueError):
-    """Raised for a file that is no feed; the message says why."""
 
 
 @dataclass
@@ -38,7 +34,7 @@ class Row:
         """Count a page."""
         kept = sum(pagelet["words"] for pagelet in _content(line))
         self.pages += 1
-        self.chrome += (line["template"] or {}).get("share") or 0.0
+        self.chrome += (line.get("template") or {}).get("share") or 0.0
         self.kept += kept
         self.empty += not kept
 
@@ -74,7 +70,7 @@ class Contents:
 
 
 def _content(line: dict[str, Any]) -> list[dict[str, Any]]:
-    return [pagelet for pagelet in line["pagelets"] or () if pagelet["role"] == "content"]
+    return [pagelet for pagelet in pagelets(line) if pagelet["role"] == CONTENT]
 
 
 def _shingle(pagelet: dict[str, Any]) -> int:
@@ -92,17 +88,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the table; returns the exit code."""
+    feed = feed_of(options.feed)
     try:
-        table = count(options.feed)
+        table = count(feed)
     except FeedError as error:
-        print(f"{options.feed} is no feed: {error}", file=sys.stderr)
+        complain(f"{options.feed} is no feed: {error}")
         return 1
     for line in lines(table):
-        print(line)
+        show(line)
+    if feed.note:
+        complain(feed.note)
     return 0
 
 
-def count(path: str) -> dict[str, dict[str, Row]]:
+def count(feed: Feed) -> dict[str, dict[str, Row]]:
     """The rows of a feed by site and template.
 
     Raises
@@ -111,68 +110,19 @@ def count(path: str) -> dict[str, dict[str, Row]]:
     """
     table: dict[str, dict[str, Row]] = defaultdict(lambda: defaultdict(Row))
     contents: dict[str, Contents] = defaultdict(Contents)
-    number = 0
-    try:
-        for line in read(path, ("url", "template", "pagelets")):
-            template = (line["template"] or {}).get("id") or "no template"
-            site = site_of(line["url"])
-            table[site][template].add(line)
-            contents[site].add(line, table[site][template])
-            number += 1
-    except OSError as error:
-        raise FeedError(error.strerror or str(error)) from None
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FeedError(f"line {number + 1} is not a page ({type(error).__name__}: {error})") from None
-    if not table:
-        raise FeedError("it has no pages")
+    for line in feed:
+        template = (line.get("template") or {}).get("id") or "no template"
+        site = site_of(line["url"])
+        table[site][template].add(line)
+        contents[site].add(line, table[site][template])
     for content in contents.values():
         content.count_repeated()
     return {site: dict(rows) for site, rows in table.items()}
 
 
-def pages(path: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The lines of a feed, each a page with its URL.
-
-    Raises
-    ------
-    FeedError : if the file cannot be read, has no lines, or has one that is not a page
-    """
-    number = 0
-    try:
-        for number, line in enumerate(read(path, columns), 1):
-            if not isinstance(line, dict) or not isinstance(line.get("url"), str):
-                raise FeedError(f"line {number} is not a page, it has no url")
-            yield line
-    except OSError as error:
-        raise FeedError(error.strerror or str(error)) from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FeedError(f"line {number + 1} is not a page ({type(error).__name__}: {error})") from None
-    if not number:
-        raise FeedError("it has no pages")
-
-
-def read(path: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The lines of a feed; of Parquet the columns named, where there are such."""
-    if path.endswith(".parquet"):
-        yield from _read_parquet(path, columns)
-        return
-    with open(path, encoding="utf-8") as file:
-        yield from (json.loads(line) for line in file if line.strip())
-
-
-def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-    except ImportError:
-        raise FeedError("reading Parquet needs pyarrow: pip install 'scrapy-pagelets[corpus]'") from None
-    try:
-        with ParquetFile(path) as file:
-            known = [name for name in columns if name in file.schema_arrow.names]
-            for batch in file.iter_batches(64, columns=known):
-                yield from batch.to_pylist()
-    except ArrowException as error:
-        raise FeedError(str(error).partition("\n")[0]) from None
+def feed_of(path: str) -> Feed:
+    """A feed, checked for what is counted."""
+    return Feed(path, ("template", "pagelets", "text"), ("role", "text", "words"), either=("pagelets", "text"))
 
 
 def lines(table: dict[str, dict[str, Row]]) -> Iterator[str]:

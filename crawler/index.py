@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
-from scrapy_pagelets.crawler.feed_report import FeedError, pages
+from scrapy_pagelets.crawler.feed import Feed, FeedError, pagelets
+from scrapy_pagelets.crawler.terminal import complain, show
 from scrapy_pagelets.index.base import IndexAway, IndexUnusable, PageRefused
 from scrapy_pagelets.index.documents import IndexedPage, now, page_of
-from scrapy_pagelets.index.targets import open_index, shown
+from scrapy_pagelets.index.targets import kind_of, open_index, shown
 
 #: Pages that are written at once.
 _BATCH: Final = 64
-_COLUMNS: Final = ("url", "title", "language", "fetched_at", "pagelets", "near_duplicate_of", "crawled")
+_COLUMNS: Final = ("title", "language", "fetched_at", "text", "pagelets", "near_duplicate_of", "crawled")
+_PAGELET: Final = ("id", "role", "templateness", "text", "words")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,35 +28,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Fill the index; returns the exit code."""
+    feed = Feed(options.feed, _COLUMNS, _PAGELET, either=("pagelets", "text"))
     try:
-        pages, pagelets, purged = _fill(options)
+        pages, parts, purged = _fill(feed, options)
     except FeedError as error:
-        print(f"{options.feed} cannot be used: {error}", file=sys.stderr)
+        complain(f"{options.feed} cannot be used: {error}")
         return 1
     except (IndexUnusable, IndexAway, PageRefused) as error:
-        print(error, file=sys.stderr)
+        complain(error)
         return 1
-    print(f"{pages} pages with {pagelets} pagelets are in {shown(options.index)}", end="")
-    print(f", {purged} pages were deleted" if options.purge else "")
+    deleted = f", {purged} pages were deleted" if options.purge else ""
+    show(f"{pages} pages with {parts} pagelets are in {shown(options.index)}{deleted}")
+    if feed.note:
+        complain(feed.note)
     return 0
 
 
-def _fill(options: argparse.Namespace) -> tuple[int, int, int]:
+def _fill(feed: Feed, options: argparse.Namespace) -> tuple[int, int, int]:
     """Numbers of pages, of their pagelets, and of pages that were deleted."""
-    seen, sites, pages, pagelets = now(), set(), 0, 0
+    seen, sites, pages, parts = now(), set(), 0, 0
+    kind_of(options.index)
+    batches = _batches(feed)
+    first = next(batches)  # before an index is made
     with open_index(options.index) as index:
-        for batch in _batches(options.feed):
+        for batch in chain([first], batches):
             index.upsert(batch)
             sites |= {page.site for page in batch}
             seen = min(seen, *(page.crawled for page in batch))  # pages that waited were seen before
             pages += len(batch)
-            pagelets += sum(len(page.pagelets) for page in batch)
-        return pages, pagelets, index.purge(seen, sites) if options.purge else 0
+            parts += sum(len(page.pagelets) for page in batch)
+        return pages, parts, index.purge(seen, sites) if options.purge else 0
 
 
-def _batches(path: str) -> Iterator[list[IndexedPage]]:
+def _batches(feed: Feed) -> Iterator[list[IndexedPage]]:
     batch = []
-    for page in _pages(path):
+    for page in _pages(feed):
         batch.append(page)
         if len(batch) == _BATCH:
             yield batch
@@ -63,13 +71,13 @@ def _batches(path: str) -> Iterator[list[IndexedPage]]:
         yield batch
 
 
-def _pages(path: str) -> Iterator[IndexedPage]:
+def _pages(feed: Feed) -> Iterator[IndexedPage]:
     """The pages of a feed, seen now; pages that waited for their index were seen when a crawl has seen them."""
-    for number, line in enumerate(pages(path, _COLUMNS), 1):
+    for line in feed:
         try:
-            page = page_of(line, _crawled(line))
+            page = page_of(line | {"pagelets": pagelets(line)}, _crawled(line))
         except (ValueError, AttributeError) as error:
-            raise FeedError(f"line {number} is not a page ({error})") from None
+            raise FeedError(f"{line['url']} is not a page ({error})") from None
         yield page
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from scrapy_pagelets.crawler.feed_report import FeedError, pages
+from scrapy_pagelets.crawler.feed import Feed, FeedError
+from scrapy_pagelets.crawler.terminal import complain, show
 
 if TYPE_CHECKING:
     from scrapy_pagelets.links.tables import Tables
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 #: Lower scores are not shown.
 _LEAST: Final = 0.0005
 _TITLE: Final = 60
-_COLUMNS: Final = ("url", "title", "pagelets")
+_COLUMNS: Final = ("title", "pagelets")
+_PAGELET: Final = ("id", "role", "text", "links")
 #: A query whose words stand on more pages says little.
 _COMMON: Final = 0.5
 
@@ -50,12 +51,12 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         for line in _choose(options)(options):
-            print(line.encode("utf-8", "replace").decode())
+            show(line)
     except FeedError as error:
-        print(f"{options.feed} cannot be used: {error}", file=sys.stderr)
+        complain(f"{options.feed} cannot be used: {error}")
         return 1
     except (RankError, QueryError) as error:
-        print(error, file=sys.stderr)
+        complain(error)
         return 1
     return 0
 
@@ -88,7 +89,7 @@ def _clever(options: argparse.Namespace) -> Iterator[str]:
         raise RankError(f"there is no version {version!r}: choose from {', '.join(VERSIONS)}")
     tables = _tables(options)
     if not VERSIONS[version].ft and not tables.template.any():
-        _note(
+        complain(
             f"the feed has content pagelets only, so that {version} cannot see the links of templates: "
             "crawl with -s PAGELETS_EXPORT=all"
         )
@@ -152,10 +153,13 @@ def _tables(options: argparse.Namespace) -> Tables:
     from scrapy_pagelets.links.query import Query
     from scrapy_pagelets.links.tables import TableError, read
 
+    feed = Feed(options.feed, _COLUMNS, _PAGELET)
     try:
-        tables = read(pages(options.feed, _COLUMNS), None if options.query is None else Query(options.query))
+        tables = read(feed, None if options.query is None else Query(options.query))
     except TableError as error:
         raise FeedError(str(error)) from None
+    if feed.note:
+        complain(feed.note)
     if not len(tables.target):
         raise FeedError("its pagelets have no links, so that there is nothing to rank by")
     return tables
@@ -178,18 +182,15 @@ def _found(tables: Tables) -> str:
         raise RankError(f"{_size(tables)}; no page has a word of the query in its content")
     most = tables.terms == tables.terms.max()
     if (share := most.sum() / tables.crawled.sum()) > _COMMON:
-        _note(f"the query fits {share:.0%} of the pages: what follows tells little of it, give rarer words")
+        complain(f"the query fits {share:.0%} of the pages: what follows tells little of it, give rarer words")
     return f"{_size(tables)}; the query finds {found.sum()} pages"
-
-
-def _note(sentence: str) -> None:
-    print(sentence, file=sys.stderr)
 
 
 def _scores(head: str, scores: Floats, top: int, tables: Tables, pagelets: bool = False) -> Iterator[str]:
     """A table of the best pages, or pagelets."""
     best = (-scores).argsort(kind="stable")[:top].tolist()
-    yield f"\n{head:>10}  {'pagelet' if pagelets else 'page'}"
+    yield ""
+    yield f"{head:>10}  {'pagelet' if pagelets else 'page'}"
     name = _pagelet if pagelets else _page
     yield from (f"{scores[i]:>10.3f}  {name(tables, i)}" for i in best if scores[i] >= _LEAST)
 

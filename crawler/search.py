@@ -7,6 +7,9 @@ import sys
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Final
 
+from scrapy_pagelets.characters import visible
+from scrapy_pagelets.crawler.terminal import complain, write
+
 if TYPE_CHECKING:
     from scrapy_pagelets.retrieval.search import Answer
     from scrapy_pagelets.retrieval.stored import Found, StoredCollection
@@ -44,14 +47,15 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         for line in _lines(options):
-            print(line.encode("utf-8", "replace").decode())
+            write(line)
     except (SearchError, QueryError, IndexUnusable, IndexAway) as error:
-        print(error, file=sys.stderr)
+        complain(error)
         return 1
     return 0
 
 
 def _lines(options: argparse.Namespace) -> Iterator[str]:
+    """What is printed; what comes from pages is made visible, so that only our own marks steer a terminal."""
     from scrapy_pagelets.index.targets import kind_of, shown
     from scrapy_pagelets.retrieval.stored import stored
 
@@ -70,10 +74,12 @@ def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterat
 
     asked, left_out = query_of(options.query)
     answer = search(collection, options.query, options.feedback)
+    if not len(answer.ranking):
+        raise SearchError("no page has a word of the query: try other words")
     if left_out:
-        _note(f"the query has {len(asked) + left_out} different words: the last {left_out} are left out")
+        complain(f"the query has {len(asked) + left_out} different words: the last {left_out} are left out")
     if is_common(collection, asked):
-        _note("the words of the query stand on most pages: their order says little, give rarer words")
+        complain("the words of the query stand on most pages: their order says little, give rarer words")
     yield f"{len(answer.ranking)} of {collection.size.pages} pages"
     if answer.added:
         yield "added: " + ", ".join(f"{term} {answer.query[term]:.2f}" for term in answer.added)
@@ -102,9 +108,6 @@ def _result(place: int, score: float, found: Found, wanted: Collection[str], mar
     from scrapy_pagelets.retrieval.highlight import highlighted
 
     name = "title" if found.number == TITLE_NUMBER else f"pagelet {found.number}"
-    yield f"\n{place:>3}  {score:.3f}  {found.url}  {found.title}".rstrip()
-    yield f"     {name}: {highlighted(found.text, wanted, _PASSAGE, marks)}"
-
-
-def _note(sentence: str) -> None:
-    print(sentence, file=sys.stderr)
+    yield ""
+    yield f"{place:>3}  {score:.3f}  {visible(found.url)}  {visible(found.title)}".rstrip()
+    yield f"     {name}: {highlighted(visible(found.text), wanted, _PASSAGE, marks)}"

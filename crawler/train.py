@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy_pagelets.crawler.terminal import complain, flush, show
+
 if TYPE_CHECKING:
     from scrapy_pagelets.page import Page
     from scrapy_pagelets.templates.labelling import Example
@@ -69,7 +71,8 @@ def run(options: argparse.Namespace) -> int:
         return _failed("name what to learn from: archives, or a folder with --segments")
     try:
         examples = list(_examples(options))
-        print(f"{len(examples)} pages of {len({e.site for e in examples})} sites", flush=True)
+        show(f"{len(examples)} pages of {len({e.site for e in examples})} sites")
+        flush()
         trained = train(examples, options.trees, by_people=bool(options.gold))
         _write(trained, options)
     except ImportError as error:
@@ -77,8 +80,8 @@ def run(options: argparse.Namespace) -> int:
     except (ArchiveError, ValueError, OSError) as error:
         return _failed(str(error))
     for name, figure in trained.figures.items():
-        print(f"F1 on unseen sites, {name}: {figure:.4f}")
-    print(f"model: {options.out}")
+        show(f"F1 on unseen sites, {name}: {figure:.4f}")
+    show(f"model: {options.out}")
     return 0
 
 
@@ -96,7 +99,8 @@ def _segments(options: argparse.Namespace) -> int:
         lines = [line for line in lines if line.get("split") != "test"]
         pages = _pages(folder, [line["page"] for line in lines], render=options.render)
         examples = read_examples(lines, pages.__getitem__, options.level)
-        print(f"{len(examples)} pages", flush=True)
+        show(f"{len(examples)} pages")
+        flush()
         weights = train(examples)
         about = {"command": shlex.join(["scrapy", "pagelets", *sys.argv[1:]]), "pages": len(examples)}
         replace(weights, about=about | weights.about).save(options.out)
@@ -106,8 +110,8 @@ def _segments(options: argparse.Namespace) -> int:
         return _failed(f"nothing is learnt: {error}")
     for name, (rand, information) in weights.about["figures"].items():
         penalty = weights.penalties[name]
-        print(f"{name}: adjusted Rand {rand:.3f}, NMI {information:.3f} on unseen pages, lambda {penalty:g}")
-    print(f"weights: {options.out}")
+        show(f"{name}: adjusted Rand {rand:.3f}, NMI {information:.3f} on unseen pages, lambda {penalty:g}")
+    show(f"weights: {options.out}")
     return 0
 
 
@@ -154,7 +158,7 @@ def _missing(error: ImportError) -> str:
 
 
 def _failed(sentence: str) -> int:
-    print(sentence, file=sys.stderr)
+    complain(sentence)
     return 1
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from base64 import b64encode
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from scrapy_pagelets.crawler.terminal import complain, show
 
 if TYPE_CHECKING:
     import playwright.async_api as playwright
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 #: Colour of a role.
 _COLORS: Final = {"content": "#1a7f37", "navigation": "#0969da", "template": "#bc4c00"}
 _TIMEOUT: Final = 60.0
+#: What is written, by the suffix of the file: a page, or a picture of a type that browsers know, of some quality.
+_PICTURES: Final[dict[str, dict[str, Any]]] = {
+    ".png": {"type": "png"},
+    ".jpg": {"type": "jpeg", "quality": 40},
+    ".jpeg": {"type": "jpeg", "quality": 40},
+}
+_PAGES: Final = (".html", ".htm")
 #: No picture is higher, in pixels.
 _MAX_HEIGHT: Final = 16000
 
@@ -42,11 +50,14 @@ def run(options: argparse.Namespace) -> int:
     """Render, cut, draw; 1 with a sentence if that cannot be done."""
     from scrapy_pagelets.browser import MissingBrowser, RenderError, require_playwright
 
+    if _suffix(options.out) not in (*_PAGES, *_PICTURES):
+        complain(f"--out is {options.out}: give a file that ends in .html, .png or .jpg")
+        return 1
     try:
         require_playwright()
         asyncio.run(_view(options))
     except (MissingBrowser, RenderError, ImportError, OSError, ValueError) as error:
-        print(f"{options.page} cannot be shown: {error}", file=sys.stderr)
+        complain(f"{options.page} cannot be shown: {error}")
         return 1
     return 0
 
@@ -72,14 +83,18 @@ async def _view(options: argparse.Namespace) -> None:
         page = page_of(frames, url)
         pagelets = _pagelets(page, options)
         drawn = _drawn(page, pagelets, picture)
-        if options.out.endswith((".png", ".jpg")):
+        if _suffix(options.out) in _PICTURES:
             await browser.render("http://pagelets.invalid/", drawn, _nothing, look=lambda p: _write(p, options.out))
         else:
             Path(options.out).write_text(drawn, encoding="utf-8")
         await browser.close()
     for pagelet in pagelets:
-        print(f"{pagelet.id:4} {pagelet.role:10} {pagelet.templateness:.2f} {pagelet.words:5} {pagelet.text[:60]!r}")
-    print(f"picture: {options.out}")
+        show(f"{pagelet.id:4} {pagelet.role:10} {pagelet.templateness:.2f} {pagelet.words:5} {pagelet.text[:60]!r}")
+    show(f"picture: {options.out}")
+
+
+def _suffix(name: str) -> str:
+    return Path(name).suffix.lower()
 
 
 def _source(name: str) -> tuple[str, str | None, Any]:
@@ -125,6 +140,7 @@ def _drawn(page: Page, pagelets: list[Pagelet], picture: bytes) -> str:
     image = b64encode(picture).decode()
     return f"""<!DOCTYPE html>
 <html><head><meta charset="utf-8"><title>{escape(page.title or page.url)}</title><style>
+html {{ overflow: auto }}
 body {{ margin: 0; position: relative; width: {width}px; height: {height}px; overflow: hidden }}
 img {{ position: absolute; left: 0; top: 0; width: {width}px }}
 div {{ position: absolute; box-sizing: border-box; border: 2px solid; border-radius: 3px }}
@@ -154,7 +170,4 @@ def _box(page: Page, pagelet: Pagelet) -> str:
 
 
 async def _write(shown: playwright.Page, name: str) -> None:
-    if name.endswith(".png"):
-        await shown.screenshot(path=name, full_page=True, type="png")
-    else:
-        await shown.screenshot(path=name, full_page=True, type="jpeg", quality=40)
+    await shown.screenshot(path=name, full_page=True, **_PICTURES[_suffix(name)])

@@ -16,6 +16,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response, TextResponse
 from scrapy.utils.job import job_dir
 
+from scrapy_pagelets.characters import visible
 from scrapy_pagelets.config import Config, ConfigError, unknown
 from scrapy_pagelets.limits import TooLarge, scarcity
 from scrapy_pagelets.middlewares.memory import Memory
@@ -154,7 +155,8 @@ class State:
         self.count(name)
         level = logging.DEBUG if name in self._told else logging.WARNING
         self._told.add(name)
-        logger.log(level, message, *arguments)
+        # Addresses in archives and what servers say of themselves may hold anything.
+        logger.log(level, message, *(a if isinstance(a, int | float) else visible(str(a)) for a in arguments))
 
     def failed(self, url: str) -> None:
         """Log the exception that is being handled: an error of ours, or `TooLarge`. The page goes on as it is."""

@@ -13,6 +13,7 @@ from lxml import etree
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from scrapy_pagelets.characters import is_readable, readable
 from scrapy_pagelets.urls import resolve
 
 Ints = NDArray[np.int64]
@@ -158,7 +159,7 @@ class NodeTable:
     looks : the different looks of the page
     elements : (n,) the lxml element of the row; for a run of text, its parent
     leaves : (m,) rows of the runs of text
-    strings : (m,) the runs of text, white space folded outside of ``pre``
+    strings : (m,) the runs of text, white space folded outside of ``pre``, without control characters
     spaces : exact white space before a run of text inside of ``pre``, from the start of the line or the end of the run
         before, by index of the leaf
     text, words, gap, number : (m,) hash, number of words, distance from the run before (``GLUED`` ... ``PARAGRAPH``),
@@ -296,7 +297,7 @@ def mix(x: Ints) -> Ints:
     return (z ^ (z >> np.uint64(31))).astype(np.int64)
 
 
-def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTable:
+def build(root: etree._Element, base: str, *, noscript: bool = False, odd: bool = False) -> NodeTable:
     """Flatten a tree in one pass, without recursion.
 
     One long loop on purpose: it runs for each node of each page, and calls would double its cost.
@@ -306,6 +307,7 @@ def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTab
     root : of the tree; comments and processing instructions are passed over, their tails are not
     base : URL against which links are resolved
     noscript : what `noscript` holds is seen as well
+    odd : look for control characters in each run of text. They are rare: without it a table that has some is built anew
     """
     parents, ends, look_ids, paths = (array("q") for _ in range(4))
     leaves, keys, words, gaps, numbers = (array("q") for _ in range(5))
@@ -399,6 +401,8 @@ def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTab
         if not text:
             continue
         number = runs[row] = runs.get(row, 0) + 1
+        if odd and not (text := readable(text)):
+            continue
         if text.isspace():
             if pending < SPACE:
                 pending = SPACE
@@ -430,6 +434,8 @@ def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTab
         paths.append(hash((paths[row], number)))
         elements.append(elements[row])
 
+    if not odd and not is_readable((*strings, *spaces.values())):
+        return build(root, base, noscript=noscript, odd=True)
     look_column, end, leaf_rows = _column(look_ids), _column(ends), _column(leaves)
     tag_column = np.array([TAG.get(look[0], 0) for look in kinds], np.int64)[look_column]
     tag_column[leaf_rows] = TEXT

@@ -22,6 +22,7 @@ from w3lib.encoding import (
 
 from scrapy_pagelets import urls
 from scrapy_pagelets.alignment import align
+from scrapy_pagelets.characters import readable
 from scrapy_pagelets.layout import Layout
 from scrapy_pagelets.limits import Limits
 from scrapy_pagelets.nodes import TAG, TEXT, Ints, NodeTable, build
@@ -122,7 +123,7 @@ class Page:
         found = self.root.find("head/title")
         if found is None:  # written into the body; in `svg` it is a tooltip
             found = next((t for t in self.root.iter("title") if next(t.iterancestors("svg"), None) is None), None)
-        return "" if found is None else " ".join("".join(map(str, found.itertext())).split())
+        return "" if found is None else " ".join(readable("".join(map(str, found.itertext()))).split())
 
     @cached_property
     def language(self) -> str | None:

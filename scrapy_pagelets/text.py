@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from lxml import etree
 
+from scrapy_pagelets.characters import quoted, readable
 from scrapy_pagelets.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, Bools, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.urls import absolute
@@ -22,8 +23,6 @@ _VOID: Final = frozenset("img br hr picture source wbr".split())
 _RAW: Final = frozenset("xmp listing plaintext".split())
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 _SCRIPT: Final = re.compile(r"[\s\0-\x1f]*(?:javascript|vbscript|data):", re.IGNORECASE)
-#: Characters that HTML may hold and XML may not.
-_UNFIT: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 #: Markdown of more levels than this is of no use, and its converter recurses.
 _MARKDOWN_DEPTH: Final = 120
 
@@ -162,12 +161,8 @@ def _texts(nodes: NodeTable, leaves: Ints, alive: Bools) -> Iterator[tuple[int, 
             white = " " if gap >= SPACE and before else ""
         elif not white and gap > GLUED and opened[row] == opened[before] and closed[row] == closed[before]:
             white = "\n" if gap >= LINE else " "
-        yield row, _UNFIT.sub(_fit, white + nodes.strings[leaf])
+        yield row, white + nodes.strings[leaf]
         before = row
-
-
-def _fit(found: re.Match[str]) -> str:
-    return " " if found[0].isspace() else "\ufffd"
 
 
 def _name(element: etree._Element) -> str:
@@ -183,9 +178,9 @@ def _kept(element: etree._Element, base: str) -> dict[str, str]:
     kept = {}
     for name, value in element.items():
         if name in ("href", "src"):
-            value = _absolute(base, value)
+            value = quoted(_absolute(base, value))
         if name in _ATTRIBUTES and value and (name not in _NUMBERS or (value.isascii() and value.isdecimal())):
-            kept[name] = _UNFIT.sub(_fit, value)
+            kept[name] = readable(value)
     return kept
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
+from scrapy_pagelets.characters import parted
 from scrapy_pagelets.index.base import IndexUnusable
 from scrapy_pagelets.index.targets import kind_of, shown
 
@@ -85,18 +86,19 @@ def choices(allowed: Iterable[str]) -> Reader:
 
 
 def words(value: Any) -> str:
-    """Words in one string, white space folded."""
-    return " ".join(value.split()) if isinstance(value, str) else _refuse(value, "give words, in one string")
+    """Words in one string, white space folded; control characters part words as well."""
+    return " ".join(parted(value).split()) if isinstance(value, str) else _refuse(value, "give words, in one string")
 
 
 def path(value: Any) -> str:
     """The path of a file or folder, "" for none."""
     try:
         name = os.fspath(value)
-        usable = isinstance(name, str) and "\0" not in name and bool(os.fsencode(name) or True)
+        if isinstance(name, str) and b"\0" not in os.fsencode(name):
+            return name
     except (TypeError, UnicodeEncodeError):
-        usable = False
-    return name if usable else _refuse(value, "give the path of a file or folder, in one string")
+        pass
+    return _refuse(value, "give the path of a file or folder, in one string")
 
 
 def paths(value: Any) -> tuple[str, ...]:

@@ -1,17 +1,27 @@
 """``scrapy pagelets``: the report, and what it says to what it cannot use."""
 
 import json
+from argparse import ArgumentParser
+from importlib import import_module
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from scrapy_pagelets.crawler.feed_report import FeedError, count
-from tests.crawling import crawl, menu_site, scrapy
+from scrapy_pagelets.crawler.commands import _COMMANDS
+from scrapy_pagelets.crawler.feed import FeedError
+from scrapy_pagelets.crawler.feed_report import count, feed_of
+from tests.crawling import LIMIT, crawl, menu_site, scrapy, start, words
 from tests.server import SiteServer
+
+FIELD_NAMES = st.sampled_from(
+    "url title text template pagelets id share role words links anchor templateness similarity xpaths".split()
+)
 
 
 def line(url, template="example.com#1", share=0.5, words=(10, 20)):
     pagelets = [{"role": "content", "words": n, "text": f"{n} words of {url}"} for n in words] + [
-        {"role": "navigation", "words": 99}
+        {"role": "navigation", "words": 99, "text": ""}
     ]
     about = {"id": template, "pages": 2, "share": share} if template else None
     return {"url": url, "template": about, "pagelets": pagelets}
@@ -30,7 +40,7 @@ def test_pages_are_counted_by_site_and_template(tmp_path):
         line("http://example.com/3", "example.com#2", words=()),
         line("http://other.org/", None),
     )
-    table = count(str(path))
+    table = count(feed_of(str(path)))
     assert table.keys() == {"example.com", "other.org"}
     row = table["example.com"]["example.com#1"]
     assert (row.pages, row.chrome, row.kept, row.empty) == (2, 0.75, 80, 0)
@@ -64,7 +74,7 @@ def test_content_that_repeats_is_reported(tmp_path):
     lines += [contents(7, "one two three four", notice, notice.upper()), contents(8, "We use cookies 77")]
     lines += [contents(9, notice, "five six")]
     lines += [contents(n, "a has words of its own here", "Read more") for n in range(10, 13)]
-    row = count(str(write(tmp_path / "feed.jsonl", *lines)))["example.com"]["no template"]
+    row = count(feed_of(str(write(tmp_path / "feed.jsonl", *lines))))["example.com"]["no template"]
     assert row.repeated == 4 * 4
 
 
@@ -88,7 +98,7 @@ def test_what_is_no_feed_is_refused(tmp_path, name, content, sentence):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(FeedError, match=sentence) as refused:
-        count(str(path))
+        count(feed_of(str(path)))
     assert "\n" not in str(refused.value)
 
 
@@ -109,3 +119,117 @@ def test_what_there_is_no_command_for_gets_help(tmp_path, arguments, said):
     assert done.returncode == 2
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+def feed_that(tmp_path, *lines):
+    return str(write(tmp_path / "feed.jsonl", *lines))
+
+
+PAGELET = {"id": 0, "role": "content", "templateness": 0.1, "text": "one two three", "words": 3, "links": []}
+WITHOUT = "fields need the names of docs/feed.md: crawl without PAGELETS_FIELDS, or rename them"
+
+
+@pytest.mark.parametrize("command", [("report",), ("duplicates",), ("index", "INDEX"), ("rank", "--pagerank")])
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        (
+            [{"adresse": "http://h/", "corps": "x"}],
+            f"line 1 is not a page, it has no url, but only adresse, corps; {WITHOUT}",
+        ),
+        ([{"url": "http://h/", "corps": "x", "pagelets": None}], f"only url, corps; {WITHOUT}"),
+        ([{"url": "http://h/", "pagelets": [], "text": ""}, 7], "line 2 is not a page, it has no url"),
+        ([{"url": "http://h/", "pagelets": "many"}], "line 1 is not a page: pagelets is 'many', not a list"),
+        ([{"url": "http://h/", "pagelets": ["one"]}], "line 1 is not a page: a pagelet is 'one', not an object"),
+        (
+            [{"url": "http://h/", "pagelets": [PAGELET | {"text": 5}]}],
+            "line 1 is not a page: pagelet.text is 5, not a string",
+        ),
+        (
+            [{"url": "http://h/", "pagelets": [PAGELET | {"links": [{"href": "/"}]}]}],
+            "line 1 is not a page: a link is {'href': '/'}, not an object with url and anchor",
+        ),
+    ],
+)
+def test_feeds_of_other_tools_and_names_are_refused_in_a_sentence(tmp_path, capsys, command, lines, sentence):
+    assert run(command, feed_that(tmp_path, *lines), tmp_path) == 1
+    out, error = capsys.readouterr()
+    assert (out, error.count("\n")) == ("", 1)
+    assert sentence in error
+    assert not (tmp_path / "pages.sqlite").exists() or lines[0].get("text") == ""
+
+
+def run(command, feed, tmp_path):
+    """The exit code of a command on a feed, run in this process."""
+    name, *options = command
+    parser = ArgumentParser()
+    module = import_module(_COMMANDS[name][1])
+    module.add_arguments(parser)
+    index = str(tmp_path / "pages.sqlite")
+    return module.run(parser.parse_args([feed, *(index if option == "INDEX" else option for option in options)]))
+
+
+@pytest.mark.parametrize(
+    ("command", "left_out", "printed"),
+    [
+        (("report",), ("pagelets", "template"), ["one.org", "no", "template", "5"]),
+        (("report",), ("text", "title"), ["one.org", "no", "template", "5"]),
+        (("duplicates",), ("pagelets",), ["2 pages, 1 of them near-duplicates"]),
+        (("duplicates",), ("text",), ["2 pages, 1 of them near-duplicates"]),
+        (("duplicates", "--pagelets"), ("text",), ["2 pagelets, 1 blocks on several hosts"]),
+        (("index", "INDEX"), ("pagelets", "title"), ["2 pages with 2 pagelets are in"]),
+        (("index", "INDEX"), ("text", "language", "fetched_at"), ["2 pages with 4 pagelets are in"]),
+        (("rank", "--pagerank", "--within"), ("text", "title"), ["2 pages, 2 links"]),
+    ],
+)
+def test_commands_work_with_the_fields_that_are_there(tmp_path, capsys, command, left_out, printed):
+    """Whatever PAGELETS_FIELDS leaves out or gives another name."""
+    text, lines = "one two three four five", []
+    for site, other in (("one", "two"), ("two", "one")):
+        link = {"url": f"http://{other}.org/", "anchor": "one"}
+        pagelet = PAGELET | {"text": text, "words": 5, "links": [link]}
+        found = {"url": f"http://{site}.org/", "title": "T", "language": "en", "text": text, "pagelets": [pagelet]}
+        lines.append({f"{name}2" if name in left_out else name: value for name, value in found.items()})
+    assert run(command, feed_that(tmp_path, *lines), tmp_path) == 0
+    out, error = capsys.readouterr()
+    assert error == "" or "the query" in error
+    assert all(part in out for part in printed)
+
+
+def test_lines_without_what_is_needed_are_left_out_with_a_note(tmp_path, capsys):
+    lines = [{"url": "http://h/a", "pagelets": [PAGELET]}, {"url": "http://h/b.pdf"}, {"url": "http://h/c.pdf"}]
+    assert run(("index", "INDEX"), feed_that(tmp_path, *lines), tmp_path) == 0
+    out, error = capsys.readouterr()
+    assert out.startswith("1 pages with 1 pagelets are in")
+    assert error == "2 lines have no pagelets or text: left out\n"
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("http://h/")
+JSON = st.recursive(
+    SCALARS, lambda some: st.lists(some, max_size=3) | st.dictionaries(FIELD_NAMES, some, max_size=6), max_leaves=30
+)
+
+
+@settings(max_examples=40)
+@given(JSON, st.sampled_from(["report", "duplicates", "rank", "index"]))
+def test_any_line_of_json_is_a_page_or_costs_a_sentence(tmp_path_factory, line, name):
+    folder = tmp_path_factory.mktemp("feed")
+    feed = feed_that(folder, {"url": "http://h/", "pagelets": [], "text": ""}, line)
+    options = {"rank": ("--pagerank",), "index": ("INDEX",)}.get(name, ())
+    assert run((name, *options), feed, folder) in (0, 1)
+
+
+@pytest.mark.parametrize("command", [("report",), ("duplicates",), ("rank", "--pagerank", "--top", "100000")])
+def test_a_pipe_that_closes_ends_a_command_quietly(tmp_path, command):
+    link = {"url": "http://site0.org/", "anchor": ""}
+    same = PAGELET | {"text": words("same"), "links": [link]}
+    lines = [{"url": f"http://site{n}.org/{'x' * 50}", "text": words("same"), "pagelets": [same]} for n in range(2000)]
+    name, *options = command
+    process = start("pagelets", name, feed_that(tmp_path, *lines), *options)
+    assert process.stdout
+    assert process.stderr
+    process.stdout.readline()
+    process.stdout.close()
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(LIMIT), errors) == (141, "")

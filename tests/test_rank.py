@@ -198,7 +198,7 @@ def test_long_queries_are_answered(told, query):
 
 def test_text_that_no_terminal_can_show_is_shown_all_the_same(told):
     lines = [line("http://h/\ud800", pagelet("guitar \udfff", "http://h/b")), line("http://h/b")]
-    assert told(lines, "--query", "guitar")[1][-1] == "     1.000  http://h/?  0: guitar ?"
+    assert told(lines, "--query", "guitar")[1][-1] == r"     1.000  http://h/\ud800  0: guitar \udfff"
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,8 @@ def test_text_that_no_terminal_can_show_is_shown_all_the_same(told):
         ),
         ("noise.jsonl", b"\xff\xfe\x00", "line 1 is not a page (UnicodeDecodeError"),
         ("noise.parquet", b"not parquet", "Parquet"),
-        ("linkless.jsonl", b'{"url": "http://a.b/", "pagelets": null}\n', "its pagelets have no links"),
+        ("linkless.jsonl", b'{"url": "http://a.b/", "pagelets": []}\n', "its pagelets have no links"),
+        ("pageletless.jsonl", b'{"url": "http://a.b/", "text": "A", "pagelets": null}\n', "no line has pagelets, the "),
     ],
 )
 def test_what_is_no_feed_is_refused(tmp_path, told, name, content, sentence):
@@ -231,3 +232,13 @@ def test_the_command_refuses_in_one_sentence(tmp_path):
     done = scrapy("pagelets", "rank", "nowhere.jsonl", "--query", "guitar", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "nowhere.jsonl cannot be used: No such file or directory\n"
+
+
+@pytest.mark.parametrize("query", ["guitar\udcff", "\0guitar", "\ud800 guitar\x1b"])
+def test_control_characters_part_the_words_of_a_query(told, query):
+    assert told(guitars(), "--query", query) == told(guitars(), "--query", "guitar")
+
+
+@pytest.mark.parametrize("query", ["\udcff", "\0", "\ud800\x1b"])
+def test_a_query_of_control_characters_has_no_words(told, query):
+    assert told(guitars(), "--query", query) == (1, [], ["the query has no words: give some letters or digits"])

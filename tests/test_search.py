@@ -88,7 +88,22 @@ def test_terms_that_were_added_are_shown(index, capsys, way):
     assert "http://example.com/bell" in out
 
 
-@pytest.mark.parametrize("query", ['"wire"', "wire*", "wire NEAR(", "text:wire", "-wire ^", "wire' OR 1=1 --", "(wire"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "\0wire",
+        "wire\udcff",
+        "\ud800 wire\x1b",
+        "\x9bwire\u2028",
+        '"wire"',
+        "wire*",
+        "wire NEAR(",
+        "text:wire",
+        "-wire ^",
+        "wire' OR 1=1 --",
+        "(wire",
+    ],
+)
 def test_quotes_and_operators_mean_nothing(index, capsys, query):
     assert search(index, query) == 0
     assert "http://example.com/wire" in capsys.readouterr().out
@@ -111,7 +126,7 @@ def test_a_query_of_ten_thousand_words_is_cut_with_a_note(index, capsys):
 
 def test_queries_without_an_answer(index, capsys):
     assert refused(capsys, index, "zeppelin") == "no page has a word of the query: try other words\n"
-    for query in ("", '"" -- ()', "\0"):
+    for query in ("", '"" -- ()', "\0", "\udcff", "\ud800\x1b"):
         assert refused(capsys, index, query) == "the query has no word: give letters or digits\n"
     assert refused(capsys, index, "sea", "--top", "0") == "--top is 0: give the number of pages, from 1\n"
 

@@ -8,7 +8,7 @@ from lxml import etree
 
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.text import cleaned, markdown, paths_of, plain, text_of, xpaths
-from tests.trees import URL, every, leaf_strings, mask, masks, page, reading, soups, words
+from tests.trees import URL, every, leaf_strings, legible, mask, masks, page, reading, soups, words
 
 
 def shown(html):
@@ -204,7 +204,7 @@ def test_xpaths_hold_the_leaves_and_no_other(html, data):
     held = []
     for path in xpaths(found.nodes, keep):
         (node,) = found.root.xpath(path)
-        held += leaf_strings(node) if isinstance(node, etree._Element) else [" ".join(str(node).split())]
+        held += leaf_strings(node) if isinstance(node, etree._Element) else [" ".join(legible(node).split())]
     assert held == [" ".join(s.split()) for s, kept in zip(found.nodes.strings, keep, strict=True) if kept]
 
 
@@ -213,7 +213,7 @@ def test_each_leaf_has_its_own_xpath(html):
     found = page(html)
     for leaf, row in enumerate(found.nodes.leaves.tolist()):
         (text,) = found.root.xpath(found.nodes.xpath(row))
-        assert " ".join(str(text).split()) == " ".join(found.nodes.strings[leaf].split())
+        assert " ".join(legible(text).split()) == " ".join(found.nodes.strings[leaf].split())
         assert text.getparent() is not None
 
 

@@ -1,10 +1,13 @@
 """``scrapy pagelets view``: a picture of a page with its pagelets, or a sentence."""
 
+import asyncio
 import re
 import struct
 
 import pytest
+from playwright.async_api import async_playwright
 
+from scrapy_pagelets.browser import launch_options
 from tests.crawling import SITE, answer, scrapy
 from tests.server import SiteServer
 
@@ -62,3 +65,33 @@ def test_a_missing_browser_costs_a_sentence(tmp_path, monkeypatch):
     assert done.returncode == 1
     assert done.stderr.endswith("or `playwright install chromium`\n")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_long_page_can_be_scrolled(tmp_path):
+    (tmp_path / "page.html").write_text("<p style='margin-top:9000px'>Far below.")
+    done = scrapy("pagelets", "view", "page.html", "--out", "x.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+    async def look() -> int:
+        async with async_playwright() as driver:
+            browser = await driver.chromium.launch(**launch_options())
+            page = await browser.new_page()
+            await page.goto((tmp_path / "x.html").as_uri())
+            await page.mouse.move(100, 100)
+            await page.mouse.wheel(0, 20_000)
+            await page.wait_for_function("scrollY > 0", timeout=10_000)
+            height: int = await page.evaluate("document.documentElement.scrollHeight")
+            await browser.close()
+            return height
+
+    assert 9000 < asyncio.run(look()) < 10_000
+
+
+@pytest.mark.parametrize("name", ["x.svg", "x", "x.pdf", "x.png.txt"])
+def test_what_it_does_not_write_is_refused_before_a_browser_starts(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    done = scrapy("pagelets", "view", str(SITE / "index.html"), "--out", name, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"--out is {name}: give a file that ends in .html, .png or .jpg\n"
+    assert not (tmp_path / name).exists()

@@ -54,6 +54,13 @@ TEXTS = [
     "a<b",
     "\x08",
     "&#8;",
+    "\x1b[2J",
+    "\x9b",
+    "\x0b",
+    "\x85",
+    "\u2028",
+    "&#8233;",
+    "&#xfffe;",
     "é",
 ]
 MARKS = ["<!-- no -->", "<?php no ?>", "<![CDATA[no]]>", "</", "<", "&", "<!doctype html>"]
@@ -121,6 +128,12 @@ _PARTS = {
 }
 
 
+def legible(text: str) -> str:
+    """A text without control characters, but for white space; between letters and digits they are a space."""
+    text = re.sub("(?<=\\w)[\x01-\x08\x1b\x7f\x9b]+(?=\\w)", " ", text)
+    return "".join(c for c in text if c.isspace() or not (c < " " or "\x7f" <= c < "\xa0")).replace("\ufffe", "\ufffd")
+
+
 def reading(root: etree._Element) -> str:
     """What a reader sees of a tree, by plain recursion: text, with white space wherever elements part it."""
     shown = "".join(_shown(root))
@@ -135,10 +148,10 @@ def _shown(element: etree._Element) -> Iterator[str]:
     is_link = element.tag == "a" and bool(element.get("href"))
     yield part + "\2" * is_link
     if not unseen(element):
-        yield element.text or ""
+        yield legible(element.text or "")
         for child in element:
             yield from _shown(child)
-            yield child.tail or ""
+            yield legible(child.tail or "")
     yield "\1" * is_link + part
 
 
@@ -150,4 +163,4 @@ def leaf_strings(root: etree._Element) -> list[str]:
     for child in root:
         found += leaf_strings(child)
         found.append(child.tail or "")
-    return [folded for text in found if (folded := " ".join(text.split()))]
+    return [folded for text in found if (folded := " ".join(legible(text).split()))]

@@ -14,6 +14,7 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.utils.job import job_dir
 from twisted.python.failure import Failure
 
+from scrapy_pagelets.characters import visible
 from scrapy_pagelets.crawler import arguments, failures, sitemaps
 from scrapy_pagelets.crawler.held import HeldPages
 from scrapy_pagelets.crawler.items import page_item
@@ -226,4 +227,4 @@ def _host(url: str) -> str:
 
 def _type(response: Response) -> str:
     declared = response.headers.get("Content-Type")
-    return declared.decode("latin-1") if declared else type(response).__name__
+    return visible(declared.decode("latin-1")) if declared else type(response).__name__

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 from unicodedata import normalize
 
+from scrapy_pagelets.characters import parted
 from scrapy_pagelets.words import WORD, words
 
 #: Characters on either side of a link that speak for its target (Clever: 50 bytes).
@@ -52,7 +53,7 @@ class Query:
     """
 
     def __init__(self, text: str) -> None:
-        self.terms = frozenset(words(text))
+        self.terms = frozenset(words(parted(text)))
         if not self.terms:
             raise QueryError("the query has no words: give some letters or digits")
 

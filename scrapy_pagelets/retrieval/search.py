@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.characters import parted
 from scrapy_pagelets.index.base import QUERY_TERMS
 from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.retrieval.collection import Collection
@@ -65,6 +66,8 @@ def search(
 ) -> Answer:
     """The pages of a collection that fit a query, a bag of words: quotes and operators mean nothing.
 
+    An answer whose ranking is empty says that no page has a word of the query.
+
     Parameters
     ----------
     feedback : ``none`` or a key of `FEEDBACK`
@@ -72,7 +75,7 @@ def search(
 
     Raises
     ------
-    QueryError : for a query without a word, or without one that the collection has
+    QueryError : for a query without a word
 
     Examples
     --------
@@ -86,9 +89,7 @@ def search(
     if not asked:
         raise QueryError("the query has no word: give letters or digits")
     first = rank(collection, asked, formula, passages, title)
-    if not len(first):
-        raise QueryError("no page has a word of the query: try other words")
-    if feedback == "none":
+    if feedback == "none" or not len(first):
         return Answer(first, asked, ())
     way = FEEDBACK[feedback]
     expand = by_model if feedback == "rm3" else by_segments
@@ -103,7 +104,7 @@ def query_of(query: str) -> tuple[dict[str, float], int]:
     >>> query_of('"Bell" OR bell*')
     ({'bell': 2.0, 'or': 1.0}, 0)
     """
-    count = Counter(terms(query))
+    count = Counter(terms(parted(query)))
     return dict(islice(((term, float(n)) for term, n in count.items()), QUERY_TERMS)), max(0, len(count) - QUERY_TERMS)
 
 

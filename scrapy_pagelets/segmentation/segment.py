@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from scrapy_pagelets.characters import quoted
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.methods import labels_of
@@ -83,7 +84,7 @@ class Pagelet:
         near = slice(*np.searchsorted(leaf, (self.index[0], self.index[-1] + 1)))
         own = np.flatnonzero(np.isin(leaf[near], self.index) & (links.key[near] != 0)) + near.start
         return [
-            {"url": absolute(self.page.base, links.href[i]), "anchor": self._anchor(int(links.row[i]))}
+            {"url": quoted(absolute(self.page.base, links.href[i])), "anchor": self._anchor(int(links.row[i]))}
             for i in own.tolist()
         ]
 

@@ -1,0 +1,192 @@
+"""Feeds as commands read them: JSON lines or Parquet, each line checked for what the command needs.
+
+``PAGELETS_FIELDS`` gives fields other names or leaves them out, and feeds come from other tools: a command works with
+what is there, or says what is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from scrapy_pagelets.words import words
+
+Line = dict[str, Any]
+_Check = tuple[Callable[[Any], bool], str]
+
+#: Role of pagelets that are no template.
+CONTENT: Final = "content"
+#: Greater numbers fit no index.
+_MOST: Final = 2**31
+_TEXT: Final[_Check] = (lambda value: isinstance(value, str), "a string")
+_LIST: Final[_Check] = (lambda value: isinstance(value, list), "a list")
+_OBJECT: Final[_Check] = (lambda value: isinstance(value, dict), "an object")
+_WHOLE: Final[_Check] = (lambda value: type(value) is int and 0 <= value < _MOST, "a whole number")
+_NUMBER: Final[_Check] = (lambda value: type(value) in (int, float) and math.isfinite(value), "a number")
+#: What the fields are, where they are there; ``docs/feed.md`` explains them.
+_FIELDS: Final = {
+    "title": _TEXT, "language": _TEXT, "fetched_at": _TEXT, "text": _TEXT, "pagelets": _LIST, "template": _OBJECT,
+    "near_duplicate_of": _TEXT, "similarity": _NUMBER, "crawled": _TEXT,
+}  # fmt: skip
+_TEMPLATE: Final = {"id": _TEXT, "share": _NUMBER}
+_PAGELET: Final = {
+    "id": _WHOLE, "role": _TEXT, "templateness": _NUMBER, "text": _TEXT, "words": _WHOLE, "xpaths": _LIST,
+    "links": _LIST,
+}  # fmt: skip
+_LINK: Final = {"url": _TEXT, "anchor": _TEXT}
+#: Fields of a feed that are told of where one is missing.
+_SOME: Final = 8
+#: Longer names and values are cut in messages.
+_LONGEST: Final = 60
+
+
+class FeedError(ValueError):
+    """Raised for a file that is no feed, or lacks what a command needs; the message says what and where."""
+
+
+class Feed:
+    """The lines of a feed, checked; each is a page with its ``url``.
+
+    Parameters
+    ----------
+    path : of the file
+    columns : the fields that are looked at; of Parquet no others are read
+    pagelet : what each pagelet has to have
+    either : a page has to have one of these fields; lines with none are left out
+    """
+
+    def __init__(
+        self, path: str, columns: Sequence[str], pagelet: Sequence[str] = (), either: Sequence[str] = ("pagelets",)
+    ) -> None:
+        self.path = path
+        #: Number of lines that were left out.
+        self.left_out = 0
+        self._columns = columns
+        self._pagelet = pagelet
+        self._either = either
+
+    def __iter__(self) -> Iterator[Line]:
+        """The pages.
+
+        Raises
+        ------
+        FeedError : if the file cannot be read, has no page, or has a line that is none
+        """
+        number, self.left_out, first = 0, 0, ""
+        try:
+            for number, line in enumerate(self._read(), 1):
+                checked = self._checked(number, line)
+                if any(checked.get(name) is not None for name in self._either):
+                    yield checked
+                else:
+                    first = first or _only(line)
+                    self.left_out += 1
+        except OSError as error:
+            raise FeedError(error.strerror or str(error)) from None
+        except FeedError:
+            raise
+        except (ValueError, RecursionError) as error:
+            raise FeedError(f"line {number + 1} is not a page ({type(error).__name__}: {error})") from None
+        if not number:
+            raise FeedError("it has no pages")
+        if self.left_out == number:
+            raise FeedError(f"no line has {_or(self._either)}, the first one has {first}; {_ADVICE}")
+
+    @property
+    def note(self) -> str:
+        """A sentence about what was left out, "" if there is nothing."""
+        lines = "line has" if self.left_out == 1 else "lines have"
+        return f"{self.left_out} {lines} no {_or(self._either)}: left out" if self.left_out else ""
+
+    def _read(self) -> Iterator[Any]:
+        if self.path.endswith(".parquet"):
+            yield from _read_parquet(self.path, ("url", *self._columns))
+            return
+        with open(self.path, encoding="utf-8-sig") as file:
+            yield from (json.loads(line) for line in file if line.strip())
+
+    def _checked(self, number: int, line: Any) -> Line:
+        where = f"line {number} is not a page"
+        if not isinstance(line, dict):
+            raise FeedError(f"{where}, it has no url")
+        if not isinstance(line.get("url"), str):
+            raise FeedError(f"{where}, it has no url, but {_only(line)}; {_ADVICE}")
+        found = {name: line[name] for name in ("url", *self._columns) if line.get(name) is not None}
+        _check(found, _FIELDS, where)
+        if (template := found.get("template")) is not None:
+            _check(template, _TEMPLATE, where, "template.")
+        for pagelet in found.get("pagelets", ()):
+            _check_pagelet(pagelet, self._pagelet, where)
+        return found
+
+
+_ADVICE: Final = "fields need the names of docs/feed.md: crawl without PAGELETS_FIELDS, or rename them"
+
+
+def content_text(line: Line) -> str:
+    """The text of a page; where it was left out, that of its content pagelets."""
+    if (text := line.get("text")) is not None:
+        return str(text)
+    return "\n\n".join(pagelet["text"] for pagelet in line.get("pagelets") or () if pagelet.get("role") == CONTENT)
+
+
+def pagelets(line: Line) -> list[dict[str, Any]]:
+    """The pagelets of a page; of one without, its text as the only one."""
+    if (found := line.get("pagelets")) is not None:
+        return list(found)
+    text = line.get("text") or ""
+    whole = {"id": 0, "role": CONTENT, "templateness": 0.0, "text": text, "words": len(words(text))}
+    return [{**whole, "xpaths": [], "links": []}] if text.strip() else []
+
+
+def _check_pagelet(pagelet: Any, needed: Sequence[str], where: str) -> None:
+    if not isinstance(pagelet, dict):
+        raise FeedError(f"{where}: a pagelet is {_short(pagelet)}, not an object")
+    if missing := [name for name in needed if pagelet.get(name) is None]:
+        raise FeedError(f"{where}: a pagelet has no {missing[0]}, but {_only(pagelet)}")
+    _check(pagelet, _PAGELET, where, "pagelet.")
+    for link in pagelet.get("links") or ():
+        if not (isinstance(link, dict) and _LINK.keys() <= link.keys()):
+            raise FeedError(f"{where}: a link is {_short(link)}, not an object with url and anchor")
+        _check(link, _LINK, where, "link.", optional=False)
+
+
+def _check(found: Line, checks: dict[str, _Check], where: str, prefix: str = "", *, optional: bool = True) -> None:
+    for name, (fits, kind) in checks.items():
+        value = found.get(name)
+        if not (fits(value) or (optional and value is None)):
+            raise FeedError(f"{where}: {prefix}{name} is {_short(value)}, not {kind}")
+
+
+def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[Line]:
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise FeedError("reading Parquet needs pyarrow: pip install 'scrapy-pagelets[corpus]'") from None
+    try:
+        with ParquetFile(path) as file:
+            known = [name for name in columns if name in file.schema_arrow.names]
+            chosen = known if "url" in known and len(known) > 1 else None  # to say what there is instead
+            for batch in file.iter_batches(64, columns=chosen):
+                yield from batch.to_pylist()
+    except ArrowException as error:
+        raise FeedError(str(error).partition("\n")[0]) from None
+
+
+def _only(line: Line) -> str:
+    """The names of the fields that are there."""
+    names = [str(name) for name, value in line.items() if value is not None]
+    more = " and others" if len(names) > _SOME else ""
+    return f"only {', '.join(name[:_LONGEST] for name in names[:_SOME])}{more}" if names else "no fields"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _or(names: Sequence[str]) -> str:
+    return " or ".join(names)
