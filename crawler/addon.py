@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 from scrapy.settings import BaseSettings
@@ -30,6 +31,8 @@ _COMPONENTS: Final = {
 }
 #: Of all requests the first one by priority. Scrapy's default lets sites take turns, whatever their requests are worth.
 _QUEUE: Final = "scrapy.pqueues.ScrapyPriorityQueue"
+#: Scrapy's extension that writes feeds, and the one that says what it could not write.
+_FEEDS: Final = ("scrapy.extensions.feedexport.FeedExporter", "scrapy_pagelets.crawler.feeds.Feeds")
 _PARQUET: Final = "scrapy_pagelets.crawler.exporters.ParquetItemExporter"
 
 
@@ -44,6 +47,10 @@ class Addon:
         for setting, components in _COMPONENTS.items():
             for path, priority in components.items():
                 settings.setdefault_in_component_priority_dict(setting, load_object(path), priority)
+        feeds, ours = map(load_object, _FEEDS)
+        if feeds not in map(load_object, settings.getdict("EXTENSIONS")):  # else the project has its own mind about it
+            with suppress(KeyError):
+                settings.replace_in_component_priority_dict("EXTENSIONS_BASE", feeds, ours)
         if focused(settings):
             settings.set("SCHEDULER_PRIORITY_QUEUE", _QUEUE, "addon")
         exporters = settings.getdict("FEED_EXPORTERS")

@@ -33,40 +33,57 @@ class Spool:
         self._unwritten: dict[str, Response] = {}
 
     @cached_property
-    def _folder(self) -> Path:
-        """Made when first used."""
-        folder = self._lasting or Path(tempfile.mkdtemp(prefix="pagelets-"))
-        folder.mkdir(parents=True, exist_ok=True)
+    def _folder(self) -> Path | None:
+        """Made when first used; None if that fails."""
+        try:
+            folder = self._lasting or Path(tempfile.mkdtemp(prefix="pagelets-"))
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            self._failed(f"pages cannot be put aside on disk and stay in memory: {error}")
+            return None
         return folder
 
     def put(self, token: str, response: Response) -> None:
         """Store a response; one of the same token is replaced."""
         frames = response.frames if isinstance(response, RenderedResponse) else ()
         kept = (response.url, response.status, dict(response.headers), response.body, frames)
+        if self._folder is None:
+            self._unwritten[token] = response
+            return
         try:
             _replace(self._folder / token, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
+            self._unwritten.pop(token, None)
         except OSError as error:
             self._unwritten[token] = response
             self._failed(f"a page cannot be put aside on disk and stays in memory: {error}")
 
     def has(self, token: str) -> bool:
         """True if a response of this token is stored."""
-        return token in self._unwritten or (self._folder / token).exists()
+        return token in self._unwritten or self.lasts(token)
+
+    def lasts(self, token: str) -> bool:
+        """True if a response of this token is stored on disk, where it outlives the process if the folder does."""
+        return token not in self._unwritten and self._folder is not None and (self._folder / token).exists()
 
     def take(self, token: str) -> Response | None:
         """Take a response out, None if there is none of this token."""
+        response = self.read(token)
+        self._unwritten.pop(token, None)
+        if self._folder is not None:
+            (self._folder / token).unlink(missing_ok=True)
+        return response
+
+    def read(self, token: str) -> Response | None:
+        """A response that stays here, None if there is none of this token, or none that can be read."""
         if token in self._unwritten:
-            return self._unwritten.pop(token)
-        path = self._folder / token
-        if not path.exists():
+            return self._unwritten[token]
+        if self._folder is None or not (path := self._folder / token).exists():
             return None
         try:
             url, status, headers, body, frames = pickle.loads(path.read_bytes())
         except Exception as error:  # cut off, or of another version: whatever unpickling ends with
-            logger.warning("%s cannot be read, the page is fetched again: %r", path, error)
+            logger.warning("%s cannot be read: %r", path, error)
             return None
-        finally:
-            path.unlink()
         if frames:
             return RenderedResponse(url=url, status=status, headers=headers, body=body, frames=frames)
         kind = responsetypes.from_args(headers=Headers(headers), url=url, body=body)
@@ -74,8 +91,8 @@ class Spool:
 
     def close(self) -> None:
         """Remove the folder of a crawl without job directory."""
-        if self._lasting is None and "_folder" in vars(self):
-            shutil.rmtree(self._folder, ignore_errors=True)
+        if self._lasting is None and (folder := vars(self).get("_folder")) is not None:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _replace(path: Path, content: bytes) -> None:
