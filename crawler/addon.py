@@ -33,6 +33,11 @@ _COMPONENTS: Final = {
 _QUEUE: Final = "scrapy.pqueues.ScrapyPriorityQueue"
 #: Scrapy's extension that writes feeds, and the one that says what it could not write.
 _FEEDS: Final = ("scrapy.extensions.feedexport.FeedExporter", "scrapy_pagelets.crawler.feeds.Feeds")
+#: Scrapy's scheduler and its queue on disk, and those that do with a full disk.
+_JOBS: Final = {
+    "SCHEDULER": ("scrapy.core.scheduler.Scheduler", "scrapy_pagelets.crawler.scheduler.JobScheduler"),
+    "SCHEDULER_DISK_QUEUE": ("scrapy.squeues.PickleLifoDiskQueue", "scrapy_pagelets.crawler.scheduler.WholeLifoQueue"),
+}
 _PARQUET: Final = "scrapy_pagelets.crawler.exporters.ParquetItemExporter"
 
 
@@ -47,10 +52,14 @@ class Addon:
         for setting, components in _COMPONENTS.items():
             for path, priority in components.items():
                 settings.setdefault_in_component_priority_dict(setting, load_object(path), priority)
-        feeds, ours = map(load_object, _FEEDS)
-        if feeds not in map(load_object, settings.getdict("EXTENSIONS")):  # else the project has its own mind about it
+        theirs, ours = map(load_object, _FEEDS)
+        if theirs not in map(load_object, settings.getdict("EXTENSIONS")):  # else the project has its own mind about it
             with suppress(KeyError):
-                settings.replace_in_component_priority_dict("EXTENSIONS_BASE", feeds, ours)
+                settings.replace_in_component_priority_dict("EXTENSIONS_BASE", theirs, ours)
+        if settings.get("JOBDIR"):
+            for setting, (theirs, ours) in _JOBS.items():
+                if settings.get(setting) == theirs:
+                    settings.set(setting, ours, "addon")
         if focused(settings):
             settings.set("SCHEDULER_PRIORITY_QUEUE", _QUEUE, "addon")
         exporters = settings.getdict("FEED_EXPORTERS")

@@ -65,6 +65,11 @@ class Spool:
         """True if a response of this token is stored on disk, where it outlives the process if the folder does."""
         return token not in self._unwritten and self._folder is not None and (self._folder / token).exists()
 
+    def tokens(self, prefix: str) -> list[str]:
+        """The tokens of an earlier run that begin with something."""
+        found = self._lasting.glob(f"{prefix}*") if self._lasting is not None else ()
+        return sorted(path.name for path in found if path.suffix != ".new")
+
     def take(self, token: str) -> Response | None:
         """Take a response out, None if there is none of this token."""
         response = self.read(token)

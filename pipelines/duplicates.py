@@ -58,6 +58,7 @@ class DuplicatesPipeline:
 
     def _open_file(self, path: Path) -> Store:
         """The store of a job; a temporary one if its file cannot be used."""
+        why: Exception
         try:
             return self._open(path)
         except DiskError as error:
