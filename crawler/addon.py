@@ -31,12 +31,19 @@ _COMPONENTS: Final = {
 }
 #: Of all requests the first one by priority. Scrapy's default lets sites take turns, whatever their requests are worth.
 _QUEUE: Final = "scrapy.pqueues.ScrapyPriorityQueue"
-#: Scrapy's extension that writes feeds, and the one that says what it could not write.
-_FEEDS: Final = ("scrapy.extensions.feedexport.FeedExporter", "scrapy_pagelets.crawler.feeds.Feeds")
-#: Scrapy's scheduler and its queue on disk, and those that do with a full disk.
+#: Scrapy's extensions that write feeds and the state of a spider, and those that say what they could not write.
+_EXTENSIONS: Final = {
+    "scrapy.extensions.feedexport.FeedExporter": "scrapy_pagelets.crawler.feeds.Feeds",
+    "scrapy.extensions.spiderstate.SpiderState": "scrapy_pagelets.crawler.jobs.JobState",
+}
+#: Scrapy's scheduler and its queues on disk, and those that do with a full disk.
 _JOBS: Final = {
-    "SCHEDULER": ("scrapy.core.scheduler.Scheduler", "scrapy_pagelets.crawler.scheduler.JobScheduler"),
-    "SCHEDULER_DISK_QUEUE": ("scrapy.squeues.PickleLifoDiskQueue", "scrapy_pagelets.crawler.scheduler.WholeLifoQueue"),
+    "SCHEDULER": ("scrapy.core.scheduler.Scheduler", "scrapy_pagelets.crawler.jobs.JobScheduler"),
+    "SCHEDULER_START_DISK_QUEUE": (
+        "scrapy.squeues.PickleFifoDiskQueue",
+        "scrapy_pagelets.crawler.jobs.WholeFifoQueue",
+    ),
+    "SCHEDULER_DISK_QUEUE": ("scrapy.squeues.PickleLifoDiskQueue", "scrapy_pagelets.crawler.jobs.WholeLifoQueue"),
 }
 _PARQUET: Final = "scrapy_pagelets.crawler.exporters.ParquetItemExporter"
 
@@ -52,10 +59,11 @@ class Addon:
         for setting, components in _COMPONENTS.items():
             for path, priority in components.items():
                 settings.setdefault_in_component_priority_dict(setting, load_object(path), priority)
-        theirs, ours = map(load_object, _FEEDS)
-        if theirs not in map(load_object, settings.getdict("EXTENSIONS")):  # else the project has its own mind about it
-            with suppress(KeyError):
-                settings.replace_in_component_priority_dict("EXTENSIONS_BASE", theirs, ours)
+        given = set(map(load_object, settings.getdict("EXTENSIONS")))
+        for theirs, ours in _EXTENSIONS.items():
+            if (extension := load_object(theirs)) not in given:  # else the project has its own mind about it
+                with suppress(KeyError):
+                    settings.replace_in_component_priority_dict("EXTENSIONS_BASE", extension, load_object(ours))
         if settings.get("JOBDIR"):
             for setting, (theirs, ours) in _JOBS.items():
                 if settings.get(setting) == theirs:

@@ -30,7 +30,7 @@ class Spool:
     def __init__(self, lasting: Path | None, failed: Callable[[str], None] = logger.warning) -> None:
         self._lasting = lasting
         self._failed = failed
-        self._unwritten: dict[str, Response] = {}
+        self._unwritten: dict[str, bytes] = {}
 
     @cached_property
     def _folder(self) -> Path | None:
@@ -47,15 +47,16 @@ class Spool:
         """Store a response; one of the same token is replaced."""
         frames = response.frames if isinstance(response, RenderedResponse) else ()
         kept = (response.url, response.status, dict(response.headers), response.body, frames)
+        content = pickle.dumps(kept, pickle.HIGHEST_PROTOCOL)
+        self._unwritten[token] = content
         if self._folder is None:
-            self._unwritten[token] = response
             return
         try:
-            _replace(self._folder / token, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
-            self._unwritten.pop(token, None)
+            _replace(self._folder / token, content)
         except OSError as error:
-            self._unwritten[token] = response
             self._failed(f"a page cannot be put aside on disk and stays in memory: {error}")
+        else:
+            del self._unwritten[token]
 
     def has(self, token: str) -> bool:
         """True if a response of this token is stored."""
@@ -80,14 +81,18 @@ class Spool:
 
     def read(self, token: str) -> Response | None:
         """A response that stays here, None if there is none of this token, or none that can be read."""
-        if token in self._unwritten:
-            return self._unwritten[token]
-        if self._folder is None or not (path := self._folder / token).exists():
-            return None
+        if (content := self._unwritten.get(token)) is None:
+            if self._folder is None or not (path := self._folder / token).exists():
+                return None
+            try:
+                content = path.read_bytes()
+            except OSError as error:
+                logger.warning("%s cannot be read: %s", path, error)
+                return None
         try:
-            url, status, headers, body, frames = pickle.loads(path.read_bytes())
+            url, status, headers, body, frames = pickle.loads(content)
         except Exception as error:  # cut off, or of another version: whatever unpickling ends with
-            logger.warning("%s cannot be read: %r", path, error)
+            logger.warning("a page that was put aside as %s cannot be read: %r", token, error)
             return None
         if frames:
             return RenderedResponse(url=url, status=status, headers=headers, body=body, frames=frames)

@@ -1,17 +1,19 @@
-"""Scrapy's scheduler for job directories that may be full."""
+"""Scrapy's scheduler, its queues and the state of the spider, for job directories that may be full."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 from typing import IO, Any, Final
 
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
-from scrapy.squeues import PickleLifoDiskQueue
+from scrapy.extensions.spiderstate import SpiderState
+from scrapy.squeues import PickleFifoDiskQueue, PickleLifoDiskQueue
 
 from scrapy_pagelets.middlewares.state import state_of
 
@@ -80,6 +82,43 @@ class WholeLifoQueue(PickleLifoDiskQueue):  # type: ignore[valid-type,misc]
         except OSError:
             self.f.truncate(end)
             raise
+
+
+class WholeFifoQueue(PickleFifoDiskQueue):  # type: ignore[valid-type,misc]
+    """Scrapy's default queue of start requests on disk, which can be closed on a full disk when it is empty."""
+
+    def close(self) -> None:
+        """Close the queue; an empty one is removed."""
+        if len(self):
+            super().close()
+            return
+        self.headf.close()
+        self.tailf.close()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+class JobState(SpiderState):
+    """Scrapy's extension that keeps ``spider.state``, but a state that cannot be kept costs a sentence."""
+
+    def spider_opened(self, spider: Spider) -> None:
+        """Read the state."""
+        try:
+            super().spider_opened(spider)
+        except Exception as error:  # whatever unpickling a damaged file ends with
+            spider.state = {}  # type: ignore[attr-defined]
+            sentence = "%s cannot be read, the spider begins without: %r"
+            state_of(spider.crawler).tell("store/failed", sentence, self.statefn, error)
+
+    def spider_closed(self, spider: Spider) -> None:
+        """Write the state."""
+        try:
+            super().spider_closed(spider)
+        except OSError as error:
+            with suppress(OSError):
+                Path(self.statefn).unlink()
+            state_of(spider.crawler).tell("store/failed", "%s cannot be written: %s", self.statefn, error)
+            if getattr(spider, "state", None):
+                state_of(spider.crawler).lose("state of the spider could not be kept for the next run", _REMEDY)
 
 
 class _Unbuffered(FileIO):
