@@ -30,6 +30,7 @@ class Feeds(FeedExporter):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        self._failing: set[str] = set()
         self._flushes = bool(job_dir(crawler.settings))
         for uri, options in self.feeds.items():
             exporter = self.exporters[options["format"]]
@@ -77,7 +78,9 @@ class Feeds(FeedExporter):
                 slot.file.flush()
             await super()._close_slot(slot, spider)
         except Exception as error:
-            self._lose(slot, "items may be missing from %s, which could not be finished", error, max(1, slot.itemcount))
+            # A feed that no item could be written to has been told of already.
+            items = slot.itemcount or int(slot.uri not in self._failing)
+            self._lose(slot, "items may be missing from %s, which could not be finished", error, items)
             with suppress(OSError):
                 if slot.file is not None:
                     slot.file.close()
@@ -86,8 +89,10 @@ class Feeds(FeedExporter):
 
     def _lose(self, slot: FeedSlot, what: str, error: Exception, items: int = 1) -> None:
         state, name = state_of(self.crawler), _shown(slot.uri)
+        self._failing.add(slot.uri)
         state.tell("feeds/failed", "%s cannot be written: %s", name, error)
-        state.lose(what % name, _REMEDY, items)
+        if items:
+            state.lose(what % name, _REMEDY, items)
 
 
 def _shown(uri: str) -> str:

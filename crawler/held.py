@@ -46,8 +46,13 @@ class HeldPages:
                 self._waiting.setdefault(held.site, []).append(held)
             elif held.number is not None:
                 self._journal.ask_again(held.number)
-        if not self._journal.goes_on:
-            await in_thread(self._adopt)
+        await in_thread(self._drop_unknown if self._journal.goes_on else self._adopt)
+
+    def _drop_unknown(self) -> None:
+        """Remove pages of which the journal does not know yet: they are asked for again."""
+        known = {held.token for waiting in self._waiting.values() for held in waiting}
+        for token in set(self.state.spool.tokens(_PREFIX)) - known:
+            self.state.spool.take(token)
 
     def _adopt(self) -> None:
         """Take over pages of which no journal knows: that of the run that has held them back was damaged."""
@@ -74,7 +79,7 @@ class HeldPages:
         held = Held(response.meta.get(NUMBER), page.site, token, fetched_at(response))
         self._journal.hold(held)
         waiting = self._waiting.setdefault(page.site, [])
-        waiting.append(held)
+        waiting[:] = [*(other for other in waiting if other.token != token), held]  # it may have been adopted
         if self.is_settled(page.site) or len(waiting) >= self.state.config.settle:
             self._settled.add(page.site)
             self._journal.add_names("settled", [page.site])

@@ -48,6 +48,8 @@ class JobScheduler(Scheduler):
             return super().close(reason)
         except OSError:
             in_memory = left
+            with suppress(OSError):
+                self.df.close(reason)
         finally:
             if in_memory:
                 assert self.crawler is not None
