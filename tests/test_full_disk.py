@@ -237,7 +237,7 @@ class Spider(scrapy.Spider):
 
 
 def test_all_feeds_that_can_be_written_end_with_0(tmp_path):
-    feeds = {str(tmp_path / name): {"format": name} for name in ("json", "csv", "xml", "parquet")}
+    feeds: dict[str, Any] = {str(tmp_path / name): {"format": name} for name in ("json", "csv", "xml", "parquet")}
     feeds[str(tmp_path / "gz")] = {"format": "jsonl", "postprocessing": ["scrapy.extensions.postprocessing.GzipPlugin"]}
     feeds[str(tmp_path / "part-%(batch_id)d.jsonl")] = {"format": "jsonl", "batch_item_count": 4}
     with SiteServer(routes=menu_site(*NAMES[:6])) as server:
@@ -270,7 +270,9 @@ def test_parquet_without_its_library_is_refused_at_the_start(tmp_path, monkeypat
     path = os.pathsep.join([str(tmp_path / "without"), str(ROOT), os.environ.get("PYTHONPATH", "")])
     monkeypatch.setenv("PYTHONPATH", path)
     with SiteServer(routes=menu_site(*NAMES[:6])) as server:
-        arguments = {"url": server.url("")} if spider == "site" else {"path": str(ROOT / "tests" / "site")}
+        arguments: dict[str, Any] = (
+            {"url": server.url("")} if spider == "site" else {"path": str(ROOT / "tests" / "site")}
+        )
         found = crawl(tmp_path, spider, feed="feed.parquet", code=1, **arguments)
     assert server.hits == []
     assert found.errors == [

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from itertools import count
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -149,9 +150,12 @@ def test_a_held_page_that_vanishes_is_told_of_at_the_end(tmp_path):
     removed: list[Path] = []
 
     def last(path: str) -> Any:
-        for file in responses.glob("held-*"):
-            removed.append(file)
-            file.unlink()
+        """Wait until the first page is held back, and remove it."""
+        pause = Event()
+        while not (held := [file for file in responses.glob("held-*") if file.suffix != ".new"]):
+            pause.wait(0.02)
+        held[0].unlink()
+        removed.append(held[0])
         return html(page("last"))
 
     with SiteServer(routes={"/": answer(page("home", ["/last"])), "/last": last}) as server:
