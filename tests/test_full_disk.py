@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple
@@ -32,17 +32,16 @@ class Site(SiteSpider):
 
     def __init__(self, full="-1", **arguments):
         super().__init__(**arguments)
-        self.left = int(full)
+        self.left = int(full) + 1
+        self.fill(None)
 
     def fill(self, response):
         self.left -= 1
-        if self.left == -1:
+        if self.left == 0:
             resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
     async def start(self):
         self.crawler.signals.connect(self.fill, signals.response_received)
-        if self.left == 0:
-            self.fill(None)
         async for request in super().start():
             yield request
 """
@@ -97,14 +96,16 @@ def site(after: int, fill: Callable[[], None] | None) -> dict[str, Route]:
     return dict.fromkeys(PATHS, route)
 
 
-def crawl_until_full(tmp_path: Path, disk: Disk, after: int, code: int, **places: str) -> Crawl:
-    """Crawl with TMPDIR or JOBDIR on a disk that fills up; the feed goes to the standard output."""
+def crawl_until_full(
+    tmp_path: Path, disk: Disk, after: int, code: int, more: Mapping[str, Any] | None = None, *, tmp: str = ""
+) -> Crawl:
+    """Crawl with something on a disk that fills up; the feed goes to the standard output."""
     if not after and disk.fill is not None:
         disk.fill()
     (tmp_path / "stranger.py").write_text(PREFACE + dedent(SPIDER), encoding="utf-8")
     settings: dict[str, Any] = {"ADDONS": {"scrapy_pagelets.Addon": 500}, "FEEDS": {"stdout:": {"format": "jsonl"}}}
-    settings |= {"JOBDIR": places["job"]} if "job" in places else {}
-    environment = os.environ | {"PYTHONWARNINGS": "error", "TMPDIR": places.get("tmp", str(tmp_path))}
+    settings |= more or {}
+    environment = os.environ | {"PYTHONWARNINGS": "error", "TMPDIR": tmp or str(tmp_path)}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     with SiteServer(routes=site(after, disk.fill)) as server:
         arguments = {"url": server.url(""), "full": -1 if disk.fill is not None else after}
@@ -133,14 +134,14 @@ def test_every_item_comes_out_when_the_folder_for_temporary_files_is_full(tmp_pa
 
 
 def test_every_item_comes_out_when_the_job_directory_is_full_at_the_start(tmp_path, disk):
-    found = crawl_until_full(tmp_path, disk, 0, 0, job=str(disk.folder / "job"))
+    found = crawl_until_full(tmp_path, disk, 0, 0, {"JOBDIR": str(disk.folder / "job")})
     assert found.errors == []
     assert found.stat("scheduler/in_memory") >= 1
     assert found.stat("store/failed") >= 1
 
 
 def test_every_item_comes_out_when_the_job_directory_fills_up(tmp_path, disk):
-    found = crawl_until_full(tmp_path, disk, 20, 1, job=str(disk.folder / "job"))
+    found = crawl_until_full(tmp_path, disk, 20, 1, {"JOBDIR": str(disk.folder / "job")})
     assert found.stat("lost") == found.stat("duplicates/failed") >= 1
     assert len(found.errors) == 1
     assert found.errors[0].startswith(f"This run has lost something: {found.stat('lost')} pages were not compared")
@@ -286,14 +287,9 @@ def test_parquet_without_its_library_is_refused_at_the_start(tmp_path, monkeypat
 
 @pytest.mark.parametrize("name", ["pages.sqlite", "pages.ndjson"])
 def test_pages_that_an_index_has_lost_are_told_of_at_the_end(tmp_path, disk, name):
-    if disk.fill is None:
-        pytest.fail("this test needs a disk of its own: let it mount a tmpfs")
-    routes = site(20, disk.fill)
     index = disk.folder / name
     settings = {"PAGELETS_INDEX": str(index), "PAGELETS_INDEX_PURGE": 1, "PAGELETS_SETTLE": 2}
-    with SiteServer(routes=routes) as server:
-        found = crawl(tmp_path, "site", url=server.url(""), settings=settings, code=1)
-    assert len(found.lines) == len(NAMES)
+    found = crawl_until_full(tmp_path, disk, 20, 1, settings)
     assert found.stat("lost") == found.stat("index/lost") >= 1
     assert len(found.errors) == 1
     assert f"{found.stat('lost')} pages are not in the index {index}" in found.errors[0]

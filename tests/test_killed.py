@@ -28,7 +28,8 @@ JOURNAL = "pagelets-journal.sqlite"
 class Site:
     """The menu site, whose server kills the crawler when it is asked for so many pages."""
 
-    def __init__(self, *kills: int) -> None:
+    def __init__(self, *kills: int, paths: list[str] = PATHS) -> None:
+        self.paths = paths
         self.kills = list(kills)
         self.asked: list[str] = []
         self.kill: Any = None
@@ -38,10 +39,10 @@ class Site:
         if self.kills and len(self.asked) == self.kills[0]:
             self.kills.pop(0)
             self.kill()
-        return html(page(path.strip("/") or "home", PATHS))
+        return html(page(path.strip("/") or "home", self.paths))
 
     def routes(self, **others: Route) -> dict[str, Route]:
-        return dict.fromkeys(PATHS, self.route) | {f"/{name}": route for name, route in others.items()}
+        return dict.fromkeys(self.paths, self.route) | {f"/{name}": route for name, route in others.items()}
 
 
 def killed(tmp_path: Path, site: Site, url: str, settings: dict[str, Any], **arguments: Any) -> int:
@@ -56,6 +57,20 @@ def killed(tmp_path: Path, site: Site, url: str, settings: dict[str, Any], **arg
 
 def paths(found: Crawl) -> list[str]:
     return sorted("/" + url.split("/", 3)[3] for url in found.urls)
+
+
+def test_pages_that_scrapy_takes_for_answered_come_out_although_the_process_was_killed(tmp_path):
+    """Of so many requests Scrapy has written down that they were made, and not that most of them still wait."""
+    settings = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_SETTLE": 400}
+    site = Site(100, paths=["/", *(f"/p{number}" for number in range(240))])
+    with SiteServer(routes=site.routes()) as server:
+        held = killed(tmp_path, site, server.url(""), settings)
+        assert held > 0
+        assert (tmp_path / "job" / "requests.seen").stat().st_size > 0
+        found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
+    assert paths(found) == sorted(site.paths)
+    assert len(site.asked) <= len(site.paths) + 100 - held
+    assert found.errors == found.warnings == []
 
 
 @pytest.mark.parametrize(("settle", "kills"), [(100, [30]), (100, [15, 40]), (10, [35]), (1, [20])])
