@@ -104,7 +104,7 @@ def crawl_until_full(
         disk.fill()
     (tmp_path / "stranger.py").write_text(PREFACE + dedent(SPIDER), encoding="utf-8")
     settings: dict[str, Any] = {"ADDONS": {"scrapy_pagelets.Addon": 500}, "FEEDS": {"stdout:": {"format": "jsonl"}}}
-    settings |= more or {}
+    settings |= {"TELNETCONSOLE_ENABLED": 0, "REMOTE_CONTROL_ENABLED": 0} | dict(more or {})
     environment = os.environ | {"PYTHONWARNINGS": "error", "TMPDIR": tmp or str(tmp_path)}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     with SiteServer(routes=site(after, disk.fill)) as server:
