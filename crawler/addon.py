@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 from scrapy.settings import BaseSettings
@@ -33,6 +34,20 @@ _COMPONENTS: Final = {
 }
 #: Of all requests the first one by priority. Scrapy's default lets sites take turns, whatever their requests are worth.
 _QUEUE: Final = "scrapy.pqueues.ScrapyPriorityQueue"
+#: Scrapy's extensions that write feeds and the state of a spider, and those that say what they could not write.
+_EXTENSIONS: Final = {
+    "scrapy.extensions.feedexport.FeedExporter": "scrapy_pagelets.crawler.feeds.Feeds",
+    "scrapy.extensions.spiderstate.SpiderState": "scrapy_pagelets.crawler.jobs.JobState",
+}
+#: Scrapy's scheduler and its queues on disk, and those that do with a full disk.
+_JOBS: Final = {
+    "SCHEDULER": ("scrapy.core.scheduler.Scheduler", "scrapy_pagelets.crawler.jobs.JobScheduler"),
+    "SCHEDULER_START_DISK_QUEUE": (
+        "scrapy.squeues.PickleFifoDiskQueue",
+        "scrapy_pagelets.crawler.jobs.WholeFifoQueue",
+    ),
+    "SCHEDULER_DISK_QUEUE": ("scrapy.squeues.PickleLifoDiskQueue", "scrapy_pagelets.crawler.jobs.WholeLifoQueue"),
+}
 _PARQUET: Final = "scrapy_pagelets.crawler.exporters.ParquetItemExporter"
 
 
@@ -47,6 +62,15 @@ class Addon:
         for setting, components in _COMPONENTS.items():
             for path, priority in components.items():
                 settings.setdefault_in_component_priority_dict(setting, load_object(path), priority)
+        given = set(map(load_object, settings.getdict("EXTENSIONS")))
+        for theirs, ours in _EXTENSIONS.items():
+            if (extension := load_object(theirs)) not in given:  # else the project has its own mind about it
+                with suppress(KeyError):
+                    settings.replace_in_component_priority_dict("EXTENSIONS_BASE", extension, load_object(ours))
+        if settings.get("JOBDIR"):
+            for setting, (theirs, ours) in _JOBS.items():
+                if settings.get(setting) == theirs:
+                    settings.set(setting, ours, "addon")
         if focused(settings):
             settings.set("SCHEDULER_PRIORITY_QUEUE", _QUEUE, "addon")
         exporters = settings.getdict("FEED_EXPORTERS")

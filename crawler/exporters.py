@@ -7,15 +7,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from scrapy import Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.exporters import BaseItemExporter
 from scrapy.extensions.postprocessing import PostProcessingManager
 from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_pagelets.crawler.columns import Columns, Row, feed_types, plain
+from scrapy_pagelets.middlewares.state import mark_failed
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from scrapy.crawler import Crawler
 
 BATCH_ITEMS: Final = 256
 #: A row group of very long pages is written earlier.
@@ -57,7 +58,7 @@ class ParquetItemExporter(BaseItemExporter):
         self, file: IO[bytes], *, batch_items: int = BATCH_ITEMS, compression: str = "zstd", **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        _require_pyarrow()
+        require_pyarrow()
         if batch_items < 1:
             raise ValueError(f"batch_items is {batch_items}: a row group has at least one item")
         if not isinstance(file, PostProcessingManager) and _has_data(file):
@@ -77,6 +78,7 @@ class ParquetItemExporter(BaseItemExporter):
         # Scrapy 2.14 has it under a private name.
         self._serialized = getattr(self, "get_serialized_fields", None) or getattr(self, "_get_serialized_fields")  # noqa: B009
         self._writing: Future[None] | None = None
+        self._fault: OSError | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> Self:
@@ -85,10 +87,18 @@ class ParquetItemExporter(BaseItemExporter):
             return cls(file, **kwargs)
         except (ImportError, ValueError):
             crawler.signals.connect(_stop, signals.request_reached_downloader)
+            crawler.signals.connect(_fail, signals.engine_stopped)
             raise
 
     def export_item(self, item: Any) -> None:
-        """Keep what the item is now until its row group is full."""
+        """Keep what the item is now until its row group is full.
+
+        Raises
+        ------
+        OSError : if the file could not be written; then, and for all later items, for the file has a hole
+        """
+        if self._fault is not None:
+            raise self._fault
         row = dict(self._serialized(item))
         if self._columns is not None:
             self._add(self._columns, row)
@@ -101,6 +111,8 @@ class ParquetItemExporter(BaseItemExporter):
     def finish_exporting(self) -> None:
         """Write the last row group and what makes the file readable."""
         try:
+            if self._fault is not None:
+                raise self._fault
             if self._columns is None:
                 self._settle()
             if self._batches:
@@ -144,7 +156,11 @@ class ParquetItemExporter(BaseItemExporter):
     def _wait(self) -> None:
         writing, self._writing = self._writing, None
         if writing is not None:
-            writing.result()
+            try:
+                writing.result()
+            except OSError as error:
+                self._fault = error
+                raise
 
     def _declared(self) -> dict[str, pa.DataType | None]:
         """Give the columns known before the first item, with the types of those that belong to the feed."""
@@ -163,11 +179,21 @@ def _stop(spider: Spider) -> None:
     deferred_from_coro(engine.close_spider_async(reason="parquet_not_writable"))
 
 
-def _require_pyarrow() -> None:
+def _fail(sender: Crawler) -> None:
+    mark_failed(sender)
+
+
+def require_pyarrow() -> None:
+    """Make sure that Parquet can be written.
+
+    Raises
+    ------
+    ImportError : if the library for it is missing
+    """
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
-        raise ImportError("writing Parquet needs pyarrow: pip install scrapy-pagelets[corpus]") from None
+        raise ImportError("writing Parquet needs pyarrow: pip install 'scrapy-pagelets[corpus]'") from None
 
 
 def _has_data(file: IO[bytes]) -> bool:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse
 
+from scrapy_pagelets.crawler.journal import Held, Journal
 from scrapy_pagelets.middlewares.handover import fingerprint_of
 from scrapy_pagelets.middlewares.state import state_of
 from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.middlewares.visit import fetched_at
 from scrapy_pagelets.page import Page
 
-logger = logging.getLogger(__name__)
+#: Request meta: the number of the request in the journal.
+NUMBER: Final = "_pagelets_number"
+#: Of the tokens of pages that are held back.
+_PREFIX: Final = "held-"
 
 
 class HeldPages:
@@ -25,50 +28,96 @@ class HeldPages:
     Parameters
     ----------
     make : the item of a response
-    memory : what is held, picklable, for `spider.state`
+    journal : where it is written down what is held
     """
 
-    def __init__(self, crawler: Crawler, make: Callable[[HtmlResponse], Any], memory: dict[str, Any]) -> None:
+    def __init__(self, crawler: Crawler, make: Callable[[HtmlResponse], Any], journal: Journal) -> None:
         self.crawler = crawler
         self.state = state_of(crawler)
         self._make = make
-        self._waiting: dict[str, list[tuple[str, str]]] = memory.setdefault("waiting", {})
-        self._settled: set[str] = memory.setdefault("settled", set())
+        self._journal = journal
+        self._waiting: dict[str, list[Held]] = {}
+        self._settled = journal.names("settled")
+
+    async def resume(self) -> None:
+        """Go on with what an earlier run has held back; what cannot be read is to be asked for again."""
+        for held in self._journal.held():
+            if await in_thread(self._learn_again, held):
+                self._waiting.setdefault(held.site, []).append(held)
+            elif held.number is not None:
+                self._journal.ask_again(held.number)
+        await in_thread(self._drop_unknown if self._journal.goes_on else self._adopt)
+
+    def _drop_unknown(self) -> None:
+        """Remove pages of which the journal does not know yet: they are asked for again."""
+        known = {held.token for waiting in self._waiting.values() for held in waiting}
+        for token in set(self.state.spool.tokens(_PREFIX)) - known:
+            self.state.spool.take(token)
+
+    def _adopt(self) -> None:
+        """Take over pages of which no journal knows: that of the run that has held them back was damaged."""
+        for token in self.state.spool.tokens(_PREFIX):
+            response = self.state.spool.read(token)
+            if isinstance(response, HtmlResponse):
+                page = self.state.page(response)
+                self.state.sites.learn(page)
+                self._waiting.setdefault(page.site, []).append(Held(None, page.site, token, fetched_at(response)))
+
+    def _learn_again(self, held: Held) -> bool:
+        """Learn a page, which a run that was killed may not have written down; False if it cannot be read."""
+        response = self.state.spool.read(held.token)
+        if not isinstance(response, HtmlResponse):
+            return False
+        self.state.sites.learn(self.state.page(response))
+        return True
 
     async def put(self, response: HtmlResponse, page: Page) -> None:
         """Hold a page back; lets all pages of its site go as soon as there are ``PAGELETS_SETTLE``."""
         assert response.request is not None
-        token = "held-" + fingerprint_of(self.crawler, response.request)
+        token = _PREFIX + fingerprint_of(self.crawler, response.request)
         await in_thread(self._keep, token, response, page)
+        held = Held(response.meta.get(NUMBER), page.site, token, fetched_at(response))
+        self._journal.hold(held)
         waiting = self._waiting.setdefault(page.site, [])
-        waiting.append((token, fetched_at(response)))
+        waiting[:] = [*(other for other in waiting if other.token != token), held]  # it may have been adopted
         if self.is_settled(page.site) or len(waiting) >= self.state.config.settle:
             self._settled.add(page.site)
+            self._journal.add_names("settled", [page.site])
             await self._release(page.site)
 
     def is_settled(self, site: str) -> bool:
         """True if the pages of a site need not wait any more."""
         return site in self._settled
 
-    async def release(self) -> None:
-        """Let all pages go."""
+    async def release(self, *, lasting: bool = True) -> None:
+        """Let all pages go.
+
+        Parameters
+        ----------
+        lasting : False to keep those for the next run of the job that are on disk
+        """
         for site in list(self._waiting):
-            await self._release(site)
+            await self._release(site, lasting=lasting)
 
     def _keep(self, token: str, response: HtmlResponse, page: Page) -> None:
         self.state.sites.learn(page)
         self.state.spool.put(token, response)
 
-    async def _release(self, site: str) -> None:
-        waiting = self._waiting[site]
+    async def _release(self, site: str, *, lasting: bool = True) -> None:
+        waiting, kept = self._waiting[site], []
         while waiting:
-            token, time = waiting.pop(0)
-            response = await in_thread(self.state.spool.take, token)
+            held = waiting.pop(0)
+            if not lasting and held.number is not None and self.state.spool.lasts(held.token):
+                kept.append(held)
+                continue
+            response = await in_thread(self.state.spool.take, held.token)
             if response is None:
                 self.state.count("pages/lost")
-                logger.error("a page that was held back is gone: was the job directory changed?")
+                self.state.lose("pages that were held back are gone from the disk", "crawl them again")
+                self._journal.settle(held.number, page=False)
                 continue
             assert isinstance(response, HtmlResponse)
             assert self.crawler.engine is not None
-            response.request = Request(response.url, meta={"pagelets_fetched_at": time})
+            response.request = Request(response.url, meta={"pagelets_fetched_at": held.time, NUMBER: held.number})
             await self.crawler.engine.scraper.start_itemproc_async(self._make(response), response=response)
+        waiting += kept

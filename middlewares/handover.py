@@ -8,9 +8,10 @@ from typing import Any, Final, Self
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.stats import DownloaderStats
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
+from scrapy.utils.spider import DefaultSpider
 
 from scrapy_pagelets.middlewares.identity import Identities
 from scrapy_pagelets.middlewares.rendered import FRAMES, RenderedResponse
@@ -50,6 +51,8 @@ class HandoverMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        if crawler.spider is None or isinstance(crawler.spider, DefaultSpider):
+            raise NotConfigured  # `scrapy shell`, `fetch` and `view` want the page as it is
         self.state = state_of(crawler)
         self.crawler = crawler
         self._identities = Identities(crawler)

@@ -6,8 +6,10 @@ import asyncio
 import logging
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import Final, NoReturn, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -77,7 +79,10 @@ class State:
         #: Why a page is too large, in its stead: an exception would hold the response that is its key.
         self._pages: WeakKeyDictionary[Response, Page | str] = WeakKeyDictionary()
         self._odd: set[tuple[str, str]] = set()
+        self._lost: Counter[tuple[str, str]] = Counter()
+        self._losing = Lock()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
+        crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
 
     def page(self, response: TextResponse) -> Page:
         """The page of a response, parsed once; runs in a thread as well.
@@ -158,6 +163,18 @@ class State:
         # Addresses in archives and what servers say of themselves may hold anything.
         logger.log(level, message, *(a if isinstance(a, int | float) else visible(str(a)) for a in arguments))
 
+    def lose(self, what: str, remedy: str, number: int = 1) -> None:
+        """Note that this run has lost something for good: it ends with an ERROR line and the exit code 1.
+
+        Parameters
+        ----------
+        what : what was lost, in the plural, after its number
+        remedy : what to do about it, in the imperative
+        """
+        with self._losing:
+            self.count("lost", number)
+            self._lost[what, remedy] += number
+
     def failed(self, url: str) -> None:
         """Log the exception that is being handled: an error of ours, or `TooLarge`. The page goes on as it is."""
         error = sys.exception()
@@ -179,6 +196,14 @@ class State:
 
     async def spider_closed(self) -> None:
         await in_thread(self._close)
+
+    def engine_stopped(self, sender: Crawler) -> None:
+        """Say what was lost when feeds and indexes, which may lose something at their very end, are closed."""
+        if self._lost:
+            lost = "; ".join(f"{number} {what}" for (what, _), number in self._lost.items())
+            remedies = "; ".join(dict.fromkeys(remedy for _, remedy in self._lost))
+            logger.error("This run has lost something: %s. What to do: %s", lost, remedies)
+            mark_failed(sender)
 
     def _close(self) -> None:
         self.sites.close()
@@ -222,5 +247,10 @@ def state_of(crawler: Crawler) -> State:
 def call_off(crawler: Crawler, why: object) -> NoReturn:
     """End a crawl that has not begun: one ERROR line, no traceback, exit code 1."""
     logger.error("%s", why)
-    crawler.spider = None  # by this `scrapy crawl` knows that the crawl could not begin
+    mark_failed(crawler)
     raise asyncio.CancelledError(str(why))
+
+
+def mark_failed(crawler: Crawler) -> None:
+    """Let `scrapy crawl` and `scrapy runspider` end with exit code 1: they give it to a crawler without a spider."""
+    crawler.spider = None

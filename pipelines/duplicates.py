@@ -16,7 +16,7 @@ from scrapy.utils.job import job_dir
 
 from scrapy_pagelets import text, urls
 from scrapy_pagelets.duplicates.sketch import encode
-from scrapy_pagelets.duplicates.store import Document, Store, StoreError, Verdict
+from scrapy_pagelets.duplicates.store import DiskError, Document, Store, StoreError, Verdict
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.middlewares.state import state_of
 from scrapy_pagelets.middlewares.threads import in_thread
@@ -53,23 +53,28 @@ class DuplicatesPipeline:
         ensure_visits(self.crawler)
         job = job_dir(self.crawler.settings)
         path = Path(job, _FILE) if job else None
-        try:
-            self._store = self._open(path)
-        except StoreError as error:
-            assert path is not None
-            self._store = self._open(self._anew(path, error))
+        self._store = self._open(path) if path is None else self._open_file(path)
 
-    def _anew(self, path: Path, error: StoreError) -> Path | None:
-        """Where to go on if a file cannot be used: the file is kept under another name, if it can be renamed."""
+    def _open_file(self, path: Path) -> Store:
+        """The store of a job; a temporary one if its file cannot be used."""
+        why: Exception
         try:
-            aside = _set_aside(path)
-        except OSError:
-            self.state.tell("duplicates/set_aside", "%s is left alone, the next run will know no page: %s", path, error)
-            return None
-        self.state.tell(
-            "duplicates/set_aside", "%s is set aside, no page is known that was met before: %s", aside, error
-        )
-        return path
+            return self._open(path)
+        except DiskError as error:
+            why = error
+        except StoreError as error:
+            try:
+                aside = _set_aside(path)
+                store = self._open(path)
+            except (OSError, StoreError):
+                why = error
+            else:
+                sentence = "%s is set aside, no page is known that was met before: %s"
+                self.state.tell("duplicates/set_aside", sentence, aside, error)
+                return store
+        sentence = "%s is left alone, the next run will know no page: %s"
+        self.state.tell("duplicates/set_aside", sentence, path, why)
+        return self._open(None)
 
     def _open(self, path: Path | None) -> Store:
         config = self.state.config
@@ -78,6 +83,7 @@ class DuplicatesPipeline:
             Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
             config.duplicates_shingle,
             within_sites=config.duplicates_scope == "site",
+            failed=lambda sentence: self.state.tell("duplicates/in_memory", "%s", sentence),
         )
 
     async def process_item(self, item: Any) -> Any:
@@ -88,6 +94,7 @@ class DuplicatesPipeline:
             verdict, sketch = await in_thread(self._judged, visit, self._text(item))
         except sqlite3.Error as error:
             self.state.tell("duplicates/failed", "%s is not compared with other pages: %s", visit.url, error)
+            self.state.lose("pages were not compared with others", "make room on the disk and crawl them again")
             return item
         except Exception:
             visit.fail()

@@ -137,18 +137,38 @@ class IndexPipeline:
                 self._spool.path,
             )
         elif self.state.config.index_purge and reason == "finished":
-            self._writer.purge(self._began, self._sites)
+            self._purge()
+        if self._writer.lost:
+            what = f"pages are not in the index {shown(self._target)}"
+            self.state.lose(what, "make room on the disk and crawl again, or fill it with the feed", self._writer.lost)
+        if self._spool.unreadable:
+            what = f"pages that waited for the index {shown(self._target)} could not be read"
+            self.state.lose(what, "crawl again", self._spool.unreadable)
         self._spool.close()
         if reason == "finished" and self._memory is not None:
             self._memory.unlink(missing_ok=True)
         else:
             self._remember()
 
+    def _purge(self) -> None:
+        if self._writer.lost:  # what the index has of these pages is old, but it is all there is
+            sentence = "pages that were not seen stay in the index: %d that were seen could not be written to it"
+            self.state.tell("index/not_purged", sentence, self._writer.lost)
+        else:
+            self._writer.purge(self._began, self._sites)
+
     def _remember(self) -> None:
         """Write down what a run that continues the job has to know before it can purge."""
-        if self._memory is not None:
+        if self._memory is None:
+            return
+        known = json.dumps({"began": self._began, "sites": sorted(self._sites)})
+        try:
             self._memory.parent.mkdir(parents=True, exist_ok=True)
-            self._memory.write_text(json.dumps({"began": self._began, "sites": sorted(self._sites)}), encoding="utf-8")
+            new = self._memory.with_suffix(".new")
+            new.write_text(known, encoding="utf-8")
+            new.replace(self._memory)  # whole or not at all: a purge deletes what is older than it says
+        except OSError as error:
+            self.state.tell("store/failed", "a run that continues the job will not know when it began: %s", error)
 
 
 def _remembered(memory: Path | None) -> tuple[str, set[str]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import AsyncIterator, Iterable, Iterator
+from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import urldefrag, urljoin, urlsplit
 
@@ -16,9 +18,11 @@ from twisted.python.failure import Failure
 
 from scrapy_pagelets.characters import visible
 from scrapy_pagelets.crawler import arguments, failures, sitemaps
-from scrapy_pagelets.crawler.held import HeldPages
+from scrapy_pagelets.crawler.held import NUMBER, HeldPages
 from scrapy_pagelets.crawler.items import page_item
+from scrapy_pagelets.crawler.journal import Journal
 from scrapy_pagelets.middlewares.addresses import FOLLOWED, requested_url
+from scrapy_pagelets.middlewares.handover import fingerprint_of
 from scrapy_pagelets.middlewares.state import call_off, state_of
 from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.page import Page
@@ -28,6 +32,9 @@ logger = logging.getLogger(__name__)
 
 #: Pages in reserve for those of a limited number that fail.
 _SPARE: Final = 10_000
+#: What a job has asked for, in its folder; and where Scrapy keeps the requests of a job.
+_JOURNAL: Final = "pagelets-journal.sqlite"
+_QUEUE: Final = "requests.queue"
 _ARGUMENTS: Final = "url, urls, depth, pages and sitemap"
 
 
@@ -44,6 +51,9 @@ class SiteSpider(Spider):
 
     The first ``PAGELETS_SETTLE`` pages of a site are held back on disk until so many are known or the crawl ends: the
     first page is then as clean as the last.
+
+    With ``JOBDIR``, what was asked for and what came of it is written down as it happens. A run that continues the job
+    asks for what has no answer, even if the one before was killed.
     """
 
     name = "site"
@@ -59,7 +69,9 @@ class SiteSpider(Spider):
         self.sitemap = arguments.flag("sitemap", sitemap)
         if complaint := arguments.unknown(kwargs, _ARGUMENTS):
             logger.warning("%s", complaint)
-        self.state: dict[str, Any] = {}
+        self.journal = Journal(None)
+        self._asked = self._got = 0
+        self._spare: list[tuple[str, int]] = []
         self._met: set[int] = set()
         self._finished = False
 
@@ -69,20 +81,23 @@ class SiteSpider(Spider):
             spider = super().from_crawler(crawler, *args, **kwargs)
         except ValueError as error:
             call_off(crawler, error)
+        if job := job_dir(crawler.settings):
+            spider.journal = Journal(Path(job, _JOURNAL))
+            if spider.journal.goes_on:  # what stands in Scrapy's queue is older, and damaged if that run was killed
+                shutil.rmtree(Path(job, _QUEUE), ignore_errors=True)
         crawler.signals.connect(spider.spider_opened, signals.spider_opened)
+        crawler.signals.connect(spider.spider_closed, signals.spider_closed)
         crawler.signals.connect(spider.request_scheduled, signals.request_scheduled)
+        crawler.signals.connect(spider.request_dropped, signals.request_dropped)
         crawler.signals.connect(spider.spider_idle, signals.spider_idle)
         failures.mute("scrapy.downloadermiddlewares.robotstxt", "scrapy.downloadermiddlewares.retry")
         return spider
 
     async def start(self) -> AsyncIterator[Any]:
         self.shared = state_of(self.crawler)
-        self.hosts: set[str] = self.state.setdefault("hosts", set(map(_host, self.start_urls)))
-        self.state.setdefault("spare", [])
-        self.state.setdefault("asked", 0)
-        self.state.setdefault("pages", 0)
         self.shared.hosts.update(map(host_of, self.start_urls))
-        self.held = HeldPages(self.crawler, self.item, self.state.setdefault("held", {}))
+        self.held = HeldPages(self.crawler, self.item, self.journal)
+        await self._resume()
         meta: dict[str, Any] = {"pagelets_start": True, FOLLOWED: True}
         for request in self._within_limit(Request(u, errback=self.start_failed, meta=meta) for u in self.start_urls):
             yield request
@@ -91,6 +106,19 @@ class SiteSpider(Spider):
             for url in {urljoin(u, "/robots.txt") for u in self.start_urls}:
                 yield Request(url, self.parse_robots, errback=self.failed, meta=meta, dont_filter=True)
 
+    async def _resume(self) -> None:
+        """Go on from where an earlier run of the job has stopped, or was killed."""
+        self.journal.failed = lambda sentence: self.shared.tell("journal/failed", "%s", sentence)
+        if self.journal.complaint:
+            self.shared.tell("journal/failed", "%s", self.journal.complaint)
+        self.hosts = self.journal.names("host") or set(map(_host, self.start_urls))
+        self.journal.add_names("host", self.hosts)
+        self._asked, self._got, self._spare = self.journal.requests, self.journal.pages, self.journal.spare()
+        await self.held.resume()
+        for number, request in self.journal.asked(self):
+            request.meta[NUMBER], request.dont_filter = number, True  # it has been seen, but not answered
+            self.crawler.engine.crawl(request)
+
     def item(self, response: HtmlResponse) -> Any:
         """The item of a page, before the pipelines have filled it."""
         return page_item(response.url, self.shared.config)
@@ -98,12 +126,13 @@ class SiteSpider(Spider):
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         start = response.meta.get("pagelets_start", False)
         if not isinstance(response, HtmlResponse):
+            self._settle(response.request)
             self.shared.count("pages/not_html")
             if start:
                 self.shared.count("start/failed")
                 logger.error("%s is not an HTML page (%s): give the address of a page", response.url, _type(response))
             return
-        self.state["pages"] += 1
+        self._got += 1
         try:
             page = await in_thread(self.shared.page, response)
         except Exception:
@@ -112,6 +141,7 @@ class SiteSpider(Spider):
             return
         if start and not self._is_own(response.url):
             self.hosts.add(_host(response.url))
+            self.journal.add_names("host", [_host(response.url)])
         depth = response.meta.get("depth", 0) + 1
         if not self.depth or depth <= self.depth:
             for request in self._within_limit(self._page(url, depth) for url in self._links(page)):
@@ -125,9 +155,11 @@ class SiteSpider(Spider):
         response.meta["depth"] = -1  # what sitemaps list is as near as a start page
         for url in filter(None, map(requested_url, sitemaps.sitemaps_of(response))):
             yield self._sitemap(url)
+        self._settle(response.request)
 
     def parse_sitemap(self, response: Response) -> Iterator[Request]:
         response.meta["depth"] = -1
+        self._settle(response.request)
         try:
             entries = sitemaps.entries(response)
         except ValueError as error:
@@ -141,6 +173,7 @@ class SiteSpider(Spider):
 
     def start_failed(self, failure: Failure) -> None:
         """Say in a sentence why there is nothing to crawl."""
+        self._settle(failure.request)  # type: ignore[attr-defined]
         self.shared.count("start/failed")
         logger.error("%s", failures.why(failure))
 
@@ -149,30 +182,72 @@ class SiteSpider(Spider):
         why = failures.reason(failure)
         self.shared.count(f"pages/missing/{why}")
         request: Request = failure.request  # type: ignore[attr-defined]
+        self._settle(request)
         url = request.url
         if why == "404" and url.endswith("/") and urlsplit(url).path != "/" and not urlsplit(url).query:
             yield self._page(url.rstrip("/"), request.meta.get("depth", 0))
 
     def sitemap_failed(self, failure: Failure) -> None:
-        url = failure.request.url  # type: ignore[attr-defined]
-        self.shared.tell("sitemaps/failed", "%s cannot be had (%s)", url, failures.reason(failure))
+        request: Request = failure.request  # type: ignore[attr-defined]
+        self._settle(request)
+        self.shared.tell("sitemaps/failed", "%s cannot be had (%s)", request.url, failures.reason(failure))
 
     def request_scheduled(self, request: Request) -> None:
-        """Keep redirects from leading away from the site, but for those of a start page."""
+        """Keep redirects from leading away from the site, but for those of a start page; write requests down."""
         if "redirect_urls" in request.meta and "pagelets_start" not in request.meta and not self._is_own(request.url):
+            self._settle(request)
             self.shared.count("pages/missing/offsite")
             raise IgnoreRequest("redirected to another site")
+        if self.journal.is_open:
+            self._write_down(request)
+
+    def _write_down(self, request: Request) -> None:
+        """Write a request into the journal; one that an earlier run has made is not made again."""
+        number, fingerprint = request.meta.get(NUMBER), fingerprint_of(self.crawler, request)
+        known = self.journal.number_of(fingerprint)
+        if known not in (None, number) and not (request.dont_filter and number is None):
+            self._settle(request)
+            raise IgnoreRequest("asked for before")
+        if number is not None and known is None:
+            self.journal.name(fingerprint, number)  # a redirect
+        elif number is None and (number := self.journal.ask(fingerprint, request, self)) is not None:
+            request.meta[NUMBER] = number
+
+    def request_dropped(self, request: Request) -> None:
+        """Scrapy knows of an earlier request for the same page."""
+        self._settle(request)
+
+    def item_made(self, response: Response | None) -> None:
+        """The item of a page has left the pipelines, in whatever way."""
+        if response is not None and response.request is not None:
+            self.journal.settle(response.request.meta.get(NUMBER))
+
+    def _settle(self, request: Request | None) -> None:
+        """A request has led to no page."""
+        if request is not None:
+            self.journal.settle(request.meta.get(NUMBER), page=False)
+
+    def spider_closed(self, reason: str) -> None:
+        """Say so if a run that continues the job may miss something."""
+        if reason != "finished" and job_dir(self.settings) and not self.journal.complete:
+            what = "job cannot be continued: what it has asked for could not be written down"
+            state_of(self.crawler).lose(what, "make room on the disk and crawl again, with a new job directory")
+        self.journal.close()
 
     def spider_opened(self) -> None:
         """Let the held pages go before the pipelines close, whatever ends the crawl."""
+        # After the feeds: an item is done with when they have it.
+        for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
+            self.crawler.signals.connect(self.item_made, signal)
         assert self.crawler.engine is not None
         scraper: Any = self.crawler.engine.scraper
         close = scraper.close_spider_async
 
         async def close_spider_async() -> None:
             try:
-                if self._finished or not job_dir(self.settings):  # else they wait for the next run of the job
-                    await self.held.release()
+                # What is on disk waits for the next run of the job, if that will know of it.
+                waits = not self._finished and job_dir(self.settings) and self.journal.complete
+                await self.held.release(lasting=not waits)
             finally:
                 await close()
 
@@ -181,8 +256,9 @@ class SiteSpider(Spider):
     def spider_idle(self) -> None:
         """Ask for other pages instead of those that failed, if the number is limited."""
         assert self.crawler.engine is not None
-        missing = self.pages - self.state["pages"]
-        spare, self.state["spare"] = self.state["spare"][: max(missing, 0)], self.state["spare"][max(missing, 0) :]
+        missing = max(0, self.pages - self._got)
+        spare, self._spare = self._spare[:missing], self._spare[missing:]
+        self.journal.drop_spare(len(spare))
         self._finished = not spare
         for url, depth in spare:
             self.crawler.engine.crawl(self._page(url, depth))
@@ -198,11 +274,12 @@ class SiteSpider(Spider):
     def _within_limit(self, requests: Iterable[Request]) -> Iterator[Request]:
         """The requests that are still to be sent; the others stay in reserve."""
         for request in requests:
-            if not self.pages or self.state["asked"] < self.pages:
-                self.state["asked"] += 1
+            if not self.pages or self._asked < self.pages:
+                self._asked += 1
                 yield request
-            elif len(self.state["spare"]) < _SPARE:
-                self.state["spare"].append((request.url, request.meta.get("depth", 0)))
+            elif len(self._spare) < _SPARE:
+                self._spare.append((request.url, request.meta.get("depth", 0)))
+                self.journal.add_spare(*self._spare[-1])
 
     def _links(self, page: Page) -> Iterator[str]:
         """Links to pages of the site that no earlier page had: menus would fill the dupefilter's ears."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +14,8 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.duplicates.sketch import banding
 from scrapy_pagelets.nodes import Ints
+
+logger = logging.getLogger(__name__)
 
 #: Sketches that there is room for at the beginning.
 _ROOM: Final = 1024
@@ -26,12 +31,13 @@ class BandIndex:
     """Chained hash tables of band keys in temporary files, which the system keeps in memory as long as there is room.
 
     Sketches are numbered from 0 in the order in which they are added. Nothing outlives the process: an index is made
-    again from the sketches, a million in some seconds.
+    again from the sketches, a million in some seconds. A table for which the disk has no room is kept in memory.
 
     Parameters
     ----------
     threshold : the resemblance that settles the bands, see `banding`
     folder : for the files; the system's for temporary ones if None
+    failed : is called with a sentence if the disk has no room for a table
 
     Examples
     --------
@@ -42,8 +48,11 @@ class BandIndex:
     (0, [[0, 0], [2, 0], [25, 9]])
     """
 
-    def __init__(self, threshold: float, folder: Path | None = None) -> None:
+    def __init__(
+        self, threshold: float, folder: Path | None = None, failed: Callable[[str], None] = logger.warning
+    ) -> None:
         self._folder = folder
+        self._failed = failed
         self._bands = banding(threshold)[0]
         self._count: int = 0
         self._room(_ROOM)
@@ -54,7 +63,7 @@ class BandIndex:
 
     @property
     def nbytes(self) -> int:
-        """Size of the files."""
+        """Size of the tables."""
         return int(self._keys.nbytes + self._next.nbytes + self._heads.nbytes)
 
     def add(self, keys: NDArray[np.uint32]) -> int:
@@ -122,9 +131,9 @@ class BandIndex:
     def _room(self, sketches: int) -> None:
         if sketches * self._bands >= _LIMIT:
             raise OverflowError(f"the index has no room for {sketches} sketches of {self._bands} bands: use BloomBands")
-        self._keys = self._file((sketches, self._bands), np.uint32)
-        self._next = self._file((sketches * self._bands,), np.int32)
-        self._heads = self._file((1 << (sketches * self._bands - 1).bit_length(),), np.int32)
+        self._keys = self._table((sketches, self._bands), np.uint32)
+        self._next = self._table((sketches * self._bands,), np.int32)
+        self._heads = self._table((1 << (sketches * self._bands - 1).bit_length(),), np.int32)
         self._heads[:] = -1
 
     def _grow(self, sketches: int) -> None:
@@ -134,7 +143,25 @@ class BandIndex:
         for start in range(0, self._count, _BLOCK):
             self._link(start, min(start + _BLOCK, self._count))
 
-    def _file(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        with tempfile.TemporaryFile(dir=self._folder) as file:
-            # As a plain array, whose slices cost a third.
-            return np.memmap(file, dtype, "w+", shape=shape).view(np.ndarray)
+    def _table(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        try:
+            return _mapped(shape, dtype, self._folder)
+        except OSError as error:
+            self._failed(f"the disk has no room for the index of near-duplicates, which is kept in memory: {error}")
+            return np.zeros(shape, dtype)
+
+
+def _mapped(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> Any:
+    """A table in a temporary file.
+
+    Raises
+    ------
+    OSError : if the disk has no room for it
+    """
+    if not hasattr(os, "posix_fallocate"):  # macOS
+        return np.zeros(shape, dtype)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        # Without blocks of its own a file takes them when it is written to, and a full disk then kills the process.
+        os.posix_fallocate(file.fileno(), 0, int(np.prod(shape)) * np.dtype(dtype).itemsize)
+        # As a plain array, whose slices cost a third.
+        return np.memmap(file, dtype, "r+", shape=shape).view(np.ndarray)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -17,7 +19,11 @@ from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, jaccard, shingles,
 from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, minhash
 from scrapy_pagelets.duplicates.threshold import Threshold
 
+logger = logging.getLogger(__name__)
+
 _VERSION: Final = 1
+#: Errors for which the file itself is not to blame: the disk is full, or does not let it be written.
+_DISK: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY")
 #: Candidates that are compared shingle by shingle: those with the most common bands.
 _VERIFIED: Final = 8
 #: Sketches that are read at once when a job goes on.
@@ -40,6 +46,10 @@ COMMIT;
 
 class StoreError(ValueError):
     """Raised for a file that holds contents of another scheme, or none at all; the message says what is the matter."""
+
+
+class DiskError(StoreError):
+    """Raised for a file that the disk does not let us use; what it holds may be fine."""
 
 
 class Verdict(NamedTuple):
@@ -108,10 +118,12 @@ class Store:
     threshold : from which resemblance on texts are near-duplicates
     size : words of a shingle
     within_sites : whether pages are compared only with those of their own site
+    failed : is called with a sentence if the disk has no room for the index, which is then kept in memory
 
     Raises
     ------
     StoreError : if the file has another scheme, or is damaged
+    DiskError : if the disk is full, or does not let the file be written
 
     Examples
     --------
@@ -125,7 +137,13 @@ class Store:
     """
 
     def __init__(
-        self, path: Path | None, threshold: Threshold | None = None, size: int = SIZE, *, within_sites: bool = False
+        self,
+        path: Path | None,
+        threshold: Threshold | None = None,
+        size: int = SIZE,
+        *,
+        within_sites: bool = False,
+        failed: Callable[[str], None] = logger.warning,
     ) -> None:
         self._threshold, self._size, self._within_sites = threshold or Threshold(), size, within_sites
         self._least = self._threshold.within if within_sites else self._threshold.least
@@ -134,14 +152,14 @@ class Store:
             # Without a name the file is a temporary one, most of which SQLite keeps out of memory.
             self._base = sqlite3.connect(path or "", check_same_thread=False, isolation_level=None)
         except sqlite3.Error as error:
-            raise StoreError(f"it cannot be used: {error}") from error
+            raise _unusable(error) from error
         try:
             self._prepare()
-            self._index = BandIndex(self._least, path.parent if path else None)
+            self._index = BandIndex(self._least, path.parent if path else None, failed)
             self._load()
         except (sqlite3.Error, ValueError) as error:
             self._base.close()
-            raise StoreError(f"it cannot be used: {error}") from error
+            raise _unusable(error) from error
 
     def _prepare(self) -> None:
         for pragma, value in (("journal_mode", "WAL"), ("synchronous", "NORMAL"), ("cache_size", _CACHE)):
@@ -205,17 +223,23 @@ class Store:
         found = self._alike(mark, shingle, self._canonical(mark))
         found = found or self._alike(mark, shingle, self._index.query(keys)[1][:_VERIFIED].tolist())
         content = len(self._index)
-        self._base.execute("BEGIN")
-        try:
+        with self._transaction():
             page = self._insert(mark, content, found)
             row = content, page, mark.site, mark.scope, sketch.tobytes(), shingle.tobytes()
             self._base.execute("INSERT INTO contents VALUES (?, ?, ?, ?, ?, ?)", row)
-            self._base.execute("COMMIT")
-        except BaseException:
-            self._base.execute("ROLLBACK")
-            raise
         self._index.add(keys)
         return self._verdict(found.of, found.similarity) if found else None
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._base.execute("BEGIN")
+        try:
+            yield
+            self._base.execute("COMMIT")
+        except BaseException:
+            if self._base.in_transaction:  # a full disk has ended it
+                self._base.execute("ROLLBACK")
+            raise
 
     def _canonical(self, mark: _Mark) -> list[int]:
         """The content of the first page under the same address: many a site gives one address to all of its pages."""
@@ -258,3 +282,8 @@ class Store:
         """Close the file."""
         with self._lock:
             self._base.close()
+
+
+def _unusable(error: Exception) -> StoreError:
+    kind = DiskError if getattr(error, "sqlite_errorname", "").startswith(_DISK) else StoreError
+    return kind(f"it cannot be used: {error}")

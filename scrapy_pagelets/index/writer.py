@@ -39,6 +39,10 @@ class Writer:
     spool : for pages that wait; those in it are sent first
     tell : is told of what happened, by a name and a message with arguments
     count : is told of how much was done, by a name and a number
+
+    Attributes
+    ----------
+    lost : number of pages that are neither in the index nor in the spool
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class Writer:
     ) -> None:
         self._open_index, self._index, self._spool = open_index, index, spool
         self._tell, self._count = tell, count
+        self.lost = 0
         self._queue: deque[IndexedPage] = deque()
         self._weight = 0
         self._changed = threading.Condition()
@@ -205,8 +210,10 @@ class Writer:
         try:
             self._spool.append(pages)
         except OSError as error:
+            with self._changed:
+                self.lost += len(pages)
             self._count("index/lost", len(pages))
-            logger.error("%d pages are in no index, and cannot be kept either: %s", len(pages), error)
+            self._tell("index/not_kept", "pages are in no index, and cannot be kept on disk either: %s", error)
         else:
             self._count("index/spooled", len(pages))
 

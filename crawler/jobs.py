@@ -1,0 +1,133 @@
+"""Scrapy's scheduler, its queues and the state of the spider, for job directories that may be full."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from io import FileIO
+from pathlib import Path
+from typing import IO, Any, Final
+
+from scrapy import Request, Spider
+from scrapy.core.scheduler import Scheduler
+from scrapy.crawler import Crawler
+from scrapy.extensions.spiderstate import SpiderState
+from scrapy.squeues import PickleFifoDiskQueue, PickleLifoDiskQueue
+
+from scrapy_pagelets.middlewares.state import state_of
+
+_REMEDY: Final = "make room on the disk and crawl again, with a new job directory"
+
+
+class JobScheduler(Scheduler):
+    """Keep requests in memory for which the job directory has no room; without a job directory as Scrapy's.
+
+    The first such request is a warning, all are counted in ``pagelets/scheduler/in_memory``. If the crawl is
+    interrupted, what stands in memory is lost, which is told at the end.
+    """
+
+    def enqueue_request(self, request: Request) -> bool:
+        """Queue a request."""
+        try:
+            return super().enqueue_request(request)
+        except OSError as error:
+            assert self.crawler is not None
+            sentence = "requests cannot be written to the job directory and wait in memory: %s"
+            state_of(self.crawler).tell("scheduler/in_memory", sentence, error)
+        self.mqs.push(request)
+        if self.stats is not None:
+            self.stats.inc_value("scheduler/enqueued/memory")
+            self.stats.inc_value("scheduler/enqueued")
+        return True
+
+    def close(self, reason: str) -> Any:
+        """Write down what a run that continues the job has to know."""
+        left, in_memory = len(self), len(self.mqs) if self.dqs is not None else 0
+        try:
+            return super().close(reason)
+        except OSError:
+            in_memory = left
+            with suppress(OSError):
+                self.df.close(reason)
+        finally:
+            if in_memory:
+                assert self.crawler is not None
+                state_of(self.crawler).lose("requests could not be kept for the next run", _REMEDY, in_memory)
+        return None
+
+
+class WholeLifoQueue(PickleLifoDiskQueue):  # type: ignore[valid-type,misc]
+    """Scrapy's default queue on disk, but a request is written at once and whole, or an OSError is raised.
+
+    Scrapy's own keeps the last requests in a buffer. When that cannot be written, no request of the file is to be had.
+    """
+
+    f: IO[bytes]
+
+    def __init__(self, crawler: Crawler, key: str) -> None:
+        try:
+            super().__init__(crawler, key)
+            self.f.close()
+        except OSError:
+            with suppress(OSError):
+                if not os.path.getsize(key):  # made now: an empty file cannot be opened again
+                    Path(key).unlink()
+            raise
+        self.f = _Unbuffered(key, "rb+")
+
+    def push(self, request: Request) -> None:
+        """Add a request."""
+        end = self.f.seek(0, os.SEEK_END)
+        try:
+            super().push(request)
+        except OSError:
+            self.f.truncate(end)
+            raise
+
+
+class WholeFifoQueue(PickleFifoDiskQueue):  # type: ignore[valid-type,misc]
+    """Scrapy's default queue of start requests on disk, which can be closed on a full disk when it is empty."""
+
+    def close(self) -> None:
+        """Close the queue; an empty one is removed."""
+        if len(self):
+            super().close()
+            return
+        self.headf.close()
+        self.tailf.close()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+class JobState(SpiderState):
+    """Scrapy's extension that keeps ``spider.state``, but a state that cannot be kept costs a sentence."""
+
+    def spider_opened(self, spider: Spider) -> None:
+        """Read the state."""
+        try:
+            super().spider_opened(spider)
+        except Exception as error:  # whatever unpickling a damaged file ends with
+            spider.state = {}  # type: ignore[attr-defined]
+            sentence = "%s cannot be read, the spider begins without: %r"
+            state_of(spider.crawler).tell("store/failed", sentence, self.statefn, error)
+
+    def spider_closed(self, spider: Spider) -> None:
+        """Write the state."""
+        try:
+            super().spider_closed(spider)
+        except OSError as error:
+            with suppress(OSError):
+                Path(self.statefn).unlink()
+            state_of(spider.crawler).tell("store/failed", "%s cannot be written: %s", self.statefn, error)
+            if getattr(spider, "state", None):
+                state_of(spider.crawler).lose("state of the spider could not be kept for the next run", _REMEDY)
+
+
+class _Unbuffered(FileIO):
+    """A file that writes all it is given, at once."""
+
+    def write(self, data: Any) -> int:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[super().write(rest) :]
+        return len(data)

@@ -1,0 +1,248 @@
+"""Jobs of the spider `site` that were killed: the next run asks for what has no answer, and hands out what was held."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scrapy import Request, Spider
+
+from scrapy_pagelets.crawler.journal import Held, Journal
+from tests.crawling import Crawl, answer, crawl, not_found, options, page, pages_asked_for, start
+from tests.server import Route, SiteServer, html, redirect
+
+NAMES = ["home", *(f"p{number}" for number in range(40))]
+PATHS = ["/", *(f"/{name}" for name in NAMES[1:])]
+JOURNAL = "pagelets-journal.sqlite"
+
+
+class Site:
+    """The menu site, whose server kills the crawler when it is asked for so many pages."""
+
+    def __init__(self, *kills: int, paths: list[str] = PATHS) -> None:
+        self.paths = paths
+        self.kills = list(kills)
+        self.asked: list[str] = []
+        self.kill: Any = None
+
+    def route(self, path: str) -> Any:
+        self.asked.append(path)
+        if self.kills and len(self.asked) == self.kills[0]:
+            self.kills.pop(0)
+            self.kill()
+        return html(page(path.strip("/") or "home", self.paths))
+
+    def routes(self, **others: Route) -> dict[str, Route]:
+        return dict.fromkeys(self.paths, self.route) | {f"/{name}": route for name, route in others.items()}
+
+
+def killed(tmp_path: Path, site: Site, url: str, settings: dict[str, Any], **arguments: Any) -> int:
+    """Crawl until the process is killed; returns the number of pages that it has left behind."""
+    command = ["crawl", "site", "-o", str(tmp_path / "feed.jsonl"), *options(settings, {"url": url, **arguments})]
+    process = start(*command)
+    site.kill = process.kill
+    _, log = process.communicate(timeout=120)
+    assert process.returncode == -9, log[-3000:]
+    return len(list((tmp_path / "job").glob("pagelets-responses/held-*")))
+
+
+def paths(found: Crawl) -> list[str]:
+    return sorted("/" + url.split("/", 3)[3] for url in found.urls)
+
+
+def test_pages_that_scrapy_takes_for_answered_come_out_although_the_process_was_killed(tmp_path):
+    """Of so many requests Scrapy has written down that they were made, and not that most of them still wait."""
+    settings = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_SETTLE": 400}
+    site = Site(100, paths=["/", *(f"/p{number}" for number in range(240))])
+    with SiteServer(routes=site.routes()) as server:
+        held = killed(tmp_path, site, server.url(""), settings)
+        assert held > 0
+        assert (tmp_path / "job" / "requests.seen").stat().st_size > 0
+        found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
+    assert paths(found) == sorted(site.paths)
+    assert len(site.asked) <= len(site.paths) + 100 - held
+    assert found.errors == found.warnings == []
+
+
+@pytest.mark.parametrize(("settle", "kills"), [(100, [30]), (100, [15, 40]), (10, [35]), (1, [20])])
+def test_every_page_comes_out_once_although_the_process_was_killed(tmp_path, settle, kills):
+    settings = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_SETTLE": settle}
+    site = Site(*kills)
+    with SiteServer(routes=site.routes()) as server:
+        for _ in kills:
+            before = len(site.asked)
+            held = killed(tmp_path, site, server.url(""), settings)
+            assert len(site.asked) > before
+        found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
+    assert paths(found) == sorted(PATHS)
+    assert found.stats["finish_reason"] == "finished"
+    assert found.errors == found.warnings == []
+    assert list((tmp_path / "job" / "pagelets-responses").iterdir()) == []
+    again = sum(number - 1 for number in Counter(site.asked).values())
+    assert again <= sum(kills) - held  # what was held is not asked for again
+    assert all("slogan" not in line["text"] for line in found.lines if line["template"]["pages"] > 20)
+
+
+def test_what_was_answered_by_no_page_is_not_asked_for_again(tmp_path):
+    settings = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_PROBE": 0, "CONCURRENT_REQUESTS": 1}
+    site = Site(8)
+    asked: list[str] = []
+
+    def gone(path: str) -> Any:
+        asked.append(path)
+        return not_found(path)
+
+    routes = site.routes(gone=gone, moved=lambda path: redirect("/p1"), file=answer("x", Content_Type="text/plain"))
+    routes["/"] = answer(page("home", ["/gone", "/moved", "/file", *PATHS[1:6]]))
+    routes["/p4"] = lambda path: site.route(path)
+    site.kills = [4]
+    with SiteServer(routes=routes) as server:
+        killed(tmp_path, site, server.url(""), settings)
+        found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
+        hits = Counter(pages_asked_for(server.hits))
+    assert set(paths(found)) == {"/", *PATHS[1:]}
+    assert len(found.lines) == len(set(found.urls))
+    assert hits["/gone"] + hits["/file"] <= 3  # one of them may have been on its way
+    assert found.errors == []
+
+
+def test_no_more_pages_come_out_than_are_wanted_although_the_process_was_killed(tmp_path):
+    settings = {"JOBDIR": str(tmp_path / "job")}
+    site = Site(10)
+    with SiteServer(routes=site.routes()) as server:
+        killed(tmp_path, site, server.url(""), settings, pages=15)
+        found = crawl(tmp_path, "site", url=server.url(""), settings=settings, pages=15)
+    assert len(found.lines) == len(set(found.urls)) == 15
+    assert found.errors == found.warnings == []
+
+
+@pytest.mark.parametrize("content", [b"", b"a file of something else", b"SQLite format 3\x00 that was cut off", None])
+def test_a_journal_that_cannot_be_read_costs_a_sentence_and_no_held_page(tmp_path, content):
+    """None cuts the journal off in the middle."""
+    settings = {"JOBDIR": str(tmp_path / "job")}
+    site = Site(30)
+    with SiteServer(routes=site.routes()) as server:
+        held = killed(tmp_path, site, server.url(""), settings)
+        journal = tmp_path / "job" / JOURNAL
+        with closing(sqlite3.connect(journal)) as base:
+            base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        whole = journal.read_bytes()
+        journal.write_bytes(whole[: len(whole) // 3] if content is None else content)
+        found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
+    assert len(found.lines) == len(set(found.urls)) >= held > 0
+    assert found.errors == []
+    if content != b"":  # an empty file is a new one
+        assert len(found.warnings) == found.stat("journal/failed") == 1
+        assert f"{JOURNAL} cannot be read, it is renamed to {JOURNAL}.broken" in found.warnings[0]
+
+
+def test_a_held_page_that_cannot_be_read_is_asked_for_again(tmp_path):
+    settings = {"JOBDIR": str(tmp_path / "job")}
+    site = Site(30)
+    with SiteServer(routes=site.routes()) as server:
+        assert killed(tmp_path, site, server.url(""), settings) >= 2
+        one, other, *_ = sorted((tmp_path / "job").glob("pagelets-responses/held-*"))
+        one.write_bytes(one.read_bytes()[:100])
+        other.unlink()
+        found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
+    assert paths(found) == sorted(PATHS)
+    assert found.errors == []
+    assert found.stat("lost") == 0
+
+
+def test_a_held_page_that_vanishes_is_told_of_at_the_end(tmp_path):
+    settings = {"JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 1, "PAGELETS_PROBE": 0}
+    responses = tmp_path / "job" / "pagelets-responses"
+    removed: list[Path] = []
+
+    def last(path: str) -> Any:
+        """Wait until the first page is held back, and remove it."""
+        pause = Event()
+        while not (held := [file for file in responses.glob("held-*") if file.suffix != ".new"]):
+            pause.wait(0.02)
+        held[0].unlink()
+        removed.append(held[0])
+        return html(page("last"))
+
+    with SiteServer(routes={"/": answer(page("home", ["/last"])), "/last": last}) as server:
+        found = crawl(tmp_path, "site", url=server.url(""), settings=settings, code=1)
+    assert paths(found) == ["/last"]
+    assert found.stat("lost") == found.stat("pages/lost") == len(removed) == 1
+    assert found.errors == [
+        "This run has lost something: 1 pages that were held back are gone from the disk. What to do: crawl them again"
+    ]
+
+
+# The journal
+
+
+class Stranger(Spider):
+    """A spider with a callback."""
+
+    name = "stranger"
+
+    def parse(self, response: Any) -> None:
+        """Do nothing."""
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    return (tmp_path_factory.mktemp("journals") / "journal" for _ in count())
+
+
+STEPS = st.lists(st.tuples(st.sampled_from(["ask", "hold", "settle", "again"]), st.integers(0, 9)), max_size=30)
+
+
+@settings(deadline=None, max_examples=50)
+@given(STEPS, STEPS)
+def test_a_journal_that_is_opened_anew_knows_what_it_knew(folders, before, after):
+    path = next(folders)
+    spider, states = Stranger(), dict[int, str]()
+    for steps in (before, after):
+        journal = Journal(path)
+        assert journal.goes_on == bool(states)
+        for step, page_number in steps:
+            known = journal.number_of(str(page_number))
+            assert (known is not None) == (page_number in states)
+            if step == "ask" and known is None:
+                journal.ask(str(page_number), Request(f"http://a/{page_number}", spider.parse), spider)
+                states[page_number] = "asked"
+            elif known is not None and step == "hold" and states[page_number] == "asked":
+                journal.hold(Held(known, "a", str(page_number), "then"))
+                states[page_number] = "held"
+            elif known is not None and step == "again" and states[page_number] == "held":
+                journal.ask_again(known)
+                states[page_number] = "asked"
+            elif known is not None and step == "settle":
+                journal.settle(known)
+                states[page_number] = "settled"
+        asked = {int(request.url.rpartition("/")[2]) for _, request in journal.asked(spider)}
+        assert asked == {number for number, state in states.items() if state == "asked"}
+        assert {int(held.token) for held in journal.held()} == {n for n, state in states.items() if state == "held"}
+        assert journal.pages == len(states) - len(asked)
+        assert journal.complete  # it is not closed: the process may have been killed
+        if steps is after:
+            journal.close()
+
+
+def test_a_journal_that_cannot_be_written_says_so_once_and_is_not_complete(tmp_path):
+    journal, told = Journal(tmp_path / "journal"), list[str]()
+    journal.failed = told.append
+    assert journal.ask("a", Request("http://a/"), Stranger()) == 1
+    journal.close()
+    (tmp_path / "folder").mkdir()
+    unusable = Journal(tmp_path / "folder")
+    assert not unusable.is_open
+    assert not unusable.complete
+    assert "cannot be used" in unusable.complaint
+    assert unusable.ask("a", Request("http://a/"), Stranger()) is None
+    assert told == []  # the complaint is told by whoever has opened it
