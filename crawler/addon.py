@@ -18,8 +18,9 @@ _COMPONENTS: Final = {
         "scrapy_pagelets.middlewares.subdigraph.MenuSubdigraphMiddleware": 545,
         # Before the subdigraph sees them.
         "scrapy_pagelets.middlewares.rendering.RenderingMiddleware": 546,
+        # Before robots.txt of a forbidden address is asked for.
+        "scrapy_pagelets.middlewares.addresses.AddressMiddleware": 90,
         # Behind all that change a request, before those that count it or answer it from a cache.
-        "scrapy_pagelets.middlewares.addresses.AddressMiddleware": 840,
         "scrapy_pagelets.middlewares.handover.HandoverMiddleware": 845,
     },
     # Nearer to the engine than what drops requests: links are weighed for those that are left.

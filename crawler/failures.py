@@ -9,6 +9,8 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
+from scrapy_pagelets.middlewares.addresses import ForbiddenAddress
+
 
 def why(failure: Failure) -> str:
     """A sentence for the user of a spider whose start page failed."""
@@ -17,6 +19,8 @@ def why(failure: Failure) -> str:
         return f"{url} answers {error.response.status}: nothing to crawl; check the address"
     if not isinstance(error, IgnoreRequest):
         return f"{url} cannot be loaded: {_message(error)}; check the address and whether the site is up"
+    if isinstance(error, ForbiddenAddress):
+        return f"{error}"
     reason = str(error).lower()
     if "robots.txt" in reason:
         return f"robots.txt of {urlsplit(url).netloc} forbids {url}: nothing to crawl (ROBOTSTXT_OBEY)"
@@ -32,6 +36,8 @@ def reason(failure: Failure) -> str:
         return str(error.response.status)
     if not isinstance(error, IgnoreRequest):
         return type(error).__name__
+    if isinstance(error, ForbiddenAddress):
+        return "private"
     return "forbidden" if "robots.txt" in str(error) else "ignored"
 
 

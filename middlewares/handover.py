@@ -81,8 +81,8 @@ class HandoverMiddleware:
         if kept is None:
             return None
         self.state.count("probe/handed_over")
-        if kept.request is not None and "download_latency" in kept.request.meta:
-            request.meta["download_latency"] = kept.request.meta["download_latency"]
+        if kept.request is not None:
+            request.meta.update(kept.request.meta)
         if isinstance(kept, RenderedResponse):
             request.meta[FRAMES] = kept.frames
         response = kept.replace(request=request)

@@ -20,7 +20,7 @@ from scrapy_pagelets.middlewares.rendered import RenderedResponse
 logger = logging.getLogger(__name__)
 
 #: Meta of the request that belongs to its response.
-_META: Final = ("download_latency",)
+_META: Final = ("download_latency", "download_slot")
 
 
 class Spool:
