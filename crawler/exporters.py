@@ -118,8 +118,7 @@ class ParquetItemExporter(BaseItemExporter):
             if self._batches:
                 self._write()
             self._wait()
-            if self._writer is not None:  # None: it could not be opened, which was told
-                self._writer.close()
+            self._writer.close()
         finally:
             self._thread.shutdown()
 
@@ -131,7 +130,11 @@ class ParquetItemExporter(BaseItemExporter):
 
         first, self._first, self._size = self._first, [], 0
         self._columns = columns = Columns(first, self._declared())
-        self._writer = ParquetWriter(self._sink, columns.schema, compression=self._compression)
+        try:
+            self._writer = ParquetWriter(self._sink, columns.schema, compression=self._compression)
+        except OSError as error:
+            self._fault = error
+            raise
         for row in first:
             self._add(columns, row)
 
