@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -15,10 +16,13 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.spider import DefaultSpider
 
 from scrapy_pagelets.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
+from scrapy_pagelets.middlewares.addresses import is_forbidden
 from scrapy_pagelets.middlewares.archived import ARCHIVED
 from scrapy_pagelets.middlewares.rendered import FRAMES, RenderedResponse
 from scrapy_pagelets.middlewares.state import call_off, state_of
 from scrapy_pagelets.middlewares.threads import in_thread
+from scrapy_pagelets.urls import host_of
+from scrapy_pagelets.visiting import Permit
 
 if TYPE_CHECKING:
     import playwright.async_api as playwright
@@ -91,7 +95,10 @@ class RenderingMiddleware:
             raise MissingBrowser("there is no browser")
         if self._browser is None:
             self._browser = Browser(
-                self._launch, scripts=self.state.config.render_scripts, timeout=self.state.config.render_timeout
+                self._launch,
+                scripts=self.state.config.render_scripts,
+                timeout=self.state.config.render_timeout,
+                permit=None if self.state.config.private_addresses else self._permit,
             )
         document = await in_thread(self.state.text, response)
         agent = (request.headers.get("User-Agent") or b"").decode("latin-1") or None
@@ -100,6 +107,18 @@ class RenderingMiddleware:
         )
         self.state.count("render/pages")
         return response.replace(cls=RenderedResponse, frames=frames)
+
+    def _permit(self, page: str) -> Permit:
+        """Whether a page may have something from a URL: not from private addresses, but for its own host."""
+        hosts = {host_of(page), *self.state.hosts}
+
+        async def permit(url: str) -> bool:
+            if host_of(url) in hosts or not await is_forbidden(urlsplit(url).hostname or ""):
+                return True
+            self.state.tell("render/private", "%s is not loaded for %s: it is at a private address", url, page)
+            return False
+
+        return permit
 
     async def _archive(self, url: str) -> tuple[str, bytes] | None:
         resources = self.state.resources

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_pagelets.rendered import Frame
-from scrapy_pagelets.visiting import Answer, Shared, Visit, walk
+from scrapy_pagelets.visiting import Answer, Permit, Shared, Visit, walk
 
 if TYPE_CHECKING:
     import playwright.async_api as playwright
@@ -99,12 +99,21 @@ class Browser:
     launch : starts one
     scripts : whether pages may run theirs
     timeout : seconds for one page
+    permit : from the URL of a page, whether the network may be asked for what is on it; None if for anything
     """
 
-    def __init__(self, launch: Launch, *, scripts: bool = True, timeout: float = 30.0) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        *,
+        scripts: bool = True,
+        timeout: float = 30.0,
+        permit: Callable[[str], Permit] | None = None,
+    ) -> None:
         self._launch = launch
         self._scripts = scripts
         self._timeout = timeout
+        self._permit = permit
         self._browser: playwright.Browser | None = None
         self._launching = asyncio.Lock()
         self._free = asyncio.Semaphore(_PAGES)
@@ -136,13 +145,13 @@ class Browser:
         from playwright.async_api import Error
 
         async with self._free:
+            permit = self._permit(url) if self._permit is not None else None
             for again in (True, False):
                 browser = await self._ensured()
                 try:
                     async with asyncio.timeout(self._timeout):
-                        return await self._rendered(
-                            browser, Visit(url, document, answer, self._shared), user_agent, look
-                        )
+                        visit = Visit(url, document, answer, self._shared, permit)
+                        return await self._rendered(browser, visit, user_agent, look)
                 except TimeoutError:
                     raise RenderError("slow", f"not rendered in {self._timeout:g} seconds") from None
                 except Error as error:

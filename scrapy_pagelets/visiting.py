@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urljoin
 
 from scrapy_pagelets.rendered import WALK, Frame
 
@@ -14,7 +15,11 @@ if TYPE_CHECKING:
 
 #: From a URL to the ``Content-Type``, "" for none, and the body that an archive has there; None for nothing.
 Answer = Callable[[str], Awaitable[tuple[str, bytes] | None]]
+#: Whether the network may be asked for a URL.
+Permit = Callable[[str], Awaitable[bool]]
 
+_REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
+_MAX_REDIRECTS: Final = 10
 #: Frames of other origins that are walked through, of one page.
 _MAX_FRAMES: Final = 20
 #: Documents of the file system are shown as those of this host: a browser may read no files.
@@ -36,13 +41,17 @@ class Visit:
     ----------
     document : HTML of the page; None if the network has it
     answer : of everything else; None if the network has it
+    permit : whether the network may be asked for a URL; None if for any of the web
     shared : what other pages have got from the network
     """
 
-    def __init__(self, url: str, document: str | None, answer: Answer | None, shared: Shared) -> None:
+    def __init__(
+        self, url: str, document: str | None, answer: Answer | None, shared: Shared, permit: Permit | None = None
+    ) -> None:
         self.url = _FILES + url.removeprefix("file://") if url.startswith("file://") else url
         self.document = document
         self.answer = answer
+        self.permit = permit
         self.shared = shared
         self.has_scripts = document is None or "<script" in document.lower()
         self._entered = False
@@ -52,8 +61,7 @@ class Visit:
         await context.route("**/*", self._route)
         if self.answer is None:
             context.on("requestfinished", self.shared.keep)
-        else:
-            await context.route_web_socket("**/*", lambda _: None)  # routed, it leads nowhere
+        await context.route_web_socket("**/*", lambda _: None)  # routed, it leads nowhere
         await page.goto(self.url, wait_until="commit")
 
     async def _route(self, route: playwright.Route) -> None:
@@ -67,10 +75,24 @@ class Visit:
                 await self._answer(route, self.answer)
             elif (known := self.shared.get(request)) is not None:
                 await route.fulfill(status=200, headers=known.headers, body=known.body)
-            elif request.url.startswith(("http://", "https://")):
-                await route.continue_()
             else:
-                await route.abort()
+                await self._load(route)
+
+    async def _load(self, route: playwright.Route) -> None:
+        """Ask the network, one redirect at a time: the browser would follow them to wherever they lead."""
+        url = route.request.url
+        for _ in range(_MAX_REDIRECTS):
+            if route.request.resource_type == "media" or not await self._permitted(url):
+                break
+            found = await route.fetch(url=url, max_redirects=0)
+            if found.status not in _REDIRECTS or "location" not in found.headers:
+                await route.fulfill(response=found)
+                return
+            url = urljoin(url, found.headers["location"])
+        await route.abort()
+
+    async def _permitted(self, url: str) -> bool:
+        return url.startswith(("http://", "https://")) and (self.permit is None or await self.permit(url))
 
     async def _navigate(self, route: playwright.Route) -> None:
         """Show the document; wherever the page or a popup then wants to go, they stay where they are."""

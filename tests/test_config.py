@@ -41,7 +41,7 @@ def test_any_value_is_taken_or_refused_in_a_sentence_that_names_the_setting(name
     told = refusal(settings)
     assert told == "" or told.startswith(f"{name} ")
     assert "\n" not in told
-    assert len(told) < 2500  # the longest sentence, and a name of 2,000 characters
+    assert len(told) < 2000
     assert focused(settings) in (True, False)
 
 

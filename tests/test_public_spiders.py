@@ -290,7 +290,6 @@ def test_the_items_are_the_same_with_and_without_the_add_on(tmp_path, source, si
 
 
 def test_the_items_of_page_objects_are_the_same(tmp_path):
-    pytest.importorskip("scrapy_poet", reason="it comes with the extra dev")
     without, found = both(tmp_path, PAGES, listed, ADDONS={"scrapy_poet.Addon": 300})
     authors = [line for line in without.lines if "name" in line]
     assert len(authors) == len(AUTHORS)

@@ -10,7 +10,7 @@ from warcio.warcwriter import WARCWriter
 from scrapy_pagelets.config import EXPANDING, Config, ConfigError
 from scrapy_pagelets.resources import Resources
 from tests.crawling import ROOT, answer, crawl, menu_site, pages_asked_for, run_spider
-from tests.server import Reply, SiteServer
+from tests.server import Reply, SiteServer, redirect
 from tests.test_archives import response
 
 STYLED = """<html><head><title>{name}</title><link rel=stylesheet href=/style.css></head><body>
@@ -334,3 +334,41 @@ def test_the_browser_is_that_of_scrapy_playwrights_settings(tmp_path):
 def test_a_time_that_cannot_be_used_is_refused(seconds):
     with pytest.raises(ConfigError, match=r"PAGELETS_RENDER_TIMEOUT is .*: give seconds, from 1 to 3600"):
         Config(render_timeout=seconds)
+
+
+def test_a_rendered_page_loads_nothing_from_private_addresses(tmp_path):
+    """Nor by a redirect of its own host, a frame, a script, a socket; what its own host has is loaded."""
+    with SiteServer(host="127.0.0.2") as internal, SiteServer(routes=styled_site()) as server:
+        inside = internal.url("x")
+        internal.routes["*"] = answer("<p>the text of an internal service</p>")
+        body = f"""<html><body><p>content</p><link rel=stylesheet href=/style.css><img src="{inside}">
+        <iframe src="{inside}"></iframe><iframe src="/there"></iframe><link rel=stylesheet href="{inside}">
+        <iframe src="http://localhost:{internal.port}/"></iframe><video src="{inside}"></video>
+        <script src="{inside}"></script><script>fetch("{inside}", {{mode: "no-cors"}}).catch(() => 0);
+        new WebSocket("ws://127.0.0.2:{internal.port}/x"); navigator.sendBeacon("{inside}");</script></body></html>"""
+        server.routes |= {"/a": answer(body), "/there": lambda path: redirect(inside)}
+        found = run_spider(tmp_path, SPIDER, base=server.url(""), paths="a", settings=RENDER)
+        assert {"/a", "/style.css", "/there"} <= set(server.hits)
+    assert internal.hits == []
+    assert found.stat("render/pages") == 1
+    assert found.stat("render/private") >= 4
+    assert "internal service" not in " ".join(found.lines[0]["strings"])
+
+
+def test_a_page_that_was_rendered_for_a_template_is_rendered_once(tmp_path):
+    source = """
+    class Spider(scrapy.Spider):
+        name = "stranger"
+        async def start(self):
+            yield Request(self.base)
+        def parse(self, response):
+            yield {"url": response.url}
+            yield from response.follow_all(css="a", callback=self.parse_page)
+        def parse_page(self, response):
+            yield {"url": response.url}
+    """
+    settings = {"PAGELETS_RENDER": 1, "PAGELETS_PROBE": 3}
+    with SiteServer(routes=menu_site("home", *"abcd")) as server:
+        found = run_spider(tmp_path, source, base=server.url(""), settings=settings)
+    assert found.stat("probe/handed_over") == 3
+    assert found.stat("render/pages") == len(found.lines) == 5

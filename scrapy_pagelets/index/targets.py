@@ -15,6 +15,8 @@ _KINDS: Final = {
     "bulk": ((), (".ndjson",), ""),
     "sqlite": ((), (".sqlite", ".sqlite3", ".db"), ""),
 }
+#: Longer names are cut in messages.
+_SHOWN: Final = 200
 
 
 def kind_of(target: object) -> str:
