@@ -52,7 +52,7 @@ def test_pages_are_rendered_and_fetched_once(tmp_path):
         assert sorted(path for path in server.hits if path in ("/a", "/b")) == ["/a", "/b"]
         assert {"/style.css", "/script.js", "/picture.png"} <= set(server.hits)
         agent = server.headers["/a"]["User-Agent"]
-        assert server.headers["/style.css"]["User-Agent"] == agent
+        assert {name.lower(): value for name, value in server.headers["/style.css"].items()}["user-agent"] == agent
     for name, line in by_name(found).items():
         assert line["strings"] == [
             "a", "b", "hidden by the style sheet", f"{name} content", "added by a script", "too",
