@@ -164,7 +164,7 @@ class Empty(Item):
         (Declared(text=None, pagelets=[]), set()),
         (Empty(), set()),
     ],
-    ids=repr,
+    ids=lambda value: ",".join(sorted(value)) if isinstance(value, set) else repr(value),
 )
 def test_types_that_declare_their_fields_take_what_nobody_has_set(putting, item, placed):
     before, missing = ItemAdapter(item).asdict(), putting.stat("missing")
