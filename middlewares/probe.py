@@ -139,7 +139,8 @@ class Prober:
         except Exception as error:  # whatever a download can end with, the crawl goes on
             return error
         finally:
-            engine._slot.nextcall.schedule()  # there is room for another request
+            if engine._slot is not None:
+                engine._slot.nextcall.schedule()  # there is room for another request
         self.state.count("probe/loaded")
         if _is_kept(found):
             await in_thread(self.state.spool.put, probe.meta[PROBE], _received(found, sent))
