@@ -151,10 +151,12 @@ def foreign(bad):
         other = f"http://{'two' if host == 'one' else 'one'}.example/{ADDRESS}"
         link = {"url": other, "anchor": f"bell {bad}"}
         text = f"bell {bad} rings for all who hear of it"
-        pagelet = {"id": 0, "role": "content", "templateness": 0.1, "text": text, "words": 8, "links": [link]}
+        links = [link, {"url": "http://three.example/", "anchor": "three"}]  # the first one is no address
+        pagelet = {"id": 0, "role": "content", "templateness": 0.1, "text": text, "words": 8, "links": links}
         template = {"id": f"{host}{bad}#1", "pages": 2, "share": 0.5}
         about = {"url": f"http://{host}.example/{ADDRESS}", "title": f"Bell {bad}{number}", "template": template}
         yield about | {"text": text, "pagelets": [pagelet], "near_duplicate_of": other, "similarity": 0.9}
+    yield about | {"url": "http://three.example/", "text": text, "pagelets": [pagelet]}
 
 
 def test_the_last_step_of_the_demonstration_reads_lines_as_json_does(tmp_path):

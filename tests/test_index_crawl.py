@@ -258,7 +258,7 @@ def test_pages_that_waited_are_not_purged_with_those_that_are_gone(tmp_path, fee
         ('{"url": "http://a/", "pagelets": []}\n{"a": 1}\n', "pages.sqlite", "line 2 is not a page"),
         ('{"url": "http://a/", "pagelets": []}\n{"a', "pages.sqlite", "line 2 is not a page"),
         ("", "pages.txt", "names no index: give a path that ends in .sqlite or .ndjson"),
-        ("", "postgresql://pagelets@127.0.0.1:1/base", "cannot be used now"),
+        ('{"url": "http://a/", "text": "b"}\n', "postgresql://pagelets@127.0.0.1:1/base", "cannot be used now"),
     ],
 )
 def test_the_command_says_in_a_sentence_what_is_wrong(tmp_path, content, index, message):

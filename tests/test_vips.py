@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets import Page
+from scrapy_pagelets.characters import readable
 from scrapy_pagelets.layout import DISPLAY, POSITION
 from scrapy_pagelets.nodes import TAG, TEXT
 from scrapy_pagelets.segmentation.vips import INNER_PDOC, TOP_PDOC, vips, vips_labels
@@ -335,7 +336,7 @@ def test_segments_are_whole_subtrees_and_leave_inline_elements_whole(html):
             assert len(set(labels[start:end].tolist())) <= 1
     for label in set(labels.tolist()):
         index = np.flatnonzero(labels == label)
-        held = {str(text) for path in paths_of(nodes, index) for text in texts_at(found, path)}
+        held = {readable(str(text)) for path in paths_of(nodes, index) for text in texts_at(found, path)}
         assert held >= {nodes.strings[i] for i in index.tolist() if nodes.strings[i].isalnum()}
 
 

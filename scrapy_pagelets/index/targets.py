@@ -39,7 +39,7 @@ def kind_of(target: object) -> str:
                 raise IndexUnusable(f"{shown(target)} needs a library: pip install 'scrapy-pagelets[search]'")
             return kind
     raise IndexUnusable(
-        f"{shown(target)!r} names no index: give a path that ends in .sqlite or .ndjson, tantivy:FOLDER, or postgresql://..."
+        f"{shown(target)[:_SHOWN]!r} names no index: give a path that ends in .sqlite or .ndjson, tantivy:FOLDER, or postgresql://..."
     )
 
 
