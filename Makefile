@@ -88,7 +88,7 @@ demo: $(VENV)/.installed
 
 # Rendered pages are tested with the real browser.
 chromium: $(VENV)/.installed-dev
-	@check='from scrapy_pagelets.browser import launch_options; launch_options()'; \
+	@check='from scrapy_pagelets.rendering.browser import launch_options; launch_options()'; \
 	if ! $(BIN)/python -c "$$check" 2>/dev/null; then \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			echo "Installing chromium with apt-get ..."; \

@@ -23,19 +23,19 @@ import numpy as np
 from tools import referee, sites_below, table
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.archives import records
+from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.nodes import Floats
-from scrapy_pagelets.segmentation.pagelets import partition
-from scrapy_pagelets.templates.detection import local_templates
-from scrapy_pagelets.templates.features import PAGE_FEATURES, SITE_FEATURES
-from scrapy_pagelets.templates.labelling import FOLDS, Example, by_gold
-from scrapy_pagelets.templates.learners import Leaves
+from scrapy_pagelets.templates.complete_subdigraph import Subdigraph, candidates, followed
+from scrapy_pagelets.templates.detection.batch import local_templates
+from scrapy_pagelets.templates.detection.pagelet_shingles import shingles
 from scrapy_pagelets.templates.mapping import extract, same_signature
 from scrapy_pagelets.templates.model import Model
-from scrapy_pagelets.templates.shingles import shingles
+from scrapy_pagelets.templates.page_features import PAGE_FEATURES, SITE_FEATURES
+from scrapy_pagelets.templates.partition import partition
 from scrapy_pagelets.templates.site import balanced, smoothed
-from scrapy_pagelets.templates.subdigraph import Subdigraph, candidates, followed
-from scrapy_pagelets.templates.training import Material, f1
+from scrapy_pagelets.templates.training.labels import FOLDS, Example, by_gold
+from scrapy_pagelets.templates.training.model_training import Material, f1
+from scrapy_pagelets.templates.training.training_tables import Leaves
 from scrapy_pagelets.templates.trees import sigmoid
 
 NAMES = (*PAGE_FEATURES, *SITE_FEATURES)

@@ -19,8 +19,8 @@ from content import SETS, scores
 from tools import names, need, referee, table
 
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.archives import expand, records
-from scrapy_pagelets.templates.labelling import fold_of
+from scrapy_pagelets.archives.reader import expand, records
+from scrapy_pagelets.templates.training.labels import fold_of
 from scrapy_pagelets.text import plain
 
 

@@ -23,7 +23,7 @@ from lxml import etree
 from tools import names, sites_below, table
 
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.archives import Record, expand, records
+from scrapy_pagelets.archives.reader import Record, expand, records
 from scrapy_pagelets.page import decode, parse
 from scrapy_pagelets.text import plain
 

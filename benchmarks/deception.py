@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tools import sites_below, table
 
-from scrapy_pagelets.archives import expand, records
+from scrapy_pagelets.archives.reader import expand, records
 from scrapy_pagelets.nodes import Bools
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.site import Site

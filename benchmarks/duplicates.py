@@ -26,14 +26,14 @@ from typing import Any
 import numpy as np
 from tools import need, referee, sites_below, table
 
-from scrapy_pagelets.archives import records
-from scrapy_pagelets.duplicates.index import BandIndex
+from scrapy_pagelets.archives.reader import records
+from scrapy_pagelets.duplicates.band_index import BandIndex
+from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.duplicates.minima import largest, near, signature
 from scrapy_pagelets.duplicates.shingles import SIZE, shingles, tokens
 from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, banding, minhash, minhashes
-from scrapy_pagelets.duplicates.store import Document, Store
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.segment import segment
+from scrapy_pagelets.segmentation.pagelet import segment
 from scrapy_pagelets.urls import key, site_of
 from scrapy_pagelets.words import words
 
@@ -191,7 +191,7 @@ def stored(size: int) -> list[Any]:
     path = Path("out/duplicates.sqlite")
     path.parent.mkdir(exist_ok=True)
     path.unlink(missing_ok=True)
-    store, found, seconds = Store(path), 0, 0.0
+    store, found, seconds = ContentStore(path), 0, 0.0
     for number, text in enumerate(made_up(size)):
         start = time.process_time()
         found += store.judge(Document(f"http://example.com/{number}", text, number, "example.com"))[0] is not None
@@ -199,7 +199,7 @@ def stored(size: int) -> list[Any]:
     store.close()
     each = round(path.stat().st_size / size)
     path.unlink()
-    return [f"Store, {size} texts of 100 words", round(size / seconds), each, found]
+    return [f"ContentStore, {size} texts of 100 words", round(size / seconds), each, found]
 
 
 def made_up(size: int) -> Iterator[str]:
@@ -266,7 +266,7 @@ def memory() -> int:
 
 def judged(pages: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
     """Lines of a feed of URLs and texts, judged by the defaults."""
-    store = Store(None)
+    store = ContentStore(None)
     lines = []
     for url, text in pages:
         verdict, _ = store.judge(Document(url, text, key(url), site_of(url)))

@@ -44,8 +44,8 @@ from tools import ROOT, last_lines, run, sites_below, table
 
 from scrapy_pagelets.links.relevance import Weighed, weigh
 from scrapy_pagelets.middlewares.priority import PriorityMiddleware
-from scrapy_pagelets.middlewares.visit import Visit
-from scrapy_pagelets.segmentation.segment import pagelets_of
+from scrapy_pagelets.segmentation.pagelet import pagelets_of
+from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.words import words
 
 #: A page of the data: its site and its path.
@@ -98,7 +98,7 @@ class FollowSpider(scrapy.Spider):
 class WholePages(PriorityMiddleware):
     """The same without pagelets: each page is one, and all of it is content."""
 
-    def weigh(self, visit: Visit, inherited: float) -> Weighed:
+    def weigh(self, visit: PageContext, inherited: float) -> Weighed:
         page = visit.page
         return weigh(pagelets_of(page, np.zeros(len(page.nodes), np.int64)), self.topic, inherited)
 

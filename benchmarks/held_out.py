@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from scrapy_pagelets.templates.labelling import fold_of
+from scrapy_pagelets.templates.training.labels import fold_of
 
 
 def main() -> int:

@@ -20,11 +20,11 @@ import numpy as np
 from tools import names, referee, sites_below, table
 
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.templates.labelling import Example, by_gold, fold_of
-from scrapy_pagelets.templates.learnt import Learnt, Lesson
 from scrapy_pagelets.templates.model import mean_odds
 from scrapy_pagelets.templates.site import ALONE, KNOWN, balanced, smoothed
-from scrapy_pagelets.templates.training import node_f1
+from scrapy_pagelets.templates.site_counts import Observation, SiteCounts
+from scrapy_pagelets.templates.training.labels import Example, by_gold, fold_of
+from scrapy_pagelets.templates.training.model_training import node_f1
 from scrapy_pagelets.templates.trees import sigmoid
 
 NUMBERS = (1, 2, 3, 5, 10, 20, 50)
@@ -60,13 +60,13 @@ def of_site(folder: Path, models: Path, score: ModuleType) -> np.ndarray:
         for line in gold
     ]
     site = Site(folder.name, str(models / f"fold-{fold_of(folder.name)}.npz"))
-    lessons = [Lesson.of(page, site.model.judge(page)[1]) for page in pages]
+    lessons = [Observation.of(page, site.model.judge(page)[1]) for page in pages]
     cleaned = rng.sample(range(len(pages)), min(PAGES, len(pages)))
     found = np.zeros((len(NUMBERS), len(cleaned), 4))
     for column, i in enumerate(cleaned):
         others = rng.sample([lesson for j, lesson in enumerate(lessons) if j != i], min(max(NUMBERS), len(pages)) - 1)
         for row, known in enumerate(NUMBERS):
-            site.learnt = Learnt(folder.name)
+            site.learnt = SiteCounts(folder.name)
             site.learnt.take_new([lessons[i], *others[: known - 1]])
             found[row, column] = measured(site, pages[i], gold[i], score)
     return found.mean(axis=1)

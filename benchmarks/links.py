@@ -35,11 +35,11 @@ from tools import names, need, referee, run, sites_below, table
 from scrapy_pagelets import Page
 from scrapy_pagelets.links.clever import VERSIONS, clever
 from scrapy_pagelets.links.cocitation import related
+from scrapy_pagelets.links.link_tables import Tables, read
 from scrapy_pagelets.links.pagerank import pagerank
 from scrapy_pagelets.links.query import Query
-from scrapy_pagelets.links.tables import Tables, read
 from scrapy_pagelets.links.votes import votes
-from scrapy_pagelets.templates.labelling import CONTENT, by_gold, fold_of
+from scrapy_pagelets.templates.training.labels import CONTENT, by_gold, fold_of
 from scrapy_pagelets.words import words
 
 CONTENT_WORDS = 50

@@ -16,13 +16,13 @@ from time import perf_counter
 
 from tools import names, sites_below, table
 
-from scrapy_pagelets.archives import expand, records
+from scrapy_pagelets.archives.reader import expand, records
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.learnt import Learnt
 from scrapy_pagelets.templates.model import LABELLED, load
 from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.templates.sites import Sites
-from scrapy_pagelets.templates.store import Store, pack, unpack
+from scrapy_pagelets.templates.site_cache import SiteCache
+from scrapy_pagelets.templates.site_counts import SiteCounts
+from scrapy_pagelets.templates.site_store import SiteStore, pack, unpack
 
 _PAGES = 3
 
@@ -57,7 +57,7 @@ def row(folder: Path) -> tuple[object, ...]:
     times = [perf_counter()]
     content = pack(site.arrays())
     times.append(perf_counter())
-    Learnt.from_arrays(folder.name, unpack(content))
+    SiteCounts.from_arrays(folder.name, unpack(content))
     times.append(perf_counter())
     write, read = (round(1000 * (after - before)) for before, after in pairwise(times))
     entries = site.size
@@ -73,7 +73,7 @@ def pages(folder: Path) -> list[Page]:
 def many(folder: Path, number: int, capacity: int) -> None:
     """Visit many sites, some at a time by turns, and print what the process takes."""
     bodies = [record.body for source in expand(str(folder)) for record in records(source, "http://x.example/")]
-    sites = Sites(Store(None, load(LABELLED)), capacity=capacity)
+    sites = SiteCache(SiteStore(None, load(LABELLED)), capacity=capacity)
     print(f"{'sites':>8}  {'pages':>8}  {'resident MB':>11}")
     turn = cycle(bodies)
     for first in range(0, number, 100):

@@ -22,13 +22,13 @@ from playwright.async_api import Playwright, async_playwright
 from tools import table
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.archives import expand, records
-from scrapy_pagelets.browser import Browser, launch_options
+from scrapy_pagelets.archives.reader import expand, records
+from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.page import decode, parse
-from scrapy_pagelets.rendered import Frame, page_of
-from scrapy_pagelets.resources import Resources
-from scrapy_pagelets.visiting import Answer
-from scrapy_pagelets.visiting import walk as walk_through
+from scrapy_pagelets.rendering.browser import Browser, launch_options
+from scrapy_pagelets.rendering.page_load import Answer
+from scrapy_pagelets.rendering.page_load import walk as walk_through
+from scrapy_pagelets.rendering.snapshot import Frame, page_of
 
 PAGE = Path(__file__).parent.parent / "tests" / "site" / "reference" / "apache.html"
 URL = "http://example.com/page.html"

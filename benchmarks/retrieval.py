@@ -44,8 +44,8 @@ from scrapy_pagelets.retrieval.collection import MemoryCollection
 from scrapy_pagelets.retrieval.feedback import Feedback, by_model, by_segments
 from scrapy_pagelets.retrieval.ranking import Ranking, rank
 from scrapy_pagelets.retrieval.search import FEEDBACK, FORMULA, PASSAGES, TITLE, query_of
-from scrapy_pagelets.retrieval.weights import Bm2500, Floats
-from scrapy_pagelets.segmentation.segment import segment
+from scrapy_pagelets.retrieval.term_weights import Bm2500, Floats
+from scrapy_pagelets.segmentation.pagelet import segment
 from scrapy_pagelets.words import words
 
 QUERIES = 25

@@ -33,9 +33,9 @@ from scrapy_pagelets import Page
 from scrapy_pagelets.nodes import Ints
 from scrapy_pagelets.segmentation.gcuts import Described
 from scrapy_pagelets.segmentation.methods import BY_COSTS, METHODS, labels_of
-from scrapy_pagelets.segmentation.segment import pagelets_of
+from scrapy_pagelets.segmentation.pagelet import pagelets_of
+from scrapy_pagelets.segmentation.segment_weights import INNER, TOP
 from scrapy_pagelets.segmentation.tree import compact
-from scrapy_pagelets.segmentation.weights import INNER, TOP
 
 LEVELS = (TOP, INNER)
 MEASURES = ("adj. Rand", "NMI", "B3 chars")

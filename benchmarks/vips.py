@@ -31,11 +31,11 @@ from lxml import html
 from scipy.optimize import minimize
 from tools import names, need, referee, table
 
-from scrapy_pagelets.browser import Browser, launch_options
+from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.nodes import Floats, Ints
 from scrapy_pagelets.page import Page, decode
-from scrapy_pagelets.rendered import Frame, page_of
-from scrapy_pagelets.resources import Resources
+from scrapy_pagelets.rendering.browser import Browser, launch_options
+from scrapy_pagelets.rendering.snapshot import Frame, page_of
 from scrapy_pagelets.segmentation.vips import TOP_PDOC, vips
 from scrapy_pagelets.segmentation.vips_blocks import Pool
 from scrapy_pagelets.segmentation.vips_lite import guessed

@@ -8,7 +8,7 @@ from typing import Final
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
-from scrapy_pagelets.config import focused
+from scrapy_pagelets.session.config import focused
 
 _COMPONENTS: Final = {
     "DOWNLOADER_MIDDLEWARES": {
@@ -31,13 +31,13 @@ _COMPONENTS: Final = {
         "scrapy_pagelets.pipelines.duplicates.DuplicatesPipeline": 300,
         "scrapy_pagelets.pipelines.index.IndexPipeline": 400,
     },
-    "EXTENSIONS": {"scrapy_pagelets.crawler.report.SiteReport": 500},
+    "EXTENSIONS": {"scrapy_pagelets.crawler.extensions.SiteReport": 500},
 }
 #: Of all requests the first one by priority. Scrapy's default lets sites take turns, whatever their requests are worth.
 _QUEUE: Final = "scrapy.pqueues.ScrapyPriorityQueue"
 #: Scrapy's extensions that write feeds and the state of a spider, and those that say what they could not write.
 _EXTENSIONS: Final = {
-    "scrapy.extensions.feedexport.FeedExporter": "scrapy_pagelets.crawler.feeds.Feeds",
+    "scrapy.extensions.feedexport.FeedExporter": "scrapy_pagelets.crawler.feed_export.Feeds",
     "scrapy.extensions.spiderstate.SpiderState": "scrapy_pagelets.crawler.jobs.JobState",
 }
 #: Scrapy's scheduler and its queues on disk, and those that do with a full disk.

@@ -13,7 +13,7 @@ from scrapy.extensions.postprocessing import PostProcessingManager
 from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_pagelets.crawler.columns import Columns, Row, feed_types, plain
-from scrapy_pagelets.middlewares.state import mark_failed
+from scrapy_pagelets.session.crawl_session import mark_failed
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scrapy_pagelets.config import Config
+from scrapy_pagelets.session.config import Config
 
 
 def page_item(url: str, config: Config) -> dict[str, Any]:

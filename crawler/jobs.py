@@ -15,7 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy.extensions.spiderstate import SpiderState
 from scrapy.squeues import PickleFifoDiskQueue, PickleLifoDiskQueue
 
-from scrapy_pagelets.middlewares.state import state_of
+from scrapy_pagelets.session.crawl_session import session_of
 
 _REMEDY: Final = "make room on the disk and crawl again, with a new job directory"
 
@@ -34,7 +34,7 @@ class JobScheduler(Scheduler):
         except OSError as error:
             assert self.crawler is not None
             sentence = "requests cannot be written to the job directory and wait in memory: %s"
-            state_of(self.crawler).tell("scheduler/in_memory", sentence, error)
+            session_of(self.crawler).tell("scheduler/in_memory", sentence, error)
         self.mqs.push(request)
         if self.stats is not None:
             self.stats.inc_value("scheduler/enqueued/memory")
@@ -53,7 +53,7 @@ class JobScheduler(Scheduler):
         finally:
             if in_memory:
                 assert self.crawler is not None
-                state_of(self.crawler).lose("requests could not be kept for the next run", _REMEDY, in_memory)
+                session_of(self.crawler).lose("requests could not be kept for the next run", _REMEDY, in_memory)
         return None
 
 
@@ -109,7 +109,7 @@ class JobState(SpiderState):
         except Exception as error:  # whatever unpickling a damaged file ends with
             spider.state = {}  # type: ignore[attr-defined]
             sentence = "%s cannot be read, the spider begins without: %r"
-            state_of(spider.crawler).tell("store/failed", sentence, self.statefn, error)
+            session_of(spider.crawler).tell("store/failed", sentence, self.statefn, error)
 
     def spider_closed(self, spider: Spider) -> None:
         """Write the state."""
@@ -118,9 +118,9 @@ class JobState(SpiderState):
         except OSError as error:
             with suppress(OSError):
                 Path(self.statefn).unlink()
-            state_of(spider.crawler).tell("store/failed", "%s cannot be written: %s", self.statefn, error)
+            session_of(spider.crawler).tell("store/failed", "%s cannot be written: %s", self.statefn, error)
             if getattr(spider, "state", None):
-                state_of(spider.crawler).lose("state of the spider could not be kept for the next run", _REMEDY)
+                session_of(spider.crawler).lose("state of the spider could not be kept for the next run", _REMEDY)
 
 
 class _Unbuffered(FileIO):

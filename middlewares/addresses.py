@@ -12,8 +12,8 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.reactor import is_reactor_installed
 
-from scrapy_pagelets.addresses import is_private
-from scrapy_pagelets.middlewares.state import state_of
+from scrapy_pagelets.ip_addresses import is_private
+from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.urls import host_of, is_web
 
 #: Request meta: the URL was found on a page by a part of ours, not given by the user or the spider.
@@ -48,8 +48,8 @@ class AddressMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.state = state_of(crawler)
-        if self.state.config.private_addresses:
+        self.session = session_of(crawler)
+        if self.session.config.private_addresses:
             raise NotConfigured
 
     @classmethod
@@ -59,12 +59,12 @@ class AddressMiddleware:
     async def process_request(self, request: Request) -> None:
         if FOLLOWED not in request.meta:
             return
-        if host_of(request.url) in self.state.hosts:
+        if host_of(request.url) in self.session.hosts:
             return
         name = urlparse_cached(request).hostname or ""
         if await is_forbidden(name, resolve="proxy" not in request.meta):
             sentence = "%s leads to a private address and is not followed: set PAGELETS_PRIVATE_ADDRESSES to follow it"
-            self.state.tell("links/private", sentence, request.url)
+            self.session.tell("links/private", sentence, request.url)
             raise ForbiddenAddress(sentence % request.url)
 
 

@@ -11,9 +11,9 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 
-from scrapy_pagelets.archives import ArchiveError, Reader, Record
-from scrapy_pagelets.middlewares.state import state_of
-from scrapy_pagelets.middlewares.threads import in_thread
+from scrapy_pagelets.archives.reader import ArchiveError, Reader, Record
+from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.threads import in_thread
 
 #: Request meta: source, offset and base of the archived page that answers the request.
 ARCHIVED: Final = "_pagelets_archived"
@@ -25,7 +25,7 @@ class ArchivedMiddleware:
     """Answer requests of the spider `archive` before any other middleware sees them: nothing is fetched."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.state = state_of(crawler)
+        self.session = session_of(crawler)
         self._reader = Reader()
         self._reading = Lock()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
@@ -37,7 +37,7 @@ class ArchivedMiddleware:
     async def process_request(self, request: Request) -> Response | None:
         if ARCHIVED not in request.meta:
             return None
-        kept = await in_thread(self.state.spool.take, place_of(request)) if self.state.config.render else None
+        kept = await in_thread(self.session.spool.take, place_of(request)) if self.session.config.render else None
         if kept is not None:
             return kept.replace(request=request)
         return await in_thread(self._read, *request.meta[ARCHIVED])

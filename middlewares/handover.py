@@ -13,10 +13,10 @@ from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.spider import DefaultSpider
 
-from scrapy_pagelets.middlewares.identity import Identities
-from scrapy_pagelets.middlewares.rendered import FRAMES, RenderedResponse
-from scrapy_pagelets.middlewares.state import state_of
-from scrapy_pagelets.middlewares.threads import in_thread
+from scrapy_pagelets.probing.identity import Identities
+from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
+from scrapy_pagelets.session.threads import in_thread
 
 #: Request meta: the request loads a page for a template; the value is the token under which its response is kept.
 PROBE: Final = "_pagelets_probe"
@@ -53,7 +53,7 @@ class HandoverMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         if crawler.spider is None or isinstance(crawler.spider, DefaultSpider):
             raise NotConfigured  # `scrapy shell`, `fetch` and `view` want the page as it is
-        self.state = state_of(crawler)
+        self.session = session_of(crawler)
         self.crawler = crawler
         self._identities = Identities(crawler)
         crawler.signals.connect(self.scheduler_empty, signals.scheduler_empty)
@@ -69,18 +69,18 @@ class HandoverMiddleware:
             self._check(request, identity)
             return None
         if identity is None:
-            self.state.identities.pop(request, None)
+            self.session.identities.pop(request, None)
             return None
-        self.state.identities[request] = identity
+        self.session.identities[request] = identity
         token = token_of(self.crawler, request, identity)
-        if (loading := self.state.probes.pop(token, None)) is not None:
+        if (loading := self.session.probes.pop(token, None)) is not None:
             await asyncio.wait({loading})
-        elif not self.state.spool.has(token):
+        elif not self.session.spool.has(token):
             return None
-        kept = await in_thread(self.state.spool.take, token)
+        kept = await in_thread(self.session.spool.take, token)
         if kept is None:
             return None
-        self.state.count("probe/handed_over")
+        self.session.count("probe/handed_over")
         if kept.request is not None:
             request.meta.update(kept.request.meta)
         if isinstance(kept, RenderedResponse):
@@ -114,12 +114,12 @@ class HandoverMiddleware:
         if not active or engine._start is not None or not engine.scraper.slot.is_idle():
             return
         if all(PROBE in request.meta for request in active):
-            self.state.cancel_probes()
+            self.session.cancel_probes()
 
     def spider_closed(self) -> None:
-        if self.state.probes:
-            self.state.count("probe/unclaimed", len(self.state.probes))
-        self.state.cancel_probes()
+        if self.session.probes:
+            self.session.count("probe/unclaimed", len(self.session.probes))
+        self.session.cancel_probes()
 
 
 def fingerprint_of(crawler: Crawler, request: Request) -> str:

@@ -17,11 +17,11 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.job import job_dir
 
 from scrapy_pagelets import urls
-from scrapy_pagelets.config import focused
 from scrapy_pagelets.links.relevance import Link, Seen, Topic, Weighed, examples, weigh
-from scrapy_pagelets.middlewares.state import state_of
-from scrapy_pagelets.middlewares.threads import in_thread
-from scrapy_pagelets.middlewares.visit import Visit, visit_of
+from scrapy_pagelets.session.config import focused
+from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.page_context import PageContext, context_of
+from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
 
@@ -52,8 +52,8 @@ class PriorityMiddleware(BaseSpiderMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.state = state_of(crawler)
-        if not (self.state.config.priority or focused(crawler.settings)):
+        self.session = session_of(crawler)
+        if not (self.session.config.priority or focused(crawler.settings)):
             raise NotConfigured
         job = job_dir(crawler.settings)
         self._file = Path(job, _FILE) if job else None
@@ -67,22 +67,24 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         """The topic of the crawl, None if there is nothing to make it of."""
         if not focused(self.crawler.settings):
             return None
-        texts = [self.state.config.topic]
-        for name in self.state.config.topic_pages:
+        texts = [self.session.config.topic]
+        for name in self.session.config.topic_pages:
             try:
                 texts += examples(Path(name))
             except ValueError as error:
-                self.state.tell("priority/examples_failed", "PAGELETS_TOPIC_PAGES: %s", error)
+                self.session.tell("priority/examples_failed", "PAGELETS_TOPIC_PAGES: %s", error)
         try:
             topic = Topic(texts)
         except ValueError as error:
-            self.state.tell("priority/no_topic", "the crawl has no topic, %s: set PAGELETS_TOPIC to other words", error)
+            self.session.tell(
+                "priority/no_topic", "the crawl has no topic, %s: set PAGELETS_TOPIC to other words", error
+            )
             return None
         if self._file is not None and self._file.exists():
             try:
                 topic.load(self._file)
             except ValueError as error:
-                self.state.tell("store/failed", "%s: words are counted anew", error)
+                self.session.tell("store/failed", "%s: words are counted anew", error)
         return topic
 
     async def process_spider_output_async(  # type: ignore[override]  # Scrapy deprecates the argument `spider`
@@ -108,11 +110,11 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             self._add(request, *weighed)
         return request
 
-    def _visit(self, response: Response) -> Visit | None:
+    def _visit(self, response: Response) -> PageContext | None:
         """The page of a response, None if its links are not to be weighed."""
-        return visit_of(response, self.state) if response.meta.get("pagelets_probe", True) else None
+        return context_of(response, self.session) if response.meta.get("pagelets_probe", True) else None
 
-    def _look(self, visit: Visit | None, response: Response) -> Weighed | None:
+    def _look(self, visit: PageContext | None, response: Response) -> Weighed | None:
         """Weigh the links of a page; for a thread."""
         if visit is None:
             return None
@@ -122,32 +124,32 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             visit.fail()
             return None
 
-    def weigh(self, visit: Visit, inherited: float) -> Weighed:
+    def weigh(self, visit: PageContext, inherited: float) -> Weighed:
         """The links of a page by its pagelets."""
         return weigh(visit.pagelets(), self.topic, inherited)
 
-    def _take(self, response: Response, visit: Visit | None, weighed: Weighed | None) -> None:
+    def _take(self, response: Response, visit: PageContext | None, weighed: Weighed | None) -> None:
         if visit is None or weighed is None:
             self._weighed[response] = None
             return
         template = [key for key, link in weighed.links.items() if link.template]
         self._weighed[response] = weighed, self._seen.again(visit.page.site, template)
-        self.state.count("priority/pages")
+        self.session.count("priority/pages")
         self._relevance += weighed.relevance
 
     def _add(self, request: Request, page: Weighed, again: set[int]) -> None:
         key = _key(request)
-        self.state.count("priority/requests" if key in page.links else "priority/unmatched")
+        self.session.count("priority/requests" if key in page.links else "priority/unmatched")
         link = page.links.get(key, Link(page.inherited, template=False))
         request.priority += _STEP * round(_MOST / _STEP * sqrt(link.relevance))  # the root: few are above one quarter
         if key in again:
             request.priority -= _TEMPLATE
-            self.state.count("priority/template")
+            self.session.count("priority/template")
         if self.topic is not None:
             request.meta[_INHERITED] = 0.0 if link.template else page.inherited
 
     async def spider_closed(self) -> None:
-        stats = self.state.stats
+        stats = self.session.stats
         pages = stats.get_value("pagelets/priority/pages", 0) if stats is not None else 0
         if stats is None or not pages:
             return
@@ -162,7 +164,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             try:
                 await in_thread(self.topic.save, self._file)
             except OSError as error:
-                self.state.tell("store/failed", "%s cannot be written: %s", self._file, error)
+                self.session.tell("store/failed", "%s cannot be written: %s", self._file, error)
 
 
 def _key(request: Request) -> int:

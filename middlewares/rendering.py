@@ -15,14 +15,14 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.misc import load_object
 from scrapy.utils.spider import DefaultSpider
 
-from scrapy_pagelets.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
 from scrapy_pagelets.middlewares.addresses import is_forbidden
 from scrapy_pagelets.middlewares.archived import ARCHIVED
-from scrapy_pagelets.middlewares.rendered import FRAMES, RenderedResponse
-from scrapy_pagelets.middlewares.state import call_off, state_of
-from scrapy_pagelets.middlewares.threads import in_thread
+from scrapy_pagelets.rendering.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
+from scrapy_pagelets.rendering.page_load import Permit
+from scrapy_pagelets.session.crawl_session import call_off, session_of
+from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
+from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.urls import host_of
-from scrapy_pagelets.visiting import Permit
 
 if TYPE_CHECKING:
     import playwright.async_api as playwright
@@ -46,14 +46,14 @@ class RenderingMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.state = state_of(crawler)
+        self.session = session_of(crawler)
         if isinstance(crawler.spider, DefaultSpider):
             raise NotConfigured  # `scrapy fetch`, `view` and `shell` want the page as it is
         self.settings = crawler.settings
         self._browser: Browser | None = None
         self._provider: BrowserProvider | None = None
         self._missing = False
-        if self.state.config.render:
+        if self.session.config.render:
             try:
                 self._require_browser()
             except MissingBrowser as error:
@@ -75,16 +75,16 @@ class RenderingMiddleware:
             return await self._rendered(request, response)
         except MissingBrowser as error:
             self._missing = True
-            self.state.tell("render/failed/no_browser", "%s is not rendered: %s", response.url, error)
+            self.session.tell("render/failed/no_browser", "%s is not rendered: %s", response.url, error)
         except RenderError as error:
-            self.state.tell(f"render/failed/{error.reason}", "%s is cleaned without layout: %s", response.url, error)
+            self.session.tell(f"render/failed/{error.reason}", "%s is cleaned without layout: %s", response.url, error)
         except Exception:
-            self.state.failed(response.url)
+            self.session.failed(response.url)
         return response
 
     def _is_wanted(self, request: Request, response: Response) -> bool:
         return (
-            bool(request.meta.get(RENDER, self.state.config.render))
+            bool(request.meta.get(RENDER, self.session.config.render))
             and isinstance(response, HtmlResponse)
             and not isinstance(response, RenderedResponse)
             and 200 <= response.status < 300
@@ -96,32 +96,32 @@ class RenderingMiddleware:
         if self._browser is None:
             self._browser = Browser(
                 self._launch,
-                scripts=self.state.config.render_scripts,
-                timeout=self.state.config.render_timeout,
-                permit=None if self.state.config.private_addresses else self._permit,
+                scripts=self.session.config.render_scripts,
+                timeout=self.session.config.render_timeout,
+                permit=None if self.session.config.private_addresses else self._permit,
             )
-        document = await in_thread(self.state.text, response)
+        document = await in_thread(self.session.text, response)
         agent = (request.headers.get("User-Agent") or b"").decode("latin-1") or None
         frames = await self._browser.render(
             response.url, document, self._archive if ARCHIVED in request.meta else None, user_agent=agent
         )
-        self.state.count("render/pages")
+        self.session.count("render/pages")
         return response.replace(cls=RenderedResponse, frames=frames)
 
     def _permit(self, page: str) -> Permit:
         """Whether a page may have something from a URL: not from private addresses, but for its own host."""
-        hosts = {host_of(page), *self.state.hosts}
+        hosts = {host_of(page), *self.session.hosts}
 
         async def permit(url: str) -> bool:
             if host_of(url) in hosts or not await is_forbidden(urlsplit(url).hostname or ""):
                 return True
-            self.state.tell("render/private", "%s is not loaded for %s: it is at a private address", url, page)
+            self.session.tell("render/private", "%s is not loaded for %s: it is at a private address", url, page)
             return False
 
         return permit
 
     async def _archive(self, url: str) -> tuple[str, bytes] | None:
-        resources = self.state.resources
+        resources = self.session.resources
         return None if resources is None else await in_thread(resources.get, url)
 
     def _require_browser(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class RenderingMiddleware:
         ------
         MissingBrowser : if there is none, or something else is missing without which pages need not be rendered
         """
-        if obstacle := self.state.config.obstacle_to_rendering:
+        if obstacle := self.session.config.obstacle_to_rendering:
             raise MissingBrowser(obstacle)
         require_playwright()
         if not is_asyncio_available():
@@ -151,7 +151,7 @@ class RenderingMiddleware:
 
     async def spider_closed(self) -> None:
         if self._browser is not None:
-            self.state.count("render/browsers", self._browser.launched)
+            self.session.count("render/browsers", self._browser.launched)
             await self._browser.close()
         if self._provider is not None:
             await self._provider.close()

@@ -18,16 +18,16 @@ from scrapy.utils.spider import DefaultSpider
 
 from scrapy_pagelets import urls
 from scrapy_pagelets.middlewares.archived import ARCHIVED
-from scrapy_pagelets.middlewares.closing import before_closing
-from scrapy_pagelets.middlewares.menu_search import MAX_LOADS, MenuSearch
-from scrapy_pagelets.middlewares.probe import Prober
-from scrapy_pagelets.middlewares.state import state_of
-from scrapy_pagelets.middlewares.threads import in_thread
-from scrapy_pagelets.middlewares.traffic import Targets, Traffic
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.learnt import outline, same_class
+from scrapy_pagelets.probing.menu_search import MAX_LOADS, MenuSearch
+from scrapy_pagelets.probing.prober import Prober
+from scrapy_pagelets.probing.traffic import Targets, Traffic
+from scrapy_pagelets.session.closing import before_closing
+from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.templates.complete_subdigraph import followed, shape
 from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.templates.subdigraph import followed, shape
+from scrapy_pagelets.templates.site_counts import outline, same_class
 
 logger = logging.getLogger(__name__)
 
@@ -67,14 +67,14 @@ class MenuSubdigraphMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.state = state_of(crawler)
+        self.session = session_of(crawler)
         # `scrapy fetch` and `view` want one page and no more; so does `shell`, which has no spider yet.
-        if not self.state.config.probe or crawler.spider is None or isinstance(crawler.spider, DefaultSpider):
+        if not self.session.config.probe or crawler.spider is None or isinstance(crawler.spider, DefaultSpider):
             raise NotConfigured
         if not is_asyncio_available():
             raise NotConfigured("menu subdigraphs need the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")
-        self.traffic = Traffic(crawler, self.state.memory)
-        self.prober = Prober(crawler, self.state)
+        self.traffic = Traffic(crawler, self.session.memory)
+        self.prober = Prober(crawler, self.session)
         self._decisions: dict[str, list[_Decision]] = {}
         self._shapes: OrderedDict[str, set[str]] = OrderedDict()
         self._closing = False
@@ -103,14 +103,14 @@ class MenuSubdigraphMiddleware:
             await self._meet(request, response)
         except Exception:
             self.traffic.arrived(request)
-            self.state.failed(response.url)
+            self.session.failed(response.url)
         return response
 
     async def _meet(self, request: Request, response: Response) -> None:
         """Let a page wait until the template of its class is known, and learn it."""
         assert isinstance(response, HtmlResponse)
         page, mark, targets = await in_thread(self._read, response)
-        site = await in_thread(self.state.sites.of, page)
+        site = await in_thread(self.session.sites.of, page)
         self.traffic.arrived(request, targets)
         self._remember_shape(site, page)
         decisions = self._decisions.setdefault(site.name, [])
@@ -123,12 +123,12 @@ class MenuSubdigraphMiddleware:
         await in_thread(self._learn, page)
 
     def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int], Targets]:
-        page = self.state.page(response)
+        page = self.session.page(response)
         return page, outline(page.nodes), followed(page)
 
     def _learn(self, page: Page) -> None:
-        self.state.sites.learn(page)
-        self.state.memory.save(_FLUSH)
+        self.session.sites.learn(page)
+        self.session.memory.save(_FLUSH)
 
     def _remember_shape(self, site: Site, page: Page) -> None:
         shapes = self._shapes.setdefault(site.name, set())
@@ -142,17 +142,17 @@ class MenuSubdigraphMiddleware:
         decision = _Decision(mark)
         self._decisions[site.name].append(decision)
         try:
-            search = MenuSearch(self.state, self.prober, self.traffic, site, self._shapes[site.name])
+            search = MenuSearch(self.session, self.prober, self.traffic, site, self._shapes[site.name])
             decision.search = asyncio.ensure_future(search.run(page, request))
             await asyncio.wait({decision.search}, timeout=self.prober.limit(request, MAX_LOADS))
             decision.give_up()
         finally:
             self._decisions[site.name].remove(decision)
             decision.done.set()
-        self.state.count("templates/probed")
-        self.state.count(f"templates/subdigraph/{len(search.best)}")
+        self.session.count("templates/probed")
+        self.session.count(f"templates/subdigraph/{len(search.best)}")
         if not search.possible:
-            self.state.count("templates/not_probed")
+            self.session.count("templates/not_probed")
         sentence = "%s: a template from %d pages that link each other, %d loaded for it"
         logger.info(sentence, site.name, len(search.best), search.loads)
         if decision.search.done() and not decision.search.cancelled():
@@ -164,10 +164,10 @@ class MenuSubdigraphMiddleware:
         for decisions in self._decisions.values():
             for decision in decisions:
                 decision.give_up()
-        self.state.cancel_probes()
+        self.session.cancel_probes()
 
     def spider_closed(self) -> None:
-        stats = self.state.stats
+        stats = self.session.stats
         if stats is not None and (templates := stats.get_value("pagelets/templates/probed")):
             loaded = stats.get_value("pagelets/probe/loaded", 0)
             stats.set_value("pagelets/probe/pages_per_template", round(loaded / templates, 2))

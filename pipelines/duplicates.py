@@ -15,15 +15,15 @@ from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.job import job_dir
 
 from scrapy_pagelets import text, urls
+from scrapy_pagelets.duplicates.content_store import ContentStore, DiskError, Document, StoreError, Verdict
 from scrapy_pagelets.duplicates.sketch import encode
-from scrapy_pagelets.duplicates.store import DiskError, Document, Store, StoreError, Verdict
 from scrapy_pagelets.duplicates.threshold import Threshold
-from scrapy_pagelets.middlewares.state import state_of
-from scrapy_pagelets.middlewares.threads import in_thread
-from scrapy_pagelets.middlewares.visit import Visit, current_visit, ensure_visits
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.pipelines.fields import Fields
-from scrapy_pagelets.segmentation.segment import CONTENT
+from scrapy_pagelets.segmentation.pagelet import CONTENT
+from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.page_context import PageContext, current_context, provide_contexts
+from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
 
@@ -40,9 +40,9 @@ class DuplicatesPipeline:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self.state = state_of(crawler)
+        self.session = session_of(crawler)
         self.fields = Fields(crawler)
-        if self.state.config.duplicates == "off":
+        if self.session.config.duplicates == "off":
             raise NotConfigured
 
     @classmethod
@@ -50,12 +50,12 @@ class DuplicatesPipeline:
         return cls(crawler)
 
     def open_spider(self) -> None:
-        ensure_visits(self.crawler)
+        provide_contexts(self.crawler)
         job = job_dir(self.crawler.settings)
         path = Path(job, _FILE) if job else None
         self._store = self._open(path) if path is None else self._open_file(path)
 
-    def _open_file(self, path: Path) -> Store:
+    def _open_file(self, path: Path) -> ContentStore:
         """The store of a job; a temporary one if its file cannot be used."""
         why: Exception
         try:
@@ -70,31 +70,31 @@ class DuplicatesPipeline:
                 why = error
             else:
                 sentence = "%s is set aside, no page is known that was met before: %s"
-                self.state.tell("duplicates/set_aside", sentence, aside, error)
+                self.session.tell("duplicates/set_aside", sentence, aside, error)
                 return store
         sentence = "%s is left alone, the next run will know no page: %s"
-        self.state.tell("duplicates/set_aside", sentence, path, why)
+        self.session.tell("duplicates/set_aside", sentence, path, why)
         return self._open(None)
 
-    def _open(self, path: Path | None) -> Store:
-        config = self.state.config
-        return Store(
+    def _open(self, path: Path | None) -> ContentStore:
+        config = self.session.config
+        return ContentStore(
             path,
             Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
             config.duplicates_shingle,
             within_sites=config.duplicates_scope == "site",
-            failed=lambda sentence: self.state.tell("duplicates/in_memory", "%s", sentence),
+            failed=lambda sentence: self.session.tell("duplicates/in_memory", "%s", sentence),
         )
 
     async def process_item(self, item: Any) -> Any:
-        visit = current_visit()
+        visit = current_context()
         if visit is None or visit.failed:
             return item
         try:
             verdict, sketch = await in_thread(self._judged, visit, self._text(item))
         except sqlite3.Error as error:
-            self.state.tell("duplicates/failed", "%s is not compared with other pages: %s", visit.url, error)
-            self.state.lose("pages were not compared with others", "make room on the disk and crawl them again")
+            self.session.tell("duplicates/failed", "%s is not compared with other pages: %s", visit.url, error)
+            self.session.lose("pages were not compared with others", "make room on the disk and crawl them again")
             return item
         except Exception:
             visit.fail()
@@ -111,26 +111,26 @@ class DuplicatesPipeline:
         found = self.fields.get(item, "text")
         return found if isinstance(found, str) else None
 
-    def _judged(self, visit: Visit, content: str | None) -> tuple[Verdict | None, str | None]:
+    def _judged(self, visit: PageContext, content: str | None) -> tuple[Verdict | None, str | None]:
         page = visit.page
         document = Document(page.url, _content(visit) if content is None else content, address_of(page), page.site)
         verdict, sketch = self._store.judge(document)
         if sketch is None:
-            self.state.count("duplicates/too_short")
+            self.session.count("duplicates/too_short")
         return verdict, None if sketch is None else encode(sketch)
 
-    def _found(self, visit: Visit, verdict: Verdict) -> None:
-        self.state.count("duplicates")
+    def _found(self, visit: PageContext, verdict: Verdict) -> None:
+        self.session.count("duplicates")
         logger.debug("%s resembles %s: %.3f", visit.url, *verdict)
-        if self.state.config.duplicates == "drop":
-            self.state.count("duplicates/dropped")
+        if self.session.config.duplicates == "drop":
+            self.session.count("duplicates/dropped")
             raise DropItem(f"near-duplicate of {verdict.url}: {visit.url}", log_level="DEBUG")
 
     def close_spider(self) -> None:
         self._store.close()
 
 
-def _content(visit: Visit) -> str:
+def _content(visit: PageContext) -> str:
     """The text that `StripPipeline` makes, for items that have no field for it."""
     parts = [pagelet.index for pagelet in visit.pagelets() if pagelet.role == CONTENT]
     return text.text_of(visit.page.nodes, np.sort(np.concatenate(parts))) if parts else ""

@@ -10,9 +10,9 @@ from itemadapter import ItemAdapter
 from scrapy import Item
 from scrapy.crawler import Crawler
 
-from scrapy_pagelets.config import FIELDS
-from scrapy_pagelets.middlewares.state import state_of
-from scrapy_pagelets.middlewares.visit import current_places
+from scrapy_pagelets.session.config import FIELDS
+from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.page_context import current_places
 
 logger = logging.getLogger(__name__)
 
@@ -30,13 +30,13 @@ class Fields:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.state = state_of(crawler)
+        self.session = session_of(crawler)
         self._crawler = crawler
         self._warned: set[tuple[str, type, str]] = set()
 
     def put(self, item: Any, name: str, value: Any) -> None:
         """Set a field, under another name if the spider has set it."""
-        field = self.state.config.field_name(name)
+        field = self.session.config.field_name(name)
         if field is None:
             return
         if not self._is_set(item, field):
@@ -50,7 +50,7 @@ class Fields:
 
     def fill(self, item: Any, name: str, value: Any) -> None:
         """Set a field if the spider has not."""
-        field = self.state.config.field_name(name)
+        field = self.session.config.field_name(name)
         if field is not None and not self._is_set(item, field):
             self._write(item, name, field, value)
 
@@ -71,7 +71,7 @@ class Fields:
     def _other(self, item: Any, name: str) -> str | None:
         """Another name for a field, None if there is no room for it."""
         other = _OTHER.get(name, f"page_{name}")
-        taken = {self.state.config.field_name(each) for each in FIELDS}
+        taken = {self.session.config.field_name(each) for each in FIELDS}
         return other if isinstance(item, dict) and other not in item and other not in taken else None
 
     def _write(self, item: Any, name: str, field: str, value: Any) -> bool:
@@ -88,7 +88,7 @@ class Fields:
         return True
 
     def _tell(self, case: str, item: Any, field: str, what: str) -> None:
-        self.state.count(f"fields/{case}")
+        self.session.count(f"fields/{case}")
         kind = type(item)
         if (case, kind, field) not in self._warned:
             self._warned.add((case, kind, field))

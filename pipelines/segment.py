@@ -6,12 +6,12 @@ from typing import Any, Self
 
 from scrapy.crawler import Crawler
 
-from scrapy_pagelets.middlewares.state import state_of
-from scrapy_pagelets.middlewares.threads import in_thread
-from scrapy_pagelets.middlewares.visit import Visit, current_visit, ensure_visits
 from scrapy_pagelets.pipelines.fields import Fields
-from scrapy_pagelets.segmentation.segment import CONTENT
+from scrapy_pagelets.segmentation.pagelet import CONTENT
 from scrapy_pagelets.segmentation.vips import vips
+from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.page_context import PageContext, current_context, provide_contexts
+from scrapy_pagelets.session.threads import in_thread
 
 
 class SegmentPipeline:
@@ -23,7 +23,7 @@ class SegmentPipeline:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self.state = state_of(crawler)
+        self.session = session_of(crawler)
         self.fields = Fields(crawler)
 
     @classmethod
@@ -31,12 +31,12 @@ class SegmentPipeline:
         return cls(crawler)
 
     def open_spider(self) -> None:
-        ensure_visits(self.crawler)
+        provide_contexts(self.crawler)
 
     async def process_item(self, item: Any) -> Any:
-        visit = current_visit()
+        visit = current_context()
         if visit is None:
-            self.state.count("items/no_page")
+            self.session.count("items/no_page")
             return item
         try:
             about, parts = await in_thread(self._segmented, visit)
@@ -49,8 +49,8 @@ class SegmentPipeline:
             self.fields.put(item, name, value)
         return item
 
-    def _segmented(self, visit: Visit) -> tuple[dict[str, Any], dict[str, Any]]:
-        page, config = visit.page, self.state.config
+    def _segmented(self, visit: PageContext) -> tuple[dict[str, Any], dict[str, Any]]:
+        page, config = visit.page, self.session.config
         every = config.export == "all"
         # Link counts cut, others see: a region that they see is not parted in what it holds of content and template.
         pagelets = visit.pagelets(whole=every and not config.segmenter.startswith("pagelets"))

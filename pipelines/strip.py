@@ -8,11 +8,11 @@ import numpy as np
 from scrapy.crawler import Crawler
 
 from scrapy_pagelets import text
-from scrapy_pagelets.middlewares.state import state_of
-from scrapy_pagelets.middlewares.threads import in_thread
-from scrapy_pagelets.middlewares.visit import Visit, current_visit, ensure_visits
 from scrapy_pagelets.pipelines.fields import Fields
-from scrapy_pagelets.segmentation.segment import CONTENT
+from scrapy_pagelets.segmentation.pagelet import CONTENT
+from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.page_context import PageContext, current_context, provide_contexts
+from scrapy_pagelets.session.threads import in_thread
 
 
 class StripPipeline:
@@ -24,7 +24,7 @@ class StripPipeline:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self.state = state_of(crawler)
+        self.session = session_of(crawler)
         self.fields = Fields(crawler)
 
     @classmethod
@@ -32,10 +32,10 @@ class StripPipeline:
         return cls(crawler)
 
     def open_spider(self) -> None:
-        ensure_visits(self.crawler)
+        provide_contexts(self.crawler)
 
     async def process_item(self, item: Any) -> Any:
-        visit = current_visit()
+        visit = current_context()
         if visit is None or visit.failed:
             return item
         try:
@@ -47,7 +47,7 @@ class StripPipeline:
             self.fields.put(item, name, value)
         return item
 
-    def _stripped(self, visit: Visit) -> dict[str, Any]:
+    def _stripped(self, visit: PageContext) -> dict[str, Any]:
         page, nodes = visit.page, visit.page.nodes
         keep = np.zeros(len(nodes.leaves), np.bool_)
         for pagelet in visit.pagelets():
@@ -66,11 +66,11 @@ class StripPipeline:
             "pages": template.pages,
             "share": round((total - kept) / total, 3) if total else 0.0,
         } if template else None  # fmt: skip
-        return {name: forms[name]() for name in self.state.config.formats} | {"template": about}
+        return {name: forms[name]() for name in self.session.config.formats} | {"template": about}
 
     def _count(self, total: int, kept: int) -> None:
-        self.state.count("pages/cleaned")
-        self.state.count("words", total)
-        self.state.count("words/template", total - kept)
+        self.session.count("pages/cleaned")
+        self.session.count("words", total)
+        self.session.count("words/template", total - kept)
         if total and not kept:
-            self.state.count("pages/empty")
+            self.session.count("pages/empty")

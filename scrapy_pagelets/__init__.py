@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from scrapy_pagelets.crawler.addon import Addon
     from scrapy_pagelets.page import Page
-    from scrapy_pagelets.segmentation.segment import Pagelet, segment
+    from scrapy_pagelets.segmentation.pagelet import Pagelet, segment
     from scrapy_pagelets.templates.site import Site
 
 __all__ = ["Addon", "Page", "Pagelet", "Site", "segment"]
@@ -18,9 +18,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "Addon": "scrapy_pagelets.crawler.addon",
     "Page": "scrapy_pagelets.page",
-    "Pagelet": "scrapy_pagelets.segmentation.segment",
+    "Pagelet": "scrapy_pagelets.segmentation.pagelet",
     "Site": "scrapy_pagelets.templates.site",
-    "segment": "scrapy_pagelets.segmentation.segment",
+    "segment": "scrapy_pagelets.segmentation.pagelet",
 }
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.browser import Browser, launch_options
-from scrapy_pagelets.rendered import Frame, page_of
+from scrapy_pagelets.rendering.browser import Browser, launch_options
+from scrapy_pagelets.rendering.snapshot import Frame, page_of
 
 URL = "http://example.com/page"
 #: A case for `rendered`: the document, and what stands at other URLs.

@@ -99,7 +99,7 @@ PARTS = {
         "scrapy_pagelets.pipelines.strip.StripPipeline",
     ],
     "DOWNLOADER_MIDDLEWARES": ["scrapy_pagelets.middlewares.subdigraph.MenuSubdigraphMiddleware"],
-    "EXTENSIONS": ["scrapy_pagelets.crawler.report.SiteReport"],
+    "EXTENSIONS": ["scrapy_pagelets.crawler.extensions.SiteReport"],
 }
 ONE_PAGE = """
 class Spider(scrapy.Spider):

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from scrapy_pagelets import record, warc
-from scrapy_pagelets.archives import ArchiveError, Reader, expand, read, records
+from scrapy_pagelets.archives import record, warc
+from scrapy_pagelets.archives.reader import ArchiveError, Reader, expand, read, records
 
 HTML = [("Content-Type", "text/html; charset=utf-8")]
 

@@ -11,7 +11,7 @@ import pytest
 
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.templates.model import LABELLED, load
-from scrapy_pagelets.templates.store import Store
+from scrapy_pagelets.templates.site_store import SiteStore
 from tests.crawling import SITE, answer, crawl, finished, menu_site, options, page, run_spider, start, words
 from tests.server import SiteServer, html
 
@@ -24,7 +24,7 @@ def text_of(one: Page, site: Site) -> str:
 
 def stored_pages(folder, name):
     """Number of pages that a store has of a site, read without the store."""
-    store = Store(folder, load(LABELLED))
+    store = SiteStore(folder, load(LABELLED))
     site = Site(name)
     store.load(site)
     store.close()

@@ -14,17 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.pagelets import partition
-from scrapy_pagelets.templates import relational
-from scrapy_pagelets.templates.detection import (
+from scrapy_pagelets.templates.detection import relational
+from scrapy_pagelets.templates.detection.batch import (
     AUTHORITIES,
     Components,
     GlobalTemplates,
-    Template,
+    RepeatedPagelet,
     global_templates,
     local_templates,
 )
-from scrapy_pagelets.templates.shingles import shingles
+from scrapy_pagelets.templates.detection.pagelet_shingles import shingles
+from scrapy_pagelets.templates.partition import partition
 
 SITE = Path(__file__).parent / "site"
 #: The two forms of each algorithm.
@@ -94,7 +94,7 @@ def literally(pages, links, sites, sketches, authority=None, least=2, share=0.0)
             owners = sorted(component & members)
             if len(owners) >= least:
                 pagelets = [(p, i) for p in owners for i, s in enumerate(pages[p]) if s == shingle]
-                found.append(Template(shingle, tuple(pagelets)))
+                found.append(RepeatedPagelet(shingle, tuple(pagelets)))
     return sorted(found)
 
 
@@ -209,7 +209,7 @@ def test_site_where_all_pages_are_equal(detect):
 @DETECT
 def test_copies_beside_other_pages(detect):
     pages = {f"copy {i:05}": [7, 1] for i in range(1000)} | {"other": [7, 2]}
-    assert detect(rows(pages)) == [Template(7, (("copy 00000", 0), ("other", 0)))]
+    assert detect(rows(pages)) == [RepeatedPagelet(7, (("copy 00000", 0), ("other", 0)))]
     assert detect(rows(pages), least=3) == []
 
 
@@ -217,7 +217,7 @@ def test_copies_beside_other_pages(detect):
 def test_page_with_a_pagelet_twice_counts_once(detect):
     assert detect(rows({"a": [7, 7, 7, 1], "b": [2]})) == []
     found = detect(rows({"a": [7, 7, 1], "b": [7, 2]}))
-    assert found == [Template(7, (("a", 0), ("a", 1), ("b", 0)))]
+    assert found == [RepeatedPagelet(7, (("a", 0), ("a", 1), ("b", 0)))]
     assert found[0].pages == ("a", "b")
 
 
@@ -236,14 +236,14 @@ def test_empty_tables(detect):
 def test_links_need_the_pagelet_on_both_sides(connected):
     table = rows({"a": [7, 1], "hub": [2, 3], "b": [7, 4], "c": [7, 5]})
     assert connected(table, [("hub", "a"), ("hub", "b"), ("b", "unknown"), ("unknown", "c"), ("a", "a")]) == []
-    assert connected(table, [("c", "a")]) == [Template(7, (("a", 0), ("c", 0)))]
+    assert connected(table, [("c", "a")]) == [RepeatedPagelet(7, (("a", 0), ("c", 0)))]
     assert connected(table, []) == []
 
 
 @GLOBAL
 def test_links_of_duplicates_are_links_of_their_original(connected):
     table = rows({"a": [7, 1], "a again": [7, 1], "b": [7, 2]})
-    assert connected(table, [("a again", "b")]) == [Template(7, (("a", 0), ("b", 0)))]
+    assert connected(table, [("a again", "b")]) == [RepeatedPagelet(7, (("a", 0), ("b", 0)))]
     assert connected(table, [("a again", "a")]) == []
 
 
@@ -279,7 +279,7 @@ def test_templates_grow_during_a_crawl():
     crawl.add("d", [(0, 9)], ["b"])
     crawl.add("copy of a", [(0, 7), (1, 1)], ["c"])
     crawl.add("c", [(0, 7), (1, 3), (2, 7)])
-    assert crawl.templates() == [Template(7, (("a", 0), ("b", 0), ("c", 0), ("c", 2), ("d", 0)))]
+    assert crawl.templates() == [RepeatedPagelet(7, (("a", 0), ("b", 0), ("c", 0), ("c", 2), ("d", 0)))]
 
 
 def test_support_rule():
@@ -418,6 +418,7 @@ def test_without_duckdb():
 
 
 def test_import_is_light():
-    code = "import sys, scrapy_pagelets.templates.relational\nprint({'scipy', 'duckdb', 'pyarrow'} & set(sys.modules))"
+    code = "import sys, scrapy_pagelets.templates.detection.relational\n"
+    code += "print({'scipy', 'duckdb', 'pyarrow'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout == "set()\n"

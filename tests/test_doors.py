@@ -353,8 +353,8 @@ def test_what_a_link_says_of_itself_counts(tmp_path, label):
 def patient(limit):
     """A preface that sets how long a search waits, in seconds."""
     return f"""
-import scrapy_pagelets.middlewares.probe
-scrapy_pagelets.middlewares.probe.PATIENCE = scrapy_pagelets.middlewares.probe.LIMIT = {limit}
+import scrapy_pagelets.probing.prober
+scrapy_pagelets.probing.prober.PATIENCE = scrapy_pagelets.probing.prober.LIMIT = {limit}
 """
 
 
@@ -366,7 +366,7 @@ def hanging_site():
 
 
 def test_one_limit_holds_for_a_whole_decision(tmp_path):
-    source = patient(1000) + "scrapy_pagelets.middlewares.probe.LIMIT = 0.2\n" + ONE_PAGE
+    source = patient(1000) + "scrapy_pagelets.probing.prober.LIMIT = 0.2\n" + ONE_PAGE
     with SiteServer(routes=hanging_site()) as server:
         found = run_spider(tmp_path, source, base=server.url("")[:-1], settings={"DOWNLOAD_TIMEOUT": 1000})
     assert len(pages_asked_for(server.hits)) == 2

@@ -18,11 +18,12 @@ from datasketch import LeanMinHash, MinHash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets.duplicates import index as index_module
+from scrapy_pagelets.duplicates import band_index as index_module
 from scrapy_pagelets.duplicates import sketch as sketch_module
+from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.bloom import BloomBands
+from scrapy_pagelets.duplicates.content_store import ContentStore, Document, StoreError, Verdict
 from scrapy_pagelets.duplicates.groups import Mirror, mirrors, near_groups, near_pairs, spread
-from scrapy_pagelets.duplicates.index import BandIndex
 from scrapy_pagelets.duplicates.minima import largest, near, signature
 from scrapy_pagelets.duplicates.shingles import jaccard, shingles, tokens
 from scrapy_pagelets.duplicates.sketch import (
@@ -37,10 +38,9 @@ from scrapy_pagelets.duplicates.sketch import (
     minhash,
     minhashes,
 )
-from scrapy_pagelets.duplicates.store import Document, Store, StoreError, Verdict
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.segment import segment
+from scrapy_pagelets.segmentation.pagelet import segment
 from scrapy_pagelets.words import words
 
 ROOT = Path(__file__).parent.parent
@@ -68,7 +68,7 @@ def judge(store, *pairs, site="site"):
 
 @pytest.fixture
 def store():
-    opened = Store(None)
+    opened = ContentStore(None)
     yield opened
     opened.close()
 
@@ -264,7 +264,7 @@ def test_an_index_that_is_full_says_so(monkeypatch):
 def test_verdicts_are_true_and_complete(pages):
     """With so few pages all candidates are verified: a page is new if and only if nothing before resembles it."""
     threshold = Threshold(0.7, 0.5)
-    store, before = Store(None, threshold, 3), dict[str, tuple[str, str]]()
+    store, before = ContentStore(None, threshold, 3), dict[str, tuple[str, str]]()
     for number, (site, found) in enumerate(pages):
         url, text = f"http://{site}/{number}", " ".join(found)
         verdict, sketch = store.judge(Document(url, text, number, site))
@@ -299,7 +299,7 @@ def test_where_the_first_page_is_too_far_the_nearest_one_is_named(store):
 
 
 def test_equal_pages_under_a_thousand_urls_are_one_content(tmp_path):
-    store = Store(tmp_path / "store")
+    store = ContentStore(tmp_path / "store")
     text = text_of(*range(50))
     first, *others = judge(store, *((f"http://h/?page={i}", text) for i in range(1000)))
     store.close()
@@ -355,12 +355,12 @@ def test_sites_are_compared_or_not():
     text, worn = text_of(*range(100)), text_of(*range(10), *range(11, 60), *range(61, 100))
     assert 0.65 < resemblance(text, worn) < 0.85
     for within, expected in ((False, Verdict("http://a/1", float(resemblance(text, worn)))), (True, None)):
-        store = Store(None, Threshold(0.9, 0.65), within_sites=within)
+        store = ContentStore(None, Threshold(0.9, 0.65), within_sites=within)
         judge(store, ("http://a/1", text), site="a")
         assert judge(store, ("http://b/1", worn), site="b") == [expected]
         assert judge(store, ("http://b/2", worn + " x"), site="b")[0].url in ("http://b/1", "http://a/1")
         store.close()
-    store = Store(None, Threshold(0.9, 0.65))
+    store = ContentStore(None, Threshold(0.9, 0.65))
     assert judge(store, ("http://a/1", text), ("http://a/2", worn), site="a") == [None, None]
     store.close()
 
@@ -381,10 +381,10 @@ def library(seed, pages=120):
 def test_a_store_that_was_closed_goes_on(tmp_path, store, cut):
     pages = library(cut)
     unbroken = judge(store, *pages)
-    first = Store(tmp_path / "store")
+    first = ContentStore(tmp_path / "store")
     found = judge(first, *pages[:cut])
     first.close()
-    second = Store(tmp_path / "store")
+    second = ContentStore(tmp_path / "store")
     found += judge(second, *pages[cut:])
     second.close()
     assert found == unbroken
@@ -395,8 +395,8 @@ KILLED = """
 import sys
 from pathlib import Path
 from tests.test_duplicates import library, judge
-from scrapy_pagelets.duplicates.store import Store
-store = Store(Path(sys.argv[1]))
+from scrapy_pagelets.duplicates.content_store import ContentStore
+store = ContentStore(Path(sys.argv[1]))
 for number, page in enumerate(library(3)):
     judge(store, page)
     print(number, flush=True)
@@ -414,7 +414,7 @@ def test_a_store_whose_process_was_killed_goes_on(tmp_path, store):
             if int(line) == 60:
                 break
         process.kill()
-    opened = Store(path)
+    opened = ContentStore(path)
     found = judge(opened, *pages)  # the job asks again for all that it has no answer of
     opened.close()
     assert found == judge(store, *pages)
@@ -425,7 +425,7 @@ def test_thresholds_may_change_between_two_runs(tmp_path):
     path = tmp_path / "store"
     for threshold, expected in ((0.8, None), (0.3, "http://h/a")):
         near = text_of(*range(60), *range(int(1000 * threshold), int(1000 * threshold) + 40))
-        store = Store(path, Threshold(threshold, 1))
+        store = ContentStore(path, Threshold(threshold, 1))
         found = judge(store, ("http://h/a", text), (f"http://h/{threshold}", near))
         store.close()
         assert found[0] is None
@@ -435,7 +435,7 @@ def test_thresholds_may_change_between_two_runs(tmp_path):
 @pytest.mark.parametrize("damage", ["cut", "noise", "other file", "other scheme", "other shingles", "other scope"])
 def test_a_store_that_cannot_be_used_is_refused(tmp_path, damage):
     path = tmp_path / "store"
-    store = Store(path, within_sites=damage == "other scope", size=4 if damage == "other shingles" else 5)
+    store = ContentStore(path, within_sites=damage == "other scope", size=4 if damage == "other shingles" else 5)
     judge(store, *library(1))
     store.close()
     if damage in ("cut", "noise"):
@@ -450,7 +450,7 @@ def test_a_store_that_cannot_be_used_is_refused(tmp_path, damage):
         base.commit()
         base.close()
     with pytest.raises(StoreError, match="it cannot be used"):
-        Store(path)
+        ContentStore(path)
 
 
 def test_threads_find_one_new_page_for_each_text(store):

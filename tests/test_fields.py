@@ -14,10 +14,10 @@ from itemadapter import ItemAdapter
 from scrapy import Field, Item, Spider
 from scrapy.utils.test import get_crawler
 
-from scrapy_pagelets.config import FIELDS
-from scrapy_pagelets.middlewares import visit
-from scrapy_pagelets.middlewares.state import state_of
 from scrapy_pagelets.pipelines.fields import Fields, value_of
+from scrapy_pagelets.session import page_context as visit
+from scrapy_pagelets.session.config import FIELDS
+from scrapy_pagelets.session.crawl_session import session_of
 from tests.crawling import answer, crawl, menu_site, run_spider
 from tests.server import SiteServer
 
@@ -54,7 +54,7 @@ class Putting:
         return self.crawler.stats.get_value(f"pagelets/fields/{name}", 0)
 
     def close(self) -> None:
-        asyncio.run(state_of(self.crawler).spider_closed())
+        asyncio.run(session_of(self.crawler).spider_closed())
 
 
 @pytest.fixture(scope="module")

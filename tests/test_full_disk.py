@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from scrapy_pagelets.duplicates.index import BandIndex
+from scrapy_pagelets.duplicates.band_index import BandIndex
 from tests.crawling import LIMIT, PREFACE, ROOT, Crawl, crawl, finished, menu_site, options, page, run_spider
 from tests.server import Route, SiteServer, html
 

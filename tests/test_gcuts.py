@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets import Page, segment
-from scrapy_pagelets.config import SEGMENTERS
-from scrapy_pagelets.crawler.train import add_arguments, run
+from scrapy_pagelets.crawler.commands.train import add_arguments, run
 from scrapy_pagelets.layout import Layout
 from scrapy_pagelets.nodes import TAG
 from scrapy_pagelets.segmentation.energy import feasible
@@ -19,8 +18,9 @@ from scrapy_pagelets.segmentation.expansion import expand, quantised
 from scrapy_pagelets.segmentation.gcuts import STRICT, Described, energy_of
 from scrapy_pagelets.segmentation.methods import BY_COSTS, METHODS, labels_of
 from scrapy_pagelets.segmentation.neighbours import rendered
+from scrapy_pagelets.segmentation.segment_weights import WeightsError, load
 from scrapy_pagelets.segmentation.tree import compact
-from scrapy_pagelets.segmentation.weights import WeightsError, load
+from scrapy_pagelets.session.config import SEGMENTERS
 from tests.browsing import rendered as rendered_by_browser
 from tests.trees import URL, leaf_strings, page, soups, words
 

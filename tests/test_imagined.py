@@ -8,10 +8,10 @@ import pytest
 from scrapy_pagelets import Page
 from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.templates.evidence import JUDGES
-from scrapy_pagelets.templates.features import SITE_FEATURES
-from scrapy_pagelets.templates.imagined import evidence
-from scrapy_pagelets.templates.labelling import CONTENT, TEMPLATE, Example
-from scrapy_pagelets.templates.training import Material
+from scrapy_pagelets.templates.page_features import SITE_FEATURES
+from scrapy_pagelets.templates.training.labels import CONTENT, TEMPLATE, Example
+from scrapy_pagelets.templates.training.model_training import Material
+from scrapy_pagelets.templates.training.synthetic_sites import evidence
 
 MENU = "".join(f"<li><a href=/{name}>{name.title()}</a>" for name in "home plums pears quinces cherries".split())
 PROSE = "".join(

@@ -24,7 +24,7 @@ from scrapy_pagelets.index.tantivy import TantivyIndex
 from scrapy_pagelets.index.targets import kind_of, open_index, shown
 from scrapy_pagelets.index.terms import is_plain, phrases, terms
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.segment import segment
+from scrapy_pagelets.segmentation.pagelet import segment
 from tests.crawling import ROOT, SITE
 from tests.indexing import at, indexed, line
 

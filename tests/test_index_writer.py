@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from scrapy_pagelets.index.documents import line_of
-from scrapy_pagelets.index.spool import BATCH_PAGES, Spool
+from scrapy_pagelets.index.pending_pages import BATCH_PAGES, PendingPages
 from scrapy_pagelets.index.sqlite import SQLiteIndex
 from scrapy_pagelets.index.targets import open_index
 from scrapy_pagelets.index.writer import Writer
@@ -35,7 +35,7 @@ class Watched:
         self.counts: Counter[str] = Counter()
         self.told: list[str] = []
         self.changed = threading.Condition()
-        self.spool = Spool(folder, "index")
+        self.spool = PendingPages(folder, "index")
         self.writer = Writer(opened, None if away else opened(), self.spool, self.tell, self.count)
         self.writer.start()
 
@@ -173,7 +173,7 @@ def taken(spool):
 
 
 def test_a_spool_gives_back_what_was_put_there_in_its_order(tmp_path):
-    spool = Spool(tmp_path, "index")
+    spool = PendingPages(tmp_path, "index")
     spool.append(pages(3))
     assert [page.url for page in spool.take()] == [page.url for page in spool.take()]
     spool.append(pages(200)[3:])
@@ -186,7 +186,7 @@ def test_a_spool_gives_back_what_was_put_there_in_its_order(tmp_path):
 
 
 def test_pages_that_are_put_there_meanwhile_come_later(tmp_path):
-    spool = Spool(tmp_path, "index")
+    spool = PendingPages(tmp_path, "index")
     spool.append(pages(2))
     assert spool.take() == pages(2)
     spool.append([indexed("http://example.com/new", "text")])
@@ -196,7 +196,11 @@ def test_pages_that_are_put_there_meanwhile_come_later(tmp_path):
 
 
 def test_two_spools_of_one_index_have_files_of_their_own(tmp_path):
-    one, other, third = Spool(tmp_path, "index"), Spool(tmp_path, "index"), Spool(tmp_path, "another index")
+    one, other, third = (
+        PendingPages(tmp_path, "index"),
+        PendingPages(tmp_path, "index"),
+        PendingPages(tmp_path, "another index"),
+    )
     one.append(pages(1))
     other.append(pages(2))
     third.append(pages(3))
@@ -204,20 +208,20 @@ def test_two_spools_of_one_index_have_files_of_their_own(tmp_path):
     one.append(pages(4))
     for spool in (one, other, third):
         spool.close()
-    again = Spool(tmp_path, "index")
+    again = PendingPages(tmp_path, "index")
     assert taken(again) == pages(4)
     again.close()
     assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_damaged_lines_are_counted_and_left_out(tmp_path):
-    spool = Spool(tmp_path, "index")
+    spool = PendingPages(tmp_path, "index")
     spool.append(pages(3))
     spool.close()
     (file,) = tmp_path.iterdir()
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(lines[0] + b"\xff{\n{}\n" + lines[1] + lines[2][:20])
-    spool = Spool(tmp_path, "index")
+    spool = PendingPages(tmp_path, "index")
     assert len(spool) == 4
     assert taken(spool) == pages(2)
     assert spool.unreadable == 2
@@ -228,9 +232,9 @@ def test_damaged_lines_are_counted_and_left_out(tmp_path):
 FULL = """
 import resource, sys
 from pathlib import Path
-from scrapy_pagelets.index.spool import Spool
+from scrapy_pagelets.index.pending_pages import PendingPages
 from tests.indexing import indexed
-spool = Spool(Path(sys.argv[1]), "index")
+spool = PendingPages(Path(sys.argv[1]), "index")
 spool.append([indexed("http://example.com/1", "text")])
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:

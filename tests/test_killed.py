@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy import Request, Spider
 
-from scrapy_pagelets.crawler.journal import Held, Journal
+from scrapy_pagelets.crawler.spiders.request_journal import Held, RequestJournal
 from tests.crawling import Crawl, answer, crawl, not_found, options, page, pages_asked_for, start
 from tests.server import Route, SiteServer, html, redirect
 
@@ -208,7 +208,7 @@ def test_a_journal_that_is_opened_anew_knows_what_it_knew(folders, before, after
     path = next(folders)
     spider, states = Stranger(), dict[int, str]()
     for steps in (before, after):
-        journal = Journal(path)
+        journal = RequestJournal(path)
         assert journal.goes_on == bool(states)
         for step, page_number in steps:
             known = journal.number_of(str(page_number))
@@ -235,12 +235,12 @@ def test_a_journal_that_is_opened_anew_knows_what_it_knew(folders, before, after
 
 
 def test_a_journal_that_cannot_be_written_says_so_once_and_is_not_complete(tmp_path):
-    journal, told = Journal(tmp_path / "journal"), list[str]()
+    journal, told = RequestJournal(tmp_path / "journal"), list[str]()
     journal.failed = told.append
     assert journal.ask("a", Request("http://a/"), Stranger()) == 1
     journal.close()
     (tmp_path / "folder").mkdir()
-    unusable = Journal(tmp_path / "folder")
+    unusable = RequestJournal(tmp_path / "folder")
     assert not unusable.is_open
     assert not unusable.complete
     assert "cannot be used" in unusable.complaint

@@ -9,11 +9,11 @@ import pytest
 from catboost import CatBoostClassifier
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.templates.labelling import CONTENT, TEMPLATE, UNKNOWN, Example, by_gold, by_sites
-from scrapy_pagelets.templates.learners import Leaves, lexicon
 from scrapy_pagelets.templates.model import LABELLED, ModelError, load
 from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.templates.training import train
+from scrapy_pagelets.templates.training.labels import CONTENT, TEMPLATE, UNKNOWN, Example, by_gold, by_sites
+from scrapy_pagelets.templates.training.model_training import train
+from scrapy_pagelets.templates.training.training_tables import Leaves, lexicon
 
 MENU = "<ul class=menu><li><a href=/>Home</a><li><a href=/plums>Plums</a></ul>"
 BODY = MENU + "<p class=text>{}</p><div class=foot>Home</div>"

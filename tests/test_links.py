@@ -17,9 +17,9 @@ from scipy.sparse import csr_array
 from scrapy_pagelets.links.clever import BEST, ROOTS, VERSIONS, base_set, clever, roots
 from scrapy_pagelets.links.cocitation import related
 from scrapy_pagelets.links.hits import hits
+from scrapy_pagelets.links.link_tables import TableError, read
 from scrapy_pagelets.links.pagerank import pagerank
 from scrapy_pagelets.links.query import Query, QueryError
-from scrapy_pagelets.links.tables import TableError, read
 from scrapy_pagelets.links.votes import Votes, host_weights, votes
 
 
@@ -463,6 +463,6 @@ class TestCocitation:
 def test_heavy_libraries_wait_until_they_are_needed():
     code = """import sys
 import scrapy_pagelets.links.clever, scrapy_pagelets.links.cocitation, scrapy_pagelets.links.pagerank
-import scrapy_pagelets.crawler.rank
+import scrapy_pagelets.crawler.commands.rank
 assert not {"scipy", "sklearn"} & set(sys.modules)"""
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets.nodes import TEXT
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.counting import CAPACITY
 from scrapy_pagelets.templates.evidence import JUDGES, Counts, Fragments, keys_of
+from scrapy_pagelets.templates.lossy_counter import CAPACITY
 from scrapy_pagelets.templates.mapping import etdm, extract, same_signature, weighted
 from scrapy_pagelets.templates.site import Site
 from tests.trees import URL, page

@@ -11,7 +11,7 @@ from lxml import etree
 
 from scrapy_pagelets.nodes import TEXT
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.pagelets import DEFAULT_K, STRICT_K, pagelets, partition
+from scrapy_pagelets.templates.partition import DEFAULT_K, STRICT_K, pagelets, partition
 from tests.trees import URL, page, soups, unseen
 
 LINK = "<a href='/x'>link</a> "

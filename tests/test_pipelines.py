@@ -229,10 +229,10 @@ def test_what_a_spider_does_to_its_tree_does_no_harm(tmp_path, probe):
 
 def test_a_page_that_we_cannot_cut_goes_on_as_it_is(tmp_path):
     broken = """
-import scrapy_pagelets.middlewares.visit
+import scrapy_pagelets.session.page_context
 def labels_of(*args):
     raise RuntimeError("made up")
-scrapy_pagelets.middlewares.visit.labels_of = labels_of
+scrapy_pagelets.session.page_context.labels_of = labels_of
 class Spider(scrapy.Spider):
     name = "stranger"
     async def start(self):

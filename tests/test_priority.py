@@ -12,12 +12,12 @@ from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from scrapy_pagelets.config import Config, ConfigError
 from scrapy_pagelets.crawler.addon import Addon
-from scrapy_pagelets.middlewares import visit
 from scrapy_pagelets.middlewares.priority import PriorityMiddleware
-from scrapy_pagelets.middlewares.state import state_of
 from scrapy_pagelets.segmentation.methods import labels_of
+from scrapy_pagelets.session import page_context
+from scrapy_pagelets.session.config import Config, ConfigError
+from scrapy_pagelets.session.crawl_session import session_of
 from tests.crawling import SITE, answer, crawl, letters, menu_site, page, pages_asked_for, run_spider, words
 from tests.server import SiteServer
 
@@ -49,7 +49,7 @@ class Passing:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for part in (self.middleware, state_of(self.crawler)):
+        for part in (self.middleware, session_of(self.crawler)):
             asyncio.run(part.spider_closed())
 
     def __call__(self, response: Response, *found: Any) -> list[Any]:
@@ -127,12 +127,12 @@ def test_items_pass_and_a_page_is_cut_only_for_requests(passing, monkeypatch):
         cut.append(1)
         return labels_of(*args)
 
-    monkeypatch.setattr(visit, "labels_of", counted)
+    monkeypatch.setattr(page_context, "labels_of", counted)
     item, here = {"url": "http://h/"}, response()
     assert passing(here, item, "text", 5) == [item, "text", 5]
     assert cut == []
     passing(here, item, Request("http://h/fire"), item, Request("http://h/fish"))
-    shared = visit.visit_of(here, state_of(passing.crawler))
+    shared = page_context.context_of(here, session_of(passing.crawler))
     assert shared is not None
     assert shared.pagelets()  # as the pipelines ask for them
     assert cut == [1]
@@ -175,7 +175,7 @@ def test_a_page_that_we_cannot_cut_leaves_its_requests_alone(passing, monkeypatc
     def labels_of(*_: object) -> None:
         raise RuntimeError("made up")
 
-    monkeypatch.setattr(visit, "labels_of", labels_of)
+    monkeypatch.setattr(page_context, "labels_of", labels_of)
     assert passing.priorities(response(), "http://h/fire", "http://h/fish") == [0, 0]
     assert passing.stat("pages/failed") == 1
     assert "please report this" in caplog.text
@@ -188,7 +188,7 @@ def learnt(found: Passing, count: int = 8) -> list[HtmlResponse]:
     pages = [
         response(page(f"name{i}", menu, more=own.format(i) if i < 2 else ""), f"http://h/{i}") for i in range(count)
     ]
-    state = state_of(found.crawler)
+    state = session_of(found.crawler)
     for each in pages:
         state.sites.learn(state.page(each))
     return pages
@@ -225,7 +225,7 @@ def test_a_menu_is_not_starved_by_the_menu_of_another_site():
         assert passing.priorities(first, "http://h/5") == [0]
         body = first.text.replace('href="/', 'href="http://h/')
         others = [response(body.replace("name", f"other{i}"), f"http://g/{i}") for i in range(8)]
-        state = state_of(passing.crawler)
+        state = session_of(passing.crawler)
         for each in others:
             state.sites.learn(state.page(each))
         assert passing.priorities(others[0], "http://h/5") == [0]

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from scrapy_pagelets.crawler import rank
+from scrapy_pagelets.crawler.commands import rank
 from tests.crawling import SITE, answer, crawl, menu_site, page, scrapy
 from tests.server import SiteServer
 from tests.test_links import guitars, line, pagelet

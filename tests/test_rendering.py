@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from warcio.warcwriter import WARCWriter
 
-from scrapy_pagelets.config import EXPANDING, Config, ConfigError
-from scrapy_pagelets.resources import Resources
+from scrapy_pagelets.archives.resources import Resources
+from scrapy_pagelets.session.config import EXPANDING, Config, ConfigError
 from tests.crawling import ROOT, answer, crawl, menu_site, pages_asked_for, run_spider
 from tests.server import Reply, SiteServer, redirect
 from tests.test_archives import response
@@ -19,7 +19,7 @@ STYLED = """<html><head><title>{name}</title><link rel=stylesheet href=/style.cs
 RENDER = {"PAGELETS_RENDER": 1, "PAGELETS_PROBE": 0, "PAGELETS_EXPORT": "all"}
 #: Tells of each page whether it was rendered, and of each leaf whether it is seen.
 SPIDER = """
-from scrapy_pagelets.middlewares.state import state_of
+from scrapy_pagelets.session.crawl_session import session_of
 class Spider(scrapy.Spider):
     name = "stranger"
     async def start(self):
@@ -27,7 +27,7 @@ class Spider(scrapy.Spider):
             path, _, meta = path.partition("?")
             yield Request(self.base + path, meta={"pagelets_render": meta == "yes"} if meta else {})
     def parse(self, response):
-        page = state_of(self.crawler).page(response)
+        page = session_of(self.crawler).page(response)
         seen = page.layout is not None and page.layout.visible[page.nodes.leaves].tolist()
         yield {"url": response.url, "strings": page.nodes.strings, "seen": seen, "body": response.text}
 """

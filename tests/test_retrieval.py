@@ -22,7 +22,7 @@ from scrapy_pagelets.retrieval.ranking import rank
 from scrapy_pagelets.retrieval.search import FEEDBACK, QueryError, query_of, search
 from scrapy_pagelets.retrieval.segments import blocks, pagelets, whole
 from scrapy_pagelets.retrieval.stored import stored
-from scrapy_pagelets.retrieval.weights import Bm2500, expanded, relevance_weight, selection_value
+from scrapy_pagelets.retrieval.term_weights import Bm2500, expanded, relevance_weight, selection_value
 
 STRICT, PLUS = Bm2500(), Bm2500(plus=True)
 

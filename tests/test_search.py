@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 
 import pytest
 
-from scrapy_pagelets.crawler.search import add_arguments, run
+from scrapy_pagelets.crawler.commands.search import add_arguments, run
 from scrapy_pagelets.index.documents import now, page_of
 from scrapy_pagelets.index.sqlite import SQLiteIndex
 
@@ -165,5 +165,5 @@ def test_a_damaged_index(index, capsys):
 def test_the_command_is_registered():
     from scrapy_pagelets.crawler.commands import _COMMANDS
 
-    assert _COMMANDS["search"][1] == "scrapy_pagelets.crawler.search"
+    assert _COMMANDS["search"][1] == "scrapy_pagelets.crawler.commands.search"
     assert json.dumps(_COMMANDS["search"][0])

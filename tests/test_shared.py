@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.pagelets import STRICT_K, partition
-from scrapy_pagelets.templates import relational
-from scrapy_pagelets.templates.learnt import body_of
+from scrapy_pagelets.templates.detection import relational
+from scrapy_pagelets.templates.detection.incremental import FORMS, RepeatedPagelets, Shares, Sisters
+from scrapy_pagelets.templates.detection.pagelet_shingles import group_near, shingles
 from scrapy_pagelets.templates.model import LABELLED, load
-from scrapy_pagelets.templates.shared import FORMS, SharedPagelets, Shares, Sisters
-from scrapy_pagelets.templates.shingles import group_near, shingles
-from scrapy_pagelets.templates.sites import Sites
-from scrapy_pagelets.templates.store import Store
+from scrapy_pagelets.templates.partition import STRICT_K, partition
+from scrapy_pagelets.templates.site_cache import SiteCache
+from scrapy_pagelets.templates.site_counts import body_of
+from scrapy_pagelets.templates.site_store import SiteStore
 from tests.crawling import SITE, answer, crawl, page
 from tests.server import SiteServer
 
@@ -34,7 +34,7 @@ def text_of(name, number=40):
 
 
 def taught(pages, **options):
-    found = SharedPagelets(**options)
+    found = RepeatedPagelets(**options)
     for one in pages:
         found.add(one)
     return found
@@ -132,9 +132,9 @@ def test_pages_without_text(html):
 
 def shared_with(folder, pages):
     """What a process knows that uses the store of a folder and learns some pages."""
-    store = Store(folder, load(LABELLED))
-    shared = SharedPagelets()
-    sites = Sites(store, shared=shared)
+    store = SiteStore(folder, load(LABELLED))
+    shared = RepeatedPagelets()
+    sites = SiteCache(store, shared=shared)
     for one in pages:
         sites.learn(one)
     sites.close()
@@ -153,9 +153,9 @@ def test_a_run_goes_on_from_what_the_last_one_has_counted(tmp_path, bundled):
 
 
 def test_two_crawls_on_one_store_know_the_pages_of_both(tmp_path, bundled):
-    stores = [Store(tmp_path, load(LABELLED)) for _ in range(2)]
-    found = [SharedPagelets() for _ in stores]
-    both = [Sites(store, shared=shared) for store, shared in zip(stores, found, strict=True)]
+    stores = [SiteStore(tmp_path, load(LABELLED)) for _ in range(2)]
+    found = [RepeatedPagelets() for _ in stores]
+    both = [SiteCache(store, shared=shared) for store, shared in zip(stores, found, strict=True)]
     for one, other in pairwise(bundled[:20]):
         both[0].learn(one)
         both[1].learn(other)
@@ -173,7 +173,7 @@ def test_damaged_pagelets_are_left_out(tmp_path, bundled):
         db.execute("UPDATE pages SET pagelets = 'nothing' WHERE number = 2")
         db.execute("UPDATE pages SET pagelets = (SELECT learnt FROM sites) WHERE number = 3")
     told: list[str] = []
-    store = Store(tmp_path, load(LABELLED), told.append)
+    store = SiteStore(tmp_path, load(LABELLED), told.append)
     found = store.exchange([], [bundled[0].site])
     assert found is not None
     assert len(found) == 3
@@ -185,9 +185,9 @@ def test_damaged_pagelets_are_left_out(tmp_path, bundled):
 
 def test_pages_that_could_not_be_written_are_written_later(tmp_path, bundled):
     told: list[str] = []
-    store = Store(tmp_path, load(LABELLED), told.append)
-    shared = SharedPagelets()
-    sites = Sites(store, shared=shared)
+    store = SiteStore(tmp_path, load(LABELLED), told.append)
+    shared = RepeatedPagelets()
+    sites = SiteCache(store, shared=shared)
     for one in bundled[:5]:
         sites.learn(one)
     [path] = tmp_path.glob("*.sqlite")

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.pagelets import partition
-from scrapy_pagelets.templates.shingles import (
+from scrapy_pagelets.templates.detection.pagelet_shingles import (
     NEAR,
     Shingles,
     group_near,
@@ -22,6 +21,7 @@ from scrapy_pagelets.templates.shingles import (
     super_shingles,
     tokens,
 )
+from scrapy_pagelets.templates.partition import partition
 
 SITE = Path(__file__).parent / "site"
 words = st.lists(st.sampled_from([*"abcdefghij", "12", "7th", "größe", "ストロー", "link"]), min_size=1, max_size=40)

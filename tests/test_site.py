@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.nodes import Floats
-from scrapy_pagelets.templates.counting import Table
 from scrapy_pagelets.templates.evidence import JUDGES, Counts, Fragments, Witness, keys_of
-from scrapy_pagelets.templates.learnt import outline, same_class
+from scrapy_pagelets.templates.lossy_counter import LossyCounter
 from scrapy_pagelets.templates.site import balanced
+from scrapy_pagelets.templates.site_counts import outline, same_class
 
 FOLDER = Path(__file__).parent / "site"
 MENU = "<nav><ul><li><a href=/>Home</a><li><a href=/a>Apples</a><li><a href=/b>Pears</a></ul></nav>"
@@ -177,7 +177,7 @@ def test_words_are_fresh_where_no_page_before_had_them():
 
 @given(st.lists(st.sets(st.integers(-5, 30), max_size=12), max_size=25))
 def test_a_table_sums_by_key(batches: list[set[int]]):
-    table, sums = Table(2), Counter[int]()
+    table, sums = LossyCounter(2), Counter[int]()
     for number, batch in enumerate(batches):
         keys = np.array(sorted(batch), np.int64)
         table.add(keys, np.array([1, number]))
@@ -190,13 +190,13 @@ def test_a_table_sums_by_key(batches: list[set[int]]):
 
 
 def test_tables_are_bounded():
-    table = Table(1, capacity=10)
+    table = LossyCounter(1, capacity=10)
     for _ in range(4):
         table.add(np.arange(8), np.ones(1))
     table.add(np.arange(100, 150), np.ones(1))
     assert sorted(table.items()[0].tolist()) == list(range(8))
     assert table[np.arange(7, 9)].tolist() == [[4], [0]]
-    even = Table(1, capacity=10)
+    even = LossyCounter(1, capacity=10)
     even.add(np.arange(40), np.full(1, 6))
     assert len(even) <= 10
 

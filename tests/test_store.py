@@ -15,10 +15,10 @@ import pytest
 
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.templates.evidence import JUDGES
-from scrapy_pagelets.templates.learnt import Learnt, Lesson
 from scrapy_pagelets.templates.model import AUTOMATIC, LABELLED, load
-from scrapy_pagelets.templates.sites import Sites
-from scrapy_pagelets.templates.store import MAX_ANSWERED, Store, meaning, pack, unpack
+from scrapy_pagelets.templates.site_cache import SiteCache
+from scrapy_pagelets.templates.site_counts import Observation, SiteCounts
+from scrapy_pagelets.templates.site_store import MAX_ANSWERED, SiteStore, meaning, pack, unpack
 
 FOLDER = Path(__file__).parent / "site"
 
@@ -43,11 +43,11 @@ def bundled() -> list[Page]:
 @pytest.fixture
 def open_store(tmp_path: Path) -> Iterator[object]:
     """Opens stores on one folder, and ends the test if one of them complains."""
-    opened: list[Store] = []
+    opened: list[SiteStore] = []
     sentences: list[str] = []
 
-    def one_more(folder: Path | None = tmp_path, model: str = LABELLED) -> Store:
-        opened.append(Store(folder, load(model), sentences.append))
+    def one_more(folder: Path | None = tmp_path, model: str = LABELLED) -> SiteStore:
+        opened.append(SiteStore(folder, load(model), sentences.append))
         return opened[-1]
 
     yield one_more
@@ -56,13 +56,13 @@ def open_store(tmp_path: Path) -> Iterator[object]:
     assert sentences == []
 
 
-def stored(store: Store, name: str) -> Learnt:
+def stored(store: SiteStore, name: str) -> SiteCounts:
     site = Site(name)
     store.load(site)
     return site.learnt
 
 
-def assert_equal(one: Learnt, other: Learnt) -> None:
+def assert_equal(one: SiteCounts, other: SiteCounts) -> None:
     """The same, whatever the order in which pages came; which page was the first to have a text depends on it."""
     left, right = one.arrays(), other.arrays()
     assert left.keys() == right.keys()
@@ -83,14 +83,14 @@ def assert_equal(one: Learnt, other: Learnt) -> None:
 
 
 def test_what_is_written_is_read_again(bundled, open_store):
-    sites = Sites(open_store())
+    sites = SiteCache(open_store())
     for page in bundled:
         sites.learn(page)
     sites.close()
     alone = Site("tomcat.test")
     for page in bundled:
         alone.learn(page)
-    again = Sites(open_store())["tomcat.test"]
+    again = SiteCache(open_store())["tomcat.test"]
     assert_equal(again.learnt, alone.learnt)
     assert {key: template.id for key, template in again.learnt.seen.items()} == {
         key: template.id for key, template in alone.learnt.seen.items()
@@ -99,8 +99,8 @@ def test_what_is_written_is_read_again(bundled, open_store):
 
 
 def test_an_empty_site_and_a_page_of_one_node_survive(open_store):
-    assert_equal(Learnt.from_arrays("x", unpack(pack(Learnt("x").arrays()))), Learnt("x"))
-    sites = Sites(open_store())
+    assert_equal(SiteCounts.from_arrays("x", unpack(pack(SiteCounts("x").arrays()))), SiteCounts("x"))
+    sites = SiteCache(open_store())
     sites.learn(Page.parse(b"<html>", "http://orchard.test/"))
     sites.close()
     assert stored(open_store(), "orchard.test").counts.pages == 1
@@ -108,7 +108,7 @@ def test_an_empty_site_and_a_page_of_one_node_survive(open_store):
 
 def test_two_crawls_at_once_add_up(bundled, open_store):
     """Each knows half of the pages and some of the other's, and writes as often as it learns."""
-    one, other = Sites(open_store()), Sites(open_store())
+    one, other = SiteCache(open_store()), SiteCache(open_store())
     half = len(bundled) // 2
     for left, right in zip(bundled[: half + 5], reversed(bundled[half - 5 :]), strict=False):
         for sites, page in ((one, left), (other, right)):
@@ -129,7 +129,7 @@ def test_two_crawls_at_once_add_up(bundled, open_store):
 
 
 def test_a_page_that_two_crawls_have_seen_counts_once(open_store):
-    one, other = Sites(open_store()), Sites(open_store())
+    one, other = SiteCache(open_store()), SiteCache(open_store())
     for sites in (one, other):
         for name in ("plums", "pears"):
             sites.learn(small(name))
@@ -141,7 +141,7 @@ def test_a_page_that_two_crawls_have_seen_counts_once(open_store):
 
 def test_threads_and_stores_lose_nothing(open_store):
     """Three crawls with four threads each, on sites that do not fit into memory together."""
-    crawls = [Sites(open_store(), capacity=1500) for _ in range(3)]
+    crawls = [SiteCache(open_store(), capacity=1500) for _ in range(3)]
     pages = [small(name, f"{site}.test") for name in names(30) for site in "abcde"]
     with ThreadPoolExecutor(12) as threads:
         for _ in threads.map(lambda job: crawls[job[0] % 3].learn(job[1]), enumerate(pages * 2)):
@@ -153,7 +153,7 @@ def test_threads_and_stores_lose_nothing(open_store):
 
 
 def test_sites_that_were_not_used_leave_memory_and_come_back(open_store):
-    sites = Sites(open_store(None), capacity=1000)
+    sites = SiteCache(open_store(None), capacity=1000)
     largest = 0
     for name in names(6):
         for number in range(20):
@@ -166,7 +166,7 @@ def test_sites_that_were_not_used_leave_memory_and_come_back(open_store):
 
 
 def test_a_site_that_somebody_holds_is_never_there_twice(open_store):
-    sites = Sites(open_store(None), capacity=1)
+    sites = SiteCache(open_store(None), capacity=1)
     sites.learn(small("plums", "a.test"))
     held = sites["a.test"]
     sites.learn(small("plums", "b.test"))
@@ -175,7 +175,7 @@ def test_a_site_that_somebody_holds_is_never_there_twice(open_store):
 
 
 def test_pages_are_written_while_the_crawl_goes_on(open_store):
-    sites = Sites(open_store())
+    sites = SiteCache(open_store())
     for name in names(120):
         sites.learn(small(name))
     assert stored(open_store(), "orchard.test").counts.pages == 100
@@ -186,8 +186,8 @@ def test_a_killed_process_loses_what_was_not_written(tmp_path, open_store):
 import sys
 sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
 from pathlib import Path
-from tests.test_store import LABELLED, Sites, Store, load, names, small
-sites = Sites(Store(Path({str(tmp_path)!r}), load(LABELLED)))
+from tests.test_store import LABELLED, SiteCache, SiteStore, load, names, small
+sites = SiteCache(SiteStore(Path({str(tmp_path)!r}), load(LABELLED)))
 for name in names(120):
     sites.learn(small(name))
 print("learnt", flush=True)
@@ -203,7 +203,7 @@ sys.stdin.read()
 
 
 def test_a_store_of_another_version_is_left_alone_with_one_warning(tmp_path, open_store, caplog):
-    sites = Sites(open_store(model=AUTOMATIC), AUTOMATIC)
+    sites = SiteCache(open_store(model=AUTOMATIC), AUTOMATIC)
     sites.learn(small("plums"))
     sites.close()
     assert meaning(load(AUTOMATIC)) != meaning(load(LABELLED))
@@ -226,8 +226,8 @@ def test_a_file_that_is_no_database_is_put_aside(tmp_path):
     path = tmp_path / f"pagelets-sites-{meaning(load(LABELLED))}.sqlite"
     path.write_bytes(b"no database" * 100)
     sentences: list[str] = []
-    store = Store(tmp_path, load(LABELLED), sentences.append)
-    sites = Sites(store)
+    store = SiteStore(tmp_path, load(LABELLED), sentences.append)
+    sites = SiteCache(store)
     sites.learn(small("plums"))
     sites.close()
     assert stored(store, "orchard.test").counts.pages == 1
@@ -239,13 +239,13 @@ def test_a_file_that_is_no_database_is_put_aside(tmp_path):
 
 def test_a_damaged_site_is_learnt_again_and_the_others_are_not(tmp_path):
     sentences: list[str] = []
-    store = Store(tmp_path, load(LABELLED), sentences.append)
-    sites = Sites(store)
+    store = SiteStore(tmp_path, load(LABELLED), sentences.append)
+    sites = SiteCache(store)
     for site in ("a.test", "b.test"):
         sites.learn(small("plums", site))
     sites.close()
     store._db.execute("UPDATE sites SET learnt = substr(learnt, 1, 100) WHERE name = 'a.test'")
-    again = Sites(store)
+    again = SiteCache(store)
     for site in ("a.test", "b.test"):
         again.learn(small("pears", site))
     again.close()
@@ -258,10 +258,10 @@ def test_a_damaged_site_is_learnt_again_and_the_others_are_not(tmp_path):
 def test_a_folder_that_cannot_be_made_costs_a_sentence(tmp_path):
     (tmp_path / "file").write_text("in the way")
     sentences: list[str] = []
-    store = Store(tmp_path / "file" / "store", load(LABELLED), sentences.append)
+    store = SiteStore(tmp_path / "file" / "store", load(LABELLED), sentences.append)
     assert len(sentences) == 1
     assert "cannot be used, what is learnt is forgotten at the end" in sentences[0]
-    sites = Sites(store, capacity=1)
+    sites = SiteCache(store, capacity=1)
     for site in ("a.test", "b.test", "a.test", "b.test"):
         sites.learn(small("plums", site))
     assert sites["a.test"].pages == 1
@@ -273,10 +273,10 @@ FULL = """
 import resource, sys
 sys.path.insert(0, {root!r})
 from pathlib import Path
-from tests.test_store import LABELLED, Sites, Store, load, names, small
+from tests.test_store import LABELLED, SiteCache, SiteStore, load, names, small
 sentences = []
-store = Store(Path({folder!r}), load(LABELLED), sentences.append)
-sites = Sites(store, capacity={capacity})
+store = SiteStore(Path({folder!r}), load(LABELLED), sentences.append)
+sites = SiteCache(store, capacity={capacity})
 for number, name in enumerate(names(400)):
     sites.learn(small(name, f"s{{number % 4}}.test"))
     if number == 9:
@@ -313,7 +313,7 @@ def test_answered_requests_are_those_of_the_job_and_bounded(open_store):
 
 
 def test_copies_of_a_page_count_once_and_cost_no_memory(open_store):
-    sites = Sites(open_store(None))
+    sites = SiteCache(open_store(None))
     body = b"<body><ul><li><a href=/>Home</a><li><a href=/x>All</a></ul><p>The one text that this site has to give.</p>"
     first = Page.parse(body, "http://copies.test/first")
     sites.learn(first)
@@ -346,9 +346,9 @@ def test_a_copy_changes_nothing_for_the_other_pages(bundled):
 def test_a_lesson_has_all_that_a_page_teaches(bundled):
     page = bundled[0]
     odds = np.zeros((len(page.nodes), JUDGES))
-    direct, by_lesson = Site("tomcat.test"), Learnt("tomcat.test")
+    direct, by_lesson = Site("tomcat.test"), SiteCounts("tomcat.test")
     direct.count(page, odds)
-    by_lesson.take(Lesson.of(page, odds))
+    by_lesson.take(Observation.of(page, odds))
     assert_equal(direct.learnt, by_lesson)
-    by_lesson.take_new([Lesson.of(page, odds)])
+    by_lesson.take_new([Observation.of(page, odds)])
     assert_equal(direct.learnt, by_lesson)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.templates.subdigraph import (
+from scrapy_pagelets.templates.complete_subdigraph import (
     Subdigraph,
     candidates,
     dom_distances,

@@ -154,8 +154,8 @@ def test_slow_pages_are_given_up_and_do_not_keep_the_crawl_from_its_end(tmp_path
     """Two pages never answer; the server would hold them until the test ends."""
     never = Event()
     impatient = """
-import scrapy_pagelets.middlewares.probe
-scrapy_pagelets.middlewares.probe.PATIENCE = 0.05
+import scrapy_pagelets.probing.prober
+scrapy_pagelets.probing.prober.PATIENCE = 0.05
 """
     menu = ["/slow1", "/slow2", "/", "/a", "/b", "/c"]
     routes = {path: answer(page(path[1:] or "home", menu)) for path in menu[2:]}
@@ -188,8 +188,8 @@ def test_redirects_that_the_spider_asked_for_do_not_hold_up_a_decision(tmp_path)
     routes = {path: answer(page(path[1:] or "home", menu)) for path in menu[2:]}
     routes |= {"/old": lambda path: redirect("/a"), "/refresh": answer(refresh)}
     patient = """
-import scrapy_pagelets.middlewares.probe
-scrapy_pagelets.middlewares.probe.PATIENCE = 1000.0
+import scrapy_pagelets.probing.prober
+scrapy_pagelets.probing.prober.PATIENCE = 1000.0
 """
     with SiteServer(routes=routes) as server:
         start = " ".join(map(server.url, ("old", "refresh", "")))

@@ -7,7 +7,7 @@ import struct
 import pytest
 from playwright.async_api import async_playwright
 
-from scrapy_pagelets.browser import launch_options
+from scrapy_pagelets.rendering.browser import launch_options
 from tests.crawling import SITE, answer, scrapy
 from tests.server import SiteServer
 

@@ -15,15 +15,15 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.request import NO_CALLBACK
 
-from scrapy_pagelets.archives import Record, expand, records
-from scrapy_pagelets.crawler import arguments
+from scrapy_pagelets.archives.reader import Record, expand, records
+from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.crawler.items import page_item
+from scrapy_pagelets.crawler.spiders import arguments
 from scrapy_pagelets.middlewares.archived import archived, place_of
 from scrapy_pagelets.middlewares.rendering import RENDER
-from scrapy_pagelets.middlewares.state import call_off, state_of
-from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.resources import Resources
+from scrapy_pagelets.session.crawl_session import call_off, session_of
+from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
 
@@ -67,8 +67,8 @@ class ArchiveSpider(Spider):
             call_off(crawler, error)
 
     async def start(self) -> AsyncIterator[Any]:
-        self.shared = state_of(self.crawler)
-        self.shared.resources = Resources(self.sources, self.base)
+        self.session = session_of(self.crawler)
+        self.session.resources = Resources(self.sources, self.base)
         found = await self._learn()
         logger.info("%d pages in %d sources; cleaning them", found, len(self.sources))
         async for record in self._records():
@@ -78,14 +78,14 @@ class ArchiveSpider(Spider):
             try:
                 request = archived(record, self.base)
             except ValueError as error:
-                self.shared.tell("archive/skipped/no_url", "%s is left out, its URL is broken: %s", record.url, error)
+                self.session.tell("archive/skipped/no_url", "%s is left out, its URL is broken: %s", record.url, error)
                 continue
-            if self.shared.config.render:
+            if self.session.config.render:
                 request.meta[RENDER] = False  # it has been, unless that failed
             yield request
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
-        yield page_item(response.url, self.shared.config)
+        yield page_item(response.url, self.session.config)
 
     async def _learn(self) -> int:
         """First pass: every page becomes known, so that the first one is cleaned as well as the last; their number."""
@@ -94,7 +94,7 @@ class ArchiveSpider(Spider):
         rendering: set[asyncio.Task[None]] = set()
         async for record in self._records(skipped):
             found += 1
-            if not self.shared.config.render:
+            if not self.session.config.render:
                 await in_thread(self._learn_page, record)
                 continue
             rendering.add(asyncio.create_task(self._render(record)))
@@ -103,20 +103,20 @@ class ArchiveSpider(Spider):
         if rendering:
             await asyncio.wait(rendering)
         for why, count in skipped.items():
-            self.shared.count(f"archive/skipped/{why}", count)
+            self.session.count(f"archive/skipped/{why}", count)
         if not found:
             reasons = ", ".join(f"{count} {why}" for why, count in skipped.items()) or "it is empty"
-            self.shared.count("start/failed")
+            self.session.count("start/failed")
             logger.error("%s has no HTML page: %s", self.path, reasons)
         return found
 
     def _learn_page(self, record: Record) -> None:
         try:
             declared = record.headers.get("Content-Type", [""])[0]
-            page = Page.parse(record.body, record.url, declared, self.shared.config.limits)
-            self.shared.sites.learn(page)
+            page = Page.parse(record.body, record.url, declared, self.session.config.limits)
+            self.session.sites.learn(page)
         except Exception:
-            self.shared.failed(record.url)
+            self.session.failed(record.url)
 
     async def _render(self, record: Record) -> None:
         """Render a page, learn it, and keep it for the second pass."""
@@ -130,11 +130,11 @@ class ArchiveSpider(Spider):
         except (ValueError, IgnoreRequest):
             pass  # the second pass tells of it
         except Exception:
-            self.shared.failed(record.url)
+            self.session.failed(record.url)
 
     def _keep(self, place: str, response: HtmlResponse) -> None:
-        self.shared.spool.put(place, response)
-        self.shared.sites.learn(self.shared.page(response))
+        self.session.spool.put(place, response)
+        self.session.sites.learn(self.session.page(response))
 
     async def _records(self, skipped: Counter[str] | None = None) -> AsyncIterator[Record]:
         for source in self.sources:

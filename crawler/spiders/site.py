@@ -17,15 +17,15 @@ from scrapy.utils.job import job_dir
 from twisted.python.failure import Failure
 
 from scrapy_pagelets.characters import visible
-from scrapy_pagelets.crawler import arguments, failures, sitemaps
-from scrapy_pagelets.crawler.held import NUMBER, HeldPages
 from scrapy_pagelets.crawler.items import page_item
-from scrapy_pagelets.crawler.journal import Journal
+from scrapy_pagelets.crawler.spiders import arguments, failures, sitemaps
+from scrapy_pagelets.crawler.spiders.request_journal import RequestJournal
+from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
 from scrapy_pagelets.middlewares.addresses import FOLLOWED, requested_url
 from scrapy_pagelets.middlewares.handover import fingerprint_of
-from scrapy_pagelets.middlewares.state import call_off, state_of
-from scrapy_pagelets.middlewares.threads import in_thread
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.session.crawl_session import call_off, session_of
+from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.urls import host_of, is_page, key
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class SiteSpider(Spider):
         self.sitemap = arguments.flag("sitemap", sitemap)
         if complaint := arguments.unknown(kwargs, _ARGUMENTS):
             logger.warning("%s", complaint)
-        self.journal = Journal(None)
+        self.journal = RequestJournal(None)
         self._asked = self._got = 0
         self._spare: list[tuple[str, int]] = []
         self._met: set[int] = set()
@@ -82,7 +82,7 @@ class SiteSpider(Spider):
         except ValueError as error:
             call_off(crawler, error)
         if job := job_dir(crawler.settings):
-            spider.journal = Journal(Path(job, _JOURNAL))
+            spider.journal = RequestJournal(Path(job, _JOURNAL))
             if spider.journal.goes_on:  # what stands in Scrapy's queue is older, and damaged if that run was killed
                 shutil.rmtree(Path(job, _QUEUE), ignore_errors=True)
         crawler.signals.connect(spider.spider_opened, signals.spider_opened)
@@ -94,9 +94,9 @@ class SiteSpider(Spider):
         return spider
 
     async def start(self) -> AsyncIterator[Any]:
-        self.shared = state_of(self.crawler)
-        self.shared.hosts.update(map(host_of, self.start_urls))
-        self.held = HeldPages(self.crawler, self.item, self.journal)
+        self.session = session_of(self.crawler)
+        self.session.hosts.update(map(host_of, self.start_urls))
+        self.held = SettlingPages(self.crawler, self.item, self.journal)
         await self._resume()
         meta: dict[str, Any] = {"pagelets_start": True, FOLLOWED: True}
         for request in self._within_limit(Request(u, errback=self.start_failed, meta=meta) for u in self.start_urls):
@@ -108,9 +108,9 @@ class SiteSpider(Spider):
 
     async def _resume(self) -> None:
         """Go on from where an earlier run of the job has stopped, or was killed."""
-        self.journal.failed = lambda sentence: self.shared.tell("journal/failed", "%s", sentence)
+        self.journal.failed = lambda sentence: self.session.tell("journal/failed", "%s", sentence)
         if self.journal.complaint:
-            self.shared.tell("journal/failed", "%s", self.journal.complaint)
+            self.session.tell("journal/failed", "%s", self.journal.complaint)
         self.hosts = self.journal.names("host") or set(map(_host, self.start_urls))
         self.journal.add_names("host", self.hosts)
         self._asked, self._got, self._spare = self.journal.requests, self.journal.pages, self.journal.spare()
@@ -121,22 +121,22 @@ class SiteSpider(Spider):
 
     def item(self, response: HtmlResponse) -> Any:
         """The item of a page, before the pipelines have filled it."""
-        return page_item(response.url, self.shared.config)
+        return page_item(response.url, self.session.config)
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         start = response.meta.get("pagelets_start", False)
         if not isinstance(response, HtmlResponse):
             self._settle(response.request)
-            self.shared.count("pages/not_html")
+            self.session.count("pages/not_html")
             if start:
-                self.shared.count("start/failed")
+                self.session.count("start/failed")
                 logger.error("%s is not an HTML page (%s): give the address of a page", response.url, _type(response))
             return
         self._got += 1
         try:
-            page = await in_thread(self.shared.page, response)
+            page = await in_thread(self.session.page, response)
         except Exception:
-            self.shared.failed(response.url)
+            self.session.failed(response.url)
             yield self.item(response)
             return
         if start and not self._is_own(response.url):
@@ -163,24 +163,24 @@ class SiteSpider(Spider):
         try:
             entries = sitemaps.entries(response)
         except ValueError as error:
-            self.shared.tell("sitemaps/failed", "%s", error)
+            self.session.tell("sitemaps/failed", "%s", error)
             return
         own = [(url, entry.is_sitemap) for entry in entries if self._is_own(url := requested_url(entry.url))]
         yield from (self._sitemap(url) for url, is_sitemap in own if is_sitemap)
         pages = [url for url, is_sitemap in own if not is_sitemap and is_page(url)]
-        self.shared.listed.update(map(key, pages))
+        self.session.listed.update(map(key, pages))
         yield from self._within_limit(self._page(url, 0) for url in pages)
 
     def start_failed(self, failure: Failure) -> None:
         """Say in a sentence why there is nothing to crawl."""
         self._settle(failure.request)  # type: ignore[attr-defined]
-        self.shared.count("start/failed")
+        self.session.count("start/failed")
         logger.error("%s", failures.why(failure))
 
     def failed(self, failure: Failure) -> Iterator[Request]:
         """Count a page that cannot be had; of a dead ``/page/`` try ``/page``: static hosts take both, mirrors one."""
         why = failures.reason(failure)
-        self.shared.count(f"pages/missing/{why}")
+        self.session.count(f"pages/missing/{why}")
         request: Request = failure.request  # type: ignore[attr-defined]
         self._settle(request)
         url = request.url
@@ -190,13 +190,13 @@ class SiteSpider(Spider):
     def sitemap_failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]
         self._settle(request)
-        self.shared.tell("sitemaps/failed", "%s cannot be had (%s)", request.url, failures.reason(failure))
+        self.session.tell("sitemaps/failed", "%s cannot be had (%s)", request.url, failures.reason(failure))
 
     def request_scheduled(self, request: Request) -> None:
         """Keep redirects from leading away from the site, but for those of a start page; write requests down."""
         if "redirect_urls" in request.meta and "pagelets_start" not in request.meta and not self._is_own(request.url):
             self._settle(request)
-            self.shared.count("pages/missing/offsite")
+            self.session.count("pages/missing/offsite")
             raise IgnoreRequest("redirected to another site")
         if self.journal.is_open:
             self._write_down(request)
@@ -231,7 +231,7 @@ class SiteSpider(Spider):
         """Say so if a run that continues the job may miss something."""
         if reason != "finished" and job_dir(self.settings) and not self.journal.complete:
             what = "job cannot be continued: what it has asked for could not be written down"
-            state_of(self.crawler).lose(what, "make room on the disk and crawl again, with a new job directory")
+            session_of(self.crawler).lose(what, "make room on the disk and crawl again, with a new job directory")
         self.journal.close()
 
     def spider_opened(self) -> None:

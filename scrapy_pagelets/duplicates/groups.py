@@ -12,11 +12,11 @@ from typing import IO, Final, NamedTuple
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.duplicates.index import BandIndex
+from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, jaccard, shingles, tokens
 from scrapy_pagelets.duplicates.sketch import band_keys, minhashes
 from scrapy_pagelets.duplicates.threshold import Threshold
-from scrapy_pagelets.templates.components import Components
+from scrapy_pagelets.templates.detection.components import Components
 from scrapy_pagelets.urls import host_of
 
 #: Texts that are sketched before the index is asked.

@@ -12,7 +12,7 @@ from typing import Final
 
 from scrapy_pagelets.index.base import Index, IndexAway, IndexUnusable, PageRefused
 from scrapy_pagelets.index.documents import IndexedPage
-from scrapy_pagelets.index.spool import BATCH_CHARACTERS, BATCH_PAGES, Spool
+from scrapy_pagelets.index.pending_pages import BATCH_CHARACTERS, BATCH_PAGES, PendingPages
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class Writer:
         self,
         open_index: Callable[[], Index],
         index: Index | None,
-        spool: Spool,
+        spool: PendingPages,
         tell: Callable[..., None],
         count: Callable[[str, int], None],
     ) -> None:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from scrapy_pagelets.links.hits import hits
-from scrapy_pagelets.links.tables import Tables
+from scrapy_pagelets.links.link_tables import Tables
 from scrapy_pagelets.links.votes import Votes, host_weights, matrix, voters, votes
 from scrapy_pagelets.nodes import Bools, Floats
 
@@ -83,7 +83,7 @@ def clever(tables: Tables, version: str = BEST, *, within: bool | None = None) -
     Examples
     --------
     >>> from scrapy_pagelets.links.query import Query
-    >>> from scrapy_pagelets.links.tables import read
+    >>> from scrapy_pagelets.links.link_tables import read
     >>> links = [{"url": f"http://{host}.com/", "anchor": host} for host in ("fender", "gibson")]
     >>> shops = {"id": 0, "role": "content", "text": "guitar shops", "links": links}
     >>> lines = [{"url": "http://a.com/", "pagelets": [shops]}, {"url": "http://fender.com/", "pagelets": []}]

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.links.tables import Tables
+from scrapy_pagelets.links.link_tables import Tables
 from scrapy_pagelets.links.votes import best, voters, votes
 from scrapy_pagelets.nodes import Floats
 
@@ -34,7 +34,7 @@ def related(tables: Tables, page: int, *, within: bool | None = None, most: int 
 
     Examples
     --------
-    >>> from scrapy_pagelets.links.tables import read
+    >>> from scrapy_pagelets.links.link_tables import read
     >>> links = [{"url": f"http://{name}.com/", "anchor": name} for name in ("fender", "gibson", "ibanez")]
     >>> makers = {"id": 0, "role": "content", "text": "Fender, Gibson, Ibanez", "links": links}
     >>> tables = read([{"url": "http://h/a", "pagelets": [makers]}, {"url": "http://i/", "pagelets": []}])

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.links.tables import Tables
+from scrapy_pagelets.links.link_tables import Tables
 from scrapy_pagelets.links.votes import votes
 from scrapy_pagelets.nodes import Floats
 
@@ -35,7 +35,7 @@ def pagerank(tables: Tables, *, templates: bool = False, damping: float = DAMPIN
 
     Examples
     --------
-    >>> from scrapy_pagelets.links.tables import read
+    >>> from scrapy_pagelets.links.link_tables import read
     >>> text = {"id": 0, "role": "content", "text": "B", "links": [{"url": "http://h/b", "anchor": "B"}]}
     >>> pages = [{"url": "http://h/a", "pagelets": [text]}, {"url": "http://h/b", "pagelets": []}]
     >>> pagerank(read(pages)).round(3).tolist()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scrapy_pagelets.links.tables import Tables
+from scrapy_pagelets.links.link_tables import Tables
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 
 
@@ -49,7 +49,7 @@ def votes(tables: Tables, *, pagelets: bool = True, templates: bool = False, wit
 
     Examples
     --------
-    >>> from scrapy_pagelets.links.tables import read
+    >>> from scrapy_pagelets.links.link_tables import read
     >>> link = {"url": "http://h/b", "anchor": "B"}
     >>> text = {"id": 0, "role": "content", "text": "B and B", "links": [link, link]}
     >>> tables = read([{"url": "http://h/a", "pagelets": [text]}])

@@ -18,7 +18,7 @@ from scrapy_pagelets.nodes import Ints
 from scrapy_pagelets.retrieval.collection import Collection
 from scrapy_pagelets.retrieval.ranking import Ranking
 from scrapy_pagelets.retrieval.segments import Cut, Segments, pagelets
-from scrapy_pagelets.retrieval.weights import Bm2500, Floats, expanded, relevance_weight, selection_value
+from scrapy_pagelets.retrieval.term_weights import Bm2500, Floats, expanded, relevance_weight, selection_value
 
 Query = Mapping[str, float]
 #: Values that are equal to so many digits are equal: the last ones depend on the order of a sum.

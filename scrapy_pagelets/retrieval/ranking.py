@@ -9,7 +9,7 @@ import numpy as np
 
 from scrapy_pagelets.nodes import Ints
 from scrapy_pagelets.retrieval.collection import Collection, Postings
-from scrapy_pagelets.retrieval.weights import Bm2500, Floats
+from scrapy_pagelets.retrieval.term_weights import Bm2500, Floats
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from scrapy_pagelets.retrieval.collection import Collection
 from scrapy_pagelets.retrieval.feedback import Feedback, by_model, by_segments, on_pages
 from scrapy_pagelets.retrieval.ranking import Ranking, rank
 from scrapy_pagelets.retrieval.segments import blocks, pagelets, whole
-from scrapy_pagelets.retrieval.weights import Bm2500
+from scrapy_pagelets.retrieval.term_weights import Bm2500
 
 #: BM2500 of the paper, but for terms that most pages have: they count for next to nothing, not against a page.
 FORMULA: Final = Bm2500(plus=True)

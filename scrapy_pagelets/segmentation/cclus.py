@@ -12,8 +12,8 @@ import numpy as np
 
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.segmentation.gcuts import Cut, Described
+from scrapy_pagelets.segmentation.segment_weights import Logistic, Weights
 from scrapy_pagelets.segmentation.tree import Tree
-from scrapy_pagelets.segmentation.weights import Logistic, Weights
 
 #: Random orders of the pivots that are tried.
 _TRIALS: Final = 10

@@ -26,10 +26,15 @@ from scrapy_pagelets.segmentation.cover import cover, segments_of
 from scrapy_pagelets.segmentation.energy import Energy
 from scrapy_pagelets.segmentation.exact import exact
 from scrapy_pagelets.segmentation.expansion import expand
-from scrapy_pagelets.segmentation.features import NODE_FEATURES, node_features, pair_features, situation_features
 from scrapy_pagelets.segmentation.neighbours import following, rendered
+from scrapy_pagelets.segmentation.segment_features import (
+    NODE_FEATURES,
+    node_features,
+    pair_features,
+    situation_features,
+)
+from scrapy_pagelets.segmentation.segment_weights import Weights
 from scrapy_pagelets.segmentation.tree import Tree, compact
-from scrapy_pagelets.segmentation.weights import Weights
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.trees import sigmoid
 

@@ -21,9 +21,9 @@ from scrapy_pagelets.segmentation.gcuts import (
     cuts,
     labelled,
 )
-from scrapy_pagelets.segmentation.pagelets import DEFAULT_K, STRICT_K, partition
+from scrapy_pagelets.segmentation.segment_weights import INNER, TOP, Weights, load
 from scrapy_pagelets.segmentation.vips import INNER_PDOC, TOP_PDOC, vips_labels
-from scrapy_pagelets.segmentation.weights import INNER, TOP, Weights, load
+from scrapy_pagelets.templates.partition import DEFAULT_K, STRICT_K, partition
 
 #: A described page and weights to how the page is cut.
 Costed = Callable[[Described, Weights], Cut]

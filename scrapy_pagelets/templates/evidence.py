@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable, mix
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.counting import Sums, Table, countable
+from scrapy_pagelets.templates.lossy_counter import LossyCounter, Sums, countable
 
 Column = NDArray[Any]
 
@@ -180,7 +180,7 @@ class Counts:
 
     def __init__(self) -> None:
         self.pages = 0
-        self._tables = {name: Table(width) for name, width in self._WIDTHS.items()}
+        self._tables = {name: LossyCounter(width) for name, width in self._WIDTHS.items()}
 
     @property
     def size(self) -> int:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.evidence import Column, Counts, keys_of
-from scrapy_pagelets.templates.features import site_features
 from scrapy_pagelets.templates.isotonic import smooth
-from scrapy_pagelets.templates.learnt import Learnt, Lesson, Template
+from scrapy_pagelets.templates.journal import Journal
 from scrapy_pagelets.templates.model import LABELLED, Model, load
-from scrapy_pagelets.templates.recording import Recording
+from scrapy_pagelets.templates.page_features import site_features
+from scrapy_pagelets.templates.site_counts import Observation, SiteCounts, Template
 from scrapy_pagelets.templates.trees import sigmoid
 
 #: What a further section must gain, in words on a log scale; levels of the grid of templateness.
@@ -27,7 +27,7 @@ KNOWN, ALONE = 0.5, 0.6
 _LEAST: Final = 0.02
 
 
-class Site(Recording[Lesson]):
+class Site(Journal[Observation]):
     """One site, learnt page by page. Safe for several threads.
 
     Parameters
@@ -53,7 +53,7 @@ class Site(Recording[Lesson]):
     def __init__(self, name: str, model: str = LABELLED) -> None:
         super().__init__()
         self.name = name
-        self.learnt = Learnt(name)
+        self.learnt = SiteCounts(name)
         self._model = model
 
     @property
@@ -87,7 +87,7 @@ class Site(Recording[Lesson]):
 
     @property
     def size(self) -> int:
-        """Number of entries of all that is known, see `Learnt.size`."""
+        """Number of entries of all that is known, see `SiteCounts.size`."""
         with self._lock:
             return self.learnt.size
 
@@ -97,7 +97,7 @@ class Site(Recording[Lesson]):
             if (template := self.learnt.seen.get(page.key)) is not None:
                 return template
             copied = self.learnt.knows(page)
-            return self._take(Lesson.of(page, None if copied else self.model.judge(page)[1]))
+            return self._take(Observation.of(page, None if copied else self.model.judge(page)[1]))
 
     def template(self, page: Page) -> Template | None:
         """The template that the page fits, None if it fits no known one."""
@@ -129,9 +129,9 @@ class Site(Recording[Lesson]):
 
     def count(self, page: Page, odds: Floats) -> Template:
         """Count a page by the (n, JUDGES) log odds of the page-level classifiers; not guarded against other threads."""
-        return self._take(Lesson.of(page, odds))
+        return self._take(Observation.of(page, odds))
 
-    def _take(self, lesson: Lesson) -> Template:
+    def _take(self, lesson: Observation) -> Template:
         self._remember(lesson)
         return self.learnt.take(lesson)
 
@@ -153,7 +153,7 @@ class Site(Recording[Lesson]):
         with self._lock:
             return self.learnt.arrays()
 
-    def replace(self, learnt: Learnt) -> None:
+    def replace(self, learnt: SiteCounts) -> None:
         """Go on from what a store knows, together with the lessons since `hand_over`."""
         with self._lock:
             learnt.take_new(self._recorded or ())

@@ -1,0 +1,142 @@
+"""The command ``scrapy pagelets duplicates``: groups of near-duplicates in a feed, copied blocks, copied hosts."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from scrapy_pagelets.crawler.commands.feed_reader import Feed, FeedError, content_text
+from scrapy_pagelets.crawler.commands.terminal import complain, show
+from scrapy_pagelets.duplicates.threshold import Threshold
+from scrapy_pagelets.session.config import Config, ConfigError
+from scrapy_pagelets.urls import host_of, site_of
+
+_DEFAULT: Final = Config()
+_COLUMNS: Final = ("text", "pagelets", "near_duplicate_of", "similarity")
+#: Texts of blocks are shown to this length.
+_SHOWN: Final = 60
+
+
+@dataclass
+class Pages:
+    """The pages of a feed, as its lines are read."""
+
+    urls: list[str] = field(default_factory=list)
+    #: Number of a page, what the feed says it is a near-duplicate of, and how near.
+    named: list[tuple[int, str, float]] = field(default_factory=list)
+
+    def texts(self, feed: Feed) -> Iterator[tuple[str, str]]:
+        """Site and text of each page."""
+        for line in feed:
+            if line.get("near_duplicate_of"):
+                self.named.append((len(self.urls), line["near_duplicate_of"], line.get("similarity") or 0.0))
+            self.urls.append(line["url"])
+            yield site_of(line["url"]), content_text(line)
+
+    def blocks(self, feed: Feed) -> Iterator[tuple[str, str]]:
+        """Site and text of each pagelet, each in the place of a page."""
+        for line in feed:
+            for pagelet in line["pagelets"]:
+                self.urls.append(line["url"])
+                yield host_of(line["url"]), pagelet["text"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), as the spiders write them")
+    parser.add_argument("--pagelets", action="store_true", help="blocks that several hosts carry, instead of pages")
+    parser.add_argument(
+        "--bloom",
+        type=int,
+        metavar="PAGES",
+        help="for feeds that do not fit otherwise: in fixed memory, only which pages came before, on any site",
+    )
+    parser.add_argument("--threshold", type=float, default=_DEFAULT.duplicates_threshold, help="within a site")
+    parser.add_argument("--across", type=float, default=_DEFAULT.duplicates_threshold_across, help="between sites")
+    parser.add_argument("--shingle", type=int, default=_DEFAULT.duplicates_shingle, help="words of a shingle")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the tables; returns the exit code."""
+    feed = Feed(options.feed, _COLUMNS, ("text",), ("pagelets",) if options.pagelets else ("text", "pagelets"))
+    try:
+        Config(
+            duplicates_threshold=options.threshold,
+            duplicates_threshold_across=options.across,
+            duplicates_shingle=options.shingle,
+        )
+        lines = _known if options.bloom is not None else _blocks if options.pagelets else _groups
+        for line in lines(feed, options, Threshold(options.threshold, options.across)):
+            show(line)
+    except ConfigError as error:
+        complain(error)
+        return 1
+    except FeedError as error:
+        complain(f"{options.feed} cannot be used: {error}")
+        return 1
+    if feed.note:
+        complain(feed.note)
+    return 0
+
+
+def _groups(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+    """A line for each page that has near-duplicates, by group; then the hosts that are copies."""
+    from scrapy_pagelets.duplicates.groups import mirrors, near_pairs
+    from scrapy_pagelets.templates.detection.components import Components
+
+    pages, components, alike = Pages(), Components[str](), dict[str, float]()
+    pairs = list(near_pairs(pages.texts(feed), threshold, options.shingle))
+    for number, of, similarity in [*((n, pages.urls[of], s) for n, of, s in pairs), *pages.named]:
+        for url in (of, pages.urls[number]):
+            alike[url] = max(similarity, alike.get(url, 0.0))
+        components.union(of, pages.urls[number])
+    groups = sorted(components.groups(), key=len, reverse=True)
+    yield f"{len(pages.urls)} pages, {sum(map(len, groups)) - len(groups)} of them near-duplicates of another one"
+    if groups:
+        yield ""
+        yield f"{'group':>5}  {'similarity':>10}  page"
+    for number, group in enumerate(groups, 1):
+        yield from (f"{number:>5}  {alike[url]:>10.3f}  {url}" for url in group)
+    if found := mirrors(groups, pages.urls):
+        yield ""
+        yield f"{'pages':>5}  {'of its own':>10}  host that is a copy of another one"
+        yield from (f"{m.pages:>5}  {m.share:>10.0%}  {m.host} of {m.of}" for m in found)
+
+
+def _blocks(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+    """A line for each block that stands on pages of several hosts."""
+    from scrapy_pagelets.duplicates.groups import near_groups, spread
+
+    pages = Pages()
+    rows = spread(near_groups(pages.blocks(feed), threshold, options.shingle), pages.urls)
+    yield f"{len(pages.urls)} pagelets, {len(rows)} blocks on several hosts"
+    if rows:
+        texts = _texts({block for block, _, _ in rows}, feed)
+        yield ""
+        yield f"{'hosts':>5}  {'pages':>10}  text"
+        yield from (f"{hosts:>5}  {on:>10}  {texts[block]}" for block, on, hosts in rows)
+
+
+def _texts(numbers: set[int], feed: Feed) -> dict[int, str]:
+    """Beginnings of the texts of some blocks."""
+    found = ((i, text) for i, (_, text) in enumerate(Pages().blocks(feed)) if i in numbers)
+    return {i: " ".join(text[: 2 * _SHOWN].split())[:_SHOWN] for i, text in found}
+
+
+def _known(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+    """A line for each page that resembles an earlier one."""
+    from scrapy_pagelets.duplicates.bloom import BloomBands
+    from scrapy_pagelets.duplicates.shingles import shingles, tokens
+    from scrapy_pagelets.duplicates.sketch import minhash
+
+    if options.bloom < 1:
+        raise ConfigError(f"--bloom is {options.bloom}: give the number of pages, from 1")
+    if options.pagelets:
+        raise ConfigError("--bloom compares pages: leave out --pagelets")
+    filters, pages = BloomBands(options.bloom, threshold.within), Pages()
+    for _, text in pages.texts(feed):
+        found = shingles(tokens(text), options.shingle)
+        if len(found) and filters.add(minhash(found)[None])[0]:
+            yield pages.urls[-1]

@@ -1,0 +1,85 @@
+"""The command ``scrapy pagelets index``: a feed into a search index."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, Final
+
+from scrapy_pagelets.crawler.commands.feed_reader import Feed, FeedError, pagelets
+from scrapy_pagelets.crawler.commands.terminal import complain, show
+from scrapy_pagelets.index.base import IndexAway, IndexUnusable, PageRefused
+from scrapy_pagelets.index.documents import IndexedPage, now, page_of
+from scrapy_pagelets.index.targets import kind_of, open_index, shown
+
+#: Pages that are written at once.
+_BATCH: Final = 64
+_COLUMNS: Final = ("title", "language", "fetched_at", "text", "pagelets", "near_duplicate_of", "crawled")
+_PAGELET: Final = ("id", "role", "templateness", "text", "words")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), or pages that wait for their index")
+    parser.add_argument("index", help="NAME.sqlite, NAME.ndjson, tantivy:FOLDER or postgresql://...")
+    parser.add_argument("--purge", action="store_true", help="delete other pages of the feed's sites from the index")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Fill the index; returns the exit code."""
+    feed = Feed(options.feed, _COLUMNS, _PAGELET, either=("pagelets", "text"))
+    try:
+        pages, parts, purged = _fill(feed, options)
+    except FeedError as error:
+        complain(f"{options.feed} cannot be used: {error}")
+        return 1
+    except (IndexUnusable, IndexAway, PageRefused) as error:
+        complain(error)
+        return 1
+    deleted = f", {purged} pages were deleted" if options.purge else ""
+    show(f"{pages} pages with {parts} pagelets are in {shown(options.index)}{deleted}")
+    if feed.note:
+        complain(feed.note)
+    return 0
+
+
+def _fill(feed: Feed, options: argparse.Namespace) -> tuple[int, int, int]:
+    """Numbers of pages, of their pagelets, and of pages that were deleted."""
+    seen, sites, pages, parts = now(), set(), 0, 0
+    kind_of(options.index)
+    batches = _batches(feed)
+    first = next(batches)  # before an index is made
+    with open_index(options.index) as index:
+        for batch in chain([first], batches):
+            index.upsert(batch)
+            sites |= {page.site for page in batch}
+            seen = min(seen, *(page.crawled for page in batch))  # pages that waited were seen before
+            pages += len(batch)
+            parts += sum(len(page.pagelets) for page in batch)
+        return pages, parts, index.purge(seen, sites) if options.purge else 0
+
+
+def _batches(feed: Feed) -> Iterator[list[IndexedPage]]:
+    batch = []
+    for page in _pages(feed):
+        batch.append(page)
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _pages(feed: Feed) -> Iterator[IndexedPage]:
+    """The pages of a feed, seen now; pages that waited for their index were seen when a crawl has seen them."""
+    for line in feed:
+        try:
+            page = page_of(line | {"pagelets": pagelets(line)}, _crawled(line))
+        except (ValueError, AttributeError) as error:
+            raise FeedError(f"{line['url']} is not a page ({error})") from None
+        yield page
+
+
+def _crawled(line: dict[str, Any]) -> str:
+    return str(line.get("crawled") or now())

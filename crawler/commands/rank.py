@@ -1,0 +1,205 @@
+"""The command ``scrapy pagelets rank``: authorities and hubs for a query, PageRank, related pages, from a feed."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from scrapy_pagelets.crawler.commands.feed_reader import Feed, FeedError
+from scrapy_pagelets.crawler.commands.terminal import complain, show
+
+if TYPE_CHECKING:
+    from scrapy_pagelets.links.link_tables import Tables
+    from scrapy_pagelets.nodes import Floats
+
+#: Lower scores are not shown.
+_LEAST: Final = 0.0005
+_TITLE: Final = 60
+_COLUMNS: Final = ("title", "pagelets")
+_PAGELET: Final = ("id", "role", "text", "links")
+#: A query whose words stand on more pages says little.
+_COMMON: Final = 0.5
+
+
+class RankError(ValueError):
+    """Raised for a question that makes no sense, or has no answer; the message says what to do."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), made with -s PAGELETS_EXPORT=all")
+    parser.add_argument("--query", metavar="WORDS", help="rank by hubs and authorities for these words")
+    parser.add_argument(
+        "--version",
+        metavar="NAME",
+        help="page, page-fnm, pagelet, pagelet-fnm, pagelet-ft or pagelet-ft-fnm (default): hubs are pages or "
+        "pagelets; fnm leaves out those without a word of the query, ft those of templates",
+    )
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument("--pagerank", action="store_true", help="rank by PageRank, without the links of templates")
+    other.add_argument("--related", metavar="URL", help="pages that content pagelets cite together with this one")
+    parser.add_argument(
+        "--within", action="store_true", help="links within a site count as well; they do if the feed has one site only"
+    )
+    parser.add_argument("--top", type=int, default=20, metavar="N", help="lines of a table (default: 20)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the tables; returns the exit code."""
+    from scrapy_pagelets.links.query import QueryError
+
+    try:
+        for line in _choose(options)(options):
+            show(line)
+    except FeedError as error:
+        complain(f"{options.feed} cannot be used: {error}")
+        return 1
+    except (RankError, QueryError) as error:
+        complain(error)
+        return 1
+    return 0
+
+
+def _choose(options: argparse.Namespace) -> Callable[[argparse.Namespace], Iterator[str]]:
+    """What is asked for.
+
+    Raises
+    ------
+    RankError : for options that do not go together
+    """
+    if options.top < 1:
+        raise RankError(f"--top is {options.top}: give the number of lines, from 1")
+    if options.query is None and not options.pagerank and options.related is None:
+        raise RankError("nothing to rank by: give --query WORDS, --pagerank or --related URL")
+    if options.version is not None and (options.pagerank or options.related is not None):
+        raise RankError("--version is for hubs and authorities: leave it out, or --pagerank and --related")
+    if options.query is not None and options.related is not None:
+        raise RankError("related pages are the same for every query: leave out --query or --related")
+    return _pagerank if options.pagerank else _clever if options.related is None else _related
+
+
+def _clever(options: argparse.Namespace) -> Iterator[str]:
+    """Authorities, then hubs."""
+    from scrapy_pagelets.links.clever import BEST, VERSIONS, clever
+    from scrapy_pagelets.links.votes import inside
+
+    version = options.version or BEST
+    if version not in VERSIONS:
+        raise RankError(f"there is no version {version!r}: choose from {', '.join(VERSIONS)}")
+    tables = _tables(options)
+    if not VERSIONS[version].ft and not tables.template.any():
+        complain(
+            f"the feed has content pagelets only, so that {version} cannot see the links of templates: "
+            "crawl with -s PAGELETS_EXPORT=all"
+        )
+    within = options.within or None
+    ranking = clever(tables, version, within=within)
+    counted = "links within a site count" if inside(tables, within) else "links between sites count"
+    yield f"{_found(tables)}, {ranking.base.sum()} with neighbours; {version}, {counted}"
+    if not ranking.authorities.any():
+        raise RankError(_why_none(tables, inside(tables, within), version))
+    yield from _scores("authority", ranking.authorities, options.top, tables)
+    yield from _scores("hub", ranking.hubs, options.top, tables, pagelets=VERSIONS[version].pagelets)
+
+
+def _why_none(tables: Tables, within: bool, version: str) -> str:
+    from scrapy_pagelets.links.votes import votes
+
+    between = votes(tables, templates=True, within=within)
+    if not within and not tables.crawled[between.target].any():
+        return "no link leads from one site of the feed to another: --within counts those within a site as well"
+    return f"no link that {version} counts leads to these pages: try pagelet-ft or page as --version"
+
+
+def _pagerank(options: argparse.Namespace) -> Iterator[str]:
+    """Pages by PageRank, all or those that the query finds, in multiples of the mean."""
+    from scrapy_pagelets.links.clever import roots
+    from scrapy_pagelets.links.pagerank import pagerank
+
+    tables = _tables(options)
+    scores = pagerank(tables) * tables.crawled.sum()
+    if options.query is None:
+        yield _size(tables)
+    else:
+        yield _found(tables)
+        scores[~roots(tables)] = 0.0
+    yield from _scores("times mean", scores, options.top, tables)
+
+
+def _related(options: argparse.Namespace) -> Iterator[str]:
+    """Pages that are cited together with one."""
+    from scrapy_pagelets.links.cocitation import MOST, related
+
+    tables = _tables(options)
+    page = tables.find(options.related)
+    if page is None:
+        raise RankError(f"the feed has neither the page {options.related} nor a link to it")
+    scores = related(tables, page, within=options.within or None)
+    yield _size(tables)
+    if not scores.any():
+        hint = "" if tables.single_site or options.within else "; --within counts links within a site as well"
+        raise RankError(f"no content pagelet of up to {MOST} links cites {options.related} with another page{hint}")
+    yield from _scores("votes", scores, options.top, tables)
+
+
+def _tables(options: argparse.Namespace) -> Tables:
+    """The tables of a feed.
+
+    Raises
+    ------
+    FeedError : if the file is none, or has no links
+    """
+    from scrapy_pagelets.links.link_tables import TableError, read
+    from scrapy_pagelets.links.query import Query
+
+    feed = Feed(options.feed, _COLUMNS, _PAGELET)
+    try:
+        tables = read(feed, None if options.query is None else Query(options.query))
+    except TableError as error:
+        raise FeedError(str(error)) from None
+    if feed.note:
+        complain(feed.note)
+    if not len(tables.target):
+        raise FeedError("its pagelets have no links, so that there is nothing to rank by")
+    return tables
+
+
+def _size(tables: Tables) -> str:
+    templates = int(tables.template[tables.source].sum())
+    return f"{tables.crawled.sum()} pages, {len(tables.target)} links, {templates} of them in templates"
+
+
+def _found(tables: Tables) -> str:
+    """What the query has found.
+
+    Raises
+    ------
+    RankError : if that is nothing
+    """
+    found = tables.terms > 0
+    if not found.any():
+        raise RankError(f"{_size(tables)}; no page has a word of the query in its content")
+    most = tables.terms == tables.terms.max()
+    if (share := most.sum() / tables.crawled.sum()) > _COMMON:
+        complain(f"the query fits {share:.0%} of the pages: what follows tells little of it, give rarer words")
+    return f"{_size(tables)}; the query finds {found.sum()} pages"
+
+
+def _scores(head: str, scores: Floats, top: int, tables: Tables, pagelets: bool = False) -> Iterator[str]:
+    """A table of the best pages, or pagelets."""
+    best = (-scores).argsort(kind="stable")[:top].tolist()
+    yield ""
+    yield f"{head:>10}  {'pagelet' if pagelets else 'page'}"
+    name = _pagelet if pagelets else _page
+    yield from (f"{scores[i]:>10.3f}  {name(tables, i)}" for i in best if scores[i] >= _LEAST)
+
+
+def _page(tables: Tables, page: int) -> str:
+    title = tables.titles[page]
+    return f"{tables.urls[page]}  {title if len(title) <= _TITLE else title[:_TITLE] + '...'}".rstrip()
+
+
+def _pagelet(tables: Tables, pagelet: int) -> str:
+    """Its page, number and beginning."""
+    return f"{tables.urls[tables.page[pagelet]]}  {tables.number[pagelet]}: {tables.labels[pagelet]}".rstrip()

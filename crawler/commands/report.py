@@ -1,0 +1,153 @@
+"""The command ``scrapy pagelets report``: what was stripped, per site and template, from a feed, and what repeats."""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from scrapy_pagelets.crawler.commands.feed_reader import CONTENT, Feed, FeedError, pagelets
+from scrapy_pagelets.crawler.commands.terminal import complain, show
+from scrapy_pagelets.urls import site_of
+
+#: Content repeats if so many pages of a site have a pagelet, and such a share of them.
+_LEAST: Final = 3
+_SHARE: Final = 0.1
+#: Words that a pagelet needs to repeat on purpose.
+_WORDS: Final = 4
+_DIGITS: Final = str.maketrans("123456789", "0" * 9)
+
+
+@dataclass
+class Row:
+    """What is known of the pages of one template."""
+
+    pages: int = 0
+    chrome: float = 0.0
+    kept: int = 0
+    empty: int = 0
+    repeated: int = 0
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Count a page."""
+        kept = sum(pagelet["words"] for pagelet in _content(line))
+        self.pages += 1
+        self.chrome += (line.get("template") or {}).get("share") or 0.0
+        self.kept += kept
+        self.empty += not kept
+
+
+@dataclass
+class Contents:
+    """The content pagelets of a site, as the table PAGELETS of `detection`.
+
+    Attributes
+    ----------
+    table : (page, pagelet, shingle) of each
+    words : their words, and the row that counts their page
+    """
+
+    table: list[tuple[int, int, int]] = field(default_factory=list)
+    words: list[tuple[int, Row]] = field(default_factory=list)
+
+    def add(self, line: dict[str, Any], row: Row) -> None:
+        """Take in a page."""
+        page = self.table[-1][0] + 1 if self.table else 0
+        for pagelet in _content(line):
+            self.table.append((page, len(self.words), _shingle(pagelet)))
+            self.words.append((pagelet["words"], row))
+
+    def count_repeated(self) -> None:
+        """Add the words of pagelets that many pages have: Bar-Yossef & Rajagopalan 2002, Figure 4."""
+        from scrapy_pagelets.templates.detection.batch import local_templates
+
+        for template in local_templates(self.table, least=_LEAST, share=_SHARE):
+            for _, pagelet in template.pagelets:
+                words, row = self.words[pagelet]
+                row.repeated += words
+
+
+def _content(line: dict[str, Any]) -> list[dict[str, Any]]:
+    return [pagelet for pagelet in pagelets(line) if pagelet["role"] == CONTENT]
+
+
+def _shingle(pagelet: dict[str, Any]) -> int:
+    """Hash of the text, case and digits apart; 0 for what is too short."""
+    from xxhash import xxh3_64_intdigest
+
+    folded = " ".join(pagelet["text"].split()).casefold().translate(_DIGITS)
+    return xxh3_64_intdigest(folded.encode("utf-8", "replace")) >> 1 if pagelet["words"] >= _WORDS else 0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), as the spiders write them")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the table; returns the exit code."""
+    feed = feed_of(options.feed)
+    try:
+        table = count(feed)
+    except FeedError as error:
+        complain(f"{options.feed} is no feed: {error}")
+        return 1
+    for line in lines(table):
+        show(line)
+    if feed.note:
+        complain(feed.note)
+    return 0
+
+
+def count(feed: Feed) -> dict[str, dict[str, Row]]:
+    """The rows of a feed by site and template.
+
+    Raises
+    ------
+    FeedError : if the file is none
+    """
+    table: dict[str, dict[str, Row]] = defaultdict(lambda: defaultdict(Row))
+    contents: dict[str, Contents] = defaultdict(Contents)
+    for line in feed:
+        template = (line.get("template") or {}).get("id") or "no template"
+        site = site_of(line["url"])
+        table[site][template].add(line)
+        contents[site].add(line, table[site][template])
+    for content in contents.values():
+        content.count_repeated()
+    return {site: dict(rows) for site, rows in table.items()}
+
+
+def feed_of(path: str) -> Feed:
+    """A feed, checked for what is counted."""
+    return Feed(path, ("template", "pagelets", "text"), ("role", "text", "words"), either=("pagelets", "text"))
+
+
+def lines(table: dict[str, dict[str, Row]]) -> Iterator[str]:
+    """The table as text; the sites and templates with the most pages first."""
+    width = max(len(name) for site, rows in table.items() for name in (site, *(f"  {t}" for t in rows)))
+    head = f"{'site and template':<{width}}  {'pages':>7}  {'chrome':>7}  {'words kept':>10}  {'empty':>6}"
+    yield f"{head}  {'repeated':>8}"
+    for site, rows in sorted(table.items(), key=lambda found: -_sum(found[1]).pages):
+        yield _line(site, _sum(rows), width)
+        for template, row in sorted(rows.items(), key=lambda found: -found[1].pages):
+            yield _line(f"  {template}", row, width)
+
+
+def _sum(rows: dict[str, Row]) -> Row:
+    found = Row()
+    for row in rows.values():
+        found.pages += row.pages
+        found.chrome += row.chrome
+        found.kept += row.kept
+        found.empty += row.empty
+        found.repeated += row.repeated
+    return found
+
+
+def _line(name: str, row: Row, width: int) -> str:
+    chrome, kept = row.chrome / row.pages, row.kept / row.pages
+    repeated = row.repeated / max(1, row.kept)
+    return f"{name:<{width}}  {row.pages:>7}  {chrome:>7.0%}  {kept:>10.0f}  {row.empty:>6}  {repeated:>8.0%}"

@@ -1,0 +1,215 @@
+"""``scrapy pagelets train``: learn a model from archives, with or without labels by people; or how to cut pages."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gzip
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy_pagelets.crawler.commands.terminal import complain, flush, show
+
+if TYPE_CHECKING:
+    from scrapy_pagelets.page import Page
+    from scrapy_pagelets.templates.training.labels import Example
+    from scrapy_pagelets.templates.training.model_training import Trained
+
+#: Seconds that rendering a page may take.
+_PATIENCE = 600.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.add_argument("archive", nargs="*", help="WARC files, globs, or folders of WARC or HTML files")
+    parser.add_argument(
+        "--segments", metavar="FOLDER",
+        help="learn to cut pages instead, from the HTML files of a folder; --gold has a line for each with its `page`, "
+        "`blocks` of `xpath` and `level` (1 or 2), and `split`: what is `test` is left out",
+    )  # fmt: skip
+    parser.add_argument(
+        "--level", choices=("inner", "top"), default="inner",
+        help="blocks to learn from with --segments: the innermost ones, or those of level 1 (default: inner)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--render", action="store_true",
+        help="with --segments, learn to cut rendered pages: a browser shows them, without scripts, with what is in the "
+        "folder, whose first level names the hosts",
+    )  # fmt: skip
+    parser.add_argument(
+        "--base", default="http://", help="what URLs of HTML files begin with, before their path (default: http://)"
+    )
+    parser.add_argument(
+        "--gold", nargs="*", default=[], metavar="FILE",
+        help="JSON lines (.gz too) with `content` and the page's `url`, or its `path` below the folder of the file; "
+        "without any, labels come from what the pages of a site share",
+    )  # fmt: skip
+    parser.add_argument(
+        "--out",
+        required=True,
+        metavar="FILE",
+        help="file to write: name it in PAGELETS_MODEL, or, with --segments, in PAGELETS_SEGMENTER_WEIGHTS",
+    )
+    parser.add_argument(
+        "--folds", metavar="FOLDER", help="also write the models of the cross-validation: fold-0.npz ..."
+    )
+    parser.add_argument("--trees", type=int, default=300, help="trees of each learner (default: 300)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Train, write, and print the cross-validated report; 1 with a sentence if that cannot be done."""
+    from scrapy_pagelets.archives.reader import ArchiveError
+    from scrapy_pagelets.templates.training.model_training import train
+
+    if options.segments:
+        return _segments(options)
+    if not options.archive:
+        return _failed("name what to learn from: archives, or a folder with --segments")
+    try:
+        examples = list(_examples(options))
+        show(f"{len(examples)} pages of {len({e.site for e in examples})} sites")
+        flush()
+        trained = train(examples, options.trees, by_people=bool(options.gold))
+        _write(trained, options)
+    except ImportError as error:
+        return _failed(_missing(error))
+    except (ArchiveError, ValueError, OSError) as error:
+        return _failed(str(error))
+    for name, figure in trained.figures.items():
+        show(f"F1 on unseen sites, {name}: {figure:.4f}")
+    show(f"model: {options.out}")
+    return 0
+
+
+def _segments(options: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from lxml.etree import XPathError
+
+    from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
+    from scrapy_pagelets.segmentation.weight_training import read_examples, train
+
+    folder = Path(options.segments)
+    try:
+        lines = [line for name in options.gold for line in _lines(name, {"page", "blocks"})]
+        lines = [line for line in lines if line.get("split") != "test"]
+        pages = _pages(folder, [line["page"] for line in lines], render=options.render)
+        examples = read_examples(lines, pages.__getitem__, options.level)
+        show(f"{len(examples)} pages")
+        flush()
+        weights = train(examples)
+        about = {"command": shlex.join(["scrapy", "pagelets", *sys.argv[1:]]), "pages": len(examples)}
+        replace(weights, about=about | weights.about).save(options.out)
+    except ImportError as error:
+        return _failed(_missing(error))
+    except (ValueError, TypeError, KeyError, XPathError, OSError, MissingBrowser, RenderError) as error:
+        return _failed(f"nothing is learnt: {error}")
+    for name, (rand, information) in weights.about["figures"].items():
+        penalty = weights.penalties[name]
+        show(f"{name}: adjusted Rand {rand:.3f}, NMI {information:.3f} on unseen pages, lambda {penalty:g}")
+    show(f"weights: {options.out}")
+    return 0
+
+
+def _pages(folder: Path, names: Sequence[str], *, render: bool) -> dict[str, Page]:
+    """Pages of a folder by their names."""
+    from scrapy_pagelets.page import Page
+
+    pages = {name: Page.parse((folder / name).read_bytes(), f"http://{name}") for name in names}
+    return asyncio.run(_rendered(folder, pages)) if render else pages
+
+
+async def _rendered(folder: Path, pages: dict[str, Page]) -> dict[str, Page]:
+    """The same pages as a browser shows them, with what is in the folder."""
+    from scrapy_pagelets.archives.resources import Resources
+    from scrapy_pagelets.page import decode
+    from scrapy_pagelets.rendering.browser import Browser, launch_options, require_playwright
+    from scrapy_pagelets.rendering.snapshot import page_of
+
+    require_playwright()
+    from playwright.async_api import async_playwright
+
+    resources, options = Resources([str(folder)], "http://"), launch_options()
+
+    async def answer(url: str) -> tuple[str, bytes] | None:
+        return await asyncio.to_thread(resources.get, url)
+
+    async with async_playwright() as driver:
+        browser = Browser(lambda: driver.chromium.launch(**options), scripts=False, timeout=_PATIENCE)
+
+        async def one(name: str, page: Page) -> tuple[str, Page]:
+            frames = await browser.render(page.url, decode((folder / name).read_bytes()), answer)
+            return name, page_of(frames, page.url, page)
+
+        found = dict(await asyncio.gather(*(one(name, page) for name, page in pages.items())))
+        await browser.close()
+    return found
+
+
+def _missing(error: ImportError) -> str:
+    """What to install: some errors say it."""
+    return (
+        str(error) if "pip install" in str(error) else "training needs a library: pip install 'scrapy-pagelets[train]'"
+    )
+
+
+def _failed(sentence: str) -> int:
+    complain(sentence)
+    return 1
+
+
+def _examples(options: argparse.Namespace) -> Iterator[Example]:
+    from scrapy_pagelets.archives.reader import expand, records
+    from scrapy_pagelets.page import Page
+    from scrapy_pagelets.templates.training.labels import Example, by_gold, by_sites
+
+    gold = _gold(options.gold)
+    pages: list[Page] = []
+    for archive in options.archive:
+        for source in expand(archive):
+            for record in records(source, options.base):
+                page = Page.parse(record.body, record.url, next(iter(record.headers.get("Content-Type", ())), None))
+                if not gold:
+                    pages.append(page)
+                elif (content := gold.get(record.url, gold.get(record.source.replace("/./", "/")))) is not None:
+                    yield Example(page, by_gold(page, content))
+    yield from by_sites(pages)
+
+
+def _gold(files: list[str]) -> dict[str, str]:
+    """Content by URL, or by file for lines that have a path."""
+    gold: dict[str, str] = {}
+    for name in files:
+        folder = Path(name).parent
+        for line in _lines(name, {"content", "url"}, {"content", "path"}):
+            gold[line["url"] if "url" in line else str(folder / line["path"])] = line["content"]
+    return gold
+
+
+def _lines(name: str, *needed: set[str]) -> Iterator[dict[str, Any]]:
+    """Lines that have all keys of one of the sets."""
+    with gzip.open(name, "rt", encoding="utf-8") if name.endswith(".gz") else open(name, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                found = json.loads(line)
+            except json.JSONDecodeError:
+                found = {}
+            if not (isinstance(found, dict) and any(keys <= found.keys() for keys in needed)):
+                wanted = " or ".join("`, `".join(sorted(keys)).join("``") for keys in needed)
+                raise ValueError(f"{name}, line {number}: a JSON object with {wanted} is needed")
+            yield found
+
+
+def _write(trained: Trained, options: argparse.Namespace) -> None:
+    from dataclasses import replace
+
+    about = {"command": shlex.join(["scrapy", "pagelets", *sys.argv[1:]]), "figures": trained.figures}
+    replace(trained.model, about=about).save(options.out)
+    if options.folds:
+        Path(options.folds).mkdir(parents=True, exist_ok=True)
+        for number, model in enumerate(trained.folds):
+            model.save(Path(options.folds, f"fold-{number}.npz"))

@@ -1,0 +1,103 @@
+"""Feeds that say what they could not write."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from scrapy import Spider
+from scrapy.crawler import Crawler
+from scrapy.extensions.feedexport import FeedExporter, FeedSlot
+from scrapy.utils.job import job_dir
+
+from scrapy_pagelets.crawler.exporters import ParquetItemExporter, require_pyarrow
+from scrapy_pagelets.session.crawl_session import call_off, session_of
+
+_FAILED: Final = "feedexport/failed_count/"
+_REMEDY: Final = "make room on the disk, or name another file, and crawl again"
+
+
+class Feeds(FeedExporter):
+    """Scrapy's feed exports, which the add-on replaces by this.
+
+    A feed whose library is missing calls the crawl off before it begins. A feed that cannot be written keeps no other
+    feed from being written; the first failure is a warning, all are counted in ``pagelets/feeds/failed``, and the run
+    ends with an ERROR line and the exit code 1. In a job, each item is handed to the system at once, for a process
+    that is killed.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._failing: set[str] = set()
+        self._flushes = bool(job_dir(crawler.settings))
+        for uri, options in self.feeds.items():
+            exporter = self.exporters[options["format"]]
+            if isinstance(exporter, type) and issubclass(exporter, ParquetItemExporter):
+                try:
+                    require_pyarrow()
+                except ImportError as error:
+                    call_off(crawler, f"{_shown(uri)} cannot be written: {error}")
+
+    def item_scraped(self, item: Any, spider: Spider) -> None:
+        """Write an item to each feed, whatever becomes of the others."""
+        slots: list[FeedSlot] = []
+        fault: Exception | None = None
+        for slot in self.slots:
+            before, self.slots = self.slots, [slot]
+            try:
+                super().item_scraped(item, spider)
+            except Exception as error:
+                self._lose(slot, "items could not be written to %s", error)
+                fault = fault or error
+            slots += self.slots
+            self.slots = before
+            self._flush(slot)
+        self.slots = slots
+        if fault is not None and not isinstance(fault, OSError):
+            raise fault  # an item that the format cannot hold, or an error of an exporter: Scrapy logs where it stands
+
+    def _flush(self, slot: FeedSlot) -> None:
+        if self._flushes and slot.file is not None and not slot.file.closed:
+            with suppress(OSError):  # what could not be written is tried again with the next item, and at the end
+                slot.file.flush()
+
+    async def close_spider(self, spider: Spider) -> None:
+        """Close the feeds."""
+        await super().close_spider(spider)
+        stats = self.crawler.stats
+        failed = sum(int(n) for name, n in stats.get_stats().items() if name.startswith(_FAILED)) if stats else 0
+        if failed:
+            session_of(self.crawler).lose("feeds could not be stored, see the errors above", _REMEDY, failed)
+
+    async def _close_slot(self, slot: FeedSlot, spider: Spider) -> None:
+        try:
+            if slot.itemcount and slot.file is not None:
+                slot.finish_exporting()
+                slot.file.flush()
+            await super()._close_slot(slot, spider)
+        except Exception as error:
+            # A feed that no item could be written to has been told of already.
+            items = slot.itemcount or int(slot.uri not in self._failing)
+            self._lose(slot, "items may be missing from %s, which could not be finished", error, items)
+            with suppress(OSError):
+                if slot.file is not None:
+                    slot.file.close()
+            if not isinstance(error, OSError):
+                raise
+
+    def _lose(self, slot: FeedSlot, what: str, error: Exception, items: int = 1) -> None:
+        session, name = session_of(self.crawler), _shown(slot.uri)
+        self._failing.add(slot.uri)
+        session.tell("feeds/failed", "%s cannot be written: %s", name, error)
+        if items:
+            session.lose(what % name, _REMEDY, items)
+
+
+def _shown(uri: str) -> str:
+    """The address of a feed without user and password, for logs; of a file its name."""
+    parts = urlsplit(uri)
+    if parts.scheme in ("", "file"):
+        return Path(parts.path).name or uri
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

@@ -1,0 +1,1 @@
+"""Pages of archives: WARC files and folders."""

@@ -1,0 +1,158 @@
+"""Files and folders of HTML as archives, and what a path stands for."""
+
+from __future__ import annotations
+
+import glob
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from re import IGNORECASE
+from re import compile as pattern
+from typing import Final
+from urllib.parse import quote
+
+from scrapy_pagelets.archives.http_message import SNIFFED, looks_like_html
+from scrapy_pagelets.archives.record import MAX_BODY, Record, SkipRecord, checked, opened
+
+_WARC_NAME: Final = pattern(r"\.warc(\.(gz|zst|zstd))?$", IGNORECASE)
+_HTML_SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml", ".shtml", ".php", ".aspx"})
+#: Parts the folder from the path that makes the URL, as in ``rsync --relative``.
+ROOT: Final = "/./"
+
+
+def sources(path: str) -> list[str]:
+    """What there is to read at a path that exists, or at a glob: WARC files, folders of HTML files, HTML files."""
+    if os.path.exists(path):
+        return _sources(path, os.path.dirname(path))
+    parts = Path(path).parts
+    fixed = next((number for number, part in enumerate(parts) if glob.has_magic(part)), 0)
+    root = os.path.join(*parts[:fixed]) if fixed else ""
+    found: list[str] = []
+    for match in _outermost(sorted(set(map(os.path.normpath, _matches(path))))):
+        found += _sources(match, root)
+    return list(dict.fromkeys(found))
+
+
+def pages(source: str, base: str) -> Iterator[Record | SkipRecord | OSError]:
+    """The pages of a folder or of one file in order, or in their place why there is none.
+
+    Parameters
+    ----------
+    base : what the URL of a page begins with, before its path below the folder; "" for ``file://`` URLs
+    """
+    for path in _html_files(os.path.normpath(source)) if os.path.isdir(source) else [source]:
+        try:
+            yield page(path, base)
+        except (SkipRecord, OSError) as why:
+            yield why
+
+
+def page(path: str, base: str) -> Record:
+    """One HTML file.
+
+    Raises
+    ------
+    SkipRecord : if it is none
+    OSError : if it cannot be read
+    """
+    if not _is_html_file(path) and os.path.exists(path):
+        raise SkipRecord("not_html")
+    with opened(path) as file:
+        body = checked(file.read(MAX_BODY + 1))
+    return Record(_url(path, base), {"Content-Type": ["text/html"]}, 200, body, None, path, 0)
+
+
+def is_warc(path: str) -> bool:
+    """True for a file with the name, or the beginning, of a WARC file."""
+    return bool(_WARC_NAME.search(path)) or (_suffix(path) not in _HTML_SUFFIXES and _starts_as_warc(path))
+
+
+def _sources(path: str, root: str) -> list[str]:
+    if os.path.isdir(path):
+        found = [os.path.join(path, name) for name in _below(path)]
+        warcs = [name for name in found if _WARC_NAME.search(name)]
+        return [*warcs, path] if any(map(_is_html_file, found)) else warcs
+    if is_warc(path):
+        return [path]
+    return [_rooted(root, os.path.relpath(path, root or "."))] if _is_html_file(path) else []
+
+
+def _matches(pattern: str) -> Iterator[str]:
+    """What a glob matches; ``**`` does not follow symbolic links, which may lead in circles."""
+    parts = pattern.split(os.sep)
+    if "**" not in parts:
+        yield from glob.glob(pattern)
+        return
+    at = parts.index("**")
+    above, below = os.sep.join([*parts[:at], ""]), parts[at + 1 :]
+    for root in glob.glob(above) if above else [""]:
+        for folder, folders, names in os.walk(root or "."):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            if below:
+                yield from _matches(os.path.join(glob.escape(folder), *below))
+            else:
+                yield folder
+                yield from (os.path.join(folder, name) for name in names if not name.startswith("."))
+
+
+def _outermost(paths: list[str]) -> Iterator[str]:
+    """Leave out what lies in a folder that is itself among the paths."""
+    folders = {path for path in paths if os.path.isdir(path)}
+    for path in paths:
+        if folders.isdisjoint(map(str, Path(path).parents)):
+            yield path
+
+
+def _html_files(folder: str) -> Iterator[str]:
+    """All files of a folder that are no WARC files, for `page` to judge."""
+    for name in _below(folder):
+        if not _WARC_NAME.search(name):
+            yield _rooted(folder, name)
+
+
+def _below(folder: str) -> list[str]:
+    """All files of a folder, as sorted paths relative to it."""
+    found: list[str] = []
+    for parent, _, names in os.walk(folder):
+        found += (os.path.relpath(os.path.join(parent, name), folder) for name in names)
+    return sorted(found)
+
+
+def _rooted(root: str, relative: str) -> str:
+    return f"{(root or '.').rstrip('/')}{ROOT}{relative}"
+
+
+def _starts_as_warc(path: str) -> bool:
+    start = _start(path)
+    if start.startswith(b"\x1f\x8b"):
+        try:
+            start = zlib.decompressobj(31).decompress(start, 5)
+        except zlib.error:
+            return False
+    return start.startswith(b"WARC/")
+
+
+def _is_html_file(path: str) -> bool:
+    suffix = _suffix(path)
+    return suffix in _HTML_SUFFIXES or (not suffix and looks_like_html(_start(path)))
+
+
+def _suffix(path: str) -> str:
+    """Leave out the query, which wget writes into names: ``index.php?id=3``."""
+    return os.path.splitext(os.path.basename(path).partition("?")[0])[1].lower()
+
+
+def _start(path: str) -> bytes:
+    try:
+        with opened(path) as file:
+            return file.read(SNIFFED)
+    except OSError:
+        return b""
+
+
+def _url(path: str, base: str) -> str:
+    if not base:
+        return Path(path).absolute().as_uri()
+    relative = (path.partition(ROOT)[2] or os.path.basename(path)).replace(os.sep, "/")
+    return base + ("" if base.endswith("/") else "/") + quote(os.fsencode(relative), safe="/~")

@@ -1,0 +1,198 @@
+"""Pages of archives: WARC files and folders of HTML files, one after the other or one by one."""
+
+from __future__ import annotations
+
+import glob
+import logging
+import os
+from collections import Counter
+from collections.abc import Iterator
+from typing import Self
+
+from scrapy_pagelets.archives import folders, warc
+from scrapy_pagelets.archives.folders import is_warc
+from scrapy_pagelets.archives.gzip_members import Bomb
+from scrapy_pagelets.archives.record import ArchiveError, Record, SkipRecord, opened
+
+__all__ = ["ArchiveError", "Reader", "Record", "expand", "read", "records"]
+
+logger = logging.getLogger(__name__)
+
+_UNREADABLE = "%s cannot be read and is left out: %s"
+_TRUNCATED = "%s is cut off or damaged at or after %s, the pages from there on are left out: %s"
+_BOMB = "%s holds a compression bomb at offset %d, which is left out: the file goes on behind it"
+_TOO_MUCH = "%s holds a record of too many %s at %s, which is left out, as further ones will be"
+_TOLD = {"too_large": "bytes", "headers": "headers"}
+_GIVE = "give a WARC file, a glob in quotes, or a folder of WARC or HTML files"
+
+
+def expand(path: str) -> list[str]:
+    """List the sources of a path: each is a WARC file, a folder of HTML files, or one HTML file.
+
+    A folder gives every WARC file below it, and itself when it holds HTML files.
+
+    Parameters
+    ----------
+    path : a file, a folder, or a glob (``**`` is any depth)
+
+    Raises
+    ------
+    ArchiveError : nothing is there, what is there is no archive, or FastWARC is needed and not installed
+
+    Examples
+    --------
+    >>> expand("nowhere.warc.gz")
+    Traceback (most recent call last):
+    ...
+    scrapy_pagelets.archives.record.ArchiveError: nowhere.warc.gz does not exist: give a WARC file, a glob in quotes, \
+or a folder of WARC or HTML files
+    """
+    known = os.path.normpath(os.path.expanduser(path)) if path else ""
+    if not os.path.exists(known) and not glob.has_magic(known):
+        raise ArchiveError(f"{path or 'the empty path'} does not exist: {_GIVE}")
+    found = folders.sources(known)
+    if not found:
+        raise ArchiveError(f"{path} holds neither WARC nor HTML files: {_GIVE}")
+    if any(map(is_warc, found)):
+        _require_fastwarc()
+    return found
+
+
+def records(
+    source: str, base: str = "", skipped: Counter[str] | None = None, *, quiet: bool = False
+) -> Iterator[Record]:
+    """Read the pages of one source in order; never raises for bad data.
+
+    Parameters
+    ----------
+    source : what `expand` lists
+    base : what the URL of an HTML file begins with, before its path below the folder: ``https://example.com/``, or
+        ``http://`` where the folder's first level names the hosts. Without it the URL is the file's own
+    skipped : counts what is no page, by reason: ``type`` (a request, metadata, a revisit), ``status`` (other than 200),
+        ``not_html``, ``empty``, ``no_url``, ``encoding`` (the body cannot be unpacked), ``too_large``, ``headers`` (too
+        many), ``bomb`` (a member that unpacks to far too much), ``unreadable`` (the file cannot be opened, or is a
+        pipe, a socket or a device), and ``truncated``: once for a file that is cut off or damaged, of which the rest is
+        left out with one warning that names file and offset
+    quiet : no warnings; for what was read before
+
+    Raises
+    ------
+    ArchiveError : at once, when FastWARC is needed and not installed
+    """
+    counter: Counter[str] = Counter() if skipped is None else skipped
+    level = logging.DEBUG if quiet else logging.WARNING
+    if os.path.isdir(source) or not is_warc(source):
+        return _html_pages(source, base, counter, level)
+    _require_fastwarc()
+    return _warc_pages(source, counter, level)
+
+
+def read(source: str, offset: int, base: str = "") -> Record:
+    """Read one page again.
+
+    Parameters
+    ----------
+    source, offset : those of the `Record`
+    base : as it was for `records`
+
+    Raises
+    ------
+    ArchiveError : the page is not there any more, or FastWARC is needed and not installed
+    """
+    with Reader() as reader:
+        return reader.read(source, offset, base)
+
+
+class Reader:
+    """Reads many pages again, fastest in the order of the archive: the last WARC file stays open."""
+
+    def __init__(self) -> None:
+        self._finder: warc.Finder | None = None
+
+    def read(self, source: str, offset: int, base: str = "") -> Record:
+        """Read one page again, see the function `read`."""
+        try:
+            if not is_warc(source):
+                return folders.page(source, base)
+            _require_fastwarc()
+            return warc.page(self._open(source).find(offset), source, offset)
+        except ArchiveError:
+            raise
+        except (SkipRecord, Bomb, OSError, EOFError, ValueError) as error:
+            self.close()
+            raise ArchiveError(
+                f"{source} has no page at {_where(offset)} any more, start over with the file as it is now: {error}"
+            ) from None
+
+    def _open(self, source: str) -> warc.Finder:
+        if self._finder is None or self._finder.path != source:
+            self.close()
+            self._finder = warc.Finder(source)
+        return self._finder
+
+    def close(self) -> None:
+        """Close the file that is still open, if any."""
+        if self._finder is not None:
+            self._finder.close()
+            self._finder = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _html_pages(source: str, base: str, skipped: Counter[str], level: int) -> Iterator[Record]:
+    for found in folders.pages(source, base):
+        if isinstance(found, Record):
+            yield found
+        elif isinstance(found, SkipRecord):
+            skipped[str(found)] += 1
+        else:
+            skipped["unreadable"] += 1
+            logger.log(level, _UNREADABLE, found.filename, found.strerror)
+
+
+def _warc_pages(path: str, skipped: Counter[str], level: int) -> Iterator[Record]:
+    try:
+        file = opened(path)
+    except OSError as error:
+        skipped["unreadable"] += 1
+        logger.log(level, _UNREADABLE, path, error.strerror)
+        return
+    offset = 0
+
+    def bomb(offset: int) -> None:
+        skipped["bomb"] += 1
+        logger.log(level, _BOMB, path, offset)
+
+    with file:
+        if not os.fstat(file.fileno()).st_size:
+            skipped["empty"] += 1
+        try:
+            for offset, record in warc.walk(file, bomb):
+                try:
+                    page = warc.page(record, path, offset)
+                except SkipRecord as skip:
+                    skipped[str(skip)] += 1
+                    if str(skip) in _TOLD and skipped[str(skip)] == 1:
+                        logger.log(level, _TOO_MUCH, path, _TOLD[str(skip)], _where(offset))
+                except Bomb:
+                    pass  # the walk will tell of it
+                else:
+                    yield page
+        except (OSError, EOFError, ValueError) as error:
+            skipped["truncated"] += 1
+            logger.log(level, _TRUNCATED, path, _where(offset), error)
+
+
+def _where(offset: int) -> str:
+    return f"offset {offset}" if offset >= 0 else f"record {-offset}"
+
+
+def _require_fastwarc() -> None:
+    try:
+        import fastwarc  # noqa: F401
+    except ImportError:
+        raise ArchiveError("reading WARC files needs FastWARC: pip install scrapy-pagelets[archive]") from None

@@ -1,0 +1,103 @@
+"""What pages of an archive are shown with: style sheets, pictures, frames, out of the same archive."""
+
+from __future__ import annotations
+
+import logging
+import mimetypes
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from threading import Lock
+from typing import Final
+from urllib.parse import unquote_to_bytes, urldefrag, urljoin
+
+from xxhash import xxh3_64_intdigest
+
+from scrapy_pagelets.archives import warc
+from scrapy_pagelets.archives.folders import ROOT, is_warc
+from scrapy_pagelets.archives.record import opened
+
+logger = logging.getLogger(__name__)
+
+_MAX_REDIRECTS: Final = 5
+
+
+class Resources:
+    """Everything that archives hold, by URL. Safe for several threads.
+
+    WARC files are read through once, when something is asked for the first time.
+
+    Parameters
+    ----------
+    sources : what `archives.expand` lists
+    base : what the URLs of files begin with, as for `archives.records`
+    """
+
+    def __init__(self, sources: Iterable[str], base: str = "") -> None:
+        listed = list(sources)
+        self._warcs = [source for source in listed if not os.path.isdir(source) and is_warc(source)]
+        self._folders = list(
+            dict.fromkeys(os.path.realpath(s.partition(ROOT)[0]) for s in listed if s not in self._warcs)
+        )
+        self._base = base + ("" if not base or base.endswith("/") else "/")
+        self._index: dict[int, tuple[str, int]] | None = None
+        self._lock = Lock()
+
+    def get(self, url: str) -> tuple[str, bytes] | None:
+        """The ``Content-Type``, "" for none, and the body of what the archive has at a URL; None for nothing."""
+        url = urldefrag(url).url
+        return self._file(url) or self._record(url)
+
+    def _file(self, url: str) -> tuple[str, bytes] | None:
+        for folder in self._folders:
+            for path in self._paths(folder, url):
+                # Whatever the page asks for, it gets nothing from outside of the folder.
+                real = os.path.realpath(path)
+                if real.startswith(os.path.join(folder, "")) and os.path.isfile(real):
+                    kind = mimetypes.guess_type(real.partition("?")[0])[0] or ""
+                    return kind, Path(real).read_bytes()
+        return None
+
+    def _paths(self, folder: str, url: str) -> list[str]:
+        """Where a URL may lie: under its own name, without its query, as index of a folder."""
+        plain = url.partition("?")[0]
+        if self._base:
+            if not url.startswith(self._base):
+                return []
+            found = [os.path.join(folder, _unquoted(u.removeprefix(self._base))) for u in (url, plain)]
+        else:
+            found = [_unquoted(u.removeprefix("file://")) for u in (url, plain)] if url.startswith("file://") else []
+        return [path for path in [*found, *(os.path.join(path, "index.html") for path in found)] if "\0" not in path]
+
+    def _record(self, url: str) -> tuple[str, bytes] | None:
+        if not self._warcs:
+            return None
+        with self._lock:
+            if self._index is None:
+                self._index = {key: place for source in self._warcs for key, place in _indexed(source)}
+            for _ in range(_MAX_REDIRECTS):
+                place = self._index.get(_key(url))
+                found = warc.resource(*place) if place is not None else None
+                if found is None or isinstance(found, tuple):
+                    return found
+                url = urljoin(url, found)
+        return None
+
+
+def _indexed(source: str) -> Iterable[tuple[int, tuple[str, int]]]:
+    """Keys of the URLs of a WARC file, and where their records are; of several, the last one counts."""
+    try:
+        with opened(source) as file:
+            for offset, url in warc.urls(file):
+                yield _key(url), (source, offset)
+    except (OSError, EOFError, ValueError) as error:
+        logger.debug("%s: %s", source, error)  # reading its pages has said so
+
+
+def _key(url: str) -> int:
+    # A page of one scheme is archived with what it has of the other.
+    return xxh3_64_intdigest(url.partition("://")[2].encode("utf-8", "replace"))
+
+
+def _unquoted(url: str) -> str:
+    return os.fsdecode(unquote_to_bytes(url))

@@ -1,0 +1,252 @@
+"""WARC files: their records, one after the other or found again."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
+from urllib.parse import urlsplit
+
+from scrapy_pagelets.archives import gzip_members, http_message
+from scrapy_pagelets.archives.gzip_members import Bomb, Unpacked
+from scrapy_pagelets.archives.http_message import PACKING, SNIFFED, Headers
+from scrapy_pagelets.archives.record import MAX_BODY, Record, SkipRecord, checked, opened
+
+if TYPE_CHECKING:
+    from fastwarc.stream_io import WarcReader
+    from fastwarc.warc import WarcRecord
+
+_HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
+_DICTIONARY: Final = b"\x5d\x2a\x4d\x18"  # a zstd file whose members need the dictionary at its start
+
+
+def _ignore(_offset: int) -> None:
+    """A bomb is told of by who reads the pages."""
+
+
+def walk(file: BinaryIO, bomb: Callable[[int], None] = _ignore) -> Iterator[tuple[int, WarcRecord]]:
+    """Each record from where the file stands, with what finds it again.
+
+    That is its offset. Of the records that share a compressed member (``gzip crawl.warc`` makes one member of a file)
+    all but the first have none, and are found by their number in the file, negative.
+
+    Parameters
+    ----------
+    bomb : is called with the offset of each member that is a compression bomb; the walk goes on behind it
+
+    Raises
+    ------
+    EOFError, OSError, ValueError : if the file is cut off or damaged
+    """
+    number = 0
+    while True:
+        start = file.tell()
+        magic = file.read(4)
+        file.seek(start)
+        stream = _stream(file, magic)
+        try:
+            for offset, record in _members(file, stream, magic):
+                yield (-number if offset is None else offset), record
+                number += 1
+        except Bomb as found:
+            bomb(found.offset)
+            if not gzip_members.seek_next(file, found.offset):
+                return
+        else:
+            return
+
+
+def _members(
+    file: BinaryIO, stream: Unpacked | WarcReader | None, magic: bytes
+) -> Iterator[tuple[int | None, WarcRecord]]:
+    """Each record, with the offset of the member that it begins, if it does."""
+    from fastwarc.warc import ArchiveIterator
+
+    member = -1
+    for record in ArchiveIterator(cast(BinaryIO, stream or file), parse_http=False):
+        if isinstance(stream, Unpacked):
+            yield stream.starts.pop(record.stream_pos, None), record
+            continue
+        begun = record.stream_pos if stream is None else stream.frame_start_position() or 0
+        yield (None if begun == member or magic == _DICTIONARY else begun), record
+        member = begun
+    if isinstance(stream, Unpacked) and stream.starts:
+        _refuse_begun_member(file, max(stream.starts.values()))
+    elif stream is not None and not isinstance(stream, Unpacked) and (stream.frame_start_position() or 0) != member:
+        _refuse_begun_member(file, stream.frame_start_position() or 0)
+
+
+class Finder:
+    """Finds records of one file again, fastest in their order."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._file = opened(path)
+        self._walking = opened(path)
+        self._passed = -1
+        self._records = walk(self._walking)
+
+    def find(self, offset: int) -> WarcRecord:
+        """The record that `walk` gave with this offset."""
+        if offset >= 0:
+            self._file.seek(offset)
+            return _first(walk(self._file))
+        if self._passed >= -offset:
+            self._walking.seek(0)
+            self._passed, self._records = -1, walk(self._walking)
+        record = _first(itertools.islice(self._records, -offset - self._passed - 1, None))
+        self._passed = -offset
+        return record
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        self._walking.close()
+
+
+def page(record: WarcRecord, source: str, offset: int) -> Record:
+    """The page in a record.
+
+    Raises
+    ------
+    SkipRecord : if there is none
+    EOFError : if the record is cut off
+    """
+    from fastwarc.warc import WarcRecordType
+
+    is_page = record.record_type in (WarcRecordType.response, WarcRecordType.resource)
+    block = _block(record, keep=is_page)
+    if not is_page:
+        raise SkipRecord("type")
+    url = _url(record)
+    if not url:
+        raise SkipRecord("no_url")
+    status, headers, body = _response(record, block)
+    if status != 200:
+        raise SkipRecord("status")
+    body = _html(headers, body)
+    if not _is_page_url(url):
+        raise SkipRecord("no_url")
+    kept = {name: values for name, values in headers.items() if name not in PACKING}
+    return Record(url, kept, status, body, _timestamp(record.headers.get("WARC-Date") or ""), source, offset)
+
+
+def urls(file: BinaryIO) -> Iterator[tuple[int, str]]:
+    """What `walk` gives for each response of whatever type, and its URL."""
+    from fastwarc.warc import WarcRecordType
+
+    for offset, record in walk(file):
+        if record.record_type in (WarcRecordType.response, WarcRecordType.resource):
+            yield offset, _url(record)
+
+
+def resource(path: str, offset: int) -> tuple[str, bytes] | str | None:
+    """Type and body of a response, or where it redirects to; None if it has nothing to show or cannot be read."""
+    finder = Finder(path)
+    try:
+        record = finder.find(offset)
+        status, headers, body = _response(record, _block(record, keep=True))
+        if 300 <= status < 400:
+            return next(iter(headers.get("Location", ())), None)
+        if status != 200:
+            return None
+        with suppress(ValueError):  # stored unpacked, under the headers of a packed one
+            body = http_message.unpacked(headers, body, MAX_BODY)
+        return headers.get("Content-Type", [""])[0], body
+    except (SkipRecord, Bomb, OSError, EOFError, ValueError):
+        return None
+    finally:
+        finder.close()
+
+
+def _url(record: WarcRecord) -> str:
+    return http_message.text(record.headers.get_bytes(b"WARC-Target-URI", b"") or b"").strip().strip("<>")
+
+
+def _response(record: WarcRecord, block: bytes) -> tuple[int, Headers, bytes]:
+    """Status, headers and packed body."""
+    from fastwarc.warc import WarcRecordType
+
+    declared = record.headers.get("Content-Type") or ""
+    if record.record_type == WarcRecordType.response and _is_http(declared, block):
+        try:
+            return http_message.parse(block)
+        except ValueError:
+            raise SkipRecord("headers") from None
+    return 200, {"Content-Type": [declared]} if declared else {}, block
+
+
+def _block(record: WarcRecord, keep: bool) -> bytes:
+    if not (record.headers.get("Content-Length") or "").strip().isdigit():
+        raise EOFError("a record without a length")
+    length = record.content_length
+    large = length > MAX_BODY
+    block = record.reader.read() if keep and not large else b""
+    if (len(block) if block else record.consume()) < length:
+        raise EOFError("the record ends before its length")
+    if keep and large:
+        raise SkipRecord("too_large")
+    return block
+
+
+def _html(headers: Headers, packed: bytes) -> bytes:
+    declared = http_message.media_type(headers.get("Content-Type", [""])[0])
+    if declared and declared not in _HTML_TYPES:
+        raise SkipRecord("not_html")
+    try:
+        body = checked(http_message.unpacked(headers, checked(packed), MAX_BODY))
+    except ValueError:
+        raise SkipRecord("encoding") from None
+    if not declared and not http_message.looks_like_html(body):
+        raise SkipRecord("not_html")
+    return body
+
+
+def _is_page_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # "http://[broken"
+        return False
+    return "://" in url and bool(parts.hostname or parts.scheme not in ("http", "https"))
+
+
+def _is_http(declared: str, block: bytes) -> bool:
+    return http_message.media_type(declared) == "application/http" or block.startswith(b"HTTP/")
+
+
+def _timestamp(date: str) -> str | None:
+    try:
+        moment = datetime.fromisoformat(date)
+    except ValueError:
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _first(found: Iterator[tuple[int, WarcRecord]]) -> WarcRecord:
+    for _, record in found:
+        return record
+    raise EOFError("no such record")
+
+
+def _stream(file: BinaryIO, magic: bytes) -> Unpacked | WarcReader | None:
+    """What unpacks a file, None for one that is not packed."""
+    from fastwarc.stream_io import ZstdReader
+
+    if magic.startswith(gzip_members.MAGIC):
+        return Unpacked(file)
+    return ZstdReader(file) if magic in (b"\x28\xb5\x2f\xfd", _DICTIONARY) else None
+
+
+def _refuse_begun_member(file: BinaryIO, start: int) -> None:
+    """Raise for a member that was cut off before its first record; FastWARC takes it for the end of the file."""
+    file.seek(start)
+    try:
+        empty = not zlib.decompress(file.read(SNIFFED), 31).strip()
+    except zlib.error:
+        empty = False
+    if not empty:
+        raise EOFError("the last member is cut off")

@@ -1,0 +1,177 @@
+"""Pages on disk that wait for an index to come back."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fcntl import LOCK_EX, LOCK_NB, flock
+from itertools import count
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from xxhash import xxh3_64_hexdigest
+
+from scrapy_pagelets.index.documents import IndexedPage, line_of, page_of
+
+#: Characters of pages that are held in memory at once, or one page.
+BATCH_CHARACTERS: Final = 4_000_000
+BATCH_PAGES: Final = 64
+
+
+@dataclass
+class _File:
+    """A file that nobody else has.
+
+    Attributes
+    ----------
+    ours : open at its end, with the lock
+    waiting : lines that were not sent
+    begin, end : where these begin, and where those end that are being sent
+    taken, unreadable : how many are being sent, and how many of these cannot be
+    damaged : whether there were such
+    """
+
+    path: Path
+    ours: BinaryIO
+    waiting: int = 0
+    begin: int = 0
+    end: int = 0
+    taken: int = 0
+    unreadable: int = 0
+    damaged: bool = False
+
+
+class PendingPages:
+    """Pages that could not be written to an index, the oldest first; safe for several threads.
+
+    They are in files of a folder, of which each belongs to the process that has locked it. What earlier runs have left
+    there for the same index is taken over.
+
+    Parameters
+    ----------
+    folder : of the files
+    target : name of the index
+
+    Raises
+    ------
+    OSError : if the folder or the disk cannot take what is put there; of all methods
+    """
+
+    def __init__(self, folder: Path, target: str) -> None:
+        self._folder, self._name = folder, f"pagelets-index-{xxh3_64_hexdigest(target.encode())}"
+        self._lock = threading.Lock()
+        self._files = [file for path in sorted(folder.glob(f"{self._name}-*.jsonl")) if (file := _claimed(path))]
+        #: Lines that were no pages; their file is left, as ``*.damaged``.
+        self.unreadable = 0
+
+    @property
+    def path(self) -> Path:
+        """The file with the pages that have waited longest, or the folder."""
+        return self._files[0].path if self._files else self._folder
+
+    def __len__(self) -> int:
+        return sum(file.waiting for file in self._files)
+
+    def append(self, pages: Iterable[IndexedPage]) -> None:
+        """Keep pages, all or none."""
+        lines = [json.dumps(line_of(page), ensure_ascii=False).encode() + b"\n" for page in pages]
+        with self._lock:
+            if not self._files:
+                self._files.append(self._new())
+            file = self._files[-1]
+            _write(file.ours.fileno(), b"".join(lines))
+            file.waiting += len(lines)
+
+    def _new(self) -> _File:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        names = (self._folder / f"{self._name}-{os.getpid()}-{number}.jsonl" for number in count())
+        return next(file for path in names if not path.exists() and (file := _claimed(path)))
+
+    def take(self) -> list[IndexedPage]:
+        """Some of the oldest pages; they stay here until they are `sent`."""
+        with self._lock:
+            if not self._files:
+                return []
+            file = self._files[0]
+            lines = _lines(file)
+            file.taken, file.end = len(lines), file.begin + sum(map(len, lines))
+        pages = [page for line in lines if (page := _page_of(line)) is not None]
+        file.unreadable = len(lines) - len(pages)
+        return pages
+
+    def sent(self) -> None:
+        """Forget the pages that were taken last."""
+        with self._lock:
+            file = self._files[0]
+            file.begin, file.waiting = file.end, file.waiting - file.taken
+            file.damaged, self.unreadable = file.damaged or bool(file.unreadable), self.unreadable + file.unreadable
+            if not file.waiting:
+                _removed(self._files.pop(0))
+
+    def close(self) -> None:
+        """Let go of the files; what waits in them is there for the next run."""
+        with self._lock:
+            for file in self._files:
+                file.ours.close() if file.waiting else _removed(file)
+            self._files = []
+
+
+def _lines(file: _File) -> list[bytes]:
+    """The first lines that wait."""
+    found: list[bytes] = []
+    size = 0
+    with open(file.path, "rb") as lines:
+        lines.seek(file.begin)
+        while len(found) < min(BATCH_PAGES, file.waiting) and size < BATCH_CHARACTERS:
+            found.append(lines.readline())
+            size += len(found[-1])
+    return found
+
+
+def _claimed(path: Path) -> _File | None:
+    """A file, made if it is not there; None if another process has it."""
+    ours = open(path, "ab", buffering=0)  # noqa: SIM115
+    try:
+        flock(ours, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        ours.close()
+        return None
+    if not os.fstat(ours.fileno()).st_nlink:  # the other process has sent it, and removed it
+        ours.close()
+        return None
+    waiting = whole = 0
+    with open(path, "rb") as lines:
+        for line in lines:
+            if line.endswith(b"\n"):
+                waiting, whole = waiting + 1, whole + len(line)
+    ours.truncate(whole)  # a line of a run that was killed
+    return _File(path, ours, waiting)
+
+
+def _removed(file: _File) -> None:
+    if file.damaged:
+        file.path.rename(file.path.with_suffix(".damaged"))
+    else:
+        file.path.unlink(missing_ok=True)
+    file.ours.close()
+
+
+def _write(file: int, lines: bytes) -> None:
+    """Append, all or nothing: a full disk takes the beginning."""
+    size, rest = os.fstat(file).st_size, memoryview(lines)
+    try:
+        while rest:
+            rest = rest[os.write(file, rest) :]
+    except OSError:
+        os.ftruncate(file, size)
+        raise
+
+
+def _page_of(line: bytes) -> IndexedPage | None:
+    try:
+        return page_of(json.loads(line))
+    except ValueError:
+        return None

@@ -1,0 +1,1 @@
+"""Pages that are loaded for a template, ahead of the spider."""

@@ -1,0 +1,287 @@
+"""What a browser has walked through, as a page with its layout."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from scrapy_pagelets.layout import DISPLAY, DISPLAYS, POSITION, Layout
+from scrapy_pagelets.limits import Limits
+from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable, build
+from scrapy_pagelets.page import Page, base_of
+
+#: The function that walks through a document, for ``frame.evaluate_handle``; it says itself what it gives.
+WALK: Final = files("scrapy_pagelets.rendering").joinpath("walk.js").read_text(encoding="utf-8")
+
+#: Less opaque than this is not to be seen.
+_TRANSPARENT: Final = 0.05
+_LIMITS: Final = Limits()
+_WHITE: Final = (255.0, 255.0, 255.0)
+_CLIPPING: Final = frozenset(("hidden", "clip"))
+
+
+class Frame(NamedTuple):
+    """A document that was walked through.
+
+    Attributes
+    ----------
+    parent : number of the document in whose frame it stands, -1 for that of the page
+    number : which of the frames of its parent that have walks of their own
+    walked : what the walk has given
+    """
+
+    parent: int
+    number: int
+    walked: str
+
+
+def page_of(frames: Sequence[Frame], url: str, source: Page | None = None, limits: Limits = _LIMITS) -> Page:
+    """Page of a rendered document and of the frames in it, parents first.
+
+    The tree is the browser's: what scripts have made of the page, shadow trees in their hosts, documents of frames in
+    their frames. The node table and the layout have the same rows by construction.
+
+    Parameters
+    ----------
+    url : of the page
+    source : the page as it was received
+    limits : what the page may have at the most
+
+    Raises
+    ------
+    TooLarge : if scripts have made more of the page
+    """
+    walks = _joined(frames)
+    limits.check_nodes(sum(len(walk.elements) for walk in walks))
+    root = walks[0].root
+    base = base_of(root, url)
+    nodes = build(root, base)
+    return Page(url, root, nodes, base, _Painting(nodes, walks).layout, source)
+
+
+@dataclass(frozen=True, eq=False)
+class _Walk:
+    """A walked document: its columns, its tree, and its elements in the order of the columns."""
+
+    columns: dict[str, Any]
+    root: etree._Element
+    elements: list[etree._Element]
+    left: float
+    top: float
+
+
+def _joined(frames: Sequence[Frame]) -> list[_Walk]:
+    """The walks, the trees of frames hung into the trees of their parents."""
+    walks: list[_Walk] = []
+    for parent, number, walked in frames:
+        header, _, xml = walked.partition("\n")
+        root = etree.fromstring(xml.encode(), etree.XMLParser(encoding="utf-8", huge_tree=True, recover=True))
+        left = top = 0.0
+        if parent >= 0:
+            above = walks[parent]
+            index, left, top = above.columns["frames"][3 * number : 3 * number + 3]
+            left, top = left + above.left, top + above.top
+        walks.append(_Walk(json.loads(header), root, list(root.iter(etree.Element)), left, top))
+        if parent >= 0:
+            above.elements[index].append(root)
+    return walks
+
+
+@dataclass(frozen=True, eq=False)
+class _Styles:
+    """The different styles of a page, as columns over them."""
+
+    fields: list[list[str]]
+
+    def numbers(self, field: int) -> Floats:
+        """Lengths, weights and other numbers; 0 for words."""
+        return np.array([_number(style[field]) for style in self.fields])
+
+    def words(self, field: int) -> NDArray[np.str_]:
+        return np.array([style[field] for style in self.fields])
+
+    def colors(self, field: int) -> Floats:
+        """(styles, 4) red, green, blue to 255, and alpha to 1."""
+        return np.array([_color(style[field]) for style in self.fields])
+
+
+_FONT_SIZE, _FONT_WEIGHT, _COLOR, _BACKGROUND, _PICTURE, _VISIBILITY, _DISPLAY, _POSITION, _FLOAT, _Z_INDEX = range(10)
+_OPACITY, _OVERFLOW_X, _OVERFLOW_Y, _CLIP = range(10, 14)
+_NO_STYLE: Final = "16px|400|rgb(0, 0, 0)|rgba(0, 0, 0, 0)|0|hidden|none|static|none|auto|1|visible|visible|0"
+
+
+def _number(value: str) -> float:
+    try:
+        return float(value.removesuffix("px"))
+    except ValueError:
+        return 0.0
+
+
+def _color(value: str) -> tuple[float, ...]:
+    channels = [float(part) for part in value.partition("(")[2].rstrip(")").split(",")]
+    return (*channels, 1.0)[:4]
+
+
+class _Painting:
+    """The layout of a node table: what the walk has measured, and what nodes hand down and up."""
+
+    def __init__(self, nodes: NodeTable, walks: list[_Walk]) -> None:
+        self.nodes = nodes
+        self.walks = walks
+        self.leaf = nodes.tag == TEXT
+        number = {element: i for i, element in enumerate(e for walk in walks for e in walk.elements)}
+        #: (n,) number of the element of a row, for a run of text of its parent.
+        self.element = np.array([number[element] for element in nodes.elements], np.int64)
+        style = self._gathered("element", "style")[self.element]
+        fields = [styles.split("|") for walk in walks for styles in walk.columns["styles"]]
+        self.styles = _Styles([*fields, _NO_STYLE.split("|")])
+        #: (n,) index of the style of a row; the last one where nothing is painted.
+        self.style = np.where(style < 0, len(fields), style)
+
+    def _gathered(self, kind: str, name: str) -> NDArray[Any]:
+        """A column of all walks in the coordinates, numbers of elements and numbers of styles of the whole page."""
+        parts, elements, styles = [], 0, 0
+        for walk in self.walks:
+            own = np.array(walk.columns[kind][name], np.float64 if name not in ("style", "parent") else np.int64)
+            if name == "style":
+                own[own >= 0] += styles
+            parts.append(own + {"x": walk.left, "y": walk.top, "parent": elements}.get(name, 0))
+            elements += len(walk.elements)
+            styles += len(walk.columns["styles"])
+        return np.concatenate(parts)
+
+    @cached_property
+    def _run(self) -> Ints:
+        """(m,) number of the walked run of each leaf: the ``number``-th of its parent."""
+        parent = self._gathered("text", "parent")
+        order = np.argsort(parent, kind="stable")
+        rows = self.nodes.leaves
+        run: Ints = order[np.searchsorted(parent[order], self.element[rows]) + self.nodes.number - 1]
+        return run
+
+    def _measured(self, name: str) -> Floats:
+        column = self._gathered("element", name)[self.element]
+        column[self.nodes.leaves] = self._gathered("text", name)[self._run]
+        return column
+
+    @cached_property
+    def _boxes(self) -> Floats:
+        """(n, 4) left, top, right, bottom as measured."""
+        left, top = self._measured("x"), self._measured("y")
+        return np.stack((left, top, left + self._measured("width"), top + self._measured("height")), axis=1)
+
+    @cached_property
+    def _clips(self) -> Floats:
+        """(n, 4) left, top, right, bottom of what may be seen of a row.
+
+        What is positioned absolutely is not clipped by what lies between it and its containing block.
+        """
+        nodes, style = self.nodes, self.style
+        clipping = np.isin(self.styles.words(_OVERFLOW_X), list(_CLIPPING))
+        clipping |= np.isin(self.styles.words(_OVERFLOW_Y), list(_CLIPPING)) | (self.styles.numbers(_CLIP) > 0)
+        # What `html` and `body` hide is hidden by the viewport: it is there after scrolling.
+        clips = (clipping & (self.styles.words(_DISPLAY) != "inline"))[style] & ~self.leaf & (nodes.depth > 1)
+        position = self.styles.words(_POSITION)[style]
+        absolute, fixed = (position == "absolute") & ~self.leaf, (position == "fixed") & ~self.leaf
+        positioned = (position != "static") & ~self.leaf
+        everything = np.array([-np.inf, -np.inf, np.inf, np.inf])
+        seen = np.tile(everything, (len(nodes), 1))
+        children, positioned_children = seen.copy(), seen.copy()
+        for rows in nodes.levels:
+            above = nodes.parent[rows]
+            if above[0] >= 0:
+                seen[rows] = np.where(absolute[rows, None], positioned_children[above], children[above])
+                positioned_children[rows] = positioned_children[above]
+            seen[rows[fixed[rows]]] = everything
+            inner = np.where(clips[rows, None], _common(seen[rows], self._boxes[rows]), seen[rows])
+            children[rows] = inner
+            positioned_children[rows] = np.where(positioned[rows, None], inner, positioned_children[rows])
+        return seen
+
+    @cached_property
+    def _opacity(self) -> Floats:
+        opacity = np.where(self.leaf, 1.0, self.styles.numbers(_OPACITY)[self.style])
+        for rows in self.nodes.levels[1:]:
+            opacity[rows] *= opacity[self.nodes.parent[rows]]
+        return opacity
+
+    @cached_property
+    def _visible(self) -> Bools:
+        """(n,) the row itself, or something below it, is to be seen."""
+        shown = (self.styles.words(_VISIBILITY) == "visible")[self.style] & (self._opacity > _TRANSPARENT)
+        left, top, right, bottom = _common(self._boxes, self._clips).T
+        width, height = right - left, bottom - top
+        # A single pixel counts visits, or hides what only screen readers tell.
+        own = shown & (width >= 1) & (height >= 1) & (width * height > 1) & (right > 0) & (bottom > 0)
+        return self.nodes.total(own.astype(np.int64)) > 0
+
+    def _around_children(self) -> Floats:
+        """(n, 4) the boxes, those without extent replaced by the box around what is visible in them."""
+        boxes = np.where(self._visible[:, None], self._boxes, np.nan)
+        empty = (boxes[:, 0] >= boxes[:, 2]) | (boxes[:, 1] >= boxes[:, 3])
+        boxes[empty] = np.nan
+        around = boxes.copy()
+        for rows in reversed(self.nodes.levels[1:]):
+            rows = rows[empty[self.nodes.parent[rows]]]
+            above = self.nodes.parent[rows]
+            for side, outermost in enumerate((np.fmin, np.fmin, np.fmax, np.fmax)):
+                outermost.at(around[:, side], above, around[rows, side])
+        return np.nan_to_num(around)
+
+    @cached_property
+    def _background(self) -> Floats:
+        """(n, 3) own backgrounds over those behind them, in document order from white."""
+        own = self.styles.colors(_BACKGROUND)[self.style]
+        own[self.leaf, 3] = 0
+        behind = np.tile(np.array(_WHITE), (len(self.nodes), 1))
+        for rows in self.nodes.levels:
+            above = self.nodes.parent[rows]
+            if above[0] >= 0:
+                behind[rows] = behind[above]
+            alpha = own[rows, 3:]
+            behind[rows] = alpha * own[rows, :3] + (1 - alpha) * behind[rows]
+        return behind
+
+    @property
+    def layout(self) -> Layout:
+        style, styles = self.style, self.styles
+        boxes = self._around_children().astype(np.float32)
+        display = np.array([DISPLAY.get(name, len(DISPLAYS) - 1) for name in styles.words(_DISPLAY)], np.int8)[style]
+        z_index = np.clip(styles.numbers(_Z_INDEX), -(2**31), 2**31 - 1).astype(np.int32)[style]
+        position = np.array([POSITION.get(name, 0) for name in styles.words(_POSITION)], np.int8)[style]
+        return Layout(
+            x=boxes[:, 0],
+            y=boxes[:, 1],
+            width=boxes[:, 2] - boxes[:, 0],
+            height=boxes[:, 3] - boxes[:, 1],
+            font_size=styles.numbers(_FONT_SIZE).astype(np.float32)[style],
+            font_weight=styles.numbers(_FONT_WEIGHT).astype(np.int16)[style],
+            color=_packed(styles.colors(_COLOR))[style],
+            background=_packed(np.column_stack((self._background, np.ones(len(style))))),
+            picture=(styles.numbers(_PICTURE) > 0)[style] & ~self.leaf,
+            visible=self._visible,
+            display=np.where(self.leaf & (display != 0), np.int8(DISPLAY["inline"]), display),
+            position=np.where(self.leaf, np.int8(0), position),
+            floating=(styles.words(_FLOAT) != "none")[style] & ~self.leaf,
+            z_index=np.where(self.leaf, np.int32(0), z_index),
+            page_width=self.walks[0].columns["width"],
+            page_height=self.walks[0].columns["height"],
+        )
+
+
+def _common(a: Floats, b: Floats) -> Floats:
+    """What two columns of boxes have in common, of negative extent where that is nothing."""
+    return np.concatenate((np.maximum(a[:, :2], b[:, :2]), np.minimum(a[:, 2:], b[:, 2:])), axis=1)
+
+
+def _packed(colors: Floats) -> NDArray[np.uint32]:
+    """(k, 4) red, green, blue, alpha as ``0xRRGGBBAA``."""
+    return (np.rint(colors * (1, 1, 1, 255)) @ (2.0**24, 2.0**16, 2.0**8, 1.0)).astype(np.uint32)

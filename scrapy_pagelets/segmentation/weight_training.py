@@ -1,0 +1,230 @@
+"""How the costs of GCuts and CClus are learnt from pages that people have cut into blocks.
+
+Source: Chakrabarti, Kumar, Punera 2008, section 4.3: D by LMNN, V by logistic regression, lambda by what gives the best
+segments on pages that the rest was not learnt from. All pages but those of the test split serve both: lambda is chosen
+by cross-validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.segmentation.gcuts import Described
+from scrapy_pagelets.segmentation.lmnn import Group, learn
+from scrapy_pagelets.segmentation.methods import BY_COSTS, Costed
+from scrapy_pagelets.segmentation.segment_weights import INNER, Logistic, Weights
+from scrapy_pagelets.templates.training.training_tables import read
+from scrapy_pagelets.templates.trees import Trees
+
+FOLDS: Final = 5
+#: Penalties that are tried, for each of the methods.
+GRID: Final = tuple(float(2.0**k) for k in np.arange(-4, 4.01, 0.5))
+_RANK, _ITERATIONS = 8, 40
+#: Nodes of a page that the metric is learnt from: its cost is quadratic in them.
+_NODES: Final = 120
+#: Strength of the regressions, inverse of scikit-learn's C; leaves of a page whose pairs are learnt from.
+_C, _LEAVES = 0.05, 60
+_UNKNOWN: Final = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """A page with its blocks.
+
+    Attributes
+    ----------
+    described : the page
+    blocks : (m,) number of the innermost block that each leaf of the tree is in, -1 for none
+    """
+
+    described: Described
+    blocks: Ints
+
+    @classmethod
+    def of(cls, described: Described, paths: Sequence[str]) -> Example:
+        """Example by the xpaths of the blocks in the page as received; of two with one path, the first counts."""
+        page = described.page
+        received = page.source or page
+        nodes = received.nodes
+        rows = {element: row for row, element in enumerate(nodes.elements) if nodes.tag[row] != TEXT}
+        block = np.full(len(nodes), _UNKNOWN)
+        for number, path in reversed(list(enumerate(paths))):
+            found: Any = received.root.xpath(path)
+            block[[rows[element] for element in found if element in rows]] = number
+        for level in nodes.levels[1:]:
+            block[level] = np.where(block[level] >= 0, block[level], block[nodes.parent[level]])
+        # What a browser has added is in no block.
+        rows_of_leaves = described.tree.seen if page.source is None else page.received_rows[described.tree.seen]
+        return cls(described, np.where(rows_of_leaves < 0, _UNKNOWN, block[rows_of_leaves]))
+
+    def block(self) -> tuple[Ints, Ints]:
+        """(k,) the block that the known leaves of each node are in, -1 for none or several; how many are known."""
+        tree, known = self.described.tree, np.flatnonzero(self.blocks >= 0)
+        first, last = (np.searchsorted(known, leaves) for leaves in (tree.first, tree.last))
+        found = np.full(len(tree), _UNKNOWN)
+        some = np.flatnonzero(last > first)
+        changes = np.cumsum(np.diff(self.blocks[known], prepend=-1) != 0)
+        pure = some[changes[first[some]] == changes[last[some] - 1]]
+        found[pure] = self.blocks[known[first[pure]]]
+        return found, last - first
+
+
+def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page], level: str) -> list[Example]:
+    """Examples of a level by lines with ``page`` and ``blocks``: ``xpath`` and ``level``, 1 or 2.
+
+    Parameters
+    ----------
+    pages : page by its name
+    level : ``top`` for the blocks of level 1, ``inner`` for the innermost blocks of any level
+    """
+    examples = []
+    for line in lines:
+        described = Described.of(pages(line["page"]))
+        paths = [block["xpath"] for block in line["blocks"] if level == INNER or block["level"] == 1]
+        examples.append(Example.of(described, paths))
+    return examples
+
+
+def train(examples: Sequence[Example]) -> Weights:
+    """Weights of a level, with penalties chosen by cross-validation; ``about`` has the figures.
+
+    Raises
+    ------
+    ValueError : if there are too few pages
+    ImportError : without catboost, which only training needs
+    """
+    if len(examples) < FOLDS:
+        raise ValueError(f"{len(examples)} pages with blocks are too few to learn from: {FOLDS} are needed at least")
+    fold = np.random.default_rng(0).permutation(len(examples)) % FOLDS
+    curves = {name: np.zeros((len(GRID), 2)) for name in BY_COSTS}
+    for number in range(FOLDS):
+        weights = fit([e for e, own in zip(examples, fold, strict=True) if own != number])
+        held_out = [e for e, own in zip(examples, fold, strict=True) if own == number]
+        for name, method in BY_COSTS.items():
+            curves[name] += curve(held_out, weights, method) * len(held_out) / len(examples)
+    chosen = {name: int(_smooth(curve.sum(axis=1)).argmax()) for name, curve in curves.items()}
+    figures = {name: [round(float(v), 4) for v in curves[name][at]] for name, at in chosen.items()}
+    penalties = {name: GRID[at] for name, at in chosen.items()}
+    return replace(fit(examples), penalties=penalties, about={"figures": figures})
+
+
+def curve(examples: Sequence[Example], weights: Weights, method: Costed) -> Floats:
+    """(penalties, 2) mean adjusted Rand index and NMI of the pages for each penalty of ``GRID``."""
+    figures = np.zeros((len(GRID), 2))
+    for example in examples:
+        cut = method(example.described, weights)
+        figures += [agreement(example, cut(penalty)) for penalty in GRID]
+    return figures / len(examples)
+
+
+def agreement(example: Example, found: Ints) -> tuple[float, float]:
+    """Adjusted Rand index and NMI of segments with the blocks, over the leaves that are in a block."""
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+    known = example.blocks >= 0
+    pair = example.blocks[known], found[known]
+    return adjusted_rand_score(*pair), normalized_mutual_info_score(*pair, average_method="geometric")
+
+
+def _smooth(column: Floats) -> Floats:
+    """Mean with the neighbours: of some dozens of pages, single peaks are chance."""
+    padded = np.pad(column, 1, mode="edge")
+    return np.convolve(padded, np.ones(3) / 3, "valid")
+
+
+def fit(examples: Sequence[Example]) -> Weights:
+    """Weights without penalties."""
+    columns = np.vstack([e.described.columns for e in examples])
+    center, scale = columns.mean(axis=0), columns.std(axis=0)
+    scale[scale == 0] = 1
+    groups = [group for e in examples if len((group := _group(e, center, scale)).target)]
+    followed, every = ([_pairs(e, choose) for e in examples] for choose in (_following, _any))
+    return Weights(
+        center=center,
+        scale=scale,
+        metric=learn(groups, _RANK, _ITERATIONS),
+        edge=_logistic([_edges(e) for e in examples]),
+        neighbours=_logistic(followed),
+        pairs=_logistic(every),
+        whole=_trees([_wholes(e) for e in examples]),
+        penalties={},
+        about={},
+    )
+
+
+def _group(example: Example, center: Floats, scale: Floats) -> Group:
+    """The nodes all of whose leaves are in one block."""
+    block, known = example.block()
+    nodes = np.flatnonzero((block >= 0) & (known == example.described.tree.size))
+    nodes = nodes[np.unique(np.linspace(0, len(nodes) - 1, _NODES).astype(np.int64))] if len(nodes) > _NODES else nodes
+    return Group.of((example.described.columns[nodes] - center) / scale, block[nodes])
+
+
+def _edges(example: Example) -> tuple[Floats, Bools]:
+    """Nodes below the root, and whether they and their parents are in one block."""
+    block, known = example.block()
+    nodes = np.flatnonzero(known[1:] > 0) + 1
+    return example.described.situation[nodes], block[example.described.tree.parent[nodes]] >= 0
+
+
+def _wholes(example: Example) -> tuple[Floats, Bools]:
+    """Nodes with two known leaves or more, and whether these are in one block."""
+    block, known = example.block()
+    nodes = np.flatnonzero(known >= 2)
+    return example.described.situation[nodes], block[nodes] >= 0
+
+
+def _pairs(example: Example, choose: Callable[[int], tuple[Ints, Ints]]) -> tuple[Floats, Bools]:
+    """Pairs of leaves with known blocks, and whether these are the same."""
+    tree, blocks = example.described.tree, example.blocks
+    one, other = choose(len(blocks))
+    known = (blocks[one] >= 0) & (blocks[other] >= 0)
+    one, other = one[known], other[known]
+    return example.described.pairs(tree.leaves[one], tree.leaves[other]), blocks[one] == blocks[other]
+
+
+def _following(count: int) -> tuple[Ints, Ints]:
+    return np.arange(count - 1), np.arange(1, count)
+
+
+def _any(count: int) -> tuple[Ints, Ints]:
+    """All pairs of some leaves at equal distances."""
+    leaves = np.unique(np.linspace(0, count - 1, min(count, _LEAVES)).astype(np.int64))
+    one, other = np.triu_indices(len(leaves), 1)
+    return leaves[one], leaves[other]
+
+
+def _stacked(parts: Sequence[tuple[Floats, Bools]]) -> tuple[Floats, Bools]:
+    columns, wanted = (np.concatenate(part) for part in zip(*parts, strict=True))
+    if wanted.all() or not wanted.any():
+        raise ValueError("the blocks are all of one kind, one on each page or each leaf alone: nothing can be learnt")
+    return columns, wanted
+
+
+def _logistic(parts: Sequence[tuple[Floats, Bools]]) -> Logistic:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    columns, wanted = _stacked(parts)
+    scaler = StandardScaler().fit(columns)
+    model = LogisticRegression(C=_C, max_iter=2000).fit(scaler.transform(columns), wanted)
+    coefficients = model.coef_[0] / scaler.scale_
+    return Logistic(coefficients, float(model.intercept_[0] - coefficients @ scaler.mean_))
+
+
+def _trees(parts: Sequence[tuple[Floats, Bools]]) -> Trees:
+    from catboost import CatBoostClassifier
+
+    columns, wanted = _stacked(parts)
+    learner = CatBoostClassifier(
+        iterations=150, depth=4, learning_rate=0.05, l2_leaf_reg=5, rsm=0.15, random_seed=0, thread_count=1,
+        verbose=False, allow_writing_files=False,
+    )  # fmt: skip
+    learner.fit(columns.astype(np.float32), wanted)
+    return read(learner)

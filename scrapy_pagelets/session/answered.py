@@ -1,0 +1,40 @@
+"""Requests that were answered: what outlives the process, if the crawl has a job directory."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+
+from scrapy_pagelets.templates.site_store import MAX_ANSWERED, SiteStore
+
+
+class AnsweredRequests:
+    """Fingerprints of the last requests of the spider that were answered.
+
+    Parameters
+    ----------
+    store : where they are kept
+    job : the job directory; None if they end with the process
+    """
+
+    def __init__(self, store: SiteStore, job: str | None) -> None:
+        self._store = store
+        self._job = job
+        self._answered = OrderedDict.fromkeys(store.answered(job) if job else ())
+        self._new: deque[str] = deque()
+
+    def add_answered(self, fingerprint: str) -> None:
+        """Remember that a request was answered, by whatever."""
+        self._answered[fingerprint] = None
+        if len(self._answered) > MAX_ANSWERED:
+            self._answered.popitem(last=False)
+        if self._job:
+            self._new.append(fingerprint)
+
+    def is_answered(self, fingerprint: str) -> bool:
+        """True if the request was answered not too long ago."""
+        return fingerprint in self._answered
+
+    def save(self, least: int = 1) -> None:
+        """Write what is new, if it is so much; for a thread."""
+        if self._job and len(self._new) >= least:
+            self._store.add_answered(self._job, [self._new.popleft() for _ in range(len(self._new))])

@@ -1,0 +1,138 @@
+"""Responses on disk, until somebody asks for them."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import shutil
+import tempfile
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from scrapy import Request
+from scrapy.http import Headers, Response
+from scrapy.responsetypes import responsetypes
+
+from scrapy_pagelets.session.rendered_response import RenderedResponse
+
+logger = logging.getLogger(__name__)
+
+#: Meta of the request that belongs to its response.
+_META: Final = ("download_latency", "download_slot")
+
+
+class ResponseStore:
+    """A folder of responses by token.
+
+    Parameters
+    ----------
+    lasting : the folder, if it shall outlive the process; else there is one for the time of the crawl
+    failed : is called with a sentence if a response cannot be written; it is then kept in memory
+    """
+
+    def __init__(self, lasting: Path | None, failed: Callable[[str], None] = logger.warning) -> None:
+        self._lasting = lasting
+        self._failed = failed
+        self._unwritten: dict[str, bytes] = {}
+
+    @cached_property
+    def _folder(self) -> Path | None:
+        """Made when first used; None if that fails."""
+        try:
+            folder = self._lasting or Path(tempfile.mkdtemp(prefix="pagelets-"))
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            self._failed(f"pages cannot be put aside on disk and stay in memory: {error}")
+            return None
+        return folder
+
+    def put(self, token: str, response: Response) -> None:
+        """Store a response; one of the same token is replaced."""
+        content = _packed(response)
+        self._unwritten[token] = content
+        if self._folder is None:
+            return
+        try:
+            _replace(self._folder / token, content)
+        except OSError as error:
+            self._failed(f"a page cannot be put aside on disk and stays in memory: {error}")
+        else:
+            del self._unwritten[token]
+
+    def has(self, token: str) -> bool:
+        """True if a response of this token is stored."""
+        return token in self._unwritten or self.lasts(token)
+
+    def lasts(self, token: str) -> bool:
+        """True if a response of this token is stored on disk, where it outlives the process if the folder does."""
+        return token not in self._unwritten and (path := self._path(token)) is not None and path.exists()
+
+    def _path(self, token: str) -> Path | None:
+        """Where a response would be, without making the folder; None if there is none."""
+        folder: Path | None = vars(self).get("_folder", self._lasting)
+        return None if folder is None else folder / token
+
+    def tokens(self, prefix: str) -> list[str]:
+        """The tokens of an earlier run that begin with something."""
+        found = self._lasting.glob(f"{prefix}*") if self._lasting is not None else ()
+        return sorted(path.name for path in found if path.suffix != ".new")
+
+    def take(self, token: str) -> Response | None:
+        """Take a response out, None if there is none of this token; its request has the meta that came with it."""
+        response = self.read(token)
+        self._unwritten.pop(token, None)
+        if (path := self._path(token)) is not None:
+            path.unlink(missing_ok=True)
+        return response
+
+    def read(self, token: str) -> Response | None:
+        """A response that stays here, None if there is none of this token, or none that can be read."""
+        if (content := self._unwritten.get(token)) is None:
+            if (path := self._path(token)) is None or not path.exists():
+                return None
+            try:
+                content = path.read_bytes()
+            except OSError as error:
+                logger.warning("%s cannot be read: %s", path, error)
+                return None
+        try:
+            return _unpacked(content)
+        except Exception as error:  # cut off, or of another version: whatever unpickling ends with
+            logger.warning("a page that was put aside as %s cannot be read: %r", token, error)
+            return None
+
+    def close(self) -> None:
+        """Remove the folder of a crawl without job directory."""
+        if self._lasting is None and (folder := vars(self).get("_folder")) is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _packed(response: Response) -> bytes:
+    frames = response.frames if isinstance(response, RenderedResponse) else ()
+    about = {name: getattr(response, name) for name in ("flags", "ip_address", "protocol")}
+    request = response.request
+    meta = {key: request.meta[key] for key in _META if key in request.meta} if request is not None else {}
+    kept = (response.url, response.status, dict(response.headers), response.body, frames, about, meta)
+    return pickle.dumps(kept, pickle.HIGHEST_PROTOCOL)
+
+
+def _unpacked(packed: bytes) -> Response:
+    url, status, headers, body, frames, about, meta = pickle.loads(packed)
+    about["request"] = Request(url, meta=meta) if meta else None
+    if frames:
+        return RenderedResponse(url=url, status=status, headers=headers, body=body, frames=frames, **about)
+    kind = responsetypes.from_args(headers=Headers(headers), url=url, body=body)
+    return kind(url=url, status=status, headers=headers, body=body, **about)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file that is never seen half-written."""
+    new = path.with_name(path.name + ".new")
+    try:
+        new.write_bytes(content)
+        new.replace(path)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise

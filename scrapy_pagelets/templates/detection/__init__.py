@@ -1,0 +1,1 @@
+"""Template detection on the pagelets that pages share."""

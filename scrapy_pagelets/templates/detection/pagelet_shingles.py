@@ -1,0 +1,327 @@
+"""Shingles of pagelets: hashes that are equal where two pages carry the same pagelet, exactly or nearly.
+
+Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2: the
+pagelets of a template have one shingle, ``s(p) = s(T)``, and their link targets are a frequent item set (Section 1).
+Which three shingles: ``algorithms.md`` D.2. Sketches: Broder et al. 1997, in one permutation (Li, Owen, Zhang 2012),
+densified (Shrivastava 2017).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, count
+from typing import Final
+from unicodedata import normalize
+from urllib.parse import urlsplit
+
+import numpy as np
+from xxhash import xxh3_64_intdigest
+
+from scrapy_pagelets.nodes import TAGS, TEXT, Bools, Floats, Ints, NodeTable, mix
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.detection.components import Components
+
+#: Words that one value of a sketch is taken from, values of a sketch, values of a super-shingle.
+WINDOW: Final = 4
+VALUES: Final = 16
+SUPER: Final = 4
+#: Two pagelets are nearly equal if their sketches estimate this resemblance (Jaccard) or more.
+NEAR: Final = 0.8
+#: A pagelet is large enough with so many words or link targets: "Read more" is no template.
+LEAST_TOKENS: Final = 4
+LEAST_TARGETS: Final = 2
+
+# Thai, Lao, Myanmar, Khmer, kana and Han part no words.
+_UNSPACED: Final = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+# Vowels and accents of Hebrew, Arabic and the scripts of India belong to the word, though they are no letters.
+_MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
+_WORD: Final = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\\w{_MARKS}])+|\0")
+_PLAIN_WORD: Final = re.compile(r"\w+|\0")
+_NOT_PLAIN: Final = re.compile(f"[{_UNSPACED}{_MARKS}]")
+_UNSPACED_WORD: Final = re.compile(f"[{_UNSPACED}]")
+_NUMBER: Final = re.compile(r"\d+")
+# Lower case for letters, a space for what is of no word: splitting takes a fourth of the time of a regular expression.
+_ASCII: Final = {i: chr(i).lower() if chr(i).isalnum() or chr(i) in "_\0" else " " for i in range(128)}
+#: Parts the runs of text of a page, which are folded all at once: a word of its own.
+_GAP: Final = " \0 "
+#: A longer word is a text without spaces in yet another script, or no word.
+_LONGEST_WORD: Final = 15
+_GRAM: Final = 3
+
+_TAG_TOKENS: Final = np.array([xxh3_64_intdigest(f"<{tag}>".encode()) >> 1 for tag in TAGS], np.int64)
+_SELF: Final = xxh3_64_intdigest(b"<link to its own page>") >> 1
+_NO_PAGE: Final = xxh3_64_intdigest(b"<link to no page>") >> 1
+_POSITION: Final = np.int64(0x2545F4914F6CDD1D)
+#: Above every value of a sketch: their upper bits have chosen the bin.
+_EMPTY: Final = np.int64(1 << 60)
+#: (16, 16) where each value looks if its bin is empty: in its own bin, then in the others, each in another order.
+_PROBES: Final = np.argsort(
+    np.where(np.eye(VALUES), -1, mix(np.arange(VALUES**2).reshape(VALUES, -1)) >> 1 & 0xFFFF), axis=1
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shingles:
+    """The pagelets of a page as hashes, a row each.
+
+    Attributes
+    ----------
+    exact : (p,) of the words, tags and link paths in their order, each number counting as 0; 0 if there are none
+    links, closed : (p,) of the set of link targets, whatever their order and anchors, without and with the page itself;
+        0 for fewer than two. ``links`` on a page that a menu does not list equals ``closed`` on one that it lists,
+        whether that links to itself or not
+    near : (p, 16) sketch of the words, see ``resemblance``; 0 throughout without words
+    tokens, targets : (p,) number of words, and of different pages linked to, other than the page itself
+    """
+
+    exact: Ints
+    links: Ints
+    closed: Ints
+    near: Ints
+    tokens: Ints
+    targets: Ints
+
+    @property
+    def candidates(self) -> Bools:
+        """(p,) pagelets large enough to be equal on purpose."""
+        return (self.tokens >= LEAST_TOKENS) | (self.targets >= LEAST_TARGETS)
+
+
+def shingles(page: Page, pagelet: Ints) -> Shingles:
+    """The shingles of the pagelets of a page.
+
+    What stands in a pagelet counts; its place on the page, and the elements that hold it whole, do not.
+
+    Parameters
+    ----------
+    pagelet : (m,) number of the pagelet of each leaf, from 0; zeros make a pagelet of the whole page
+
+    Raises
+    ------
+    ValueError : if there is not one number, 0 or more, for each leaf
+
+    Examples
+    --------
+    >>> pages = (b"<p>Page 1: <a href=/a>x</a> <a href=/b>y</a>", b"<p>Page 2: <a href=/b>y</a> <a href=/a>x</a>")
+    >>> one, other = (shingles(Page.parse(html, "http://h/"), np.zeros(3, np.int64)) for html in pages)
+    >>> (one.exact == other.exact).item(), (one.links == other.links).item()
+    (False, True)
+    """
+    nodes = page.nodes
+    if pagelet.shape != nodes.leaves.shape or pagelet.min(initial=0) < 0:
+        raise ValueError(
+            f"pagelet has the shape {pagelet.shape}: give each of {len(nodes.leaves)} leaves a number from 0"
+        )
+    p = int(pagelet.max(initial=-1)) + 1
+    leaf, token = _words(nodes.strings)
+    owner, whole = _owners(nodes, pagelet)
+    targets, links, closed = _link_sets(page, owner, p)
+    return Shingles(
+        exact=_exact(page, owner, whole, nodes.leaves[leaf], token, p),
+        links=links,
+        closed=closed,
+        near=_sketches(token, pagelet[leaf], p),
+        tokens=np.bincount(pagelet[leaf], minlength=p),
+        targets=targets,
+    )
+
+
+def tokens(text: str) -> list[int]:
+    """Hashes of the words of a text: compatible forms and cases fold into one (NFKC), each number is 0.
+
+    Texts without spaces give their runs of three characters. Each run of characters decides for itself, so that an edit
+    changes nothing beyond it.
+
+    Examples
+    --------
+    >>> tokens("Page 12") == tokens("PAGE 7"), len(tokens("テンプレート")), len(tokens("a template"))
+    (True, 4, 2)
+    """
+    if text.isascii():
+        found, plain = text.translate(_ASCII).split(), True
+    else:
+        text = normalize("NFKC", text).casefold()
+        plain = not _NOT_PLAIN.search(text)
+        found = (_PLAIN_WORD if plain else _WORD).findall(text)
+    if not plain or max(map(len, found), default=0) > _LONGEST_WORD:
+        found = list(chain.from_iterable(map(_grams, found)))
+    return list(map(_token, found))
+
+
+def _grams(word: str) -> list[str]:
+    """The word, or its runs of three characters if it is a text without spaces."""
+    if len(word) <= _GRAM or (len(word) <= _LONGEST_WORD and not _UNSPACED_WORD.match(word)):
+        return [word]
+    word = _NUMBER.sub("0", word)
+    return [word[i : i + _GRAM] for i in range(max(1, len(word) - _GRAM + 1))]
+
+
+@lru_cache(65536)
+def _token(word: str) -> int:
+    return xxh3_64_intdigest(_NUMBER.sub("0", word).encode("utf-8", "replace")) >> 1
+
+
+def _words(strings: list[str]) -> tuple[Ints, Ints]:
+    """(t,) the leaf of each word, and (t,) its token."""
+    leaves: list[Ints] = []
+    found: list[Ints] = []
+    ascii_only = np.fromiter(map(str.isascii, strings), np.bool_, len(strings))
+    for group in (np.flatnonzero(ascii_only), np.flatnonzero(~ascii_only)):
+        column = np.array(tokens(_GAP.join(strings[i] for i in group)), np.int64)
+        gap = column == _token("\0")
+        leaves.append(group[np.cumsum(gap)[~gap]])
+        found.append(column[~gap])
+    leaf = np.concatenate(leaves)
+    order = np.argsort(leaf, kind="stable")
+    return leaf[order], np.concatenate(found)[order]
+
+
+@lru_cache(65536)
+def _path_token(target: str) -> int:
+    """Hash of the path of a link target: sister sites carry one template under several hosts."""
+    return _token(urlsplit(target).path) if target else _NO_PAGE
+
+
+def resemblance(one: Ints, other: Ints) -> Floats:
+    """Estimate of the Jaccard coefficient of two pagelets' sequences of 4 words.
+
+    Parameters
+    ----------
+    one, other : (..., 16) sketches; without words they resemble nothing
+    """
+    equal: Floats = ((one == other) & (one != 0)).mean(-1)
+    return equal
+
+
+def super_shingles(near: Ints) -> Ints:
+    """(p, 4) hashes of four values each of the sketches, (p, 16); 0 without words.
+
+    Each agrees with probability ``J ** 4`` for a resemblance of ``J``. One always does for an estimate of ``NEAR`` or
+    more: of 16 values three at most may differ.
+    """
+    quarters = near.reshape(len(near), VALUES // SUPER, SUPER)
+    column = np.arange(1, VALUES // SUPER + 1) * quarters.any(2)
+    for i in range(SUPER):
+        column = mix(column * 31 + quarters[:, :, i])
+    return column
+
+
+def group_near(near: Ints) -> Ints:
+    """(p,) a shingle for each sketch: one for nearly equal pagelets and what chains of them connect; 0 without words.
+
+    Pairs are looked for among the sketches with a common super-shingle, by which none is missed. The time is quadratic
+    in the number of different sketches that have one in common.
+
+    Parameters
+    ----------
+    near : (p, 16) sketches (``Shingles.near``), of any number of pages
+    """
+    whole = mix(super_shingles(near) * np.arange(1, 5)).sum(1)
+    names, first, number = np.unique(whole, return_index=True, return_inverse=True)
+    sketches = near[first]
+    chains = Components[int]()
+    for column in super_shingles(sketches).T:
+        order = np.argsort(column, kind="stable")
+        for step in count(1):
+            one, other = order[:-step], order[step:]
+            same = column[one] == column[other]
+            if not same.any():
+                break
+            one, other = one[same], other[same]
+            close = resemblance(sketches[one], sketches[other]) >= NEAR
+            for pair in zip(one[close].tolist(), other[close].tolist(), strict=True):
+                chains.union(*pair)
+    for group in chains.groups():
+        names[group] = names[group].min()
+    return np.where(near.any(1), names[number], 0)
+
+
+def _owners(nodes: NodeTable, pagelet: Ints) -> tuple[Ints, Bools]:
+    """(n,) the pagelet that holds all of a row, -1 if it is of several; (n,) rows that hold all of a pagelet.
+
+    Rows without text are where their parent is.
+    """
+    if not len(pagelet):
+        return np.full(len(nodes), -1), np.zeros(len(nodes), np.bool_)
+    first, last = nodes.first_leaf, nodes.last_leaf
+    empty = first == last
+    first = np.minimum(first, len(pagelet) - 1)
+    changes = np.concatenate(([0], np.cumsum(pagelet[1:] != pagelet[:-1])))
+    owner = np.where(changes[first] == changes[last - 1], pagelet[first], -1)
+    whole = ~empty & (owner >= 0) & (last - first == np.bincount(pagelet)[pagelet[first]])
+    above = np.where(empty, nodes.parent, np.arange(len(nodes)))
+    while empty[above].any():
+        above = above[above]
+    return owner[above], whole
+
+
+def _exact(page: Page, owner: Ints, whole: Bools, row: Ints, word: Ints, p: int) -> Ints:
+    """(p,) hash of the tokens of each pagelet with their positions: tags, then link paths, then words of a row."""
+    nodes = page.nodes
+    tags = np.flatnonzero((nodes.tag != TEXT) & (owner >= 0) & ~whole)
+    links = np.flatnonzero(owner[nodes.links.row] >= 0)
+    rows = np.concatenate((tags, nodes.links.row[links], row))
+    token = np.concatenate((_TAG_TOKENS[nodes.tag[tags]], _link_tokens(page)[links], word))
+    order = np.lexsort((rows, owner[rows]))
+    owners = owner[rows][order]
+    starts = np.searchsorted(owners, np.arange(p + 1))
+    position = np.arange(len(order)) - starts[owners]
+    sums = np.concatenate(([0], np.cumsum(mix(token[order] + position * _POSITION))))
+    return mix(sums[starts[1:]] - sums[starts[:-1]])
+
+
+def _link_tokens(page: Page) -> Ints:
+    """(links,) hash of the path of each link, of "#top" the same on every page."""
+    links = page.nodes.links
+    own = (href.lstrip()[:1] in ("", "#") for href in links.href)
+    tokens = (_SELF if same else _path_token(target) for same, target in zip(own, links.target, strict=True))
+    return np.fromiter(tokens, np.int64, len(links.row))
+
+
+def _link_sets(page: Page, owner: Ints, p: int) -> tuple[Ints, Ints, Ints]:
+    """(p,) number of different link targets without the page itself, (p,) hash of their set, and (p,) with the page."""
+    links = page.nodes.links
+    real = np.flatnonzero((links.key != 0) & (links.key != page.key) & (owner[links.row] >= 0))
+    owners, keys = owner[links.row[real]], links.key[real]
+    order = np.lexsort((keys, owners))
+    owners, keys = owners[order], keys[order]
+    fresh = np.flatnonzero(np.diff(owners, prepend=-1) | np.diff(keys, prepend=0))
+    hashes, own = mix(keys[fresh]), mix(np.array([page.key]))
+    starts = np.searchsorted(owners[fresh], np.arange(p + 1))
+    sums = np.diff(np.concatenate(([0], np.cumsum(hashes)))[starts])
+    parity: Ints = np.concatenate(([0], np.bitwise_xor.accumulate(hashes)))[starts]
+    parity = parity[1:] ^ parity[:-1]
+    counts = np.diff(starts)
+    return counts, _set_hash(counts, sums, parity), _set_hash(counts + 1, sums + own, parity ^ own)
+
+
+def _set_hash(counts: Ints, sums: Ints, parity: Ints) -> Ints:
+    """(p,) hash of sets by the sum and the parity of their hashes; 0 for fewer than two."""
+    return np.where(counts >= LEAST_TARGETS, mix(sums * 31 + mix(parity)), 0)
+
+
+def _sketches(token: Ints, pagelet: Ints, p: int) -> Ints:
+    """(p, 16) the least hash in each of 16 bins of the hashes of the 4-word sequences."""
+    order = np.argsort(pagelet, kind="stable")
+    token, pagelet = token[order], pagelet[order]
+    t = len(token)
+    start = np.ones(t, np.bool_)
+    start[1:] = pagelet[1:] != pagelet[:-1]
+    hashes, complete = mix(token), np.zeros(t, np.bool_)
+    for step in range(1, WINDOW):
+        inside = np.zeros(t, np.bool_)
+        inside[: max(0, t - step)] = pagelet[step:] == pagelet[: max(0, t - step)]
+        hashes = mix(hashes * 31 + np.where(inside, np.roll(token, -step), 0))
+        complete = inside
+    # Fewer words than a window make one window.
+    kept = complete | start
+    hashes = hashes[kept]
+    bins = (hashes >> 60) & (VALUES - 1)
+    table = np.full((p, VALUES), _EMPTY)
+    np.minimum.at(table.reshape(-1), pagelet[kept] * VALUES + bins, hashes & (_EMPTY - 1))
+    lender = _PROBES[np.arange(VALUES), (table != _EMPTY)[:, _PROBES].argmax(2)]
+    return np.take_along_axis(table, lender, 1) % _EMPTY

@@ -1,0 +1,153 @@
+"""The sites of a crawl: those in use in memory, the others on disk."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Final
+from weakref import WeakValueDictionary
+
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.detection.incremental import RepeatedPagelets
+from scrapy_pagelets.templates.model import LABELLED
+from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.templates.site_counts import Template
+from scrapy_pagelets.templates.site_store import SiteStore
+
+#: Entries of all sites in memory, of about 150 bytes each (``benchmarks/memory.py``).
+_CAPACITY: Final = 2_000_000
+#: Pages of a site that are learnt before it is written: so many a killed process loses.
+_FLUSH: Final = 50
+
+
+class SiteCache:
+    """All sites of a crawl, by name. Safe for several threads; may read and write files, so not for a reactor.
+
+    Sites that were not used for the longest time are written to the store and dropped as soon as the sites in memory
+    have more entries than ``capacity``; they are loaded again when they are asked for.
+
+    Parameters
+    ----------
+    store : where they are kept
+    model : name or path of the model that weighs the witnesses in all of them
+    capacity : entries of the sites in memory, see ``Learnt.size``; the site in use may have more
+    shared : counts the pagelets of all pages as well
+    """
+
+    def __init__(
+        self, store: SiteStore, model: str = LABELLED, capacity: int = _CAPACITY, shared: RepeatedPagelets | None = None
+    ) -> None:
+        self._store = store
+        self._shared = shared
+        self._model = model
+        self._capacity = capacity
+        self._loaded: OrderedDict[str, Site] = OrderedDict()
+        #: SiteCache that somebody still holds: there must never be two of one name.
+        self._alive: WeakValueDictionary[str, Site] = WeakValueDictionary()
+        #: SiteCache with pages that the store does not have.
+        self._changed: dict[str, Site] = {}
+        self._sizes: dict[str, int] = {}
+        self._total = 0
+        self._about: dict[str, tuple[int, int]] = {}
+        self._lock = threading.Lock()
+        #: SiteCache whose stored pagelets are known, and pages until they are asked for again.
+        self._met: set[str] = set()
+        self._exchange_at = _FLUSH
+        if shared is not None and store.lasting:
+            shared.record()
+
+    def __getitem__(self, name: str) -> Site:
+        with self._lock:
+            site = self._alive.get(name)
+            if site is None:
+                site = self._alive[name] = Site(name, self._model)
+                self._store.load(site)
+            fresh = name not in self._loaded
+            self._loaded[name] = site
+            self._loaded.move_to_end(name)
+        if fresh:
+            self._weigh(site)
+            self._shrink()
+        return site
+
+    def of(self, page: Page) -> Site:
+        """The site of a page."""
+        return self[page.site]
+
+    def learn(self, page: Page) -> Template:
+        """Count a page with its site, once for each URL; returns its template."""
+        site = self.of(page)
+        new = page.key not in site.learnt.seen
+        template = site.learn(page)
+        if self._shared is not None:
+            self._share(page, self._shared)
+        if new:
+            with self._lock:
+                self._changed[site.name] = site
+            self._weigh(site)
+            self._shrink()
+            if site.recorded >= _FLUSH:
+                self._save(site)
+        return template
+
+    def about(self) -> list[tuple[str, int, int]]:
+        """Name, number of pages and number of templates of each site that was used."""
+        with self._lock:
+            return [(name, *numbers) for name, numbers in self._about.items()]
+
+    def close(self) -> None:
+        """Write what has changed."""
+        with self._lock:
+            changed = list(self._changed.values())
+        if self._store.lasting:
+            for site in changed:
+                self._save(site)
+            if self._shared is not None:
+                self._exchange(self._shared)
+
+    def _share(self, page: Page, shared: RepeatedPagelets) -> None:
+        with self._lock:
+            new = page.site not in self._met
+            self._met.add(page.site)
+        if new:
+            self._exchange(shared)
+        shared.add(page)
+        if shared.recorded >= self._exchange_at:
+            self._exchange(shared)
+
+    def _exchange(self, shared: RepeatedPagelets) -> None:
+        """Write pagelets, and count what other runs have written of the sites of this crawl."""
+        if not self._store.lasting:
+            return
+        pages = shared.hand_over()
+        with self._lock:
+            met = sorted(self._met)
+        if (found := self._store.exchange(pages, met)) is None:
+            shared.keep(pages)
+        else:
+            shared.take(found)
+        self._exchange_at = shared.recorded + _FLUSH
+
+    def _save(self, site: Site) -> None:
+        with self._lock:
+            changed = self._changed.pop(site.name, None)  # before it is written: it may change meanwhile
+        if changed is not None:
+            self._store.save(site)
+
+    def _weigh(self, site: Site) -> None:
+        size = site.size
+        with self._lock:
+            self._about[site.name] = site.pages, len(site.templates)
+            if site.name in self._loaded:
+                self._total += size - self._sizes.get(site.name, 0)
+                self._sizes[site.name] = size
+
+    def _shrink(self) -> None:
+        dropped = []
+        with self._lock:
+            while self._total > self._capacity and len(self._loaded) > 1:
+                name, site = self._loaded.popitem(last=False)
+                self._total -= self._sizes.pop(name, 0)
+                dropped.append(site)
+        for site in dropped:
+            self._save(site)

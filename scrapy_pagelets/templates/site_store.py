@@ -1,0 +1,245 @@
+"""What is learnt of sites, on disk: SQLite, for several crawls at once."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+from zipfile import BadZipFile
+
+import numpy as np
+from xxhash import xxh3_64
+
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.detection.incremental import Pagelets
+from scrapy_pagelets.templates.detection.pagelet_shingles import VALUES
+from scrapy_pagelets.templates.evidence import Column, keys_of
+from scrapy_pagelets.templates.model import Model
+from scrapy_pagelets.templates.partition import STRICT_K, partition
+from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.templates.site_counts import SiteCounts, body_of, outline
+
+logger = logging.getLogger(__name__)
+
+#: Seconds to wait for another crawl that writes: it holds the file for a fraction of one.
+_PATIENCE: Final = 60.0
+#: Requests of a job that are remembered as answered.
+MAX_ANSWERED: Final = 100_000
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS sites (name TEXT PRIMARY KEY, version INTEGER NOT NULL, learnt BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS answered (job TEXT NOT NULL, fingerprint TEXT NOT NULL, UNIQUE (job, fingerprint));
+CREATE TABLE IF NOT EXISTS pages (number INTEGER PRIMARY KEY, key INTEGER NOT NULL UNIQUE, site TEXT NOT NULL,
+                                  pagelets BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS by_site ON pages (site, number);
+"""
+_UPSERT: Final = """
+INSERT INTO sites VALUES (?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET version = excluded.version, learnt = excluded.learnt
+"""
+#: A page with a bit of everything that is hashed.
+_REFERENCE: Final = (
+    b"<html><body class='wide page-4711'><ul id=menu role=navigation><li><a href=/a/index.html?utm_source=x>Caf\xc3\xa9"
+    b" 12</a><li class=active><a href=b#c>B</a><li><a href=d>D</a></ul><p>Some text.<p>More "
+    b"\xe6\x97\xa5\xe6\x9c\xac</p></body></html>"
+)
+
+
+class SiteStore:
+    """Sites by name, pagelets of pages, answered requests of jobs. Safe for several threads, and for several processes.
+
+    Each process has its own copy of a site in memory. When it writes the site it looks first whether another process
+    has written it since: then it takes over what that has learnt, adds its own new pages, each of which counts once
+    whoever saw it, and writes the sum, all in one transaction. What cannot be written is told to ``failed`` and stays
+    in memory.
+
+    Parameters
+    ----------
+    folder : where the file lies, made if it is missing; None for a temporary file that ends with the process
+    model : the model by which the sites are learnt. The name of the file tells model and meaning of all hashes: what
+        another version has written is left alone, with a warning
+    failed : is called with a sentence for each fault
+    """
+
+    def __init__(self, folder: Path | None, model: Model, failed: Callable[[str], None] = logger.warning) -> None:
+        self.lasting = folder is not None
+        self._failed = failed
+        self._lock = threading.Lock()
+        self._versions: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
+        #: Number of the last page of each site whose pagelets are known here.
+        self._pages: dict[str, int] = {}
+        self._db = self._open(folder / f"pagelets-sites-{meaning(model)}.sqlite") if folder else _connect("")
+
+    def load(self, site: Site) -> None:
+        """Let a new site know what is stored of it."""
+        with self._lock, self._faults(f"what is known of {site.name} cannot be read"):
+            self._versions[site], learnt = self._read(site.name)
+            if learnt is not None:
+                site.replace(learnt)
+        if self.lasting:
+            site.record()
+
+    def save(self, site: Site) -> None:
+        """Write a site, together with what other processes have learnt of it."""
+        lessons = site.hand_over()
+        with self._lock, self._faults(f"what is known of {site.name} cannot be written"):
+            with self._transaction():
+                version, learnt = self._read(site.name, known=self._versions.get(site, 0))
+                if learnt is not None:
+                    learnt.take_new(lessons)
+                    site.replace(learnt)
+                self._db.execute(_UPSERT, (site.name, version + 1, pack(site.arrays())))
+            self._versions[site] = version + 1
+
+    def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
+        """Write the pagelets of pages.
+
+        Returns
+        -------
+        Those of the sites that others have written since the last call, or before; None if nothing could be written
+        """
+        rows = [(page.key, page.site, _packed(page)) for page in pages]
+        found: list[tuple[int, str, bytes]] = []
+        select = "SELECT key, site, pagelets FROM pages WHERE site = ? AND number > ? ORDER BY number"
+        with self._lock, self._faults("the pagelets of the last pages cannot be written"):
+            with self._transaction():
+                for site in sites:
+                    found += self._db.execute(select, (site, self._pages.get(site, 0))).fetchall()
+                self._db.executemany("INSERT OR IGNORE INTO pages (key, site, pagelets) VALUES (?, ?, ?)", rows)
+                (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM pages").fetchone()
+            self._pages |= dict.fromkeys(sites, last)
+            return [page for row in found if (page := self._unpacked(*row)) is not None]
+        return None
+
+    def answered(self, job: str) -> list[str]:
+        """Fingerprints of the last answered requests of a job, the oldest first."""
+        select = "SELECT rowid, fingerprint FROM answered WHERE job = ? ORDER BY rowid DESC LIMIT ?"
+        rows: list[tuple[int, str]] = []
+        with self._lock, self._faults("the answered requests cannot be read"):
+            rows = self._db.execute(select, (job, MAX_ANSWERED)).fetchall()
+            if len(rows) == MAX_ANSWERED:
+                self._db.execute("DELETE FROM answered WHERE job = ? AND rowid < ?", (job, rows[-1][0]))
+        return [fingerprint for _, fingerprint in reversed(rows)]
+
+    def add_answered(self, job: str, fingerprints: Iterable[str]) -> None:
+        """Remember answered requests of a job."""
+        rows = [(job, fingerprint) for fingerprint in fingerprints]
+        with self._lock, self._faults("the answered requests cannot be written"), self._transaction():
+            self._db.executemany("INSERT OR IGNORE INTO answered VALUES (?, ?)", rows)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def _open(self, path: Path) -> sqlite3.Connection:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.exists() and (others := sorted(path.parent.glob("pagelets-sites-*.sqlite"))):
+                logger.warning(
+                    "%s is of another version or model: it is left alone, and the sites are learnt again", others[-1]
+                )
+            return _connect(str(path))
+        except (OSError, sqlite3.OperationalError) as error:
+            self._failed(f"{path} cannot be used, what is learnt is forgotten at the end: {error}")
+            self.lasting = False
+            return _connect("")
+        except sqlite3.DatabaseError as error:
+            self._failed(f"{path} cannot be read, it is renamed to *.broken and the sites are learnt again: {error}")
+            for part in path.parent.glob(path.name + "*"):
+                part.replace(part.with_name(part.name + ".broken"))
+            return self._open(path)
+
+    def _read(self, name: str, known: int = 0) -> tuple[int, SiteCounts | None]:
+        """How often a site was written, and what; None if that is damaged, or not newer than the known version."""
+        found = self._db.execute("SELECT version FROM sites WHERE name = ?", (name,)).fetchone()
+        if found is None or found[0] == known:
+            return (found[0] if found else 0), None
+        [content] = self._db.execute("SELECT learnt FROM sites WHERE name = ?", (name,)).fetchone()
+        try:
+            return found[0], SiteCounts.from_arrays(name, unpack(content))
+        except (TypeError, OSError, EOFError, LookupError, ValueError, BadZipFile) as error:
+            self._failed(f"what was known of {name} cannot be read, it is learnt again: {error}")
+            return found[0], None
+
+    def _unpacked(self, key: int, site: str, content: bytes) -> Pagelets | None:
+        try:
+            columns = unpack(content)
+            rows, sketches = columns["rows"].reshape(-1, 3), columns["sketches"].reshape(-1, VALUES)
+            return Pagelets(key, site, int(columns["body"][0]), rows, sketches, columns["links"])
+        except (TypeError, OSError, EOFError, LookupError, ValueError, BadZipFile) as error:
+            self._failed(f"the pagelets of a page of {site} cannot be read: {error}")
+            return None
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:  # SQLite itself rolls back when the disk is full
+                self._db.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _faults(self, sentence: str) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            self._failed(f"{sentence}, the crawl goes on with what is in memory: {error}")
+
+
+def _connect(name: str) -> sqlite3.Connection:
+    db = sqlite3.connect(name, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+    try:
+        # Writers do not wait for readers; a power failure may cost the last seconds, and never the file.
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.executescript(_SCHEMA)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def pack(arrays: Mapping[str, Column]) -> bytes:
+    """Columns as bytes."""
+    file = BytesIO()
+    columns: dict[str, Any] = dict(arrays)
+    np.savez(file, **columns)
+    return file.getvalue()
+
+
+def _packed(page: Pagelets) -> bytes:
+    columns = {"rows": page.rows, "sketches": page.sketches, "links": page.links}
+    return pack(columns | {"body": np.array([page.body], np.uint64)})
+
+
+def unpack(content: bytes) -> dict[str, Column]:
+    """What ``pack`` has packed.
+
+    Raises
+    ------
+    ValueError, OSError, EOFError, BadZipFile : if it has been damaged
+    """
+    with np.load(BytesIO(content)) as file:
+        return {name: file[name] for name in file.files}
+
+
+def meaning(model: Model) -> str:
+    """What changes when a hash, an outline, or the odds that the model gives mean something else: 16 hex digits."""
+    page = Page.parse(_REFERENCE, "http://example.com/b")
+    columns: list[Any] = [*vars(keys_of(page)).values(), page.key, body_of(page), sorted(outline(page.nodes))]
+    columns += Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))[3:]
+    columns += [*vars(model.trees).values(), *vars(model.classifier).values(), sorted(model.lexicon.items())]
+    digest = xxh3_64(",".join(SiteCounts("").arrays()).encode())
+    for column in columns:
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""How the models of templates are learnt."""

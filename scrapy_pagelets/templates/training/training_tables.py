@@ -1,0 +1,204 @@
+"""What is learnt from: tables of nodes and of leaves, and the lexicon of class names and headings."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints
+from scrapy_pagelets.templates.classifier import Classifier, fit, size_class
+from scrapy_pagelets.templates.page_features import heading_tokens, headings, node_features, tokens
+from scrapy_pagelets.templates.training.labels import TEMPLATE, UNKNOWN, Example, importance, template_share
+from scrapy_pagelets.templates.trees import Trees
+
+#: Leaves and nodes of one page that become rows.
+_LEAVES_PER_PAGE: Final = 128
+_NODES_PER_PAGE: Final = 100
+#: Sites that must know a token before it enters the lexicon, and how many it takes to be believed half.
+_TOKEN_SITES: Final = 5
+_TOKEN_PAGES: Final = 30
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Nodes to learn the page-level classifier from: features, size class, whether template, weight, fold."""
+
+    columns: Floats
+    sizes: Ints
+    template: Bools
+    weight: Floats
+    fold: Ints
+
+    @classmethod
+    def stack(cls, parts: Sequence[tuple[NDArray[np.float32], Example]]) -> Self:
+        """A sample of the nodes of each page; pages count alike, nodes by the logarithm of their words."""
+        rng = np.random.default_rng(0)
+        found = [cls._of(columns, example, rng) for columns, example in parts]
+        return cls(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+    @staticmethod
+    def _of(columns: NDArray[np.float32], example: Example, rng: np.random.Generator) -> tuple[Any, ...]:
+        share, below = template_share(example)
+        rows = _some(np.flatnonzero(below > 0), _NODES_PER_PAGE, rng)
+        weight = np.log1p(below[rows])
+        features = node_features(example.page, columns)[rows].astype(np.float32)
+        sizes = size_class(example.page.nodes)[rows]
+        return features, sizes, share[rows] >= 0.5, weight / weight.sum(), np.full(len(rows), example.fold)
+
+    def fit(self, rows: Bools) -> Classifier:
+        """The classifier of the nodes of a mask."""
+        return fit(self.columns[rows], self.sizes[rows], self.template[rows], self.weight[rows])
+
+
+def _some(rows: Ints, most: int, rng: np.random.Generator) -> Ints:
+    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
+
+
+def _weights(example: Example, rows: Ints) -> Floats:
+    weight = importance(example)
+    scaled: Floats = weight[rows] * weight.sum() / max(1e-9, weight[rows].sum())
+    return scaled
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """Leaves to learn the last decision from: features, whether template, weight, fold."""
+
+    columns: NDArray[np.float32]
+    template: Bools
+    weight: Floats
+    fold: Ints
+
+    @classmethod
+    def stack(cls, parts: Sequence[tuple[NDArray[np.float32], Example]]) -> Self:
+        """One table of known leaves of many examples; of long pages a sample: neighbours say the same."""
+        rng = np.random.default_rng(0)
+        chosen = [_some(np.flatnonzero(e.labels != UNKNOWN), _LEAVES_PER_PAGE, rng) for _, e in parts]
+        return cls(
+            np.vstack([columns[k] for (columns, _), k in zip(parts, chosen, strict=True)]),
+            np.concatenate([example.labels[k] == TEMPLATE for (_, example), k in zip(parts, chosen, strict=True)]),
+            np.concatenate([_weights(example, k) for (_, example), k in zip(parts, chosen, strict=True)]),
+            np.concatenate([np.full(len(k), example.fold) for (_, example), k in zip(parts, chosen, strict=True)]),
+        )
+
+    def joined(self, other: Self, weight: float) -> Self:
+        """One table of both.
+
+        Parameters
+        ----------
+        weight : of a leaf of the other, as a multiple
+        """
+        other = replace(other, weight=other.weight * weight)
+        return type(self)(
+            *(np.concatenate(both) for both in zip(vars(self).values(), vars(other).values(), strict=True))
+        )
+
+    def fit(self, rows: Bools, trees: int) -> Trees:
+        """Symmetric boosted trees of depth 6 over the rows of a mask.
+
+        Raises
+        ------
+        ImportError : without catboost, which only training needs
+        """
+        from catboost import CatBoostClassifier
+
+        learner = CatBoostClassifier(
+            iterations=trees, depth=6, learning_rate=0.08, border_count=48, l2_leaf_reg=5, rsm=0.4,
+            bootstrap_type="Bernoulli", subsample=0.5,
+            random_seed=0, verbose=False, allow_writing_files=False,
+        )  # fmt: skip
+        learner.fit(self.columns[rows], self.template[rows], sample_weight=self.weight[rows])
+        return read(learner)
+
+
+def read(learner: Any) -> Trees:
+    """Copy the trees out of catboost's JSON."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "trees.json")
+        learner.save_model(path, format="json")
+        data = json.loads(path.read_text())
+    trees = data["oblivious_trees"]
+    # A tree that found nothing to ask has no splits: null in the JSON.
+    depth = max(1, *(len(tree["splits"] or ()) for tree in trees))
+    feature = np.zeros((len(trees), depth), np.int64)
+    border = np.full((len(trees), depth), np.inf, np.float32)
+    value = np.zeros((len(trees), 2**depth), np.float32)
+    for i, tree in enumerate(trees):
+        for level, split in enumerate(tree["splits"] or ()):
+            feature[i, level] = split["float_feature_index"]
+            border[i, level] = split["border"]
+        value[i] = np.resize(tree["leaf_values"], 2**depth)
+    scale, bias = data["scale_and_bias"]
+    return Trees(feature, border, value * np.float32(scale), float(np.ravel(bias)[0]))
+
+
+def lexicon(examples: Iterable[Example]) -> dict[int, float]:
+    """Log odds that words below a class, id or role token, or a word of a heading, are template, against the base rate.
+
+    Sites count alike.
+    """
+    rates: dict[int, list[float]] = defaultdict(list)
+    base: list[float] = []
+    for group in by_site(examples).values():
+        below: dict[int, Floats] = defaultdict(lambda: np.zeros(2))
+        for example in group[:_TOKEN_PAGES]:
+            base.append(_token_words(example, below))
+        for token, (template, total) in below.items():
+            rates[token].append(template / total)
+    mean = float(np.clip(np.mean(base), 0.02, 0.98)) if base else 0.5
+    return {
+        token: (_logit((sum(seen) + mean) / (len(seen) + 1)) - _logit(mean)) * len(seen) / (len(seen) + _TOKEN_SITES)
+        for token, seen in rates.items()
+        if len(seen) >= _TOKEN_SITES
+    }
+
+
+def _token_words(example: Example, below: dict[int, Floats]) -> float:
+    """Add the shares of template words and of all words below each token; returns the page's share of template."""
+    nodes = example.page.nodes
+    weight = nodes.words * (example.labels != UNKNOWN)
+    all_words = max(1, int(weight.sum()))
+    total = nodes.total(nodes.spread(weight)) / all_words
+    template = nodes.total(nodes.spread(weight * (example.labels == TEMPLATE))) / all_words
+    for row in np.flatnonzero((nodes.tag != TEXT) & (total > 0)).tolist():
+        for token in tokens(nodes.looks[nodes.look[row]]):
+            below[token] += (template[row], total[row])
+    _heading_words(example, weight / all_words, below)
+    return float(template[0])
+
+
+def _heading_words(example: Example, share: Floats, below: dict[int, Floats]) -> None:
+    """The same for what stands between a heading and the next.
+
+    Parameters
+    ----------
+    share : (m,) of the words of the page
+    """
+    last = headings(example.page.nodes)
+    follows = (last >= 0) & (last != np.arange(len(last)))
+    total = np.bincount(last[follows], share[follows], len(last))
+    template = np.bincount(last[follows], (share * (example.labels == TEMPLATE))[follows], len(last))
+    for leaf in np.flatnonzero(total).tolist():
+        for token in heading_tokens(example.page.nodes.strings[leaf]):
+            below[token] += (template[leaf], total[leaf])
+
+
+def _logit(p: float) -> float:
+    p = min(max(p, 0.02), 0.98)
+    return float(np.log(p / (1 - p)))
+
+
+def by_site(examples: Iterable[Example]) -> dict[str, list[Example]]:
+    """The examples of each site."""
+    groups: dict[str, list[Example]] = defaultdict(list)
+    for example in examples:
+        groups[example.site].append(example)
+    return groups
