@@ -1,4 +1,4 @@
-"""The spider ``site``: all pages of a site, each once, in the feed that design.md promises."""
+"""The spider ``site``: all pages of a site, each once, in the feed that docs/feed.md describes."""
 
 import gzip
 import json

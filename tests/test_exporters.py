@@ -33,7 +33,7 @@ FEED_COLUMNS = [
 
 
 def line(number: int, **other: Any) -> dict[str, Any]:
-    """One line of the feed, as design.md has it."""
+    """One line of the feed, as docs/feed.md describes it."""
     link = {"url": f"http://example.com/{number + 1}", "anchor": "nächste 次 🕷"}
     pagelet = {
         "id": number,

@@ -360,7 +360,7 @@ class TestVersions:
 
 
 class TestCommunities:
-    """The tightly-knit-community effect: algorithms.md I.12."""
+    """The tightly-knit-community effect (Bar-Yossef & Rajagopalan 2002, Section 5)."""
 
     @staticmethod
     @cache

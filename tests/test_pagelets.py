@@ -33,7 +33,7 @@ linked_soups = st.one_of(soups, linked("div p ul li b span table tr td section s
 
 
 def links_below(element):
-    """Number of hyperlinks in an element of the tree: (e) of algorithms.md D.1."""
+    """Number of hyperlinks in an element that lead to another page: links to a part of the page do not count."""
     found = element.iter("a", "area")
     return sum((e.get("href") or "").startswith(("/", "http")) for e in found if seen(e))
 

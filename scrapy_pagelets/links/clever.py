@@ -1,6 +1,7 @@
 """Authorities and hubs for a query: six versions of Clever.
 
-Source: Bar-Yossef & Rajagopalan 2002, Sections 4 and 5.
+Source: Bar-Yossef & Rajagopalan 2002, Section 4, case 1, and Section 5. What differs from the paper:
+``docs/algorithms/pagelets-templates-2002.md``.
 """
 
 from __future__ import annotations

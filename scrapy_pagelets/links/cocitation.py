@@ -20,7 +20,8 @@ def related(tables: Tables, page: int, *, within: bool | None = None, most: int 
     A pagelet that links to m pages gives 1 / (m - 1) to each pair of them, so that each of its pages has one vote. For
     a pair, the best pagelet of each host counts; if links within a site count, of each page.
 
-    Source: Dean & Henzinger 1999, within pagelets after Bar-Yossef & Rajagopalan 2002, Section 4, case 3.
+    Source: Dean & Henzinger 1999, within pagelets after Bar-Yossef & Rajagopalan 2002, Section 4, case 3. The weights
+    and the bound are ours (``docs/algorithms/pagelets-templates-2002.md``).
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The tables PAGES, PAGELETS and LINKS of a crawl, as columns.
 
-Source: Bar-Yossef & Rajagopalan 2002, Section 3.2; ``algorithms.md`` G.2.
+Source: Bar-Yossef & Rajagopalan 2002, Section 3.2 (``docs/algorithms/pagelets-templates-2002.md``).
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ def weigh(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
     A link has the relevance of its pagelet and of its anchor, and inherits some from the page (shark search, Hersovici
     et al. 1998, with pagelets in the place of windows of words). A link that stands in nothing but template has the
     relevance of its anchor alone: a page does not speak for what each page of its site links to (Bar-Yossef &
-    Rajagopalan 2002, Section 4).
+    Rajagopalan 2002, Section 4, case 2).
 
     Parameters
     ----------

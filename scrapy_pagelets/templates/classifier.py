@@ -1,7 +1,8 @@
 """The page-level classifier: one logistic model for each size class of nodes.
 
-Source: Chakrabarti, Kumar, Punera 2007 (slides): logistic regression, separate for classes of node sizes, on features
-that need the page alone.
+Source: Chakrabarti, Kumar, Punera 2007 (slides), "Learning the 'Templateness' Classifier": logistic regression,
+separate for nodes of different sizes, on features that need the page alone. The size classes are ours:
+``docs/algorithms/isotonic-2007.md``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Complete subdigraphs: which pages to load so that they link each other, as the pages of a menu do.
 
 Source: Alarte, Insa, Silva, Tamarit 2014, *Web Template Extraction Based on Hyperlink Analysis*, Section 4.1,
-Algorithm 1.
+Algorithm 1. The order of the links is not in the paper: ``docs/algorithms/menu-templates-2014.md``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _STATIC: Final = frozenset(("/", ".html", ".htm", ".xhtml", ".shtml"))
 class Subdigraph:
     """The largest set of mutually linked pages among those loaded so far, grown a page at a time.
 
-    A page counts as linking to itself: menus leave out the link to the current page.
+    A page counts as linking to itself, because menus leave out the link to the current page. To the letter, Algorithm 1
+    asks for such links and ignores them, so that it would find no set at all.
 
     Parameters
     ----------
@@ -153,7 +154,8 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
     Left out are links that act (log out, delete, buy: by URL, text or attributes), and those with a query unless pages
     of that shape were seen. What is known to be a page goes first: what sitemaps list, and URLs of the shape of pages
     that were seen, of static files or of folders. Then links of link-dense regions, hyperlink distance, DOM distance
-    from the first such link, document order (Section 4.1; Section 6 names the density of links as the next step).
+    from the first such link, document order. Section 4.1 has no order; Section 6 names the density of links as the next
+    step of the authors.
 
     Parameters
     ----------

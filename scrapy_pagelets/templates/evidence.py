@@ -240,12 +240,13 @@ class Counts:
     def mapped(self, nodes: NodeTable, keys: Keys, pages: int, *, include_slots: bool = False) -> Bools:
         """(n,) rows of the template by votes: on ``VOTE`` of the pages, two at least, below rows that are.
 
-        Nodes of equal path hash form a mapping that is one-to-one, equal and top-down: Definition 3.2 with
-        ``mapping.same_signature`` and the rank among equal siblings as equality (``algorithms.md`` E.2).
+        Nodes of equal path hash form a mapping that is one-to-one, equal and top-down: Definition 3.2 of Alarte et al.
+        2014, where nodes are equal if they have the same signature (``mapping.same_signature``) and the same rank among
+        such siblings. ``docs/algorithms/menu-templates-2014.md`` has the argument.
 
         Parameters
         ----------
-        pages : number of pages that vote
+        pages : number of pages of which ``VOTE`` is the share
         include_slots : also runs of text whose place all pages have while their words vary
         """
         needed = max(2.0, VOTE * pages)

@@ -5,8 +5,8 @@ all such scores ``y`` the functions here find those that minimise ``sum w |x - y
 
 Source: Chakrabarti, Kumar, Punera 2007, *Page-level Template Detection via Isotonic Smoothing* (slides), "Smoothing via
 Regularized Isotonic Regression". The slides charge ``c`` for each distinct value of ``y``, and call a set of *adjacent*
-nodes of one value a section; only sections decompose over a tree, so here each edge between two of them costs ``c``
-(``algorithms.md`` C.1).
+nodes of one value a section. Only sections decompose over a tree, so here each edge between two of them costs ``c``:
+``docs/algorithms/isotonic-2007.md``.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def smooth_exact(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: floa
 def isotonic(levels: list[Ints], parent: Ints, x: Floats, w: Floats) -> Floats:
     """``smooth_exact`` for ``c=0``, isotonic regression without a penalty, in O(n log n).
 
-    The cost of a subtree, by the value that its root may not fall below, is convex and piecewise linear; a heap holds
-    the points where its slope rises (``algorithms.md`` C.3). Where subtrees meet their heaps are melded: pairing heaps
-    (Fredman, Sedgewick, Sleator, Tarjan 1986) whose links are columns, each row being a heap node once.
+    The cost of a subtree, by the value that its root may not fall below, is convex and piecewise linear. A heap holds
+    the points where its slope rises. Where subtrees meet, their heaps are melded: pairing heaps (Fredman, Sedgewick,
+    Sleator, Tarjan 1986) whose links are columns, each row being a heap node once.
 
     Parameters
     ----------

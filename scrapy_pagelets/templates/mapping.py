@@ -1,8 +1,9 @@
 """Equal top-down mappings: the DOM that the pages of one template share.
 
 Source: Alarte, Insa, Silva, Tamarit 2014, Definitions 3.2 and 3.3, Algorithm 2: the paper's pairwise form with an open
-node equality. The form for a crawl, votes by path hashes, is ``Site.template_nodes``; it is the same mapping where the
-equality is ``same_signature`` and equal siblings meet by rank (``algorithms.md`` E.2).
+node equality. ``Site.template_nodes`` has the form for a crawl, votes by path hashes. Of two pages, both of which must
+have a node, it is the same mapping if the equality is ``same_signature`` and no two siblings are equal
+(``docs/algorithms/menu-templates-2014.md``).
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ _BAND: Final = 100
 
 
 def weighted(one: NodeTable, i: int, other: NodeTable, j: int) -> float:
-    """The paper's ponderation: tag must agree; class, further attributes, number of children and position add up to 1.
+    """The paper's weighting: tags must agree; class, further attributes, number of children and position add up to 1.
 
-    Texts are equal as nodes whatever they say. Weights are ours: the paper leaves them to its code.
+    Two runs of text are equal, whatever they say. The weights are ours: Section 4.2 leaves them to the authors' code.
     """
     if one.tag[i] != other.tag[j]:
         return 0.0
@@ -65,8 +66,9 @@ def same_signature(one: NodeTable, i: int, other: NodeTable, j: int) -> float:
 def etdm(one: NodeTable, other: NodeTable, equality: Equality = weighted, among: Bools | None = None) -> dict[int, int]:
     """The equal top-down mapping of two trees as row of the first -> row of the second; {} if the roots differ.
 
-    Children of a mapped pair are paired by falling equality, ties by position, each once. That takes all pairs of
-    children: this form is for pages of ordinary size.
+    Children of a mapped pair are paired by falling equality, ties by position, each once. This is greedy. With
+    ``same_signature`` the mapping is the largest one if no two siblings are equal. All pairs of children are compared,
+    so that this form is for pages of ordinary size.
 
     Parameters
     ----------

@@ -1,7 +1,9 @@
 """Features of the leaves of a page, for the page-level classifier and for the last decision.
 
-Source of the cues: Chakrabarti, Kumar, Punera 2007 (slides): placement, link density, sentence size, text outside of
-anchors; ``algorithms.md`` C.4. Nothing here knows a language or a class name: the lexicon has what was learnt of them.
+Source of the cues: Chakrabarti, Kumar, Punera 2007 (slides), "Cues used Implicitly by Humans": link density, sentence
+size, text outside of anchors. The cues that need a browser (placement on screen, background colour, aspect ratio) are
+not used: ``docs/algorithms/isotonic-2007.md``. Nothing here knows a language or a class name: the lexicon has what was
+learnt of them.
 """
 
 from __future__ import annotations

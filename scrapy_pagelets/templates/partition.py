@@ -1,7 +1,7 @@
 """Pagelets by link count.
 
 Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Definition 2 and
-Figure 3; ``algorithms.md`` D.1 for what the default adds.
+Figure 3. ``docs/algorithms/pagelets-templates-2002.md`` tells what the default form adds to them.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import numpy as np
 
 from scrapy_pagelets.nodes import TAG, TEXT, Bools, Ints, NodeTable
 
-#: Links that make a region of its own: the paper's value, and ours for the pages of today.
+#: A child with so many links is a region of its own: the paper's value, and ours for the pages of today.
 STRICT_K: Final = 3
 DEFAULT_K: Final = 5
-#: A block of prose of so many words gives no links to the test of its parent.
+#: The links in a block of prose of so many words are no reason to divide its parent.
 _PROSE_WORDS: Final = 8
 _PROSE_TAGS: Final = np.array([TAG[t] for t in "p h1 h2 h3 h4 h5 h6 blockquote dd td pre figure figcaption li".split()])
 #: So many siblings of one shape are the records of one region.
@@ -37,9 +37,9 @@ def partition(nodes: NodeTable, k: int = DEFAULT_K, *, strict: bool = False) -> 
     Parameters
     ----------
     k : a node is divided if one of its children holds this many hyperlinks or more
-    strict : the paper's form: no immunity of prose, no merging of records, inline elements are children like others.
-        Text between the children of a divided node, which Definition 2 leaves without a pagelet, forms anonymous
-        pagelets in both forms; in the default one inline elements belong to them
+    strict : the paper's form: links of prose count, records are not merged, and inline elements are children like
+        others. Definition 2 leaves the text between the children of a divided node without a pagelet. In both forms
+        such text makes anonymous pagelets; in the default form, inline elements belong to them as well
 
     Raises
     ------
@@ -54,7 +54,7 @@ def partition(nodes: NodeTable, k: int = DEFAULT_K, *, strict: bool = False) -> 
 
 
 def pagelets(nodes: NodeTable, k: int = STRICT_K) -> list[int]:
-    """Rows of the pagelets of Figure 3: elements none of whose children holds k links, outside of one another.
+    """Rows of the pagelets of Figure 3: elements of which no child holds k links, none of them within another.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def _check(k: int) -> None:
 
 
 def _divided(nodes: NodeTable, k: int, strict: bool) -> Bools:
-    """(n,) rows that Figure 3 divides: some child has k links or more, and so has every node above."""
+    """(n,) rows that Figure 3 divides: some child has k links or more, and every ancestor is divided."""
     links = nodes.links
     away = np.array([href.lstrip()[:1] not in ("", "#") for href in links.href], np.bool_)
     counted = (links.key != 0) & away & np.isin(nodes.tag[links.row], _LINKING)

@@ -116,7 +116,10 @@ class Site(Journal[Observation]):
             return smoothed(nodes, own, nodes.spread(nodes.words))[nodes.leaves]
 
     def template_nodes(self, page: Page, *, include_slots: bool = False) -> Bools:
-        """(n,) rows of a page that its class shares: the ETDM by votes, see `Counts.mapped`.
+        """(n,) rows of a page that are its template: the ETDM by votes, see `Counts.mapped`.
+
+        How many votes are needed depends on the pages of the page's class. Votes of other classes for the same path
+        count as well. Source: Alarte et al. 2014, Definition 3.3 (``docs/algorithms/menu-templates-2014.md``).
 
         Parameters
         ----------
@@ -183,6 +186,8 @@ def balanced(odds: Floats, words: Ints, share: float = KNOWN) -> Floats:
 
 def smoothed(nodes: NodeTable, x: Floats, words: Ints) -> Floats:
     """(n,) templateness of all nodes after isotonic smoothing: few sections, no node more template than a part of it.
+
+    Source: Chakrabarti, Kumar, Punera 2007 (slides); ``docs/algorithms/isotonic-2007.md``.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Template detection on plain tables: which pagelets a collection of pages shares.
 
 Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2: Figures 4
-(local) and 5 (global); ``algorithms.md`` D.3 and D.4. ``relational`` has the same as set operations.
+(local) and 5 (global). ``docs/algorithms/pagelets-templates-2002.md`` has what was corrected: a template needs two
+distinct pages, and both forms set duplicate pages aside. ``relational`` has the same as set operations.
 
 The tables are sequences of rows, or arrays, in any order: PAGELETS ``(page, pagelet, shingle)``, all pagelets of each
 page, and LINKS ``(source, target)``. A page is an integer or a string, a shingle an integer, 0 for none.
@@ -63,8 +64,7 @@ def local_templates(
         without one has none: ``{}`` sets nothing aside. By default pages are duplicates if their pagelets have the same
         shingles in the same order
     least : pages that make a template, 2 or more
-    share : of all pages, duplicates apart, that make a template, 0 to 1; the support rule of ``algorithms.md`` D.3 is
-        ``least=3`` with a share
+    share : of all pages, duplicates apart, that make a template, 0 to 1; a template needs this share and ``least``
 
     Returns
     -------

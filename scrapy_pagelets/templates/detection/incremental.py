@@ -1,8 +1,8 @@
 """Template detection during a crawl: which pagelets the pages so far have in common, on a site and across sites.
 
 Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2, Figures 4
-(local) and 5 (global); the partition is Definition 2 to the letter, the three shingles of a pagelet are those of
-``algorithms.md`` D.2.
+(local) and 5 (global). The partition is Definition 2 in its strict form. That a pagelet has three shingles is ours
+(``docs/algorithms/pagelets-templates-2002.md``).
 """
 
 from __future__ import annotations

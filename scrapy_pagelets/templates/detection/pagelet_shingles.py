@@ -2,8 +2,8 @@
 
 Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2: the
 pagelets of a template have one shingle, ``s(p) = s(T)``, and their link targets are a frequent item set (Section 1).
-Which three shingles: ``algorithms.md`` D.2. Sketches: Broder et al. 1997, in one permutation (Li, Owen, Zhang 2012),
-densified (Shrivastava 2017).
+The paper has one shingle for each pagelet, we have three: ``docs/algorithms/pagelets-templates-2002.md``. Sketches:
+Broder et al. 1997, in one permutation (Li, Owen, Zhang 2012), densified (Shrivastava 2017).
 """
 
 from __future__ import annotations

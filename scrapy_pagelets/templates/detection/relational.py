@@ -1,8 +1,8 @@
 """Template detection as set operations: the same templates by portable SQL, here on DuckDB, for tables of any size.
 
-Source: Bar-Yossef & Rajagopalan 2002, Section 3.2, whose tables and steps the names are of; ``algorithms.md`` D.4.
-Components by alternating large-star and small-star, in O(log^2 n) rounds (Kiveris, Lattanzi, Mirrokni, Rastogi,
-Vassilvitskii 2014, *Connected Components in MapReduce and Beyond*).
+Source: Bar-Yossef & Rajagopalan 2002, Section 3.2, Figures 4 and 5, by whose tables and steps the statements are named
+(``docs/algorithms/pagelets-templates-2002.md``). Components by alternating large-star and small-star, in O(log^2 n)
+rounds (Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii 2014, *Connected Components in MapReduce and Beyond*).
 
 The statements read the tables ``pages (page, sketch)``, equal sketches being duplicates, ``sites (page, site)``,
 ``pagelets (page, pagelet, shingle)`` and ``links (src, dst)``. They are plain SELECTs, so that any engine can name and

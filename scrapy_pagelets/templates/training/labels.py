@@ -1,7 +1,7 @@
 """Pages with labels: by people, or from what the pages of a site share.
 
-Source: Chakrabarti, Kumar, Punera 2007 (slides): labels from the site level, no labelling by hand. Labels by people
-take their place where there are some.
+Source: Chakrabarti, Kumar, Punera 2007 (slides), "Automatically Labeling Data": labels from the site level, not by
+hand; ``docs/algorithms/isotonic-2007.md``. Where people have labelled pages, their labels are used instead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scrapy_pagelets.words import words
 TEMPLATE, CONTENT, UNKNOWN = 1, 0, -1
 #: Folds of the cross-validation; all pages of a site are in one.
 FOLDS: Final = 6
-#: A text on this share of the pages of a class, and on three at least, is template (``algorithms.md`` C.5).
+#: A text on this share of the pages of a site, and on three at least, is template. The slides name no threshold.
 _FREQUENT: Final = 0.3
 
 
@@ -91,10 +91,10 @@ def _find(gold: str, leaf: list[str], low: int, high: int) -> tuple[int, int] | 
 
 
 def by_sites(pages: Iterable[Page]) -> Iterator[Example]:
-    """Examples with labels from the site level, without people (``algorithms.md`` C.5).
+    """Examples with labels from the site level, without people (Chakrabarti, Kumar, Punera 2007).
 
-    Template is text on ``_FREQUENT`` of the pages of a site; content is what stands on one page only and not inside of
-    template; what lies between is left out.
+    Template is text on ``_FREQUENT`` of the pages of a site, and on three at least. Content is what stands on one page
+    only and not inside of template. What lies between is left out.
     """
     groups: dict[str, list[Page]] = defaultdict(list)
     for page in pages:

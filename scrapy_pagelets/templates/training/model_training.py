@@ -218,7 +218,7 @@ def _smoothed(nodes: NodeTable, x: Floats) -> Floats:
 def node_f1(example: Example, templateness: Floats) -> float:
     """Harmonic mean of precision and recall of the nodes that are template, as all that is below them is.
 
-    Source of the definition: Chakrabarti, Kumar, Punera 2007; ``algorithms.md`` C.1.
+    Source of the definition: Chakrabarti, Kumar, Punera 2007 (slides), "'Templateness' is a monotonic property".
 
     Parameters
     ----------
