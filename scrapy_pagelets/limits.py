@@ -9,6 +9,8 @@ from typing import Final
 
 from lxml import etree
 
+from scrapy_pagelets.errors import PageletsError
+
 #: Attributes of one element. The parser compares each with all others.
 MAX_ATTRIBUTES: Final = 10_000
 #: Attributes of a page, for each node that it may have.
@@ -25,7 +27,7 @@ _MOST_PROCESSORS: Final = 64
 _counting: Final = Lock()
 
 
-class TooLarge(ValueError):
+class TooLarge(PageletsError, ValueError):
     """Raised for a page beyond the limits, before it is parsed; the message says what there is too much of."""
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets.crawler.commands import _COMMANDS
+from scrapy_pagelets.crawler.commands import _COMMANDS, ended
 from scrapy_pagelets.crawler.commands.feed_reader import FeedError
 from scrapy_pagelets.crawler.commands.report import count, feed_of
 from tests.crawling import LIMIT, crawl, menu_site, scrapy, start, words
@@ -105,7 +105,7 @@ def test_what_is_no_feed_is_refused(tmp_path, name, content, sentence):
 def test_the_command_refuses_in_one_sentence(tmp_path):
     done = scrapy("pagelets", "report", "nowhere.jsonl", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "nowhere.jsonl is no feed: No such file or directory\n"
+    assert done.stderr == "nowhere.jsonl cannot be used: No such file or directory\n"
     done = scrapy("pagelets", "report", str(tmp_path), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, f"{tmp_path} is no feed: Is a directory\n")
 
@@ -166,7 +166,8 @@ def run(command, feed, tmp_path):
     module = import_module(_COMMANDS[name][1])
     module.add_arguments(parser)
     index = str(tmp_path / "pages.sqlite")
-    return module.run(parser.parse_args([feed, *(index if option == "INDEX" else option for option in options)]))
+    given = [feed, *(index if option == "INDEX" else option for option in options)]
+    return ended(module.run, parser.parse_args(given))
 
 
 @pytest.mark.parametrize(

@@ -409,7 +409,7 @@ def test_bad_stream():
 
 
 def test_without_duckdb():
-    code = "import sys; sys.modules['duckdb'] = None\nfrom scrapy_pagelets.templates import relational\n"
+    code = "import sys; sys.modules['duckdb'] = None\nfrom scrapy_pagelets.templates.detection import relational\n"
     done = subprocess.run(
         [sys.executable, "-c", code + "relational.local_templates([])"], capture_output=True, text=True, timeout=120
     )

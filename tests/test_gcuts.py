@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets import Page, segment
+from scrapy_pagelets.characters import readable
+from scrapy_pagelets.crawler.commands import ended
 from scrapy_pagelets.crawler.commands.train import add_arguments, run
 from scrapy_pagelets.layout import Layout
 from scrapy_pagelets.nodes import TAG
@@ -68,7 +70,7 @@ def test_the_pagelets_are_the_page(html, method, whole):
         held = []
         for path in p.xpaths:
             (node,) = found.root.xpath(path)
-            held += leaf_strings(node) if isinstance(node, etree._Element) else [" ".join(str(node).split())]
+            held += leaf_strings(node) if isinstance(node, etree._Element) else [" ".join(readable(str(node)).split())]
         assert held == [" ".join(found.nodes.strings[leaf].split()) for leaf in p.index]
         assert json.loads(json.dumps(p.record()))["words"] == p.words
 
@@ -235,7 +237,7 @@ def learn(capsys, *argv):
 
     parser = argparse.ArgumentParser()
     add_arguments(parser)
-    code = run(parser.parse_args(argv))
+    code = ended(run, parser.parse_args(argv))
     return code, capsys.readouterr()
 
 

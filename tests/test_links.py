@@ -14,12 +14,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from scrapy_pagelets.errors import QueryError
 from scrapy_pagelets.links.clever import BEST, ROOTS, VERSIONS, base_set, clever, roots
 from scrapy_pagelets.links.cocitation import related
 from scrapy_pagelets.links.hits import hits
 from scrapy_pagelets.links.link_tables import TableError, read
 from scrapy_pagelets.links.pagerank import pagerank
-from scrapy_pagelets.links.query import Query, QueryError
+from scrapy_pagelets.links.query import Query
 from scrapy_pagelets.links.votes import Votes, host_weights, votes
 
 

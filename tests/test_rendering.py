@@ -8,7 +8,8 @@ import pytest
 from warcio.warcwriter import WARCWriter
 
 from scrapy_pagelets.archives.resources import Resources
-from scrapy_pagelets.session.config import EXPANDING, Config, ConfigError
+from scrapy_pagelets.errors import ConfigError
+from scrapy_pagelets.session.config import EXPANDING, Config
 from tests.crawling import ROOT, answer, crawl, menu_site, pages_asked_for, run_spider
 from tests.server import Reply, SiteServer, redirect
 from tests.test_archives import response

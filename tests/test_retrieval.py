@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scrapy_pagelets.errors import QueryError
 from scrapy_pagelets.index.documents import now, page_of
 from scrapy_pagelets.index.sqlite import SQLiteIndex
 from scrapy_pagelets.index.terms import terms
@@ -19,7 +20,7 @@ from scrapy_pagelets.retrieval.collection import MemoryCollection, Size
 from scrapy_pagelets.retrieval.feedback import Feedback, best_segments, by_model, by_segments, on_pages
 from scrapy_pagelets.retrieval.highlight import highlighted
 from scrapy_pagelets.retrieval.ranking import rank
-from scrapy_pagelets.retrieval.search import FEEDBACK, QueryError, query_of, search
+from scrapy_pagelets.retrieval.search import FEEDBACK, query_of, search
 from scrapy_pagelets.retrieval.segments import blocks, pagelets, whole
 from scrapy_pagelets.retrieval.stored import stored
 from scrapy_pagelets.retrieval.term_weights import Bm2500, expanded, relevance_weight, selection_value

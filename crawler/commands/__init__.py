@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, ClassVar, Final
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from scrapy_pagelets.crawler.commands.terminal import CLOSED, OutputClosed, flush
+from scrapy_pagelets.crawler.commands.terminal import CLOSED, OutputClosed, complain, flush
+from scrapy_pagelets.errors import PageletsError
 
-#: Subcommand -> what it does, and the module that has ``add_arguments(parser)`` and ``run(options) -> exit code``. The
+#: Subcommand -> what it does, and the module that has ``add_arguments(parser)`` and ``run(options)``. The
 #: modules are imported when one of these commands is run; what is heavy they import in ``run``.
 _COMMANDS: Final = {
     "duplicates": (
@@ -65,8 +67,17 @@ class PageletsCommand(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if opts.command is None or args:
             raise UsageError(f"unknown argument: {' '.join(args)}" if args else "", print_help=not args)
-        try:
-            self.exitcode = import_module(opts.module).run(opts)
-            flush()
-        except OutputClosed:
-            self.exitcode = CLOSED
+        self.exitcode = ended(import_module(opts.module).run, opts)
+
+
+def ended(run: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
+    """Run a command; returns its exit code: 1, with a sentence, for what it cannot do."""
+    try:
+        run(options)
+        flush()
+    except PageletsError as error:
+        complain(error)
+        return 1
+    except OutputClosed:
+        return CLOSED
+    return 0

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from scrapy_pagelets.crawler.commands.feed_reader import Feed, FeedError, content_text
+from scrapy_pagelets.crawler.commands.feed_reader import Feed, content_text
 from scrapy_pagelets.crawler.commands.terminal import complain, show
 from scrapy_pagelets.duplicates.threshold import Threshold
-from scrapy_pagelets.session.config import Config, ConfigError
+from scrapy_pagelets.errors import ConfigError
+from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.urls import host_of, site_of
 
 _DEFAULT: Final = Config()
@@ -58,27 +59,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shingle", type=int, default=_DEFAULT.duplicates_shingle, help="words of a shingle")
 
 
-def run(options: argparse.Namespace) -> int:
-    """Print the tables; returns the exit code."""
+def run(options: argparse.Namespace) -> None:
+    """Print the tables."""
     feed = Feed(options.feed, _COLUMNS, ("text",), ("pagelets",) if options.pagelets else ("text", "pagelets"))
-    try:
-        Config(
-            duplicates_threshold=options.threshold,
-            duplicates_threshold_across=options.across,
-            duplicates_shingle=options.shingle,
-        )
-        lines = _known if options.bloom is not None else _blocks if options.pagelets else _groups
-        for line in lines(feed, options, Threshold(options.threshold, options.across)):
-            show(line)
-    except ConfigError as error:
-        complain(error)
-        return 1
-    except FeedError as error:
-        complain(f"{options.feed} cannot be used: {error}")
-        return 1
+    Config(
+        duplicates_threshold=options.threshold,
+        duplicates_threshold_across=options.across,
+        duplicates_shingle=options.shingle,
+    )
+    lines = _known if options.bloom is not None else _blocks if options.pagelets else _groups
+    for line in lines(feed, options, Threshold(options.threshold, options.across)):
+        show(line)
     if feed.note:
         complain(feed.note)
-    return 0
 
 
 def _groups(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:

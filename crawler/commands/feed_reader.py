@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
+from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.words import words
 
 Line = dict[str, Any]
@@ -42,7 +43,7 @@ _SOME: Final = 8
 _LONGEST: Final = 60
 
 
-class FeedError(ValueError):
+class FeedError(PageletsError, ValueError):
     """Raised for a file that is no feed, or lacks what a command needs; the message says what and where."""
 
 
@@ -84,15 +85,19 @@ class Feed:
                     first = first or _only(line)
                     self.left_out += 1
         except OSError as error:
-            raise FeedError(error.strerror or str(error)) from None
-        except FeedError:
-            raise
+            raise self.error(error.strerror or str(error)) from None
+        except FeedError as error:
+            raise self.error(str(error)) from None
         except (ValueError, RecursionError) as error:
-            raise FeedError(f"line {number + 1} is not a page ({type(error).__name__}: {error})") from None
+            raise self.error(f"line {number + 1} is not a page ({type(error).__name__}: {error})") from None
         if not number:
-            raise FeedError("it has no pages")
+            raise self.error("it has no pages")
         if self.left_out == number:
-            raise FeedError(f"no line has {_or(self._either)}, the first one has {first}; {_ADVICE}")
+            raise self.error(f"no line has {_or(self._either)}, the first one has {first}; {_ADVICE}")
+
+    def error(self, why: str) -> FeedError:
+        """The error that names the file."""
+        return FeedError(f"{self.path} cannot be used: {why}")
 
     @property
     def note(self) -> str:

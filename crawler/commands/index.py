@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
 
-from scrapy_pagelets.crawler.commands.feed_reader import Feed, FeedError, pagelets
+from scrapy_pagelets.crawler.commands.feed_reader import Feed, pagelets
 from scrapy_pagelets.crawler.commands.terminal import complain, show
-from scrapy_pagelets.index.base import IndexAway, IndexUnusable, PageRefused
 from scrapy_pagelets.index.documents import IndexedPage, now, page_of
 from scrapy_pagelets.index.targets import kind_of, open_index, shown
 
@@ -26,22 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--purge", action="store_true", help="delete other pages of the feed's sites from the index")
 
 
-def run(options: argparse.Namespace) -> int:
-    """Fill the index; returns the exit code."""
+def run(options: argparse.Namespace) -> None:
+    """Fill the index."""
     feed = Feed(options.feed, _COLUMNS, _PAGELET, either=("pagelets", "text"))
-    try:
-        pages, parts, purged = _fill(feed, options)
-    except FeedError as error:
-        complain(f"{options.feed} cannot be used: {error}")
-        return 1
-    except (IndexUnusable, IndexAway, PageRefused) as error:
-        complain(error)
-        return 1
+    pages, parts, purged = _fill(feed, options)
     deleted = f", {purged} pages were deleted" if options.purge else ""
     show(f"{pages} pages with {parts} pagelets are in {shown(options.index)}{deleted}")
     if feed.note:
         complain(feed.note)
-    return 0
 
 
 def _fill(feed: Feed, options: argparse.Namespace) -> tuple[int, int, int]:
@@ -77,7 +68,7 @@ def _pages(feed: Feed) -> Iterator[IndexedPage]:
         try:
             page = page_of(line | {"pagelets": pagelets(line)}, _crawled(line))
         except (ValueError, AttributeError) as error:
-            raise FeedError(f"{line['url']} is not a page ({error})") from None
+            raise feed.error(f"{line['url']} is not a page ({error})") from None
         yield page
 
 

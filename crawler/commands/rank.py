@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from scrapy_pagelets.crawler.commands.feed_reader import Feed, FeedError
+from scrapy_pagelets.crawler.commands.feed_reader import Feed
 from scrapy_pagelets.crawler.commands.terminal import complain, show
+from scrapy_pagelets.errors import CommandError
 
 if TYPE_CHECKING:
     from scrapy_pagelets.links.link_tables import Tables
@@ -20,10 +21,6 @@ _COLUMNS: Final = ("title", "pagelets")
 _PAGELET: Final = ("id", "role", "text", "links")
 #: A query whose words stand on more pages says little.
 _COMMON: Final = 0.5
-
-
-class RankError(ValueError):
-    """Raised for a question that makes no sense, or has no answer; the message says what to do."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,20 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--top", type=int, default=20, metavar="N", help="lines of a table (default: 20)")
 
 
-def run(options: argparse.Namespace) -> int:
-    """Print the tables; returns the exit code."""
-    from scrapy_pagelets.links.query import QueryError
-
-    try:
-        for line in _choose(options)(options):
-            show(line)
-    except FeedError as error:
-        complain(f"{options.feed} cannot be used: {error}")
-        return 1
-    except (RankError, QueryError) as error:
-        complain(error)
-        return 1
-    return 0
+def run(options: argparse.Namespace) -> None:
+    """Print the tables."""
+    for line in _choose(options)(options):
+        show(line)
 
 
 def _choose(options: argparse.Namespace) -> Callable[[argparse.Namespace], Iterator[str]]:
@@ -66,16 +53,16 @@ def _choose(options: argparse.Namespace) -> Callable[[argparse.Namespace], Itera
 
     Raises
     ------
-    RankError : for options that do not go together
+    CommandError : for options that do not go together
     """
     if options.top < 1:
-        raise RankError(f"--top is {options.top}: give the number of lines, from 1")
+        raise CommandError(f"--top is {options.top}: give the number of lines, from 1")
     if options.query is None and not options.pagerank and options.related is None:
-        raise RankError("nothing to rank by: give --query WORDS, --pagerank or --related URL")
+        raise CommandError("nothing to rank by: give --query WORDS, --pagerank or --related URL")
     if options.version is not None and (options.pagerank or options.related is not None):
-        raise RankError("--version is for hubs and authorities: leave it out, or --pagerank and --related")
+        raise CommandError("--version is for hubs and authorities: leave it out, or --pagerank and --related")
     if options.query is not None and options.related is not None:
-        raise RankError("related pages are the same for every query: leave out --query or --related")
+        raise CommandError("related pages are the same for every query: leave out --query or --related")
     return _pagerank if options.pagerank else _clever if options.related is None else _related
 
 
@@ -86,7 +73,7 @@ def _clever(options: argparse.Namespace) -> Iterator[str]:
 
     version = options.version or BEST
     if version not in VERSIONS:
-        raise RankError(f"there is no version {version!r}: choose from {', '.join(VERSIONS)}")
+        raise CommandError(f"there is no version {version!r}: choose from {', '.join(VERSIONS)}")
     tables = _tables(options)
     if not VERSIONS[version].ft and not tables.template.any():
         complain(
@@ -98,7 +85,7 @@ def _clever(options: argparse.Namespace) -> Iterator[str]:
     counted = "links within a site count" if inside(tables, within) else "links between sites count"
     yield f"{_found(tables)}, {ranking.base.sum()} with neighbours; {version}, {counted}"
     if not ranking.authorities.any():
-        raise RankError(_why_none(tables, inside(tables, within), version))
+        raise CommandError(_why_none(tables, inside(tables, within), version))
     yield from _scores("authority", ranking.authorities, options.top, tables)
     yield from _scores("hub", ranking.hubs, options.top, tables, pagelets=VERSIONS[version].pagelets)
 
@@ -134,12 +121,12 @@ def _related(options: argparse.Namespace) -> Iterator[str]:
     tables = _tables(options)
     page = tables.find(options.related)
     if page is None:
-        raise RankError(f"the feed has neither the page {options.related} nor a link to it")
+        raise CommandError(f"the feed has neither the page {options.related} nor a link to it")
     scores = related(tables, page, within=options.within or None)
     yield _size(tables)
     if not scores.any():
         hint = "" if tables.single_site or options.within else "; --within counts links within a site as well"
-        raise RankError(f"no content pagelet of up to {MOST} links cites {options.related} with another page{hint}")
+        raise CommandError(f"no content pagelet of up to {MOST} links cites {options.related} with another page{hint}")
     yield from _scores("votes", scores, options.top, tables)
 
 
@@ -157,11 +144,11 @@ def _tables(options: argparse.Namespace) -> Tables:
     try:
         tables = read(feed, None if options.query is None else Query(options.query))
     except TableError as error:
-        raise FeedError(str(error)) from None
+        raise feed.error(str(error)) from None
     if feed.note:
         complain(feed.note)
     if not len(tables.target):
-        raise FeedError("its pagelets have no links, so that there is nothing to rank by")
+        raise feed.error("its pagelets have no links, so that there is nothing to rank by")
     return tables
 
 
@@ -175,11 +162,11 @@ def _found(tables: Tables) -> str:
 
     Raises
     ------
-    RankError : if that is nothing
+    CommandError : if that is nothing
     """
     found = tables.terms > 0
     if not found.any():
-        raise RankError(f"{_size(tables)}; no page has a word of the query in its content")
+        raise CommandError(f"{_size(tables)}; no page has a word of the query in its content")
     most = tables.terms == tables.terms.max()
     if (share := most.sum() / tables.crawled.sum()) > _COMMON:
         complain(f"the query fits {share:.0%} of the pages: what follows tells little of it, give rarer words")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from scrapy_pagelets.crawler.commands.feed_reader import CONTENT, Feed, FeedError, pagelets
+from scrapy_pagelets.crawler.commands.feed_reader import CONTENT, Feed, pagelets
 from scrapy_pagelets.crawler.commands.terminal import complain, show
 from scrapy_pagelets.urls import site_of
 
@@ -86,19 +86,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), as the spiders write them")
 
 
-def run(options: argparse.Namespace) -> int:
-    """Print the table; returns the exit code."""
+def run(options: argparse.Namespace) -> None:
+    """Print the table."""
     feed = feed_of(options.feed)
-    try:
-        table = count(feed)
-    except FeedError as error:
-        complain(f"{options.feed} is no feed: {error}")
-        return 1
-    for line in lines(table):
+    for line in lines(count(feed)):
         show(line)
     if feed.note:
         complain(feed.note)
-    return 0
 
 
 def count(feed: Feed) -> dict[str, dict[str, Row]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from scrapy_pagelets.characters import visible
 from scrapy_pagelets.crawler.commands.terminal import complain, write
+from scrapy_pagelets.errors import CommandError
 
 if TYPE_CHECKING:
     from scrapy_pagelets.retrieval.search import Answer
@@ -20,10 +21,6 @@ _BOLD: Final = ("\033[1m", "\033[0m")
 _STARS: Final = ("**", "**")
 #: Pages that are looked up at once, to leave out near-duplicates of those that are shown.
 _BLOCK: Final = 64
-
-
-class SearchError(ValueError):
-    """Raised for what cannot be searched, or has no answer; the message says what to do."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,18 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--top", type=int, default=10, metavar="N", help="pages that are shown (default: 10)")
 
 
-def run(options: argparse.Namespace) -> int:
-    """Print the pages; returns the exit code."""
-    from scrapy_pagelets.index.base import IndexAway, IndexUnusable
-    from scrapy_pagelets.retrieval.search import QueryError
-
-    try:
-        for line in _lines(options):
-            write(line)
-    except (SearchError, QueryError, IndexUnusable, IndexAway) as error:
-        complain(error)
-        return 1
-    return 0
+def run(options: argparse.Namespace) -> None:
+    """Print the pages."""
+    for line in _lines(options):
+        write(line)
 
 
 def _lines(options: argparse.Namespace) -> Iterator[str]:
@@ -60,12 +49,12 @@ def _lines(options: argparse.Namespace) -> Iterator[str]:
     from scrapy_pagelets.retrieval.stored import stored
 
     if options.top < 1:
-        raise SearchError(f"--top is {options.top}: give the number of pages, from 1")
+        raise CommandError(f"--top is {options.top}: give the number of pages, from 1")
     if kind_of(options.index) != "sqlite":
-        raise SearchError(f"{shown(options.index)} is no SQLite file: fill one with `scrapy pagelets index`")
+        raise CommandError(f"{shown(options.index)} is no SQLite file: fill one with `scrapy pagelets index`")
     with stored(options.index) as collection:
         if not collection.size.words:
-            raise SearchError(f"{options.index} has no pages: fill it with PAGELETS_INDEX or `scrapy pagelets index`")
+            raise CommandError(f"{options.index} has no pages: fill it with PAGELETS_INDEX or `scrapy pagelets index`")
         yield from _answer(collection, options)
 
 
@@ -75,7 +64,7 @@ def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterat
     asked, left_out = query_of(options.query)
     answer = search(collection, options.query, options.feedback)
     if not len(answer.ranking):
-        raise SearchError("no page has a word of the query: try other words")
+        raise CommandError("no page has a word of the query: try other words")
     if left_out:
         complain(f"the query has {len(asked) + left_out} different words: the last {left_out} are left out")
     if is_common(collection, asked):

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_pagelets.crawler.commands.terminal import complain, flush, show
+from scrapy_pagelets.crawler.commands.terminal import flush, show
+from scrapy_pagelets.errors import CommandError
 
 if TYPE_CHECKING:
     from scrapy_pagelets.page import Page
@@ -60,15 +61,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trees", type=int, default=300, help="trees of each learner (default: 300)")
 
 
-def run(options: argparse.Namespace) -> int:
-    """Train, write, and print the cross-validated report; 1 with a sentence if that cannot be done."""
+def run(options: argparse.Namespace) -> None:
+    """Train, write, and print the cross-validated report."""
     from scrapy_pagelets.archives.reader import ArchiveError
     from scrapy_pagelets.templates.training.model_training import train
 
     if options.segments:
-        return _segments(options)
+        _segments(options)
+        return
     if not options.archive:
-        return _failed("name what to learn from: archives, or a folder with --segments")
+        raise CommandError("name what to learn from: archives, or a folder with --segments")
     try:
         examples = list(_examples(options))
         show(f"{len(examples)} pages of {len({e.site for e in examples})} sites")
@@ -76,16 +78,15 @@ def run(options: argparse.Namespace) -> int:
         trained = train(examples, options.trees, by_people=bool(options.gold))
         _write(trained, options)
     except ImportError as error:
-        return _failed(_missing(error))
+        raise CommandError(_missing(error)) from None
     except (ArchiveError, ValueError, OSError) as error:
-        return _failed(str(error))
+        raise CommandError(str(error)) from None
     for name, figure in trained.figures.items():
         show(f"F1 on unseen sites, {name}: {figure:.4f}")
     show(f"model: {options.out}")
-    return 0
 
 
-def _segments(options: argparse.Namespace) -> int:
+def _segments(options: argparse.Namespace) -> None:
     from dataclasses import replace
 
     from lxml.etree import XPathError
@@ -105,14 +106,13 @@ def _segments(options: argparse.Namespace) -> int:
         about = {"command": shlex.join(["scrapy", "pagelets", *sys.argv[1:]]), "pages": len(examples)}
         replace(weights, about=about | weights.about).save(options.out)
     except ImportError as error:
-        return _failed(_missing(error))
+        raise CommandError(_missing(error)) from None
     except (ValueError, TypeError, KeyError, XPathError, OSError, MissingBrowser, RenderError) as error:
-        return _failed(f"nothing is learnt: {error}")
+        raise CommandError(f"nothing is learnt: {error}") from None
     for name, (rand, information) in weights.about["figures"].items():
         penalty = weights.penalties[name]
         show(f"{name}: adjusted Rand {rand:.3f}, NMI {information:.3f} on unseen pages, lambda {penalty:g}")
     show(f"weights: {options.out}")
-    return 0
 
 
 def _pages(folder: Path, names: Sequence[str], *, render: bool) -> dict[str, Page]:
@@ -155,11 +155,6 @@ def _missing(error: ImportError) -> str:
     return (
         str(error) if "pip install" in str(error) else "training needs a library: pip install 'scrapy-pagelets[train]'"
     )
-
-
-def _failed(sentence: str) -> int:
-    complain(sentence)
-    return 1
 
 
 def _examples(options: argparse.Namespace) -> Iterator[Example]:

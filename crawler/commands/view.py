@@ -9,7 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from scrapy_pagelets.crawler.commands.terminal import complain, show
+from scrapy_pagelets.crawler.commands.terminal import show
+from scrapy_pagelets.errors import CommandError
 
 if TYPE_CHECKING:
     import playwright.async_api as playwright
@@ -46,20 +47,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
-    """Render, cut, draw; 1 with a sentence if that cannot be done."""
+def run(options: argparse.Namespace) -> None:
+    """Render, cut, draw."""
     from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError, require_playwright
 
     if _suffix(options.out) not in (*_PAGES, *_PICTURES):
-        complain(f"--out is {options.out}: give a file that ends in .html, .png or .jpg")
-        return 1
+        raise CommandError(f"--out is {options.out}: give a file that ends in .html, .png or .jpg")
     try:
         require_playwright()
         asyncio.run(_view(options))
     except (MissingBrowser, RenderError, ImportError, OSError, ValueError) as error:
-        complain(f"{options.page} cannot be shown: {error}")
-        return 1
-    return 0
+        raise CommandError(f"{options.page} cannot be shown: {error}") from None
 
 
 async def _view(options: argparse.Namespace) -> None:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from scrapy_pagelets.archives.http_message import Headers
+from scrapy_pagelets.errors import PageletsError
 
 #: No page is larger; a compression bomb is.
 MAX_BODY = 64 << 20
 
 
-class ArchiveError(ValueError):
+class ArchiveError(PageletsError, ValueError):
     """Raised when an archive cannot be read as it was asked for; the message says what to do."""
 
 

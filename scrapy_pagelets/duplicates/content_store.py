@@ -18,6 +18,7 @@ from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, jaccard, shingles, tokens
 from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, minhash
 from scrapy_pagelets.duplicates.threshold import Threshold
+from scrapy_pagelets.errors import PageletsError
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ COMMIT;
 """
 
 
-class StoreError(ValueError):
+class StoreError(PageletsError, ValueError):
     """Raised for a file that holds contents of another scheme, or none at all; the message says what is the matter."""
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.duplicates.shingles import Hashes
+from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.nodes import Ints, mix
 
 SCHEME: Final = "affine32"
@@ -33,7 +34,7 @@ _BATCH: Final = 1 << 16
 _MISSED: Final = 0.001
 
 
-class SketchError(ValueError):
+class SketchError(PageletsError, ValueError):
     """Raised for a sketch that cannot be compared with ours; the message says why."""
 
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple, Self
 
+from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.index.documents import IndexedPage
 
 #: Of the schema; an index of another version is not touched.
@@ -14,15 +15,15 @@ VERSION: Final = 1
 QUERY_TERMS: Final = 1024
 
 
-class IndexUnusable(ValueError):
+class IndexUnusable(PageletsError, ValueError):
     """Raised for an index that cannot be used, now or later; the message is a sentence that says what to do."""
 
 
-class IndexAway(ConnectionError):
+class IndexAway(PageletsError, ConnectionError):
     """Raised when an index cannot be reached or is locked: the same call may succeed later."""
 
 
-class PageRefused(ValueError):
+class PageRefused(PageletsError, ValueError):
     """Raised when an index takes a page neither now nor later."""
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.links.query import Query
 from scrapy_pagelets.nodes import Bools, Ints
 from scrapy_pagelets.segmentation.pagelet import CONTENT
@@ -22,7 +23,7 @@ from scrapy_pagelets.urls import normalise, resolve, site_of
 _LABEL: Final = 60
 
 
-class TableError(ValueError):
+class TableError(PageletsError, ValueError):
     """Raised for what is no feed; the message says which line, and why."""
 
 

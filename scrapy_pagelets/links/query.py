@@ -8,16 +8,13 @@ from typing import Final, NamedTuple
 from unicodedata import normalize
 
 from scrapy_pagelets.characters import parted
+from scrapy_pagelets.errors import QueryError
 from scrapy_pagelets.words import WORD, words
 
 #: Characters on either side of a link that speak for its target (Clever: 50 bytes).
 _WINDOW: Final = 50
 #: So many terms are looked for in a text before it is cut into words: most texts have none.
 _FEW: Final = 20
-
-
-class QueryError(ValueError):
-    """Raised for a query that asks for nothing; the message says what to do."""
 
 
 class Found(NamedTuple):

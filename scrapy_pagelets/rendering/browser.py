@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.rendering.page_load import Answer, PageLoad, Permit, SharedResources, walk
 from scrapy_pagelets.rendering.snapshot import Frame
 
@@ -39,11 +40,11 @@ _NO_PROXY: Final = {"server": "http://127.0.0.1:9"}
 Launch = Callable[[], Awaitable["playwright.Browser"]]
 
 
-class MissingBrowser(RuntimeError):
+class MissingBrowser(PageletsError, RuntimeError):
     """There is no browser, or what drives it; the message says how to get it."""
 
 
-class RenderError(Exception):
+class RenderError(PageletsError):
     """A page could not be rendered; ``reason`` is ``slow``, ``crashed`` or ``failed``."""
 
     def __init__(self, reason: str, message: str) -> None:

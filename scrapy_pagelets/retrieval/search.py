@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.characters import parted
+from scrapy_pagelets.errors import QueryError
 from scrapy_pagelets.index.base import QUERY_TERMS
 from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.retrieval.collection import Collection
@@ -34,10 +35,6 @@ FEEDBACK: Final[Mapping[str, Feedback]] = {
     "pages": Feedback(whole, pages=10, selected=10, share=_SHARE),
     "rm3": Feedback(whole, pages=10, selected=10),
 }
-
-
-class QueryError(ValueError):
-    """Raised for a query that nothing can answer; the message says why."""
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.segmentation.appearance import APPEARANCE, PAIR_APPEARANCE, SITUATION_APPEARANCE
 from scrapy_pagelets.segmentation.segment_features import NODE_FEATURES, PAIR_FEATURES, SITUATION_FEATURES
-from scrapy_pagelets.session.config import ConfigError
 from scrapy_pagelets.templates.trees import Trees, sigmoid
 
 #: The regions of a page (header, content, footer), or the blocks within them (menu, article, title).

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final, Self
 
 from scrapy_pagelets.duplicates.threshold import LEAST, Threshold
+from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.limits import Limits
 from scrapy_pagelets.session import values
 
@@ -36,10 +37,6 @@ _PREFIX: Final = "PAGELETS_"
 #: What begins so is meant for us, or nearly.
 _LIKE_OURS: Final = "PAGELET"
 _RESEMBLANCE: Final = values.decimal(f"give a resemblance from {LEAST} to 1", LEAST, 1)
-
-
-class ConfigError(ValueError):
-    """A setting has a value that cannot be used; the message names the setting and says what it takes."""
 
 
 def _setting(default: Any, read: values.Reader) -> Any:

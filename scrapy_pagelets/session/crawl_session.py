@@ -20,13 +20,14 @@ from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.characters import visible
+from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.limits import TooLarge, scarcity
 from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.page import MAX_DEPTH, Page, decode, parse
 from scrapy_pagelets.rendering.snapshot import page_of
 from scrapy_pagelets.segmentation.segment_weights import load as load_weights
 from scrapy_pagelets.session.answered import AnsweredRequests
-from scrapy_pagelets.session.config import Config, ConfigError, unknown
+from scrapy_pagelets.session.config import Config, unknown
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import ResponseStore
 from scrapy_pagelets.session.threads import in_thread

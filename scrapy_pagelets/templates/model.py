@@ -14,9 +14,9 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.nodes import Floats, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.session.config import ConfigError
 from scrapy_pagelets.templates.classifier import Classifier, size_class
 from scrapy_pagelets.templates.page_features import (
     NODE_FEATURES,
