@@ -20,7 +20,7 @@ _LINE: Final = 1.3
 #: A difference of background that is plainly visible; from black to white it is 1.
 _PLAIN: Final = 0.05
 
-#: Of each cue, in logits of two neighbours belonging to different parts of a page.
+#: Weight of each cue, in log odds that two neighbours belong to different parts of a page.
 WEIGHTS: Final = {
     "bias": -1.47, "horizontal": 0.5, "gap": 0.24, "ruler": 1.0, "background": 0.47, "font": 0.07, "same_look": -0.02,
     "landmark": 1.0, "depth": -0.5, "area": 4.81, "length": 1.3, "links": 0.2, "text": -0.72, "more_text": 1.47,
