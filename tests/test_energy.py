@@ -139,7 +139,7 @@ def test_the_exact_program_is_a_lower_bound_without_the_other_pairs(shape, seed)
 
 def test_the_star_on_which_the_start_of_the_paper_fails():
     # Eight children gain 1 each if they leave the label of their parent, which costs 1.5 once. No expansion of
-    # one label finds that: each child wants another one. See docs/algorithms/gcuts-2008.md.
+    # one label finds that: each child wants another one. See docs/algorithms/gcuts-2008.md, "The star".
     children = 8
     tree = tree_of([()] * children)
     data = np.ones((children + 1, children + 1))

@@ -19,8 +19,8 @@ logger = logging.getLogger(__name__)
 
 #: Sketches that there is room for at the beginning.
 _ROOM: Final = 1024
-#: Entries of a chain that are looked at, the last ones first: where thousands of pages resemble each other, some of
-#: them tell as much as all of them.
+#: Entries of a chain that are looked at, the last ones first: of thousands of pages that resemble each other, some tell
+#: as much as all.
 _LONGEST: Final = 64
 #: Sketches that are linked at once when the index has grown.
 _BLOCK: Final = 1 << 15
@@ -31,7 +31,7 @@ class BandIndex:
     """Chained hash tables of band keys in temporary files, which the system keeps in memory as long as there is room.
 
     Sketches are numbered from 0 in the order in which they are added. Nothing outlives the process: an index is made
-    again from the sketches, a million in some seconds. A table for which the disk has no room is kept in memory.
+    again from the sketches, a million in a few seconds. A table for which the disk has no room is kept in memory.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ class BloomBands:
 
     Parameters
     ----------
-    capacity : number of texts that it shall take
-    threshold : from this resemblance on texts shall be recognised, see `banding`
+    capacity : number of texts that it should take
+    threshold : resemblance from which texts should be recognised, see `banding`
     error : share of new texts that are taken for known ones once the capacity is reached, beside those that resemble a
         known one somewhat less than the threshold; between 0 and 1
 

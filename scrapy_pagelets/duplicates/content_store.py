@@ -184,9 +184,9 @@ class ContentStore:
     def judge(self, document: Document) -> tuple[Verdict | None, Hashes | None]:
         """Whether such a text was met before, and its sketch, (128,); from now on the text is known.
 
-        The verdict names the first page of the group of near-duplicates, or where that one does not resemble the text
-        enough, the page of the group that does; it is None for a text that is new. A text of fewer words than a shingle
-        has no sketch and is not judged. The same text from the same URL gets the same verdict again.
+        The verdict names the first page of the group of near-duplicates. Where that one does not resemble the text
+        enough, it names the page of the group that does. It is None for a text that is new. A text of fewer words than
+        a shingle has no sketch and is not judged. The same text from the same URL gets the same verdict again.
         """
         token = tokens(document.text)
         if len(token) < self._size:

@@ -49,8 +49,8 @@ def near_pairs(
 ) -> Iterator[tuple[int, int, float]]:
     """Pairs of near-duplicates: number of a text, of an earlier one, and their resemblance (Jaccard of the shingles).
 
-    Enough pairs to connect whatever a chain of near-duplicates connects; not every pair of a large group. Texts of
-    fewer words than a shingle are in none.
+    The pairs connect whatever a chain of near-duplicates connects, but not every pair of a large group is among them.
+    Texts of fewer words than a shingle are in no pair.
 
     Parameters
     ----------

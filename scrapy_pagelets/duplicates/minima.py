@@ -1,9 +1,10 @@
-"""Near-duplicates by the process of GCuts, as it stands in the paper: for comparison, see `store` for the better one.
+"""Near-duplicates by the process of the paper on GCuts, for comparison: `store` has the one that crawls use.
 
 Source: Chakrabarti, Kumar & Punera 2008, *A Graph-Theoretic Approach to Webpage Segmentation*, Section 5.2: "all text
 was converted to lowercase and all non-alphanumeric characters were removed. The window size used for shingling was 6
 words, and 8 shingles with the minimum hash values were used as the signature ... tagged as duplicates if their
-signatures shared at least 4 out of the 8 shingles." The text is that of the largest segment of the page.
+signatures shared at least 4 out of the 8 shingles." The text is that of the largest segment of the page; that the
+largest one has the most words is our reading. See ``docs/algorithms/gcuts-2008.md``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _ODD: Final = re.compile(r"[^\w\s]|_")
 
 
 def signature(text: str) -> frozenset[int]:
-    """The 8 least hashes of the windows of 6 words; fewer for a text of few words, none below 6.
+    """The 8 least hashes of the windows of 6 words; fewer if there are fewer windows, none below 6 words.
 
     Examples
     --------

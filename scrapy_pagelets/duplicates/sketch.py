@@ -26,11 +26,11 @@ SEED: Final = 1
 #: datasketch's number of the scheme.
 _CODE: Final = 1
 _HEADER: Final = struct.Struct("<qiB")
-#: Shingles that are permuted at once: more fall out of the cache of a processor, fewer cost calls.
+#: Shingles that are permuted at once: more do not fit into the cache of a processor, fewer cost more calls.
 _BLOCK: Final = 512
 #: Shingles of several texts that are permuted at once.
 _BATCH: Final = 1 << 16
-#: Of pairs that resemble each other just enough, so many may have no band in common.
+#: Share of the pairs at the threshold that may have no band in common.
 _MISSED: Final = 0.001
 
 
@@ -131,7 +131,8 @@ def decode(text: str) -> Hashes:
 
     Raises
     ------
-    SketchError : for a sketch of another scheme, seed or length, whose values cannot be compared, and for what is none
+    SketchError : for a sketch of another scheme, seed or length, whose values cannot be compared, and for a text that
+        is not a sketch
     """
     try:
         content = bytes.fromhex(text)
@@ -150,8 +151,9 @@ def decode(text: str) -> Hashes:
 def banding(threshold: float) -> tuple[int, int]:
     """Number of bands and values of a band with which pairs are found that resemble each other so much or more.
 
-    A pair of resemblance J has a band of r values in common with probability ``1 - (1 - J^r)^b``. The longest bands are
-    taken that miss one pair in a thousand at the threshold: whatever else they find, verification sorts out.
+    A pair of resemblance J has one of b bands of r values in common with probability ``1 - (1 - J^r)^b``. The longest
+    bands are taken that miss at most one pair in a thousand at the threshold. Verification sorts out what else they
+    find.
 
     Examples
     --------

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-#: Sketches do not tell less resemblance from none.
+#: Sketches cannot tell a lower resemblance from none.
 LEAST: Final = 0.1
 
 
 class Threshold(NamedTuple):
-    """Resemblances (Jaccard of the shingles), the one for two pages of a site, the other for pages of two sites.
+    """Resemblances (Jaccard of the shingles): one for two pages of a site, another for pages of two sites.
 
-    Pages of one site resemble each other without being duplicates: releases of a manual, classes of one interface. What
-    resembles each other on two sites was copied, and may have lost a word here and there.
+    Pages of one site resemble each other without being duplicates: releases of a manual, classes of one interface.
+    Texts that resemble each other on two sites were copied, and may have lost a word here and there.
 
     Attributes
     ----------
-    within, across : from 0.1 to 1
+    within, across : thresholds for two pages of one site, and of two sites, from 0.1 to 1
 
     Examples
     --------

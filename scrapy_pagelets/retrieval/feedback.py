@@ -1,8 +1,9 @@
 """Pseudo-relevance feedback: further terms for a query, from the segments of the pages that it finds.
 
-`by_segments` is steps 2 to 5 of Yu, Cai, Wen & Ma (2003, Section 3). The methods that they compare differ in what a
-segment is: FULLDOC (`segments.whole`), DOMPS (`segments.blocks`), VIPS (`segments.pagelets`). `by_model` is RM3 beside
-them: Abdul-Jaleel et al., "UMass at TREC 2004: Novelty and HARD".
+`by_segments` is steps 2 to 4 of Yu, Cai, Wen & Ma (2003, Section 3), and the weights of step 5. The methods that they
+compare differ in what a segment is: FULLDOC (`segments.whole`), DOMPS (`segments.blocks`), VIPS (`segments.pagelets`).
+`by_model` is RM3, which is not in the paper: Abdul-Jaleel et al., "UMass at TREC 2004: Novelty and HARD". See
+``docs/algorithms/vips-feedback-2003.md``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _DIGITS: Final = 12
 
 @dataclass(frozen=True)
 class Feedback:
-    """How terms are chosen; the defaults are the paper's (Section 3).
+    """How terms are chosen; the defaults are the paper's (Section 3), but for ``common``.
 
     Attributes
     ----------
@@ -35,8 +36,8 @@ class Feedback:
     pages : how many of the best pages are cut
     selected : how many of their segments are taken, the best ones
     terms : how many terms are added
-    share : how much of the weight that the paper gives to new terms they get
-    common : terms on a larger part of the pages are not added; in the place of the paper's 222 stop words
+    share : part of the weight that the paper gives to new terms
+    common : terms on a larger part of the pages are not added; instead of the paper's list of 222 stop words
     """
 
     cut: Cut = pagelets
@@ -67,7 +68,7 @@ def by_segments(
 def by_model(
     collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback, original: float = 0.5
 ) -> dict[str, float]:
-    """The query mixed with a model of the best segments: RM3.
+    """The query mixed with a model of the best segments: RM3, with scores of BM2500 in place of likelihoods.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ def best_segments(
 ) -> tuple[Segments, Floats]:
     """The segments of the best pages that fit the query best, ranked by BM2500, and their scores (step 2 and 3).
 
-    Their average length is that of the segments that are candidates; with that of pages, short ones would win.
+    Their average length is that of the candidates. With that of pages, short segments would win.
     """
     found = collection.segments(ranking.first(feedback.pages).page, feedback.cut)
     columns = [found.vocabulary.get(term, -1) for term in query]
@@ -118,8 +119,8 @@ def _candidates(
 def on_pages(collection: Collection, terms: Sequence[str]) -> Floats:
     """On how many pages terms are if their segments are spread evenly.
 
-    To count the pages of each candidate, all its postings would have to be read. Where each page is one segment this
-    is their number.
+    An exact count would have to read all postings of each candidate. Where each page is one segment, the estimate is
+    exact.
     """
     size = collection.size
     share = collection.frequencies(terms) / max(1, size.segments)

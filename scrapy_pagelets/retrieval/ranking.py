@@ -43,8 +43,8 @@ def rank(
     Parameters
     ----------
     query : weight of each term (qtf), above 0
-    passages : what the score of the best segment of a page counts beside that of the page; ``inf`` ranks pages by
-        their best segment alone
+    passages : weight of the score of a page's best segment beside that of the page; ``inf`` ranks pages by their best
+        segment alone
     title : how often a word of a page's title counts in its term frequency; lengths stay, and segments are scored
         without it (Robertson, Zaragoza & Taylor 2004, "Simple BM25 Extension to Multiple Weighted Fields")
     """

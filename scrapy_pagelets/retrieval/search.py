@@ -20,13 +20,13 @@ from scrapy_pagelets.retrieval.ranking import Ranking, rank
 from scrapy_pagelets.retrieval.segments import blocks, pagelets, whole
 from scrapy_pagelets.retrieval.term_weights import Bm2500
 
-#: BM2500 of the paper, but for terms that most pages have: they count for next to nothing, not against a page.
+#: BM2500 of the paper, but terms that most pages have count for next to nothing instead of counting against a page.
 FORMULA: Final = Bm2500(plus=True)
 #: What the best pagelet of a page counts beside the page: nothing was best (benchmarks/retrieval.py).
 PASSAGES: Final = 0.0
 #: How often a word of a page's title counts; more than that gains little (benchmarks/retrieval.py --titles).
 TITLE: Final = 10.0
-#: Share of the paper's weight that new terms get: known items are found the worse the more (benchmarks/retrieval.py).
+#: Share of the paper's weight that new terms get: with more, known items are found less (benchmarks/retrieval.py).
 _SHARE: Final = 0.1
 #: Ways of feedback: numbers of pages and segments are those with which each was best in the paper (Section 4.2).
 FEEDBACK: Final[Mapping[str, Feedback]] = {

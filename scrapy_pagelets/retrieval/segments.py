@@ -42,7 +42,7 @@ def whole(texts: Sequence[str]) -> Sequence[str]:
 
 
 def blocks(texts: Sequence[str]) -> Sequence[str]:
-    r"""DOMPS: each paragraph, heading, list, table is a segment.
+    r"""In place of DOMPS: each paragraph, heading, list or table of the extracted text is a segment.
 
     >>> blocks(["One\n\ntwo", "three"])
     ['One', 'two', 'three']
@@ -51,7 +51,7 @@ def blocks(texts: Sequence[str]) -> Sequence[str]:
 
 
 def pagelets(texts: Sequence[str]) -> Sequence[str]:
-    """VIPS: the segments are what the segmenter of the crawl has cut, visual blocks or others."""
+    """In place of VIPS: the segments are what the segmenter of the crawl has cut, visual blocks or others."""
     return texts
 
 

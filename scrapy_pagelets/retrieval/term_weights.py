@@ -1,7 +1,8 @@
 """The formulas of Okapi: relevance weight, BM2500 and term selection value.
 
 They are (1) to (4) of Yu, Cai, Wen & Ma, "Improving Pseudo-Relevance Feedback in Web Information Retrieval Using Web
-Page Segmentation" (2003), taken from Robertson & Walker, "Okapi/Keenbow at TREC-8" (1999).
+Page Segmentation" (2003); (2) to (4) are those of Robertson & Walker, "Okapi/Keenbow at TREC-8" (1999).
+``docs/algorithms/vips-feedback-2003.md`` says what the paper leaves open.
 """
 
 from __future__ import annotations
@@ -27,11 +28,10 @@ class Bm2500:
 
     Attributes
     ----------
-    k1 : how soon further occurrences of a term in a document cease to count, from 0
+    k1 : how soon further occurrences of a term in a document cease to count, from 0 (at once)
     k3 : the same for occurrences in the query
     b : how much long documents are discounted, 0 to 1
-    plus : whether 1 is added within the logarithm of (3): without it, terms that most documents have weigh less than
-        nothing
+    plus : whether 1 is added within the logarithm of (3). Without it, terms that most documents have weigh less than 0
 
     Raises
     ------
@@ -82,8 +82,8 @@ def relevance_weight(
 ) -> Floats:
     """The Robertson/Sparck Jones weight w(1) of terms: (3).
 
-    In feedback ``n`` counts pages and ``r`` segments, of which a page may have several: differences that are counts
-    are not less than 0.
+    In feedback ``n`` counts pages and ``r`` segments. A page may have several segments, so that differences of the two
+    may be negative; then they count as 0.
 
     Parameters
     ----------

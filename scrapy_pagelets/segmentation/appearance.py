@@ -1,7 +1,8 @@
 """What nodes look like on a rendered page: place, shape, fonts, colours, gaps and alignment.
 
 Source of the cues: Chakrabarti, Kumar, Punera 2008, section 4.3: position, aspect ratio, background colour, types,
-sizes and colours of text; ``algorithms.md`` B.8. Gaps and alignment are those of VIPS (Cai et al. 2003).
+sizes and colours of text. The paper gives no formulas; these are ours. Gaps are a cue of VIPS (Cai, Yu, Wen, Ma 2003);
+alignment is ours.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """CClus: segments by correlation clustering of the leaves, the baseline of GCuts.
 
 Source: Chakrabarti, Kumar, Punera 2008, section 4.1, after Ailon, Charikar, Newman 2005. Two leaves in different
-segments cost lambda times the probability that they belong together, in the same one the probability that they do not.
+segments cost lambda times the probability that they belong together. Two in one segment cost the probability that they
+do not. Moves of single leaves are ours; see ``docs/algorithms/gcuts-2008.md``.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def cost(joined: Floats, labels: Ints) -> float:
 
 
 def _pivots(alike: Bools, order: Ints) -> Ints:
-    """Each pivot takes all items that are left and rather with it than not."""
+    """Each pivot takes all items that are left and cost no more with it than apart from it."""
     labels = np.full(len(order), -1)
     for pivot in order.tolist():
         if labels[pivot] < 0:

@@ -1,4 +1,7 @@
-"""The cover of least cost: which nodes stay whole, if each of them is a segment of its own."""
+"""The cover of least cost: which nodes stay whole if each of them is a segment of its own.
+
+It is the default form of GCuts: see ``docs/algorithms/gcuts-2008.md``.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from scrapy_pagelets.segmentation.tree import Tree
 def cover(tree: Tree, hidden: Floats) -> Bools:
     """(k,) nodes that are segments: of all sets of subtrees that hold each leaf once, the one of least cost.
 
-    This is the energy of GCuts where only what is below a node may take its label, at no cost: what remains are the
-    costs of the invisible nodes. Its minimum takes linear time.
+    This is the energy of GCuts where only the subtree of a node may take its label, at no cost. What remains are the
+    costs of the invisible nodes. The minimum takes linear time.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The energy that GCuts minimises.
 
-Source: Chakrabarti, Kumar, Punera 2008, equation (1) with the constraints (3) to (8) of section 4.2;
-``algorithms.md`` B.1.
+Source: Chakrabarti, Kumar, Punera 2008, equation (1) with the constraints (3) to (8) of section 4.2; see
+``docs/algorithms/gcuts-2008.md``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.segmentation.tree import Tree
 
-#: The label of nodes that only hold the tree together: of leaves never, of a node above one that has it always.
+#: The label of nodes that only hold the tree together. Leaves never have it; a node above one that has it always does.
 INVISIBLE = -1
 
 
@@ -23,12 +23,12 @@ class Energy:
 
     Attributes
     ----------
-    tree : whose nodes are labelled
+    tree : its nodes are labelled
     data : (k, K) D, what each visible label costs each node
     hidden : (k,) D of the invisible label; leaves never have it
-    edge : (k,) V of the edge to the parent, not less than 0: paid where the node is visible below an invisible one
+    edge : (k,) V of the edge to the parent, from 0: paid where the node is visible below an invisible one
     one, other : (e,) leaves, 0 to m - 1, that are neighbours: ``one < other``, no pair twice
-    weight : (e,) V of the neighbours, not less than 0: paid where their labels differ
+    weight : (e,) V of the neighbours, from 0: paid where their labels differ
     """
 
     tree: Tree
@@ -40,7 +40,7 @@ class Energy:
     weight: Floats
 
     def of(self, labels: Ints) -> float:
-        """Energy of a labelling, (k,), that is `feasible`."""
+        """Energy of a `feasible` labelling, (k,)."""
         tree, visible = self.tree, labels != INVISIBLE
         nodes = np.flatnonzero(visible)
         leaf = labels[tree.leaves]
@@ -55,7 +55,7 @@ class Energy:
 
     @property
     def between(self) -> Floats:
-        """(m,) V of each leaf and the one before; 0 where they are no neighbours."""
+        """(m,) V of each leaf and the one before it; 0 where they are not neighbours."""
         beside = self.other == self.one + 1
         found = np.zeros(len(self.tree.leaves), self.weight.dtype)
         found[self.other[beside]] = self.weight[beside]

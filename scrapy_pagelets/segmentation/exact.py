@@ -1,8 +1,8 @@
 """The least energy where only leaves that follow each other are neighbours: a semi-Markov program.
 
-The maximal visible nodes of a labelling cut the sequence of leaves into intervals, each the leaves of one node. So the
-best labelling of the first leaves is the best last interval after the best labelling of those before it
-(``algorithms.md`` B.6).
+The maximal visible nodes of a labelling cut the sequence of leaves into intervals. Each interval holds the leaves of
+one node. So the best labelling of the first leaves is the best last interval after the best labelling of the leaves
+before it. The program is not in the paper: see ``docs/algorithms/gcuts-2008.md``.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from scrapy_pagelets.segmentation.energy import INVISIBLE, Energy
 
 
 def exact(energy: Energy) -> Ints:
-    """(k,) labelling of least energy; neighbours that do not follow each other are left out of account.
+    """(k,) labelling of least energy; neighbours that do not follow each other are ignored.
 
-    Time and memory grow with nodes times labels.
+    Time grows with nodes times labels, and so does memory.
 
     Examples
     --------

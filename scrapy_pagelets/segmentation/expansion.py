@@ -1,9 +1,9 @@
-"""Expansions: the least energy that is to be had by letting one label grow, each found by a minimum cut.
+"""Expansions: letting one label grow to the least energy that this can give, each time by a minimum cut.
 
 Source: Chakrabarti, Kumar, Punera 2008, section 4.2, after Boykov, Veksler, Zabih 2001. The graph is not the one of the
-paper's Figure 1, which counts children double and has no place for the parents' own costs, but that of
-``algorithms.md`` B.4: a parent with a visible label has two vertices, whose third state is the invisible label. So
-an expansion makes nodes invisible, too, wherever that pays.
+paper's Figure 1, which charges too much where a parent or a child is invisible, and has no place for the parents' own
+costs. In the graph here, a parent with a visible label has two vertices, whose third state is the invisible label. So
+an expansion also makes nodes invisible wherever that pays. ``docs/algorithms/gcuts-2008.md`` derives the graph.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def expand(energy: Energy, labels: Ints) -> Ints:
 
     Parameters
     ----------
-    labels : (k,) a feasible labelling to start from; its energy is never exceeded
+    labels : (k,) a feasible labelling to start from; in whole steps of cost, its energy is never exceeded
 
     Raises
     ------
@@ -88,7 +88,8 @@ def expansion(energy: Energy, labels: Ints, label: int) -> tuple[Ints, float]:
 def _hidden(energy: Energy) -> Floats:
     """(k,) what it costs to make a node invisible.
 
-    Below an invisible child its parent is invisible: the edge between them costs as much less as the child is hidden.
+    Above an invisible child the parent is invisible. So making the child invisible saves the cost of the edge between
+    them.
     """
     tree = energy.tree
     edge = np.where(tree.parent < 0, 0, energy.edge)

@@ -1,14 +1,16 @@
 """GCuts: segments of least energy.
 
-Source: Chakrabarti, Kumar, Punera 2008, *A Graph-Theoretic Approach to Webpage Segmentation*.
+Source: Chakrabarti, Kumar, Punera 2008, *A Graph-Theoretic Approach to Webpage Segmentation*; see
+``docs/algorithms/gcuts-2008.md``.
 
-``strict`` is the paper's energy: the distance of each node to the node whose label it has, by a learnt metric; what
-neighbouring leaves and the children of invisible nodes lose by being parted, by logistic regressions. It is minimised
-exactly where neighbours follow each other in the document, and by expansions from there where the page is rendered.
+``strict`` is the paper's energy. A node pays its distance to the node whose label it has, by a learnt metric.
+Neighbouring leaves, and the visible children of invisible nodes, pay for being parted, by logistic regressions. The
+energy is minimised exactly where neighbours follow each other in the document. Where the page is rendered, expansions
+start from that minimum.
 
-The default takes from the paper what its own ablation finds to matter most, the parents: each node is a label of its
-own, and all that costs is to make a node invisible. The paper leaves that cost open. Here it is learnt, from what a
-node, its children, its siblings and its parent are like.
+The default keeps of the paper what its own ablation finds to matter, the tree: each node is a label of its own, and
+only invisible nodes cost anything. The paper leaves that cost open. Here it is learnt from what a node, its children,
+its siblings and its parent are like.
 """
 
 from __future__ import annotations
@@ -40,11 +42,11 @@ from scrapy_pagelets.templates.trees import sigmoid
 
 #: The paper's energy, and the same without the costs of parents and children, or with nothing learnt.
 STRICT, NO_PARENTS, NOT_LEARNT = "strict", "np", "nl"
-#: Labels that a page has at most: the others would be nearly the same as one of them.
+#: Labels that a page has at most: further ones would be much like one of these. The paper has all inner nodes.
 _LABELS: Final = 32
 #: Leaves below a node that is a label.
 _LEAST: Final = 3
-#: Powers of two between which the penalty is looked for that gives a number of segments, and halvings of the range.
+#: The penalty for a number of segments lies between 2 to the power of minus this and of this; halvings of the range.
 _RANGE, _HALVINGS = 20, 40
 
 
@@ -98,7 +100,7 @@ Cut = Callable[[float], Ints]
 
 
 def cuts(described: Described, weights: Weights) -> Cut:
-    """How a page is cut. The penalty is what it costs to part what belongs together, against joining what does not."""
+    """How a page is cut. The penalty weighs parting what belongs together against joining what does not."""
     tree = described.tree
     odds = weights.whole(described.situation.astype(np.float32))
     whole = sigmoid(np.clip(odds, -30, 30))
@@ -184,7 +186,7 @@ def _count(labels: Ints) -> int:
 
 
 def _prototypes(tree: Tree, space: Floats) -> Ints:
-    """The nodes that are labels: those that the others are near to, each the farthest from the ones before."""
+    """The nodes that are labels: the root, then each time the node that is farthest from the labels so far."""
     nodes = np.flatnonzero(tree.size >= _LEAST) if tree.size[0] >= _LEAST else np.zeros(1, np.int64)
     found = [int(nodes[0])]
     distance = ((space[nodes] - space[found[0]]) ** 2).sum(axis=1)

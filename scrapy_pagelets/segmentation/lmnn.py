@@ -1,8 +1,9 @@
 """Large margin nearest neighbours: a metric in which nodes of one segment are close, and others a margin away.
 
-Source: Weinberger, Blitzer, Saul, *Distance Metric Learning for Large Margin Nearest Neighbor Classification*, NIPS
-2006, the cost function, over a linear map instead of its semidefinite square; what Chakrabarti, Kumar, Punera 2008,
-section 4.3, learn D with. Impostors are looked for on the same page only.
+Chakrabarti, Kumar, Punera 2008, section 4.3, learn D by it. Source of the cost function: Weinberger, Blitzer, Saul,
+*Distance Metric Learning for Large Margin Nearest Neighbor Classification*, NIPS 2006. They minimise it over
+semidefinite matrices, which is convex. Here it is minimised over a linear map of low rank, which is not. Impostors are
+looked for on the same page only.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import numpy as np
 
 from scrapy_pagelets.nodes import Floats, Ints
 
-#: Nodes of the same segment that each node shall be close to.
+#: Nodes of the same segment that each node should be close to.
 NEIGHBOURS: Final = 3
-#: What an impostor counts against a neighbour that is far.
+#: Weight of the impostors against that of far neighbours, which have the rest.
 _PUSH: Final = 0.5
 
 

@@ -45,8 +45,8 @@ def labels_of(page: Page, method: str, templateness: Floats | None = None, **opt
     method : a key of ``METHODS``
     templateness : (m,) of each leaf, evidence for GCuts; None: by the page alone
     options : ``k``, links of a pagelet; ``pdoc`` of VIPS, 1 to 10; ``penalty`` or ``segments`` of GCuts and CClus,
-        lambda or the number wanted, and ``weights``, a file that `scrapy pagelets train --segments` has written; if it
-        is for rendered pages and the page is not, or the other way round, the shipped ones are taken
+        lambda or the number wanted, and ``weights``, a file that `scrapy pagelets train --segments` has written. If it
+        is for rendered pages and the page is not rendered, or the other way round, the shipped weights are taken
 
     Raises
     ------

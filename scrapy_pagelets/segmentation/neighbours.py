@@ -10,7 +10,7 @@ from scrapy_pagelets.layout import Layout
 from scrapy_pagelets.nodes import Floats, Ints
 from scrapy_pagelets.segmentation.tree import Tree
 
-#: Rows that are compared with all others at once; leaves from which on only document order counts.
+#: Rows that are compared with all others at once; with more leaves than this, only document order counts.
 _CHUNK, _MOST = 256, 5_000
 #: Pixels by which boxes may overlap and still stand side by side.
 _OVERLAP: Final = 2
@@ -42,7 +42,7 @@ def rendered(tree: Tree, layout: Layout) -> tuple[Ints, Ints]:
 
 
 def _nearest(low: Floats, high: Floats, start: Floats, end: Floats) -> tuple[Ints, Ints]:
-    """Each box with the nearest that begins where it ends, ``high``, and overlaps it in ``start:end``."""
+    """Each box with the nearest one behind it: its ``low`` is not before the ``high``, and ``start:end`` overlap."""
     found = []
     for at in range(0, len(low), _CHUNK):
         own = slice(at, at + _CHUNK)

@@ -120,11 +120,14 @@ def segment(
     Parameters
     ----------
     templateness : (m,) of each leaf, 0 to 1; all content if None
-    method : ``pagelets`` (link count, ``algorithms.md`` D.1) or ``pagelets-strict`` (the paper's form, k=3); ``gcuts``
-        (learnt graph cuts: menus, articles, titles) or ``gcuts-top`` (header, content, footer); ``gcuts-strict``,
-        ``gcuts-np``, ``gcuts-nl`` and ``cclus``, which gcuts-2008 compares; ``vips``, ``vips-top``, ``vips-strict``
-    whole : leave pagelets whole that hold both content and template; else they are parted in two, so that what is
-        exported is what is counted as content. Whole pagelets have their pictures, if the method sees pictures
+    method : ``pagelets`` (by number of links) or ``pagelets-strict`` (Bar-Yossef and Rajagopalan 2002, section 3.1,
+        with k = 3, ``docs/algorithms/pagelets-templates-2002.md``); ``gcuts`` (learnt costs: menus, articles, titles)
+        or ``gcuts-top`` (header, content, footer);
+        ``gcuts-strict``, ``gcuts-np``, ``gcuts-nl`` and ``cclus``, which Chakrabarti, Kumar and Punera 2008 compare
+        (``docs/algorithms/gcuts-2008.md``); ``vips``, ``vips-top`` and ``vips-strict`` (Cai, Yu, Wen, Ma 2003,
+        ``docs/algorithms/vips-feedback-2003.md``)
+    whole : leave pagelets whole that hold both content and template. Otherwise they are parted in two, so that what is
+        exported is what is counted as content. Whole pagelets have their pictures if the method sees pictures
     options : of the method: ``k`` links, a ``pdoc``, a ``penalty`` for each cut or a number of ``segments``, a file of
         ``weights``: see `labels_of`
 

@@ -1,7 +1,7 @@
 """Features of nodes and of pairs of leaves, for the costs of GCuts and CClus.
 
-Source of the cues: Chakrabarti, Kumar, Punera 2008, section 4.3: place, size of sentences, links, tag names. What
-neighbours in the tree are like, and templateness, are ours.
+Source of the cues: Chakrabarti, Kumar, Punera 2008, section 4.3: place, size of sentences, links, tag names. The paper
+gives no formulas; these are ours, and so are the features of neighbours in the tree, and templateness.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def _column(columns: Floats, name: str) -> Floats:
 
 
 def _siblings(tree: Tree) -> tuple[Ints, Ints]:
-    """(k,) nodes with siblings side by side; (k,) the how manieth of its siblings a node is, from 0."""
+    """(k,) nodes with siblings side by side; (k,) the place of a node among its siblings, from 0."""
     order = np.argsort(tree.parent, kind="stable")
     rank = np.empty(len(tree), np.int64)
     rank[order] = np.arange(len(tree)) - np.searchsorted(tree.parent[order], tree.parent[order])
@@ -215,7 +215,7 @@ def _siblings(tree: Tree) -> tuple[Ints, Ints]:
 
 
 def pair_features(nodes: NodeTable, tree: Tree, columns: Floats, one: Ints, other: Ints) -> Floats:
-    """(e, len(PAIR_FEATURES)) how unlike the nodes of each pair are, and what the node is like in which they meet.
+    """(e, len(PAIR_FEATURES)) how unlike the nodes of each pair are, and what their lowest common ancestor is like.
 
     Parameters
     ----------

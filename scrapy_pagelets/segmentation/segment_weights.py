@@ -65,7 +65,7 @@ class Weights:
     neighbours, pairs : over ``PAIR_FEATURES``, the probability that two leaves are in one segment: of leaves that
         follow each other, of any
     whole : over ``SITUATION_FEATURES``, the log odds that all of a node is in one segment
-    penalties : what a border costs, lambda, by method
+    penalties : lambda by method: the weight of the costs of parting what belongs together
     about : how the weights were made: command, data, figures
     """
 
@@ -110,11 +110,11 @@ def load(name: str, *, rendered: bool = False) -> Weights:
 
     Parameters
     ----------
-    rendered : those for rendered pages, of a level
+    rendered : of a level, read the weights for rendered pages
 
     Raises
     ------
-    WeightsError : if there is no such file, or it is none of this version
+    WeightsError : if there is no such file, or if it was written by another version
     """
     shipped = name in (TOP, INNER)
     file_name = f"gcuts-{name}-rendered.npz" if rendered else f"gcuts-{name}.npz"

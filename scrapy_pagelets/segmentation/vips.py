@@ -1,8 +1,8 @@
 """VIPS: the visual structure of a page, as a tree of blocks with degrees of coherence.
 
 Source: Yu, Cai, Wen, Ma 2003, *Improving Pseudo-Relevance Feedback in Web Information Retrieval Using Web Page
-Segmentation*, section 2, and Cai, Yu, Wen, Ma 2003, *VIPS: a Vision-based Page Segmentation Algorithm*, as restored in
-``algorithms.md`` A.
+Segmentation*, section 2, and Cai, Yu, Wen, Ma 2003, *VIPS: a Vision-based Page Segmentation Algorithm*
+(MSR-TR-2003-79). ``docs/algorithms/vips-feedback-2003.md`` says what is restated and what is ours.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ INNER_PDOC: Final = 8
 def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree:
     """The content structure of a page.
 
-    Of a page without layout (`Page.parse`), one is guessed: what the page would look like with no style sheet of its
-    own. That is the ``lite`` form, faster and less exact.
+    A page without layout (`Page.parse`) gets a guessed one: what it would look like with no style sheet of its own.
+    That is faster and less exact.
 
     Parameters
     ----------
     pdoc : permitted degree of coherence, 1 to 10: blocks of this coherence are not divided further
-    strict : the rules and weights of 2003, where they are known
+    strict : the rules of 2003, with weights of which some are ours
 
     Raises
     ------
@@ -51,8 +51,8 @@ def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree
 def vips_labels(page: Page, pdoc: int = INNER_PDOC, *, strict: bool = False) -> Ints:
     """(m,) number of the segment of each leaf.
 
-    Each segment is a union of whole subtrees. Leaves that are not to be seen belong to the segment around them; where
-    that is divided, they are a segment of their own.
+    Each segment is a union of whole subtrees. Leaves that are not visible belong to the segment around them. Where that
+    is divided, they are a segment of their own.
 
     Parameters
     ----------

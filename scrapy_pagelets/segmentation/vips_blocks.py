@@ -1,7 +1,8 @@
 """Visual blocks of a page: what is painted where, and which children a node is divided into.
 
-Source: the rules of Cai, Yu, Wen, Ma 2003, section 4.1, read for the pages of today (``algorithms.md`` A.4, A.7):
-whether an element breaks the line is decided by its computed ``display``, not by its name.
+Source: the rules 1, 2, 4 and 5 of Cai, Yu, Wen, Ma 2003, section 4.1, read for the pages of today: whether an element
+breaks the line is decided by its computed ``display``, not by its name. ``docs/algorithms/vips-feedback-2003.md`` has
+all rules.
 """
 
 from __future__ import annotations
@@ -182,8 +183,8 @@ class Blocks:
     def divided(self, span: Span) -> list[Span]:
         """The blocks that a block consists of, none if it is not divided.
 
-        Rules 1, 2, 5: what is not to be seen is passed over; inline nodes and text between two line breaks stay one
-        block, whose text rule 4 leaves undivided.
+        What is not visible is passed over (rule 1), and children that break the line are blocks (rule 5). Inline nodes
+        and text between two of these are one block, which rule 4 leaves undivided.
         """
         start, end = span
         if self.nodes.end[start] != end or not self.block_level[start]:

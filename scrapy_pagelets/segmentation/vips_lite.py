@@ -1,7 +1,7 @@
 """A layout without a browser: what a page would look like with no style sheet but the browser's own.
 
-An approximation, for VIPS: blocks below each other, cells beside each other, text in one size of letter and line
-(``algorithms.md`` A.7, 8).
+An approximation for VIPS: blocks stand below each other, cells beside each other, and all letters are of one width. It
+is ours; see ``docs/algorithms/vips-feedback-2003.md``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ for _tag, _display in {
 
 
 def guessed(nodes: NodeTable) -> Layout:
-    """Layout of a page that nobody has rendered.
+    """Layout of a page that was not rendered.
 
     Examples
     --------

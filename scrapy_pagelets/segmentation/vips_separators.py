@@ -1,7 +1,7 @@
 """Visual separators: strips across a pool of blocks that touch none of them.
 
-Source: Cai, Yu, Wen, Ma 2003, *VIPS: a Vision-based Page Segmentation Algorithm*, section 4.2; Yu, Cai, Wen, Ma 2003,
-section 2.2, step 2; ``algorithms.md`` A.5.
+Source: Cai, Yu, Wen, Ma 2003, *VIPS: a Vision-based Page Segmentation Algorithm* (MSR-TR-2003-79), section 4.2; Yu,
+Cai, Wen, Ma 2003, section 2.2, step 2; see ``docs/algorithms/vips-feedback-2003.md``.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class Strips(NamedTuple):
 def separators(start: Floats, end: Floats, tolerance: float = 0.0) -> Strips:
     """Separators of blocks whose projections are ``start`` to ``end``, those at the border of the pool left out.
 
-    The blocks are swept by their start; wherever one starts behind the end of all before it, there is a separator. The
-    paper's own way, which splits, shrinks and removes separators block by block, gives the same in quadratic time.
+    The blocks are swept by their start. Wherever one starts behind the end of all before it, there is a separator. The
+    report of 2003 splits, shrinks and removes separators block by block, which gives the same in quadratic time.
 
     Parameters
     ----------
     start, end : (k,) projections of the blocks, ``start <= end``
-    tolerance : how far blocks, none shorter than that, may overlap, so that one pixel of a border or of rounding joins
-        nothing. With 0, blocks that touch have no separator between them; with more they have one of no width
+    tolerance : how far blocks may overlap, so that one pixel of a border or of rounding joins nothing; no block is
+        shorter. With 0, blocks that touch have no separator between them; with more, they have one of no width
 
     Examples
     --------

@@ -1,8 +1,9 @@
 """VIPS as it was published: the thirteen rules by tag, separators across the whole pool, tabulated weights.
 
-Source: Cai, Yu, Wen, Ma 2003, sections 4.1 to 4.3, as restored in ``algorithms.md`` A.3 to A.5. Never published, and
-therefore ours: the thresholds of relative size, the coherence "by tag and size", the weights (distances after A.5) and
-the coherence that a separator leaves.
+Source: Cai, Yu, Wen, Ma 2003, *VIPS: a Vision-based Page Segmentation Algorithm* (MSR-TR-2003-79), sections 4.1 to 4.3.
+The rules are restated; ``docs/algorithms/vips-feedback-2003.md`` says how sure they are. Never published, and therefore
+ours: the thresholds of relative size, the coherence "by tag and size", and the coherence that a separator leaves. The
+weights of gaps, rulers and backgrounds are those of the open implementation ``vips_java``; the others are ours.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _INLINE: Final = np.array(
 )
 _SECTIONS: Final = np.array([TAG[t] for t in "body main article section aside nav header footer form table".split()])
 _TEXTS: Final = np.array([TAG[t] for t in "p pre blockquote figure h1 h2 h3 h4 h5 h6".split()])
-#: Pixels from which on a gap has a weight.
+#: Pixels above which a gap has a greater weight.
 _DISTANCES: Final = np.array([8, 15, 25, 35, 45, 55])
 _DISTANCE_WEIGHTS: Final = np.array([1, 2, 4, 6, 8, 10, 12])
 _RULER = _BACKGROUND = _FONT = 2
@@ -131,8 +132,8 @@ class Strict:
     def rule(self, row: int, *, root: bool, divided: bool) -> tuple[str, int]:
         """What the first rule that applies does with a node, and its coherence if it is kept.
 
-        A node is cut (left out), divided, parted (divided into children that keep their colour) or kept. Rule 11 is
-        read as "divide if the sibling before was divided": as printed, it changes nothing.
+        A node is cut (left out), divided, parted (divided; children of another colour are kept) or kept. Rule 11 is
+        read as "divide if the sibling before was divided". As printed, it changes nothing.
 
         Parameters
         ----------
@@ -142,7 +143,7 @@ class Strict:
         children, tag = self._children[row], int(self.nodes.tag[row])
         if tag == TEXT:
             return _KEEP, GREATEST
-        if not len(children):  # 1; what is to be seen without children is a picture, a control or a ruler
+        if not len(children):  # 1; what is visible without children is a picture, a control or a ruler
             return (_KEEP, GREATEST) if self.nodes.end[row] == row + 1 else (_CUT, 0)
         text = self.virtual_text[children]
         cell, table = tag in _CELLS, tag in _TABLES

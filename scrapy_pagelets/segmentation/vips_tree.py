@@ -1,6 +1,6 @@
-"""The content structure of a page: blocks within blocks, each as coherent as those around it or more.
+"""The content structure of a page: blocks within blocks, each at least as coherent as the one around it.
 
-Source: Yu, Cai, Wen, Ma 2003, section 2.1; ``algorithms.md`` A.3.
+Source: Yu, Cai, Wen, Ma 2003, section 2.1; see ``docs/algorithms/vips-feedback-2003.md``.
 """
 
 from __future__ import annotations

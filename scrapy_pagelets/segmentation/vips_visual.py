@@ -1,8 +1,8 @@
 """VIPS for the pages of today: separators in pools of siblings, from the page down.
 
-Source: Yu, Cai, Wen, Ma 2003, section 2.2; ``algorithms.md`` A.7 for what differs from the paper. A node is divided
-into its children, these are parted at the strongest separators among them, and so on, each part in a pool of its own.
-So what stands side by side needs no separator across the page, and 100,000 nodes take little more than sorting.
+Source: Yu, Cai, Wen, Ma 2003, section 2.2; ``docs/algorithms/vips-feedback-2003.md`` says what differs from the paper.
+A node is divided into its children. These are parted at the strongest separators among them, and so on, each part in a
+pool of its own. So what stands side by side needs no separator across the page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scrapy_pagelets.segmentation.vips_weights import Cues, strength
 _TOLERANCE: Final = 1.0
 #: Separators that are weaker than the strongest one by less than this are as strong.
 _AS_STRONG: Final = 0.33
-#: A page whose strongest separator is weak is divided at weak ones: how much of the difference counts.
+#: A page whose strongest separator is weak is divided at weak ones: this share of the strongest one is subtracted.
 _RELATIVE: Final = 0.5
 #: Least strength of what makes a block of coherence 7, and what each degree below takes more.
 _SEVEN: Final = -2.3

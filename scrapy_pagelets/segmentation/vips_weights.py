@@ -1,7 +1,8 @@
 """How strong visual separators are: cues, weighed.
 
-Source: Cai, Yu, Wen, Ma 2003, section 4.2: distance, rulers, backgrounds, fonts, structural similarity. Their weights
-were never published; these are learnt (``benchmarks/vips.py --fit``), as Yu, Cai, Wen, Ma 2003, section 2.3 proposes.
+Source: Cai, Yu, Wen, Ma 2003, section 4.2: distance, rulers, backgrounds, fonts, structural similarity. The other cues
+are ours. The report's weights were never published. These are learnt (``benchmarks/vips.py --fit``), as Yu, Cai, Wen,
+Ma 2003 propose in section 2.3. See ``docs/algorithms/vips-feedback-2003.md``.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from scrapy_pagelets.nodes import Floats, Ints
 from scrapy_pagelets.segmentation.vips_blocks import Blocks, Pool
 from scrapy_pagelets.segmentation.vips_separators import Strips
 
-#: A gap of so many pixels to a line of text of one pixel.
+#: Height of a line of text, in sizes of its font.
 _LINE: Final = 1.3
-#: A difference of background, in parts of white, that is plain to see.
+#: A difference of background that is plainly visible; from black to white it is 1.
 _PLAIN: Final = 0.05
 
-#: Of each cue, in logits of two neighbours belonging to different parts of a page.
+#: Weight of each cue, in log odds that two neighbours belong to different parts of a page.
 WEIGHTS: Final = {
     "bias": -1.47, "horizontal": 0.5, "gap": 0.24, "ruler": 1.0, "background": 0.47, "font": 0.07, "same_look": -0.02,
     "landmark": 1.0, "depth": -0.5, "area": 4.81, "length": 1.3, "links": 0.2, "text": -0.72, "more_text": 1.47,

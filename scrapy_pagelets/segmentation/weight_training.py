@@ -1,8 +1,9 @@
 """How the costs of GCuts and CClus are learnt from pages that people have cut into blocks.
 
-Source: Chakrabarti, Kumar, Punera 2008, section 4.3: D by LMNN, V by logistic regression, lambda by what gives the best
-segments on pages that the rest was not learnt from. All pages but those of the test split serve both: lambda is chosen
-by cross-validation.
+Source: Chakrabarti, Kumar, Punera 2008, section 4.3: D by LMNN, V by logistic regression, lambda by the best segments
+on pages that the rest was not learnt from. The paper has a set of pages for each. Here all pages but those of the test
+split serve both: lambda is chosen by cross-validation. V of neighbours is learnt from leaves that follow each other, on
+rendered pages as well.
 """
 
 from __future__ import annotations
