@@ -59,7 +59,7 @@ from scrapy_pagelets.characters import visible
 feed = pathlib.Path(os.environ["FEED"])
 lines = feed.read_text(encoding="utf-8").strip("\n").split("\n") if feed.exists() else []
 if not any(lines):
-    raise SystemExit("No page was written. See the log above for the cause, such as a wrong URL, a host that does not answer, or robots.txt.")
+    raise SystemExit("No page was written. The log above says why: a wrong URL, a host that does not answer, or robots.txt?")
 
 def shortened(value, limit=160):
     if isinstance(value, str):
