@@ -1,10 +1,10 @@
 """The value of each kind of evidence: content F1 without it and with it alone; and the methods of the papers alone.
 
-The models are trained as the shipped model, on the sites and pages of ``--data`` whose licence is stated and on synthetic
-sites, with six folds split by site, but with a fifth of the trees, so that a row takes a minute. The figures are the F1
-of content words of leaves on sites that were not trained on and of which ten or more pages are known: the mean over the
-pages of a site, then over sites. In the strict forms, each paper's method alone decides: what it finds is removed as
-template, the rest stays.
+The models are trained as the shipped model, on the sites and pages of ``--data`` whose licence is stated and on
+synthetic sites, with six folds split by site, but with a fifth of the trees, so that a row takes a minute. The figures
+are the F1 of content words of leaves on sites that were not trained on and of which ten or more pages are known: the
+mean over the pages of a site, then over sites. In the strict forms, each paper's method alone decides: what it finds is
+removed as template, the rest stays.
 
     python benchmarks/ablation.py
 """

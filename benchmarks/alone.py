@@ -1,8 +1,8 @@
 """Word F1 by type of page, each page of an archive cleaned by itself, with the model trained without its site.
 
-Data: WARC files and their gold in ``content/`` below ``--data .data``; the cross-validation models that
-``scrapy pagelets train --folds .data/models`` writes. The referee's functions compute the scores. Pages of sets that are
-not used for training are cleaned with one of these models, too.
+Data: WARC files and their gold in ``content/`` below ``--data .data``; the cross-validation models that ``scrapy
+pagelets train --folds .data/models`` writes. The referee's functions compute the scores. Pages of sets that are not
+used for training are cleaned with one of these models, too.
 
     python benchmarks/alone.py --sets wcxb-dev
 """

@@ -1,8 +1,8 @@
 """How clean the pages of archives are: word F1 of the text that ``scrapy crawl archive`` exports.
 
 Data: WARC files and their gold in ``content/`` below ``--data .data``. The functions of the referee compute the scores
-(``--referee ../shared/bench``). The gold of some sets has snippets that must (``with``) and must not (``without``) be in
-the text. For these sets the program also prints how many of the snippets are there, and the scores of the hosts with
+(``--referee ../shared/bench``). The gold of some sets has snippets that must (``with``) and must not (``without``) be
+in the text. For these sets the program also prints how many of the snippets are there, and the scores of the hosts with
 several pages, where pages can be compared.
 
     python benchmarks/content.py --sets news-05
@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--sets", default=SETS, help=f"comma-separated names of sets ({SETS})")
     parser.add_argument("--out", type=Path, default=Path("out/content"))
-    parser.add_argument("--feeds", type=Path, help="print the scores of the feeds in this folder, without cleaning anything")
+    parser.add_argument("--feeds", type=Path, help="score the feeds in this folder, without cleaning anything")
     args = parser.parse_args()
     sets = [name for name in SETS.split(",") if name in names(args.sets)]
     if not sets:

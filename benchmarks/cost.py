@@ -1,9 +1,9 @@
 """What cleaning a page costs, in milliseconds and in multiples of the lxml parse of the same page.
 
-Data: a folder of sites (``--data .data``). All other pages of a site are learnt before its sample is cleaned. The sample
-is deterministic: pages at equal distances in the order of their paths. Every repetition starts from bytes and runs all
-steps for a page one after the other, including the bare parse and the other tools; the fastest repetition counts.
-Compare the multiples, not the milliseconds, between machines.
+Data: a folder of sites (``--data .data``). All other pages of a site are learnt before its sample is cleaned. The
+sample is deterministic: pages at equal distances in the order of their paths. Every repetition starts from bytes and
+runs all steps for a page one after the other, including the bare parse and the other tools; the fastest repetition
+counts. Compare the multiples, not the milliseconds, between machines.
 
     python benchmarks/cost.py --only hexo,jdo,typer --pages 4
 """

@@ -3,8 +3,8 @@
     python benchmarks/deception.py
 
 Hostile: the content of one page is posted on further pages of its site; measured is how much of it is lost on the first
-page. Relaunch: 30 pages of one site, then 30 of another under the same host, each cleaned when it comes; measured is how
-much template is left, and how much content is lost, compared with the second site alone. Data: a folder of sites
+page. Relaunch: 30 pages of one site, then 30 of another under the same host, each cleaned when it comes; measured is
+how much template is left, and how much content is lost, compared with the second site alone. Data: a folder of sites
 (``--data .data``).
 """
 

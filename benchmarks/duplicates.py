@@ -127,7 +127,7 @@ def signatures(texts: list[str]) -> None:
             lambda: minhashes(hashes),
         )
     }
-    print(f"Signatures of {PERMUTATIONS} values, {len(texts)} texts with {total} shingles; million shingles per second\n")
+    print(f"Signatures of {PERMUTATIONS} values, {len(texts)} texts, {total} shingles; million shingles per second\n")
     found = [[name, *(total / clock(run) / 1e6 for run in runs)] for name, runs in at_once.items()]
     for name, of_text, of_shingles in rows:
         slow = total / clock(lambda f=of_text: [f(text) for text in texts]) / 1e6  # type: ignore[misc]
@@ -159,7 +159,7 @@ def sketches(size: int) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def lookups(size: int) -> None:
-    """Print documents (an insert and a query each) per second, and bytes per document, for an index of ``size`` sketches."""
+    """Print inserts with queries per second, and bytes per document, for an index of ``size`` sketches."""
     rows = [ours(size, BLOCK)]
     if size <= SMALL:
         rows += [ours(size, 1), plain_datasketch(size)]
@@ -276,14 +276,14 @@ def judged(pages: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
 
 
 def sites(args: argparse.Namespace) -> None:
-    """Print pairs within sites: the flagged ones against those whose gold contents have a resemblance of 0.8 or more."""
+    """Print pairs within sites: the flagged ones against those whose gold contents resemble each other by 0.8."""
     score = referee(args.referee)
     feeds = sorted(need(args.feeds, "name a folder of feeds with --feeds").glob("*.jsonl"))
     kinds = ("cleaned text", "gold", "full text")
     sums = {kind: np.zeros(3, np.int64) for kind in kinds}
     wrong = []
     for path in feeds:
-        gold = score.read(need(sites_below(args.data) / path.stem / "gold.jsonl.gz", "the feeds must be named after the sites"))
+        gold = score.read(need(sites_below(args.data) / path.stem / "gold.jsonl.gz", "feeds are named after sites"))
         feed = score.read(path)
         got = score.by_path(feed, [g["path"] for g in gold])
         there = [(got[g["path"]]["url"], g) for g in gold if got[g["path"]]]
@@ -318,7 +318,7 @@ def twins(args: argparse.Namespace) -> None:
     for kind, found in texts.items():
         default = score.score_twins(judged((g["url"], found.get(g["url"], "")) for g in gold), gold)
         rows.append([kind, *minima(gold, found), default["duplicates_found"], default["non_duplicates_kept_apart"]])
-    print("Twins: duplicate pairs found, other pairs kept apart; with 8 minima as in the paper, and with our defaults\n")
+    print("Twins: duplicate pairs found, other pairs kept apart; 8 minima as in the paper, and our defaults\n")
     table(["", "8 minima: found", "kept apart", "defaults: found", "kept apart"], rows)
 
 
