@@ -192,7 +192,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--pages", type=int, default=500, help="number of pages that a crawl may fetch")
     parser.add_argument("--topics", type=int, default=6, help="number of topics of each kind")
-    parser.add_argument("--out", type=Path, default=Path("out/focused"), help="folder of crawls; existing crawls are kept")
+    parser.add_argument(
+        "--out", type=Path, default=Path("out/focused"), help="folder of crawls; existing crawls are kept"
+    )
     parser.add_argument("--crawls", type=Path, help="print the crawls of this folder, without crawling")
     parser.add_argument("--picture", type=Path, help="SVG file to draw the curves into")
     args = parser.parse_args()
