@@ -1,6 +1,6 @@
-# make demo   crawl the bundled site, or URL=https://..., and show what comes out
-# make test   style, types and tests
-# make clean  remove what building and running left behind; make distclean also removes .venv
+# make demo   crawl the bundled site, or URL=https://..., and show one line of the feed
+# make test   check style and types, and run the tests
+# make clean  remove the files that building and running leave behind; make distclean also removes .venv
 SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,7 +11,7 @@ export FEED URL
 
 .PHONY: demo test chromium postgresql clean distclean
 
-# The first Python that serves; the environment of an active virtualenv does not matter.
+# The first suitable Python; an active virtualenv makes no difference.
 define FIND_PYTHON
 for python in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && break; python=; \
@@ -27,27 +27,27 @@ $(VENV)/.made:
 			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3 python3-venv >/dev/null; \
 			$(FIND_PYTHON); \
 		fi; \
-		if [ -z "$$python" ]; then echo "Python 3.11, 3.12 or 3.13 is needed: install one, or name it with PYTHON=..." >&2; exit 1; fi; \
+		if [ -z "$$python" ]; then echo "Python 3.11, 3.12 or 3.13 is required: install one, or set PYTHON=..." >&2; exit 1; fi; \
 		if ! "$$python" -c 'import ensurepip, venv' 2>/dev/null; then \
 			package="$$("$$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')"; \
 			if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
-				echo "$$python cannot make virtual environments: install $$package (apt-get install $$package)." >&2; exit 1; \
+				echo "$$python cannot create virtual environments: install $$package (apt-get install $$package)." >&2; exit 1; \
 			fi; \
 			echo "Installing $$package with apt-get ..."; \
 			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$$package" >/dev/null; \
 		fi; \
-		echo "Making $(VENV) with $$("$$python" --version) ..."; \
+		echo "Creating $(VENV) with $$("$$python" --version) ..."; \
 		"$$python" -m venv --clear $(VENV); \
 	fi; \
 	touch $@
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/.made
-	@echo "Installing scrapy-pagelets and what it needs ..."
+	@echo "Installing scrapy-pagelets and its dependencies ..."
 	@$(PIP) install --quiet --editable '.[archive,corpus,markdown]'
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/.made
-	@echo "Installing scrapy-pagelets and what its development needs ..."
+	@echo "Installing scrapy-pagelets and its development dependencies ..."
 	@$(PIP) install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
 
@@ -59,7 +59,7 @@ from scrapy_pagelets.characters import visible
 feed = pathlib.Path(os.environ["FEED"])
 lines = feed.read_text(encoding="utf-8").strip("\n").split("\n") if feed.exists() else []
 if not any(lines):
-    raise SystemExit("No page was written. The log above says why: a wrong address, a host that does not answer, robots.txt?")
+    raise SystemExit("No page was written. The log above says why: a wrong URL, a host that does not answer, or robots.txt?")
 
 def shortened(value, limit=160):
     if isinstance(value, str):
@@ -86,7 +86,7 @@ demo: $(VENV)/.installed
 	fi
 	@$(BIN)/python -c "$$SHOW_FEED"
 
-# Rendered pages are tested with the real browser.
+# The tests of rendered pages use a real browser.
 chromium: $(VENV)/.installed-dev
 	@check='from scrapy_pagelets.rendering.browser import launch_options; launch_options()'; \
 	if ! $(BIN)/python -c "$$check" 2>/dev/null; then \
@@ -99,7 +99,7 @@ chromium: $(VENV)/.installed-dev
 		}; \
 	fi
 
-# The index in PostgreSQL is tested with a real server, which the tests start and stop.
+# The tests of the PostgreSQL index use a real server, which they start and stop.
 postgresql:
 	@check='command -v initdb || ls /usr/lib/postgresql/*/bin/initdb'; \
 	if ! sh -c "$$check" >/dev/null 2>&1; then \

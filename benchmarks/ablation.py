@@ -1,9 +1,10 @@
-"""What each witness is worth: content F1 without it, and with it alone; and the papers by themselves.
+"""The value of each kind of evidence: content F1 without it and with it alone; and the methods of the papers alone.
 
-Learnt on the sites and pages of ``--data`` whose licence is stated, six-fold, split by site, and on imagined sites, as
-the shipped model; with a fifth of its trees, so that a row takes a minute. The figures are the F1 of content words of
-leaves on sites that were not learnt from and of which ten pages or more are known: mean over the pages of a site, then
-over sites. The strict forms are of the papers, each by itself: what its template is goes, the rest stays.
+The models are trained as the shipped model, on the sites and pages of ``--data`` whose licence is stated and on
+synthetic sites, with six folds split by site, but with a fifth of the trees, so that a row takes a minute. The figures
+are the F1 of content words of leaves on sites that were not trained on and of which ten or more pages are known: the
+mean over the pages of a site, then over sites. In the strict forms, each paper's method alone decides: what it finds is
+removed as template, the rest stays.
 
     python benchmarks/ablation.py
 """
@@ -40,9 +41,9 @@ from scrapy_pagelets.templates.trees import sigmoid
 
 NAMES = (*PAGE_FEATURES, *SITE_FEATURES)
 TREES = 60
-#: Other pages from which on a site counts as known.
+#: Number of other pages from which on a site counts as known.
 FEWEST = 9
-#: Pages of a site on which the papers are tried.
+#: Number of pages of a site on which the methods of the papers are tried.
 SAMPLE = 8
 
 Kind = Callable[[str], bool]
@@ -69,7 +70,7 @@ def pooled(name: str) -> bool:
 
 
 PAGE = set(PAGE_FEATURES)
-WITNESSES: dict[str, Kind] = {
+EVIDENCE: dict[str, Kind] = {
     "words and links of the page": lambda name: name in PAGE and not named(name),
     "landmarks, class names, headings": lambda name: name in PAGE and named(name),
     "page-level classifiers": lambda name: name.startswith(("site_trees", "site_classifier")) and not pooled(name),
@@ -92,17 +93,17 @@ def main() -> None:
     material = Material.of(examples, TREES)
     trial, real = Trial(material, material.known), Trial(material, replace(material, imagined=[]).known)
     rows: list[list[Any]] = [
-        ["all witnesses", trial(any_kind), None],
-        ["the same, no imagined sites", real(any_kind), None],
+        ["all evidence", trial(any_kind), None],
+        ["the same, no synthetic sites", real(any_kind), None],
     ]
-    rows += [[name, trial(other_than(kind)), trial(kind)] for name, kind in WITNESSES.items()]
-    table(["decision learnt from", "without it", "from it alone"], rows)
+    rows += [[name, trial(other_than(kind)), trial(kind)] for name, kind in EVIDENCE.items()]
+    table(["evidence", "without it", "with it alone"], rows)
     print()
     table(["strict form of a paper", "content F1 on the sites"], strict(examples, material.folds))
 
 
 def read(data: Path, score: Any) -> Iterator[Example]:
-    """Pages of the sites of stated licence, and of WCXB, with their labels."""
+    """Pages of the sites with a stated licence, and of WCXB, with their labels."""
     sites = sites_below(data)
     for site in json.loads((sites / "sites.json").read_text(encoding="utf-8")):
         if "not stated" in site["licence"]:
@@ -119,13 +120,13 @@ def read(data: Path, score: Any) -> Iterator[Example]:
 
 @dataclass(frozen=True)
 class Trial:
-    """The decision learnt from some columns, judged on pages of unseen sites."""
+    """The decision trained on some columns, evaluated on pages of unseen sites."""
 
     material: Material
     leaves: Leaves
 
     def __call__(self, kind: Kind) -> float:
-        """F1 of the decision from the features of a kind."""
+        """F1 of the decision that uses the features of a kind."""
         chosen = [i for i, name in enumerate(NAMES) if kind(name)]
         leaves = replace(self.leaves, columns=np.ascontiguousarray(self.leaves.columns[:, chosen]))
         decisions = [leaves.fit(leaves.fold != fold, TREES) for fold in range(FOLDS)]
@@ -138,7 +139,7 @@ class Trial:
 
 
 def strict(examples: list[Example], folds: Sequence[Model]) -> Iterator[list[Any]]:
-    """The forms of the papers on some pages of each site, one after the other; F1 by site, then over sites."""
+    """A row for each strict form of a paper: the mean F1 over some pages of each site, then over sites."""
     rng = random.Random(0)
     sites: dict[str, list[Example]] = defaultdict(list)
     for example in examples:
@@ -167,7 +168,7 @@ def strict(examples: list[Example], folds: Sequence[Model]) -> Iterator[list[Any
 
 
 def subdigraphs(pages: list[Example], key_pages: list[Example]) -> Iterator[Floats]:
-    """Of each key page: 1 where a row is in the mapping with the pages of its subdigraph."""
+    """For each key page: 1 where a row is in the mapping with the pages of its subdigraph."""
     by_key = {example.page.key: example.page for example in pages}
     for page in (example.page for example in key_pages):
         graph = Subdigraph((key for key in candidates(page) if key in by_key), 4)
@@ -180,7 +181,7 @@ def subdigraphs(pages: list[Example], key_pages: list[Example]) -> Iterator[Floa
 
 
 def repeated(pages: list[Example], judged: list[Example]) -> Iterator[Floats]:
-    """Of each page to judge: 1 where a row is in a pagelet that two pages have."""
+    """For each page to judge: 1 where a row is in a pagelet that two pages have."""
     cut = {example.page.url: partition(example.page.nodes, 3, strict=True) for example in pages}
     rows = [
         (example.page.url, pagelet, shingle)

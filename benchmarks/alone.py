@@ -1,8 +1,8 @@
-"""Each page of an archive by itself, cleaned by the model that was learnt without its site: word F1, by type of page.
+"""Word F1 by type of page, each page of an archive cleaned by itself, with the model trained without its site.
 
-Data: WARC files and their gold in ``content/`` below ``--data .data``; the models of the cross-validation that
-``scrapy pagelets train --folds .data/models`` writes. Scored with the functions of the referee. Of sets that nothing is
-learnt from, each page is cleaned by one of these models, too.
+Data: WARC files and their gold in ``content/`` below ``--data .data``; the cross-validation models that ``scrapy
+pagelets train --folds .data/models`` writes. The referee's functions compute the scores. Pages of sets that are not
+used for training are cleaned with one of these models, too.
 
     python benchmarks/alone.py --sets wcxb-dev
 """
@@ -28,8 +28,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder of fold-0.npz ...")
-    parser.add_argument("--sets", default="wcxb-dev", help=f"names of sets, with commas ({SETS})")
+    parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
+    parser.add_argument("--sets", default="wcxb-dev", help=f"comma-separated names of sets ({SETS})")
     args = parser.parse_args()
     score = referee(args.referee)
     rows: list[list[Any]] = []
@@ -47,7 +47,7 @@ def cleaned(archive: Path, models: Path) -> Iterator[dict[str, str]]:
         for source in expand(str(archive))
         for record in records(source, "")
     ]
-    for page in sorted(pages, key=lambda page: fold_of(page.site)):  # few models are held in memory
+    for page in sorted(pages, key=lambda page: fold_of(page.site)):  # by fold: few models are in memory at a time
         site = Site(page.site, str(models / f"fold-{fold_of(page.site)}.npz"))
         site.learn(page)
         keep = np.zeros(len(page.nodes.leaves), np.bool_)

@@ -1,12 +1,12 @@
-"""How clean the pages of archives come out: word F1 of the text that ``scrapy crawl archive`` exports.
+"""How clean the pages of archives are: word F1 of the text that ``scrapy crawl archive`` exports.
 
-Data: WARC files and their gold below ``--data .data``, in ``content/``. Scored with the functions of the referee
-(``--referee ../shared/bench``). Of a set whose gold has snippets that must (``with``) and must not (``without``) be in
-the text, this also prints how many of them are there, and the scores of the hosts with some pages, where there is
-something to compare.
+Data: WARC files and their gold in ``content/`` below ``--data .data``. The functions of the referee compute the scores
+(``--referee ../shared/bench``). The gold of some sets has snippets that must (``with``) and must not (``without``) be
+in the text. For these sets the program also prints how many of the snippets are there, and the scores of the hosts with
+several pages, where pages can be compared.
 
     python benchmarks/content.py --sets news-05
-    python benchmarks/content.py --sets news-05 --feeds out/content     print an earlier run again
+    python benchmarks/content.py --sets news-05 --feeds out/content     # print an earlier run again
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from tools import last_lines, names, need, referee, run, table
 
 SETS = "wcxb-dev,articles,news-05,news-13"
-#: Pages of a host from which on its template can be told.
+#: Number of pages of a host from which on its pages can be compared.
 SOME_PAGES = 3
 
 Lines = list[dict[str, Any]]
@@ -32,13 +32,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--sets", default=SETS, help=f"names of sets, with commas ({SETS})")
+    parser.add_argument("--sets", default=SETS, help=f"comma-separated names of sets ({SETS})")
     parser.add_argument("--out", type=Path, default=Path("out/content"))
-    parser.add_argument("--feeds", type=Path, help="print the feeds in this folder instead")
+    parser.add_argument("--feeds", type=Path, help="score the feeds in this folder, without cleaning anything")
     args = parser.parse_args()
     sets = [name for name in SETS.split(",") if name in names(args.sets)]
     if not sets:
-        sys.exit(f"--sets names none of {SETS}")
+        sys.exit(f"--sets must name at least one of {SETS}")
     score = referee(args.referee)
     for name in sets:
         need(args.data / "content" / f"{name}.gold.jsonl.gz", "the benchmark needs the gold text of each set")
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def clean(name: str, data: Path, out: Path) -> None:
-    """Clean a WARC file into a feed; the log lies beside it."""
+    """Clean a WARC file into a feed, with the log beside it."""
     archive = need(data / "content" / f"{name}.warc", "the benchmark needs the WARC file of each set").absolute()
     feed = (out / f"{name}.jsonl").absolute()
     feed.parent.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def clean(name: str, data: Path, out: Path) -> None:
 
 
 def scores(score: ModuleType, name: str, feed: Lines, gold: Lines) -> list[list[Any]]:
-    """A row for the set, one for each type or site of pages in it, one for its hosts with some pages."""
+    """A row for the set, one for each type or site of its pages, and one for its hosts with several pages."""
 
     def row(label: str, part: Lines) -> list[Any]:
         found = score.score_content(feed, part)
@@ -89,7 +89,7 @@ def of_hosts(name: str) -> str:
 
 
 def some_pages(gold: Lines) -> Lines:
-    """The pages of hosts that have some of them."""
+    """The pages of hosts with at least `SOME_PAGES` pages."""
     count = Counter(host(g["url"]) for g in gold)
     return [g for g in gold if count[host(g["url"])] >= SOME_PAGES]
 
@@ -99,7 +99,7 @@ def host(url: str) -> str:
 
 
 def leaks(feed: Lines, gold: Lines) -> tuple[int, float, float]:
-    """Number of pages; share of their ``without`` and of their ``with`` snippets that the exported text holds."""
+    """Number of pages, and the shares of their ``without`` and ``with`` snippets that are in the exported text."""
     texts = {line["url"]: folded(line.get("text") or "") for line in feed}
     shares = []
     for kind in ("without", "with"):

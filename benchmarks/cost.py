@@ -1,9 +1,9 @@
 """What cleaning a page costs, in milliseconds and in multiples of the lxml parse of the same page.
 
-Data: a folder of sites (``--data .data``). Each site is known before the sample is cleaned: all its other pages have
-been learnt. The sample is deterministic: pages at equal distances in the order of their paths. Every repetition starts
-from bytes and runs all steps of a page one after the other, the bare parse and the other tools among them; the best of
-the repetitions counts. Seconds of two machines cannot be compared; the multiples can.
+Data: a folder of sites (``--data .data``). All other pages of a site are learnt before its sample is cleaned. The
+sample is deterministic: pages at equal distances in the order of their paths. Every repetition starts from bytes and
+runs all steps for a page one after the other, including the bare parse and the other tools; the fastest repetition
+counts. Compare the multiples, not the milliseconds, between machines.
 
     python benchmarks/cost.py --only hexo,jdo,typer --pages 4
 """
@@ -29,7 +29,7 @@ from scrapy_pagelets.text import plain
 
 REFERENCE = "lxml parse alone"
 STEPS = ("decode", "parse", "node table", "learn", "templateness", "segment", "records and text")
-#: A spider has decoded and parsed the page already; the plugin goes on from its tree.
+#: Steps that a spider has done already; the plugin starts from its tree.
 SPIDERS = ("decode", "parse")
 
 Peer = Callable[[str], object]
@@ -38,8 +38,8 @@ Peer = Callable[[str], object]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(".data"))
-    parser.add_argument("--only", default="", help="names of sites, with commas; all if empty")
-    parser.add_argument("--pages", type=int, default=5, help="pages of each site in the sample")
+    parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
+    parser.add_argument("--pages", type=int, default=5, help="number of sample pages of each site")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--no-peers", action="store_true", help="leave out trafilatura and resiliparse, if installed")
     args = parser.parse_args()
@@ -51,13 +51,13 @@ def main() -> None:
             for step, seconds in times.items():
                 best[step].append(seconds * 1000)
     if not best:
-        raise SystemExit("no page to measure: --only names none of the sites")
+        raise SystemExit("no page to measure: --only matches no site")
     print(f"{len(best[REFERENCE])} pages of {len(sites)} sites, best of {args.repetitions}\n")
     report(best, list(peers))
 
 
 def installed_peers() -> dict[str, Peer]:
-    """The other tools that are there, from decoded HTML to text."""
+    """The other tools that are installed, as functions from decoded HTML to text."""
     found: dict[str, Peer] = {}
     if importlib.util.find_spec("trafilatura"):
         import trafilatura
@@ -72,7 +72,7 @@ def installed_peers() -> dict[str, Peer]:
 
 
 def measure(folder: Path, count: int, repetitions: int, peers: dict[str, Peer]) -> Iterator[dict[str, float]]:
-    """Best seconds of each step, page by page of a site's sample."""
+    """The fewest seconds of each step, for each page of a site's sample."""
     found = [record for source in expand(str(folder)) for record in records(source, f"http://{folder.name}.example/")]
     sample = found[:: max(1, len(found) // count)][:count]
     sampled = {record.url for record in sample}
@@ -89,7 +89,7 @@ def measure(folder: Path, count: int, repetitions: int, peers: dict[str, Peer]) 
 
 
 def steps(record: Record, site: Site, peers: dict[str, Peer]) -> Iterator[tuple[str, float]]:
-    """Clean a page; yields each step and its seconds."""
+    """Clean a page; yield each step and its seconds."""
     times = [perf_counter()]
 
     def done(step: str) -> tuple[str, float]:
@@ -126,7 +126,7 @@ def steps(record: Record, site: Site, peers: dict[str, Peer]) -> Iterator[tuple[
 
 
 def report(best: dict[str, list[float]], peers: list[str]) -> None:
-    """Print a line a step; sums and multiples are taken page by page."""
+    """Print a line for each step; sums and multiples are computed page by page."""
     parsed = best[REFERENCE]
     whole = [sum(times) for times in zip(*(best[step] for step in STEPS), strict=True)]
     added = [sum(times) for times in zip(*(best[step] for step in STEPS if step not in SPIDERS), strict=True)]
@@ -134,7 +134,7 @@ def report(best: dict[str, list[float]], peers: list[str]) -> None:
     lines |= {"all, from bytes": whole, "all, from the spider's tree": added}
     lines |= {name: best[name] for name in peers}
     table(
-        ["step", "mean ms", "median ms", "mean x parse", "median x parse", "most x parse"],
+        ["step", "mean ms", "median ms", "mean x parse", "median x parse", "max x parse"],
         [
             [name, *(f"{v:.2f}" for v in (statistics.mean(ms), statistics.median(ms), *multiples(ms, parsed)))]
             for name, ms in lines.items()

@@ -1,10 +1,11 @@
-"""Sites that deceive a comparison of pages: content that others repeat, and a template that changes.
+"""Sites that mislead the comparison of pages: content that other pages repeat, and a template that changes.
 
     python benchmarks/deception.py
 
-Hostile: the content of a page of a site is posted on further pages of it; how much of it is lost on the first page.
-Relaunch: 30 pages of one site, then 30 of another under the same host, each cleaned when it comes; how much template is
-left, and content lost, against the second site alone. Data: a folder of sites (``--data .data``).
+Hostile: the content of one page is posted on further pages of its site; measured is how much of it is lost on the first
+page. Relaunch: 30 pages of one site, then 30 of another under the same host, each cleaned when it comes; measured is
+how much template is left, and how much content is lost, compared with the second site alone. Data: a folder of sites
+(``--data .data``).
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def hostile(folder: Path) -> Iterator[tuple[object, ...]]:
 
 
 def losses(found: list[tuple[bytes, str]], victim: int) -> list[float]:
-    """Return the share of the victim's content words that are lost when it is posted on 1, 3, 10 further pages."""
+    """Return the shares of the victim's content words that are lost when it is posted on 1, 3 and 10 further pages."""
     site = learnt(found)
     page = Page.parse(*found[victim])
     before = content(site, page)
@@ -61,7 +62,7 @@ def losses(found: list[tuple[bytes, str]], victim: int) -> list[float]:
 
 
 def relaunch(folder: Path) -> Iterator[tuple[object, ...]]:
-    """Let one site follow another."""
+    """Let one site follow another under the same host."""
     for before, after in _RELAUNCHES:
         site = learnt([(body, "http://host.example/old/" + url) for body, url in bodies(folder / before)[:30]])
         alone = Site("host.example")
@@ -86,7 +87,7 @@ def bodies(folder: Path) -> list[tuple[bytes, str]]:
 
 
 def learnt(found: list[tuple[bytes, str]]) -> Site:
-    """Learn a site."""
+    """Return a site that has learnt these pages."""
     site = Site("host.example")
     for body, url in found:
         site.learn(Page.parse(body, url))

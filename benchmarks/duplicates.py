@@ -1,13 +1,13 @@
-"""Near-duplicates: how fast, how large, how right.
+"""Near-duplicates: speed, size and accuracy.
 
     python benchmarks/duplicates.py speed               # signatures and index, beside rensa, gaoya and datasketch
     python benchmarks/duplicates.py sites --feeds DIR   # pairs within the sites of a folder of feeds, judged again
     python benchmarks/duplicates.py twins --feed FEED   # the same texts in three templates; the table of the paper
 
-``speed`` takes texts of the sites of ``--data`` and random sketches; ``pip install rensa gaoya`` for the comparison.
-Times are processor time; those of one run can be compared, those of two cannot. ``sites`` and ``twins`` need the
-referee (``--referee``). ``sites`` judges the texts of existing feeds (``benchmarks/sites.py``) by the defaults, beside
-gold and full text.
+``speed`` uses texts of the sites of ``--data`` and random sketches; ``pip install rensa gaoya`` for the comparison.
+Times are processor time; compare times of the same run only. ``sites`` and ``twins`` need the referee (``--referee``).
+``sites`` applies the default settings to the texts of existing feeds (``benchmarks/sites.py``), and to gold and full
+text.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from scrapy_pagelets.words import words
 
 THRESHOLD = 0.8
 BLOCK = 10_000
-#: What is slow, or needs gigabytes, is measured up to this number of documents.
+#: Methods that are slow or need gigabytes are measured up to this number of documents.
 SMALL = 100_000
-#: Texts that are sketched, looked for and kept.
+#: Number of documents for measurements that sketch, look up and store whole texts.
 FEW = 10_000
 TEXTS = 400
-#: Of which methods the largest segment is tried on the twins.
+#: Segmenters whose largest segment is tried on the twins.
 CUTS = ("pagelets", "cclus", "gcuts-top", "gcuts")
 
 
@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--feeds", type=Path, default=Path("out/sites"), help="folder of feeds, for `sites`")
-    parser.add_argument("--feed", type=Path, help="what `scrapy crawl archive` made of the twins, for `twins`")
+    parser.add_argument("--feed", type=Path, help="output of `scrapy crawl archive` on the twins, for `twins`")
     parser.add_argument("--sizes", default="100000,1000000", help="numbers of documents, for `speed`")
     args = parser.parse_args()
     {"speed": speed, "sites": sites, "twins": twins}[args.what](args)
@@ -68,7 +68,7 @@ def speed(args: argparse.Namespace) -> None:
 
 
 def texts_of(data: Path) -> list[str]:
-    """Texts of some hundred pages of different sites, gold content."""
+    """Gold content of some hundred pages of different sites."""
     found: list[str] = []
     for folder in sorted(sites_below(data).iterdir()):
         if (gold := folder / "gold.jsonl.gz").exists():
@@ -78,7 +78,7 @@ def texts_of(data: Path) -> list[str]:
 
 
 def clock(run: Callable[[], Any], times: int = 3) -> float:
-    """Seconds of processor time of the fastest run: others may use the machine as well."""
+    """Processor seconds of the fastest run, because other programs may use the machine as well."""
     best = float("inf")
     for _ in range(times):
         start = time.process_time()
@@ -93,7 +93,7 @@ def strings_of(text: str) -> list[str]:
 
 
 def signatures(texts: list[str]) -> None:
-    """Print million shingles a second: of texts, and of shingles that are made already."""
+    """Print millions of shingles per second, from texts and from existing shingles."""
     from datasketch import MinHash
 
     strings = list(map(strings_of, texts))
@@ -113,7 +113,7 @@ def signatures(texts: list[str]) -> None:
         rows.append(("rensa", lambda text: by_rensa(strings_of(text)), lambda i: by_rensa(strings[i])))
     if find_spec("gaoya"):
         index = gaoya_index()
-        rows.append(("gaoya (white space for words)", index.query, None))  # type: ignore[arg-type]
+        rows.append(("gaoya (words by white space)", index.query, None))  # type: ignore[arg-type]
 
     def by_datasketch(found: list[str]) -> Any:
         sketch = MinHash(PERMUTATIONS, SEED, scheme=SCHEME)
@@ -127,7 +127,7 @@ def signatures(texts: list[str]) -> None:
             lambda: minhashes(hashes),
         )
     }
-    print(f"Signatures of {PERMUTATIONS} values, {len(texts)} texts with {total} shingles; million shingles a second\n")
+    print(f"Signatures of {PERMUTATIONS} values, {len(texts)} texts, {total} shingles; million shingles per second\n")
     found = [[name, *(total / clock(run) / 1e6 for run in runs)] for name, runs in at_once.items()]
     for name, of_text, of_shingles in rows:
         slow = total / clock(lambda f=of_text: [f(text) for text in texts]) / 1e6  # type: ignore[misc]
@@ -135,7 +135,7 @@ def signatures(texts: list[str]) -> None:
         if of_shingles:
             fast = total / clock(lambda f=of_shingles: [f(i) for i in range(len(texts))]) / 1e6  # type: ignore[misc]
         found.append([name, slow, fast])
-    table(["", "of texts", "of shingles"], found)
+    table(["", "from texts", "from shingles"], found)
 
 
 def gaoya_index() -> Any:
@@ -159,7 +159,7 @@ def sketches(size: int) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def lookups(size: int) -> None:
-    """Print inserts with queries a second and bytes for each document, of an index of so many sketches."""
+    """Print inserts with queries per second, and bytes per document, for an index of ``size`` sketches."""
     rows = [ours(size, BLOCK)]
     if size <= SMALL:
         rows += [ours(size, 1), plain_datasketch(size)]
@@ -168,8 +168,8 @@ def lookups(size: int) -> None:
     rows.append(stored(FEW))
     if find_spec("gaoya"):
         rows.append(by_gaoya(FEW))
-    print(f"{size} sketches, each added and asked for; a tenth are near-duplicates\n")
-    table(["", "documents a second", "bytes each", "candidates"], rows)
+    print(f"{size} sketches, each added and looked up; a tenth are near-duplicates\n")
+    table(["", "documents per second", "bytes each", "candidates"], rows)
 
 
 def ours(size: int, step: int) -> list[Any]:
@@ -187,7 +187,7 @@ def ours(size: int, step: int) -> list[Any]:
 
 
 def stored(size: int) -> list[Any]:
-    """The whole way in a crawl, of texts of 100 words: tokens, sketch, candidates, verification, SQLite."""
+    """All steps of a crawl, on texts of 100 words: tokens, sketch, candidates, verification, SQLite."""
     path = Path("out/duplicates.sqlite")
     path.parent.mkdir(exist_ok=True)
     path.unlink(missing_ok=True)
@@ -259,13 +259,13 @@ def by_rensa(size: int) -> list[Any]:
 
 
 def memory() -> int:
-    """Resident bytes of this process."""
+    """Resident memory of this process, in bytes."""
     pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     return int(pages) * 4096
 
 
 def judged(pages: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
-    """Lines of a feed of URLs and texts, judged by the defaults."""
+    """Lines of a feed for URLs and texts, judged with the default settings."""
     store = ContentStore(None)
     lines = []
     for url, text in pages:
@@ -276,14 +276,14 @@ def judged(pages: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
 
 
 def sites(args: argparse.Namespace) -> None:
-    """Print pairs within sites: flagged against those whose gold content resembles each other by 0.8."""
+    """Print pairs within sites: the flagged ones against those whose gold contents resemble each other by 0.8."""
     score = referee(args.referee)
     feeds = sorted(need(args.feeds, "name a folder of feeds with --feeds").glob("*.jsonl"))
     kinds = ("cleaned text", "gold", "full text")
     sums = {kind: np.zeros(3, np.int64) for kind in kinds}
     wrong = []
     for path in feeds:
-        gold = score.read(need(sites_below(args.data) / path.stem / "gold.jsonl.gz", "the feeds are named by sites"))
+        gold = score.read(need(sites_below(args.data) / path.stem / "gold.jsonl.gz", "feeds are named after sites"))
         feed = score.read(path)
         got = score.by_path(feed, [g["path"] for g in gold])
         there = [(got[g["path"]]["url"], g) for g in gold if got[g["path"]]]
@@ -302,15 +302,15 @@ def sites(args: argparse.Namespace) -> None:
     rows = [[kind, *map(int, n), n[2] / max(n[1], 1), n[2] / max(n[0], 1)] for kind, n in sums.items()]
     table(["", "true", "flagged", "right", "precision", "recall"], rows)
     if wrong:
-        print("\nSites whose cleaned text leads to errors\n")
+        print("\nSites with errors on cleaned text\n")
         table(["site", "true", "flagged", "right"], wrong)
 
 
 def twins(args: argparse.Namespace) -> None:
-    """Print the table of the paper for the twins: pairs of one text found, pairs of different texts kept apart."""
+    """Print the table of the paper for the twins: pairs of the same text found, pairs of different texts kept apart."""
     score = referee(args.referee)
     folder = args.data / "duplicates"
-    gold = score.read(need(folder / "twins.gold.jsonl.gz", "unpack the data with the twins"))
+    gold = score.read(need(folder / "twins.gold.jsonl.gz", "the benchmark needs the data of the twins"))
     rows = []
     texts = segments(folder / "twins.warc")
     if args.feed:
@@ -318,12 +318,12 @@ def twins(args: argparse.Namespace) -> None:
     for kind, found in texts.items():
         default = score.score_twins(judged((g["url"], found.get(g["url"], "")) for g in gold), gold)
         rows.append([kind, *minima(gold, found), default["duplicates_found"], default["non_duplicates_kept_apart"]])
-    print("Twins: pairs of duplicates found, pairs of others kept apart; 8 minima as in the paper, and our defaults\n")
-    table(["", "8 minima: found", "apart", "defaults: found", "apart"], rows)
+    print("Twins: duplicate pairs found, other pairs kept apart; 8 minima as in the paper, and our defaults\n")
+    table(["", "8 minima: found", "kept apart", "defaults: found", "kept apart"], rows)
 
 
 def segments(warc: Path) -> dict[str, dict[str, str]]:
-    """Text of each page by what is taken of it, by URL."""
+    """For each part of a page that is compared, its text by URL."""
     texts: dict[str, dict[str, str]] = {"full text": {}} | {f"largest segment, {name}": {} for name in CUTS}
     for record in records(str(warc), ""):
         page = Page.parse(record.body, record.url, record.headers.get("Content-Type", [""])[0])
@@ -334,7 +334,7 @@ def segments(warc: Path) -> dict[str, dict[str, str]]:
 
 
 def minima(gold: list[dict[str, Any]], texts: dict[str, str]) -> tuple[float, float]:
-    """Shares of pairs that the process of the paper gets right: of one text, and of two texts in one template."""
+    """Shares of pairs that the paper's process judges correctly: of the same text, and of two texts in one template."""
     marks = {g["url"]: signature(texts.get(g["url"], "")) for g in gold}
     same, other = [], []
     for a, b in combinations(gold, 2):

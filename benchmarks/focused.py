@@ -1,20 +1,22 @@
-"""Harvest of a focused crawl against breadth-first: how many of the pages fetched are about the topic.
+"""Harvest of a focused crawl compared with breadth-first: how many of the fetched pages are about the topic.
 
-The sites of the data (``--data .data``) are served on loopback, each under a host of its own, and crawled together by
-Scrapy from their start pages; no crawl fetches more than ``--pages``. Three crawls: breadth-first without the add-on;
-by the relevance of pagelets (`PriorityMiddleware`, pages learnt as they come); by the same formula where each page is
-one pagelet and has no template. Fetched is what the servers have sent, in that order.
+The sites of the data (``--data .data``) are served on loopback, each under its own host, and crawled together by Scrapy
+from their start pages; no crawl fetches more than ``--pages``. Each topic is crawled in three ways: breadth-first
+without the add-on; by the relevance of pagelets (`PriorityMiddleware`, pages learnt as they come); and by the same
+formula with every page as one pagelet without template. A page counts as fetched when its server has sent it, in that
+order.
 
-Topics are of two kinds, and their oracle knows nothing of the crawler: it reads the gold content and the paths.
+There are two kinds of topics. Which pages are relevant is decided without the crawler, by gold content and paths:
 
-- words: a word is a topic if 30 to 200 pages are about it: it stands five times or more in their content, and is one of
-  hundred words there at least. It stands at all on 20 % of the pages at the most, four sites or more have three of its
-  pages, and no site more than 60 % of them. The query is the word and three more, which stand far more often
-  on its pages than on others. Words that share a fifth of their pages with an earlier one are left out.
-- sections: 13 pages or more in one folder of a site, and no more than 60 % of its pages. Three of them by lot are the
-  examples, the others the pages to be found.
+- words: a word is a topic if 30 to 200 pages are about it. A page is about a word that occurs five or more times in its
+  content and makes up at least 1 % of its words. At most 20 % of all pages may contain the word, at least four sites
+  must have three of its pages, and no site may have more than 60 % of them. The query is the word and the three words
+  that are most typical of its pages. Words that share a fifth of their pages with an earlier topic are left out.
+- sections: 13 or more pages in one folder of a site, but no more than 60 % of its pages. Three of them, drawn at
+  random, are the examples, and the others the relevant pages.
 
-Every second topic, by lot, is for reporting; parameters were chosen on the others, in a simulation of such crawls.
+Every second topic, at random, is for reporting; the parameters were chosen on the others, in a simulation of such
+crawls.
 
     python benchmarks/focused.py --topics 6 --picture docs/focused.svg
     python benchmarks/focused.py --crawls out/focused --picture docs/focused.svg
@@ -57,7 +59,7 @@ SETTINGS: dict[str, Any] = {
     "CONCURRENT_REQUESTS": 16,
     "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
     "LOG_LEVEL": "INFO",
-    # Breadth-first where priorities say nothing else.
+    # Breadth-first among requests of the same priority.
     "DEPTH_PRIORITY": 1,
     "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
     "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
@@ -73,7 +75,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 class FocusedTopic(NamedTuple):
-    """A topic, the settings that tell a crawl of it, and the pages that are about it."""
+    """A topic, the settings that give it to a crawl, and the relevant pages."""
 
     name: str
     settings: dict[str, str]
@@ -96,7 +98,7 @@ class FollowSpider(scrapy.Spider):
 
 
 class WholePages(PriorityMiddleware):
-    """The same without pagelets: each page is one, and all of it is content."""
+    """The same without pagelets: each page is a single pagelet, and all of it is content."""
 
     def weigh(self, visit: PageContext, inherited: float) -> Weighed:
         page = visit.page
@@ -104,7 +106,7 @@ class WholePages(PriorityMiddleware):
 
 
 class Data:
-    """The pages of the sites: what they are about, by their gold content, and which are in one folder."""
+    """The pages of the sites, with the words of their gold content and their folders."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -118,7 +120,7 @@ class Data:
                     self.contents[name, line["path"]] = Counter(filter(_counts, words(line["content"])))
 
     def topics(self) -> tuple[list[FocusedTopic], list[FocusedTopic]]:
-        """Topics of both kinds that are for reporting."""
+        """The topics for reporting, of both kinds."""
         return self._words()[1::2], self._sections()[1::2]
 
     def _words(self) -> list[FocusedTopic]:
@@ -188,17 +190,19 @@ def _shuffled(values: Iterable[Any], seed: int) -> list[Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(".data"))
-    parser.add_argument("--pages", type=int, default=500, help="that a crawl may fetch")
-    parser.add_argument("--topics", type=int, default=6, help="of each kind, the first of the lot")
-    parser.add_argument("--out", type=Path, default=Path("out/focused"), help="crawls that are there are not repeated")
-    parser.add_argument("--crawls", type=Path, help="print the crawls of this folder, without a crawl")
+    parser.add_argument("--pages", type=int, default=500, help="number of pages that a crawl may fetch")
+    parser.add_argument("--topics", type=int, default=6, help="number of topics of each kind")
+    parser.add_argument(
+        "--out", type=Path, default=Path("out/focused"), help="folder of crawls; existing crawls are kept"
+    )
+    parser.add_argument("--crawls", type=Path, help="print the crawls of this folder, without crawling")
     parser.add_argument("--picture", type=Path, help="SVG file to draw the curves into")
     args = parser.parse_args()
     data = Data(sites_below(args.data))
     kinds = dict(zip(("words", "sections"), (topics[: args.topics] for topics in data.topics()), strict=True))
     if args.crawls is None:
         args.out.mkdir(parents=True, exist_ok=True)
-        # Kinds take turns, so that a run that is broken off has some of each.
+        # Kinds take turns, so that an interrupted run has some of each.
         for topics in zip(*kinds.values(), strict=False):
             for topic in topics:
                 for variant in VARIANTS:
@@ -207,13 +211,13 @@ def main() -> None:
 
 
 def file_of(folder: Path, variant: str, topic: FocusedTopic) -> Path:
-    """Where the pages of a crawl are written; breadth-first is the same for all topics."""
+    """The file of a crawl; breadth-first is the same for all topics."""
     name = variant if variant == BREADTH else f"{variant} {topic.name.replace('/', ' ')}"
     return folder / f"{name}.json"
 
 
 def crawl(data: Data, variant: str, topic: FocusedTopic, pages: int, out: Path) -> None:
-    """Crawl, and write which pages were fetched, in their order."""
+    """Crawl, and write the pages that were fetched, in order."""
     file = file_of(out, variant, topic)
     if file.exists():
         return
@@ -225,7 +229,7 @@ def crawl(data: Data, variant: str, topic: FocusedTopic, pages: int, out: Path) 
         urls = []
         for number, (site, start) in enumerate(data.starts.items(), 2):
             served = type("", (SiteServer,), {"host": f"127.0.0.{number}"})
-            server = stack.enter_context(served(routes={"/*": Noted(data.folder / site, fetched)}))
+            server = stack.enter_context(served(routes={"/*": Recorded(data.folder / site, fetched)}))
             urls.append(server.url(start))
         settings = SETTINGS | VARIANTS[variant] | topic.settings | {"CLOSESPIDER_PAGECOUNT": pages}
         if variant == BREADTH:
@@ -238,8 +242,8 @@ def crawl(data: Data, variant: str, topic: FocusedTopic, pages: int, out: Path) 
     print(f"{topic.name}, {variant}: {len(set(fetched[:pages]) & topic.relevant)} pages", file=sys.stderr, flush=True)
 
 
-class Noted(Answers):
-    """A site's pages; writes down what it sends."""
+class Recorded(Answers):
+    """A site's pages; records which ones it sends."""
 
     def __init__(self, folder: Path, fetched: list[Key]) -> None:
         super().__init__(folder, 0.0)
@@ -263,9 +267,9 @@ class Noted(Answers):
 
 
 def report(kinds: dict[str, list[FocusedTopic]], folder: Path, picture: Path | None) -> None:
-    """Print pages found and areas under the curves, by topic and in the mean; draw the curves.
+    """Print pages found and areas under the curves, by topic and on average; draw the curves.
 
-    The crawls of a topic are compared over as many pages as each of them has fetched: dead links differ.
+    The crawls of a topic are compared over as many pages as each of them has fetched, because dead links differ.
     """
     curves: dict[str, np.ndarray] = {}
     for kind, topics in kinds.items():
@@ -276,7 +280,7 @@ def report(kinds: dict[str, list[FocusedTopic]], folder: Path, picture: Path | N
         shortest = min(harvest.shape[1] for harvest in found)
         curves[kind] = np.mean([harvest[:, :shortest] for harvest in found], axis=0)
         areas = np.array([harvest.mean(axis=1) for harvest in found])
-        print(f"{kind}: relevant pages found, mean over the first 1, 2, ... pages fetched\n")
+        print(f"{kind}: relevant pages found, mean over the first 1, 2, ... fetched pages\n")
         rows = [
             [t.name, len(t.relevant), harvest.shape[1], *area]
             for t, harvest, area in zip(known, found, areas, strict=True)
@@ -293,7 +297,7 @@ def report(kinds: dict[str, list[FocusedTopic]], folder: Path, picture: Path | N
 
 
 def harvests(folder: Path, topic: FocusedTopic) -> np.ndarray:
-    """(variants, pages) how many relevant pages were among the first 1, 2, ... that were fetched, each counted once."""
+    """(variants, pages) number of relevant pages among the first 1, 2, ... fetched pages, each counted once."""
     found = []
     for variant in VARIANTS:
         fetched = [tuple(key) for key in json.loads(file_of(folder, variant, topic).read_text(encoding="utf-8"))]
@@ -305,7 +309,7 @@ def harvests(folder: Path, topic: FocusedTopic) -> np.ndarray:
 
 
 def draw(curves: dict[str, np.ndarray], picture: Path) -> None:
-    """Draw the curves, a plot for each kind of topic."""
+    """Draw the curves, with a plot for each kind of topic."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 3.2), layout="constrained")

@@ -1,10 +1,10 @@
-r"""Crawl a site with the model that was learnt without it: for the referee's ``--crawl``.
+r"""Crawl a site with the model that was trained without it, as a ``--crawl`` command of the referee.
 
     python ../shared/bench/crawl_sites.py --sites .data/sites --out .data/feeds \
         --crawl "python benchmarks/held_out.py .data/models {url} {feed}"
 
-The site's name is the feed's; ``scrapy pagelets train --folds .data/models`` puts each site into a
-fold by its name.
+The name of the feed must be the name of the site, because ``scrapy pagelets train --folds .data/models`` assigns sites
+to folds by name.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""How much the other pages of a site help: F1 against the number of pages that are known of it.
+"""How much other pages of a site help: F1 against the number of known pages of the site.
 
-Of each site some pages are cleaned, each by a site that knows so many pages, the page itself and others drawn by lot.
-Sites are judged by the models of the cross-validation (``--models``, see ``benchmarks/train.sh``), none by one that
-has learnt from it. Nothing is crawled. Nodes are template from a templateness of 0.5 on; before smoothing that is the
-mean log odds of their leaves by words. ``--picture`` needs matplotlib.
+Some pages of each site are cleaned, each by a site that knows a given number of pages: the page itself and others drawn
+at random. The cross-validation models (``--models``, see ``benchmarks/train.sh``) are used, so that no site is scored
+by a model that has learnt from it. Nothing is crawled. Nodes are template from a templateness of 0.5 on; before
+smoothing, their templateness comes from the mean log odds of their leaves, weighted by words. ``--picture`` needs
+matplotlib.
 
     python benchmarks/known.py --picture docs/known.svg
 """
@@ -35,9 +36,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder of fold-0.npz ...")
-    parser.add_argument("--only", default="", help="names of sites, with commas; all if empty")
-    parser.add_argument("--picture", type=Path, help="SVG file to draw the curve into")
+    parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
+    parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
+    parser.add_argument("--picture", type=Path, help="SVG file for the curves")
     args = parser.parse_args()
     score, folder = referee(args.referee), sites_below(args.data)
     scores = np.array(
@@ -60,14 +61,14 @@ def of_site(folder: Path, models: Path, score: ModuleType) -> np.ndarray:
         for line in gold
     ]
     site = Site(folder.name, str(models / f"fold-{fold_of(folder.name)}.npz"))
-    lessons = [Observation.of(page, site.model.judge(page)[1]) for page in pages]
+    observations = [Observation.of(page, site.model.judge(page)[1]) for page in pages]
     cleaned = rng.sample(range(len(pages)), min(PAGES, len(pages)))
     found = np.zeros((len(NUMBERS), len(cleaned), 4))
     for column, i in enumerate(cleaned):
-        others = rng.sample([lesson for j, lesson in enumerate(lessons) if j != i], min(max(NUMBERS), len(pages)) - 1)
+        others = rng.sample([one for j, one in enumerate(observations) if j != i], min(max(NUMBERS), len(pages)) - 1)
         for row, known in enumerate(NUMBERS):
             site.learnt = SiteCounts(folder.name)
-            site.learnt.take_new([lessons[i], *others[: known - 1]])
+            site.learnt.take_new([observations[i], *others[: known - 1]])
             found[row, column] = measured(site, pages[i], gold[i], score)
     return found.mean(axis=1)
 

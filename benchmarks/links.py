@@ -1,18 +1,18 @@
-"""Links of templates among the best authorities: the six versions of Clever on a crawl of the sites.
+"""The effect of template links on the best authorities: the six versions of Clever on a crawl of the sites.
 
-Feeds with all pagelets are made by ``scrapy crawl archive`` in ``--out``, where they are missing, each with the model
-that has not seen the site (``--models``). All sites are one crawl then. Hardly a link leads from one to another, so
-that the graph is made in two ways: *sites*, where links within a site count, and *sections*, where the first folder of
-a page's path is its host, so that links within a section are nepotistic and those between sections of a site are votes:
-sister sites with one template.
+``scrapy crawl archive`` makes the feeds with all pagelets that are missing in ``--out``, each with the model that has
+not seen the site (``--models``). All sites are then treated as one crawl. Hardly any link leads from one site to
+another, so the graph is built in two ways: *sites*, where links within a site count; and *sections*, where the first
+folder of a page's path is its host, so that links within a section are nepotistic and links between the sections of a
+site are votes, as between sister sites with one template.
 
 A page is navigation if the gold gives it fewer than 50 words of content, or if more than half of these are link text.
-Queries are words of five letters or more that stand in the gold content of 5 to 15 % of the pages and on five sites or
-more; of these the twenty that stand there most often a page. Means over the queries of what is among the top 10 and 50
-authorities: the share of navigation pages, and of pages whose gold content has the word.
+Queries are the twenty words that occur most often per page among the words of five or more letters that are in the gold
+content of 5 to 15 % of the pages and on five or more sites. The figures are means over the queries of two shares among
+the top 10 and 50 authorities: navigation pages, and pages whose gold content has the word.
 
     python benchmarks/links.py --out out/links
-    python benchmarks/links.py --scale 1000000     # times on a made-up crawl with so many links, in parses of its JSON
+    python benchmarks/links.py --scale 1000000     # times on a made-up crawl of that many links, in parses of its JSON
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder of fold-0.npz ...")
-    parser.add_argument("--only", default="", help="names of sites, with commas; all if empty")
+    parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
+    parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
     parser.add_argument("--out", type=Path, default=Path("out/links"))
-    parser.add_argument("--scale", type=int, metavar="LINKS", help="measure times on so many links instead")
+    parser.add_argument("--scale", type=int, metavar="LINKS", help="only measure times, with that many links")
     args = parser.parse_args()
     if args.scale:
         scale(args.scale)
@@ -73,12 +73,12 @@ def main() -> None:
 
 
 def make(site: Path, models: Path, out: Path) -> None:
-    """Crawl a site into a feed of all pagelets, if there is none."""
+    """Crawl a site into a feed of all pagelets, unless the feed exists."""
     feed = out / f"{site.name}.jsonl"
     if feed.exists():
         return
     out.mkdir(parents=True, exist_ok=True)
-    model = need(models / f"fold-{fold_of(site.name)}.npz", "`sh benchmarks/train.sh` makes it")
+    model = need(models / f"fold-{fold_of(site.name)}.npz", "`sh benchmarks/train.sh` writes it")
     settings = ["PAGELETS_EXPORT=all", f"PAGELETS_MODEL={model.resolve()}", "PAGELETS_DUPLICATES=off"]
     command = ["scrapy", "crawl", "archive", "-a", f"path={site.resolve()}", "-a", f"base=http://{site.name}.example/"]
     command += ["-O", f"{feed.resolve()}.part:jsonl", *(part for setting in settings for part in ("-s", setting))]
@@ -88,7 +88,7 @@ def make(site: Path, models: Path, out: Path) -> None:
 
 
 def lines_of(feed: Path) -> Iterator[dict[str, Any]]:
-    """Of a feed what links need."""
+    """The lines of a feed, with the fields that the link tables need."""
     with open(feed, encoding="utf-8") as file:
         for text in file:
             line = json.loads(text)
@@ -98,7 +98,7 @@ def lines_of(feed: Path) -> Iterator[dict[str, Any]]:
 
 
 def gold_of(site: Path, score: Any) -> Iterator[dict[str, Any]]:
-    """Of each page its URL, site, the words of its gold content, and whether it is navigation."""
+    """For each page its URL, its site, the words of its gold content, and whether it is navigation."""
     for line in score.read(site / "gold.jsonl.gz"):
         url = f"http://{site.name}.example/{line['path']}"
         nodes = (page := Page.parse((site / line["path"]).read_bytes(), url)).nodes
@@ -110,7 +110,7 @@ def gold_of(site: Path, score: Any) -> Iterator[dict[str, Any]]:
 
 
 def queries(gold: dict[str, dict[str, Any]]) -> list[str]:
-    """Words by the rule above."""
+    """The query words, by the rule in the module docstring."""
     pages, times, sites = Counter[str](), Counter[str](), defaultdict(set)
     for page in gold.values():
         for word, count in page["words"].items():
@@ -124,7 +124,7 @@ def queries(gold: dict[str, dict[str, Any]]) -> list[str]:
 
 
 def sections(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same lines, the first folder of each page's path being its host."""
+    """The same lines, with the first folder of each page's path as its host."""
 
     def moved(url: str) -> str:
         return re.sub(r"^https?://([a-z0-9-]+)\.example/([^/?#]+)/", r"http://\2--\1.example/", url)
@@ -143,7 +143,7 @@ def sections(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def compare(lines: list[dict[str, Any]], gold: dict[str, dict[str, Any]]) -> None:
-    """Print the tables."""
+    """Print the tables for both graphs."""
     asked = queries(gold)
     order = [line["url"] for line in lines]
     about = [gold.get(url, {"words": {}, "navigation": False}) for url in order]
@@ -157,7 +157,7 @@ def compare(lines: list[dict[str, Any]], gold: dict[str, dict[str, Any]]) -> Non
         int(tables.crawled[tables.target].sum()),
         int(tables.template[tables.source].sum()),
     )
-    print("{} pages, {} with gold; {} links between them, {} of all in templates;".format(*count))
+    print("{} pages, {} with gold; {} links between them; {} links are in templates;".format(*count))
     print(f"{int(tables.crawled[between.target].sum())} pairs of pages on two sites are linked")
     print(f"queries: {', '.join(asked)}\n")
     graphs = {"sites": (tables, True), "sections": (moved := read(sections(lines)), False)}
@@ -178,13 +178,13 @@ def compare(lines: list[dict[str, Any]], gold: dict[str, dict[str, Any]]) -> Non
 
 
 def numbers(tables: Tables, lines: list[dict[str, Any]]) -> list[int]:
-    """Page of each line."""
+    """The page number of each line."""
     of = {url: number for number, url in enumerate(tables.urls)}
     return [of[line["url"]] for line in lines]
 
 
 def shares(scores: np.ndarray, navigation: np.ndarray, has: np.ndarray) -> list[float]:
-    """Of the authorities, for each top: navigation, pages with the word; then their number, up to the largest top."""
+    """Shares of navigation and of pages with the word, for each of `TOPS`; then the number of authorities."""
     best = np.argsort(-scores, kind="stable")
     best = best[scores[best] > 1e-6]
     found = [[float(mask[best[:top]].mean()) if len(best) else np.nan for top in TOPS] for mask in (navigation, has)]
@@ -201,7 +201,7 @@ def report(name: str, sums: dict[str, list[list[float]]], chance: float) -> None
 
 
 def scale(links: int) -> None:
-    """Print times on a made-up crawl: pages with a menu of 30 links and three pagelets of ten."""
+    """Print times on a made-up crawl of pages with a menu of 30 links and three pagelets of ten links."""
     generator, each = random.Random(0), 60
     pages = links // each
     site = [f"http://site{n % 100}.com/page{n}" for n in range(pages)]
@@ -218,7 +218,7 @@ def scale(links: int) -> None:
     parse = clock(lambda: [json.loads(text) for text in texts])
     tables = read(map(json.loads, texts), Query("guitar"))
     rows = [
-        ["tables, with the parse", clock(lambda: read(map(json.loads, texts), Query("guitar"))) / parse],
+        ["tables, including the parse", clock(lambda: read(map(json.loads, texts), Query("guitar"))) / parse],
         *([version, clock(lambda v=version: clever(tables, v)) / parse] for version in VERSIONS),
         ["PageRank", clock(lambda: pagerank(tables)) / parse],
         ["related pages", clock(lambda: related(tables, 0)) / parse],
@@ -228,7 +228,7 @@ def scale(links: int) -> None:
 
 
 def clock(run_: Callable[[], Any]) -> float:
-    """Seconds of processor time."""
+    """Processor time of a call, in seconds."""
     start = time.process_time()
     run_()
     return time.process_time() - start

@@ -1,9 +1,9 @@
-"""What is known of sites: its size in memory and on disk, and the memory of a process that visits many sites.
+"""The size of a site's counts in memory and on disk, and the memory of a process that visits many sites.
 
-    python benchmarks/memory.py                                       # a site: entries, bytes, milliseconds
+    python benchmarks/memory.py                                       # some sites: entries, bytes, milliseconds
     python benchmarks/memory.py --many 2000 --capacity 300000         # many sites, each visited for three pages
 
-Data: a folder of sites (``--data .data``). For many sites the pages of one are taken under many hosts.
+Data: a folder of sites (``--data .data``). The many sites are the pages of one site under many hosts.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _PAGES = 3
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(".data"))
-    parser.add_argument("--only", default="hexo,tomcat10,ipe,cmake", help="names of sites, with commas")
+    parser.add_argument("--only", default="hexo,tomcat10,ipe,cmake", help="comma-separated names of sites")
     parser.add_argument("--many", type=int, default=0, help="number of sites to visit")
-    parser.add_argument("--capacity", type=int, default=300_000, help="entries that the many may have in memory")
+    parser.add_argument("--capacity", type=int, default=300_000, help="entries that the many sites may have in memory")
     args = parser.parse_args()
     folders = [sites_below(args.data) / name for name in sorted(names(args.only))]
     if args.many:
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def row(folder: Path) -> tuple[object, ...]:
-    """Measure what is known of a site."""
+    """Measure the counts of a site."""
     model = load(LABELLED)
     judged = [(page, model.judge(page)[1]) for page in pages(folder)]
     tracemalloc.start()
@@ -71,7 +71,7 @@ def pages(folder: Path) -> list[Page]:
 
 
 def many(folder: Path, number: int, capacity: int) -> None:
-    """Visit many sites, some at a time by turns, and print what the process takes."""
+    """Visit many sites, a hundred at a time in turns, and print the memory of the process."""
     bodies = [record.body for source in expand(str(folder)) for record in records(source, "http://x.example/")]
     sites = SiteCache(SiteStore(None, load(LABELLED)), capacity=capacity)
     print(f"{'sites':>8}  {'pages':>8}  {'resident MB':>11}")
@@ -87,7 +87,7 @@ def many(folder: Path, number: int, capacity: int) -> None:
 
 
 def resident() -> float:
-    """Megabytes of memory that this process takes, by Linux."""
+    """Resident memory of this process in megabytes, as reported by Linux."""
     fields = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next(int(field.split()[1]) for field in fields if field.startswith("VmRSS")) / 1000
 

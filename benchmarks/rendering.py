@@ -1,8 +1,8 @@
-"""What a browser costs: the walk through pages of some sizes, and pages per second of an archive.
+"""What a browser costs: the walk through pages of several sizes, and pages per second of an archive.
 
-The walk: a page of the bundled site, its body repeated until it has so many elements, walked through in the page itself
-and made into a `Page` here; medians of the repetitions. Pages per second: all pages of a folder, with style sheets and
-images from the folder, so many at once. Seconds of two machines cannot be compared.
+The walk: a page of the bundled site, with its body repeated until it has a given number of elements, is walked in the
+browser and then built into a `Page`; the figures are medians of the repetitions. Pages per second: pages of a folder,
+rendered concurrently, with style sheets and images from the folder. Seconds of two machines cannot be compared.
 
     python benchmarks/rendering.py
     python benchmarks/rendering.py --archive .data/segments/random --pages 40
@@ -36,10 +36,10 @@ URL = "http://example.com/page.html"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--elements", default="1850,9200", help="sizes of the pages that are walked through")
+    parser.add_argument("--elements", default="1850,9200", help="sizes of the pages for the walk")
     parser.add_argument("--repetitions", type=int, default=7)
     parser.add_argument("--archive", type=Path, help="a folder whose first level names the hosts")
-    parser.add_argument("--pages", type=int, default=40, help="how many of them, at equal distances")
+    parser.add_argument("--pages", type=int, default=40, help="number of pages of the folder, at equal distances")
     args = parser.parse_args()
     asyncio.run(measure(args))
 
@@ -56,7 +56,7 @@ async def measure(args: argparse.Namespace) -> None:
 
 
 def enlarged(elements: int) -> str:
-    """The page with the content of its body repeated until it has so many elements."""
+    """The page with the content of its body repeated until it has about that many elements."""
     root = parse(PAGE.read_text(encoding="utf-8"))
     body = root.find("body")
     assert body is not None
@@ -65,7 +65,7 @@ def enlarged(elements: int) -> str:
 
 
 async def none(url: str) -> None:
-    """The style sheets are left out."""
+    """Answer no request: style sheets are left out."""
 
 
 async def walk(driver: Playwright, elements: int, repetitions: int) -> list[object]:

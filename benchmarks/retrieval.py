@@ -1,20 +1,21 @@
 """What search gains from pagelets: a known-item test on crawled sites, with and without feedback.
 
 Data: the sites below ``--data``, and feeds of them made with models that have not seen them (``--feeds``, a file for
-each site, see ``benchmarks/held_out.py``). A query is the text of a link, its answer the page where the link leads.
-Which links: two words or more, in the content by the rule of the gold, its words in the gold content, to another page
-with gold; the words of no other target in the whole crawl; one query for each target, of each site the first 25 by
-the hash of their words and target. The text of the link itself is taken away from the page that has it.
+each site, see ``benchmarks/held_out.py``). A query is the text of a link, and its answer is the page that the link
+leads to. A link qualifies if it has two or more words, is in the content by the rule of the gold, has its words in the
+gold content, leads to another page with gold, and shares its words with no link to any other target in the whole crawl.
+Each target has one query, and each site its first 25, by the hash of words and target. The text of the link itself is
+removed from the page that has it.
 
 Collections: all text of the body (raw), trafilatura's text, cleaned pages, and pagelets, each with the title of the
-page; all sites in one, which is what a search engine has, and each site by itself. Means of queries: MRR, and nDCG@10.
-Feedback as `scrapy pagelets search` has it, and with the weights of the paper. Differences are tested by a paired
-randomisation test (10,000 samples). Parameters are chosen on half of the sites, by the hash of their names.
+page; all sites in one collection, as in a search engine, and each site by itself. The figures are means over queries of
+MRR and nDCG@10, for each feedback of `scrapy pagelets search` and with the weights of the paper. Differences are tested
+by a paired randomisation test (10,000 samples). Parameters are chosen on half of the sites, by the hash of their names.
 
     python benchmarks/retrieval.py --feeds .data/feeds
-    python benchmarks/retrieval.py --feeds .data/feeds --titles       what titles should weigh
-    python benchmarks/retrieval.py --feeds .data/feeds --noise        menus of another site put into pages
-    python benchmarks/retrieval.py --feeds .data/feeds --worst 20     where pagelets with feedback do worst
+    python benchmarks/retrieval.py --feeds .data/feeds --titles       # the weight of titles
+    python benchmarks/retrieval.py --feeds .data/feeds --noise        # menus of another site added to pages
+    python benchmarks/retrieval.py --feeds .data/feeds --worst 20     # where pagelets with feedback are worst
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ SYSTEMS = ("raw", "trafilatura", "cleaned", "pagelets")
 
 @dataclass(frozen=True)
 class Link:
-    """A link in the content, a query: words of the anchor, the page that has it, the page that it leads to."""
+    """A link in the content, as a query: words of its text, the page that has it, the page that it leads to."""
 
     words: tuple[str, ...]
     source: str
@@ -65,7 +66,7 @@ class Link:
 
 @dataclass
 class Site:
-    """Pages of a site by path: titles, text in segments by system, and its queries."""
+    """A site: titles by path, texts in segments by system and path, and its candidate queries."""
 
     name: str
     titles: dict[str, str]
@@ -74,7 +75,7 @@ class Site:
 
 
 def digest(*parts: str) -> int:
-    """Hash that stays."""
+    """A hash that is the same in every process."""
     return int.from_bytes(blake2b("\0".join(parts).encode(), digest_size=8).digest(), "big")
 
 
@@ -124,7 +125,7 @@ def segments_of(page: Page) -> list[str]:
 
 
 def trafilatura_of(bodies: dict[str, bytes], file: Path) -> dict[str, str]:
-    """What trafilatura extracts; kept in a file."""
+    """The text that trafilatura extracts, cached in a file."""
     if not file.exists():
         import trafilatura
 
@@ -136,7 +137,7 @@ def trafilatura_of(bodies: dict[str, bytes], file: Path) -> dict[str, str]:
 
 
 def links_of(entry: dict[str, Any], path: str, body: bytes, content: dict[str, str]) -> Iterator[Link]:
-    """The links in the content of a page, to other pages with gold."""
+    """The links in the content of a page that lead to other pages with gold."""
     document = html.document_fromstring(body)
     dropped = set(document.cssselect(entry["exclude_css"])) if entry.get("exclude_css") else set()
     seen = set()
@@ -152,7 +153,7 @@ def links_of(entry: dict[str, Any], path: str, body: bytes, content: dict[str, s
 
 
 def target_of(path: str, href: str, known: Iterable[str]) -> str | None:
-    """The path of a link's page among those with gold."""
+    """The path of the page that a link leads to, if it has gold."""
     try:
         url = urlsplit(urljoin(HOST + path, href.strip()))
     except ValueError:
@@ -163,7 +164,7 @@ def target_of(path: str, href: str, known: Iterable[str]) -> str | None:
 
 
 def queries_of(sites: list[Site]) -> list[tuple[Site, Link]]:
-    """The queries of all sites, by the rule."""
+    """The queries of all sites, by the rule in the module docstring."""
     targets = defaultdict(set)
     for site in sites:
         for link in site.links:
@@ -179,7 +180,7 @@ def queries_of(sites: list[Site]) -> list[tuple[Site, Link]]:
 
 
 def without(texts: Sequence[str], link: Link) -> list[str]:
-    """The texts of a page's segments without that of a link, once."""
+    """The texts of a page's segments, with the first occurrence of a link's text removed."""
     expression = re.compile(r"[\W_]*".join(map(re.escape, link.words)), re.IGNORECASE)
     found = list(texts)
     for number, text in enumerate(texts):
@@ -195,7 +196,7 @@ def without(texts: Sequence[str], link: Link) -> list[str]:
 
 @dataclass(frozen=True)
 class Method:
-    """How a collection is searched."""
+    """A way to search a collection."""
 
     passages: float = 0.0
     feedback: Feedback | None = None
@@ -204,7 +205,7 @@ class Method:
     title: float = TITLE
 
     def search(self, collection: MemoryCollection, query: dict[str, float]) -> tuple[Ranking, dict[str, float]]:
-        """The pages, and the query with the terms that were added."""
+        """The ranking, and the query with the terms that were added."""
         found = rank(collection, query, self.formula, self.passages, self.title)
         if self.feedback is None:
             return found, query
@@ -214,7 +215,7 @@ class Method:
 
 
 class Searched:
-    """The pages of some sites as a collection, the texts of the queries' links taken away."""
+    """The pages of some sites as a collection, without the texts of the queries' links."""
 
     def __init__(self, sites: list[Site], system: str, queries: list[tuple[Site, Link]]) -> None:
         taken = defaultdict(list)
@@ -232,7 +233,7 @@ class Searched:
         self.collection = MemoryCollection(pages, titles)
 
     def places(self, method: Method, queries: list[tuple[Site, Link]]) -> Floats:
-        """The place of each query's answer, from 1; inf if it is not found."""
+        """The rank of each query's answer, from 1; inf if it is not found."""
         found = []
         for site, link in queries:
             ranking, _ = method.search(self.collection, query_of(" ".join(link.words))[0])
@@ -242,12 +243,12 @@ class Searched:
 
 
 def ndcg(places: Floats) -> Floats:
-    """nDCG@10 of single answers."""
+    """nDCG@10 of queries with a single answer, by its rank."""
     return np.where(places <= 10, 1 / np.log2(places + 1), 0.0)
 
 
 def significance(one: Floats, other: Floats) -> float:
-    """P of a paired randomisation test of two means, both sides."""
+    """The p-value of a two-sided paired randomisation test of two means."""
     if np.array_equal(one, other):
         return 1.0
     found = permutation_test(
@@ -261,7 +262,7 @@ def significance(one: Floats, other: Floats) -> float:
     return float(found.pvalue)
 
 
-# What is printed
+# Output
 
 PAGES = Method()
 #: What `scrapy pagelets search` does.
@@ -282,13 +283,13 @@ WAYS: dict[str, Callable[[Method], Method]] = {
 
 
 def compare(sites: list[Site], queries: list[tuple[Site, Link]]) -> dict[tuple[str, str], Floats]:
-    """Places of all answers, by system and way of feedback."""
+    """Ranks of all answers, by system and way of feedback."""
     found = {}
     for system in SYSTEMS:
         searched = Searched(sites, system, queries)
         for way, change in WAYS.items():
             if way.startswith("segments") and system in ("trafilatura", "cleaned"):
-                continue  # a page is one segment: the same as with pages, but for the numbers
+                continue  # a page is one segment: as with pages, except for the numbers of segments and terms
             found[system, way] = searched.places(change(BOTH if system == "pagelets" else PAGES), queries)
             print(f"{system}, {way}: MRR {np.mean(1 / found[system, way]):.4f}", file=sys.stderr, flush=True)
     return found
@@ -299,7 +300,7 @@ def merged(parts: Sequence[dict[tuple[str, str], Floats]]) -> dict[tuple[str, st
 
 
 def report(found: dict[tuple[str, str], Floats], chosen: NDArray[np.bool_]) -> None:
-    """A row for each system and way."""
+    """Print a row for each system and way of feedback, and the differences."""
     rows = [
         [
             f"{system}, {way}",
@@ -340,20 +341,20 @@ def gain(one: Floats, other: Floats) -> list[str]:
 
 
 def titles(sites: list[Site], queries: list[tuple[Site, Link]]) -> None:
-    """MRR by the weight of titles, on the sites for tuning: all sites are searched."""
+    """Print the MRR by the weight of titles, for queries of the sites for tuning; all sites are searched."""
     asked = [(site, link) for site, link in queries if tuned(site.name)]
     rows = []
     for system in SYSTEMS:
         searched = Searched(sites, system, queries)
         found = [float(np.mean(1 / searched.places(Method(title=weight), asked))) for weight in TITLES]
         rows.append([system, *found])
-    table(["titles weigh", *map(str, TITLES)], rows)
+    table(["weight of titles", *map(str, TITLES)], rows)
 
 
 def noise(sites: list[Site], queries: list[tuple[Site, Link]]) -> None:
-    """The menu of another site put into each page of raw text: how many of its words are added to the queries.
+    """Add the menu of another site to each page of raw text: print how many of its words are added to the queries.
 
-    The menu is the words that all pages of the site after this one in the list have in common, as one segment more.
+    The menu is the segments that most pages of the next site in the list have in common, as one more segment.
     """
     menus = {site.name: menu(sites[(place + 1) % len(sites)]) for place, site in enumerate(sites)}
     dirty = [
@@ -383,14 +384,14 @@ def noise(sites: list[Site], queries: list[tuple[Site, Link]]) -> None:
 
 
 def menu(site: Site) -> str:
-    """The texts of segments that most pages of a site have."""
+    """The texts of the segments that most pages of a site have."""
     pages = site.texts["raw"].values()
     count = Counter(text for texts in pages for text in set(texts))
     return "\n".join(text for text, on in count.items() if on > len(pages) / 2)
 
 
 def worst(queries: list[tuple[Site, Link]], found: dict[tuple[str, str], Floats], count: int) -> None:
-    """The queries that lose most against the best of the others."""
+    """Print the queries that lose most against the best of the other systems."""
     best = np.min([places for key, places in found.items() if key != ("pagelets", "segments")], axis=0)
     loss = 1 / best - 1 / found["pagelets", "segments"]
     rows = [
@@ -413,9 +414,9 @@ def main() -> None:
     parser.add_argument("--feeds", type=Path, default=Path(".data/feeds"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument(
-        "--cache", type=Path, default=Path("out/trafilatura"), help="what trafilatura extracts is kept here"
+        "--cache", type=Path, default=Path("out/trafilatura"), help="folder for the texts that trafilatura extracts"
     )
-    parser.add_argument("--only", default="", help="names of sites, with commas; all if empty")
+    parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
     parser.add_argument("--titles", action="store_true")
     parser.add_argument("--noise", action="store_true")
     parser.add_argument("--worst", type=int, default=0, metavar="N")

@@ -1,15 +1,15 @@
-"""How well pages are cut into segments, by each method, and what it costs.
+"""How well each method cuts pages into segments, and what it costs.
 
 Data: ``segments/random`` below ``--data``, pages on which people have marked blocks of two levels: top (header,
-content, footer) and inner (menu, article, title). The measures are the referee's (adjusted Rand index, NMI, B-cubed F1
-over characters; pages averaged), on runs of text and pictures that are in a block. The weights that are shipped
-know nothing of the split ``test``.
+content, footer) and inner (menu, article, title). The referee computes the measures (adjusted Rand index, NMI, B-cubed
+F1 over characters), averaged over pages, on the runs of text and the pictures that are in a block. The shipped weights
+were learnt without the split ``test``.
 
-    python benchmarks/segments.py                     all methods, next to trivial cuts, on the split test
-    python benchmarks/segments.py --rendered out/vips the same on pages as Chromium shows them, which are kept there
-    python benchmarks/segments.py --curve curve.svg   adjusted Rand index and number of segments against lambda
-    python benchmarks/segments.py --times             milliseconds at 300 to 10,000 nodes
-    python benchmarks/segments.py --worst gcuts       the pages of the other splits on which a method does worst
+    python benchmarks/segments.py                     # all methods and trivial cuts, on the split test
+    python benchmarks/segments.py --rendered out/vips # the same on pages rendered by Chromium, cached in out/vips
+    python benchmarks/segments.py --curve curve.svg   # adjusted Rand index against lambda
+    python benchmarks/segments.py --times             # milliseconds at 300 to 10,000 nodes
+    python benchmarks/segments.py --worst gcuts       # the pages of the other splits on which a method is worst
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Cut = Callable[[Page], list[list[str]]]
 
 
 class Judged:
-    """A page, rendered if there is a folder of renderings, with its blocks, as the referee sees them."""
+    """A page, rendered if there is a folder of renderings, with its blocks as the referee sees them."""
 
     def __init__(self, line: dict[str, Any], folder: Path, score: ModuleType, rendered: Path | None) -> None:
         self.name = line["page"].split("/")[0]
@@ -62,7 +62,7 @@ class Judged:
         }
 
     def judge(self, regions: list[list[str]]) -> dict[str, tuple[float, float, float]]:
-        """The measures of a level, for levels on which there is something to part."""
+        """The measures for each level that has something to divide."""
         predicted = self.score.labels(self.document, regions)
         found = {}
         for level, truth in self.truth.items():
@@ -78,10 +78,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--splits", default="test", help="with commas (default: test)")
-    parser.add_argument("--rendered", type=Path, metavar="FOLDER", help="render the pages; for renderings")
-    parser.add_argument("--methods", default=",".join(METHODS), help="with commas (default: all)")
-    parser.add_argument("--curve", metavar="FILE", help="write a picture of lambda against accuracy")
+    parser.add_argument("--splits", default="test", help="comma-separated (default: test)")
+    parser.add_argument("--rendered", type=Path, metavar="FOLDER", help="render the pages, and keep them here")
+    parser.add_argument("--methods", default=",".join(METHODS), help="comma-separated (default: all)")
+    parser.add_argument("--curve", metavar="FILE", help="write an SVG picture of the accuracy against lambda")
     parser.add_argument("--times", action="store_true")
     parser.add_argument("--worst", metavar="METHOD")
     args = parser.parse_args()
@@ -114,7 +114,7 @@ def by_method(method: str, **options: Any) -> Cut:
 
 
 def by_depth(depth: int) -> Cut:
-    """The body's tree cut at a depth, chains of single children collapsed."""
+    """Cut the body's tree at a depth, with chains of single children collapsed."""
 
     def cut(page: Page) -> list[list[str]]:
         tree = compact(page.nodes)
@@ -200,7 +200,7 @@ def drawing(lines: dict[str, list[float]]) -> str:
 
 
 def times() -> None:
-    """Print the milliseconds of each method on pages of some sizes, the best of five; templateness is given."""
+    """Print the milliseconds of each method on pages of some sizes, the best of five, without templateness."""
     rows = []
     pages = {size: built(size) for size in SIZES}
     weights = {size: np.zeros(len(page.nodes.leaves)) for size, page in pages.items()}
@@ -229,7 +229,7 @@ def seconds(run: Callable[[], object], repetitions: int) -> Iterator[float]:
 
 
 def built(size: int) -> Page:
-    """A page of about so many nodes: a menu, articles with teasers and pictures, a table, a footer."""
+    """A page of about that many nodes: a menu, articles with teasers and pictures, a footer."""
     article = (
         "<div class='teaser'><h2><a href='/a{0}'>Head {0}</a></h2><img src='i{0}'><p>Some words of article {0}, with "
         "<b>bold</b> ones and <a href='/l{0}'>a link</a>.</p><ul><li>one</li><li>two</li></ul></div>"

@@ -1,8 +1,8 @@
-"""How clean whole sites come out: content F1 and template F1 of crawled sites against their gold text.
+"""How clean whole sites are: content F1 and template F1 of crawled sites against their gold text.
 
 The referee (``--referee ../shared/bench``) serves each site on loopback, crawls it with ``scrapy crawl site`` and
-scores the feed. This prints its scores with the means, the worst sites, and how many pages were loaded for a template.
-Feeds, logs and ``scores.json`` stay in ``--out``; ``--feeds DIR`` prints such a folder again without a crawl.
+scores the feed. This program prints the scores with their means, the worst sites, and how many pages were loaded per
+template. Feeds, logs and ``scores.json`` stay in ``--out``; ``--feeds DIR`` prints such a folder again without a crawl.
 
     python benchmarks/sites.py --only hexo,jdo,typer --out out/sites
     python benchmarks/sites.py --feeds out/sites
@@ -27,19 +27,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--only", default="", help="names of sites, with commas; all if empty")
+    parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
     parser.add_argument("--out", type=Path, default=Path("out/sites"))
-    parser.add_argument("--feeds", type=Path, help="print this folder of an earlier run instead")
+    parser.add_argument("--feeds", type=Path, help="print this folder of an earlier run, without crawling")
     args = parser.parse_args()
     if args.feeds is None:
         crawl(args.data, args.referee, args.only, args.out)
     folder = args.feeds or args.out
-    scores = json.loads(need(folder / "scores.json", "it is written at the end of a run").read_text(encoding="utf-8"))
+    scores = json.loads(need(folder / "scores.json", "a run writes it at its end").read_text(encoding="utf-8"))
     report(scores, {name: per_template(folder / f"{name}.log") for name in scores["sites"]})
 
 
 def crawl(data: Path, referee: Path, only: str, out: Path) -> None:
-    """Let the referee crawl and score the sites; what it prints goes through."""
+    """Let the referee crawl and score the sites; its output is shown."""
     program = need(referee / "crawl_sites.py", "name the folder of the referee with --referee")
     sites = sites_below(data)
     (out / "scores.json").unlink(missing_ok=True)
@@ -50,7 +50,7 @@ def crawl(data: Path, referee: Path, only: str, out: Path) -> None:
 
 
 def per_template(log: Path) -> float | None:
-    """Pages loaded for a template, from the stats at the end of a log; None where no template was looked for."""
+    """Pages loaded per template, from the stats at the end of a log; None if no template was searched for."""
     found = _PER_TEMPLATE.search(log.read_text(encoding="utf-8", errors="replace")) if log.exists() else None
     return float(found[1]) if found else None
 
@@ -58,7 +58,7 @@ def per_template(log: Path) -> float | None:
 def report(scores: dict[str, Any], loaded: dict[str, float | None]) -> None:
     """Print the sites from the worst to the best, the means, and what is wrong with the worst.
 
-    The last line has the sum of the pages and the number of crawls that failed.
+    The last row has the sum of the pages and the number of crawls that failed.
     """
     sites = sorted(scores["sites"].items(), key=lambda site: site[1]["f1"])
     keys = ("f1", "precision", "recall", "template_f1", "template_precision", "template_recall", "coverage")
@@ -95,7 +95,7 @@ def report(scores: dict[str, Any], loaded: dict[str, float | None]) -> None:
 
 
 def reason(row: dict[str, Any]) -> str:
-    """Which of the two errors weighs more."""
+    """Which of the two kinds of error is larger."""
     kept, lost = 1 - row["precision"], 1 - row["recall"]
     if kept > lost:
         return f"template is kept: {kept:.1%} of the words exported are wrong, {lost:.1%} of the content is lost"

@@ -1,8 +1,8 @@
-"""How fast a crawl is with the plugin, as a share of the same crawl without it.
+"""The speed of a crawl with the plugin, as a share of the speed of the same crawl without it.
 
-Sites of the data (``--data .data``) are served on loopback, each under its own port, and crawled by one spider, once
-with the add-on and once without; everything else is equal. ``--latency`` lets the server wait before each answer, as a
-real one does: without any, only the CPU counts. The repetitions take turns and the best of each counts.
+Sites of the data (``--data .data``) are served on loopback, each under its own port, and crawled by one spider, with
+and without the add-on; everything else is equal. With ``--latency`` the server waits before each answer, as a real one
+does; with no latency, only the CPU time matters. Repetitions alternate between the two, and the best of each counts.
 
     python benchmarks/throughput.py --only hexo,jdo,typer
 """
@@ -39,7 +39,7 @@ Reply = tuple[int, dict[str, str], bytes, float]
 
 
 class LinksSpider(scrapy.Spider):
-    """What a spider does at the least: yield an item a page, follow its links."""
+    """The minimum that a spider does: yield an item for each page, and follow its links."""
 
     name = "links"
 
@@ -64,13 +64,13 @@ class LinksSpider(scrapy.Spider):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(".data"))
-    parser.add_argument("--only", default=SITES, help=f"names of sites, with commas ({SITES})")
+    parser.add_argument("--only", default=SITES, help=f"comma-separated names of sites ({SITES})")
     parser.add_argument("--latency", type=float, nargs="*", default=[0.0, 0.05], help="seconds, one or more")
     parser.add_argument("--repetitions", type=int, default=3)
     args = parser.parse_args()
     folders = [folder for folder in sorted(sites_below(args.data).iterdir()) if folder.name in names(args.only)]
     if not folders:
-        sys.exit("no site to crawl: --only names none of the sites")
+        sys.exit("no site to crawl: --only matches no site")
     rows = []
     for latency in args.latency:
         best = {WITHOUT: 0.0, WITH: 0.0}
@@ -90,7 +90,7 @@ def main() -> None:
 
 
 def crawl(folders: list[Path], latency: float, addons: str) -> tuple[int, float]:
-    """Crawl the sites; returns the number of items and the seconds between start and end of the spider."""
+    """Crawl the sites; return the number of items and the seconds from start to end of the spider."""
     sys.path.insert(0, str(ROOT))
     from tests.server import SiteServer
 
@@ -108,7 +108,7 @@ def crawl(folders: list[Path], latency: float, addons: str) -> tuple[int, float]
 
 
 class Answers:
-    """The files of a folder, each after a while. As on static hosts ``a/`` is ``a/index.html``, ``a`` is ``a.html``."""
+    """The files of a folder, after a delay. As on static hosts, ``a/`` is ``a/index.html`` and ``a`` is ``a.html``."""
 
     def __init__(self, folder: Path, latency: float) -> None:
         self.folder, self.latency = folder.resolve(), latency
@@ -135,7 +135,7 @@ class Answers:
 
 
 def stats(log: str) -> dict[str, float]:
-    """The numbers in the stats at the end of a log."""
+    """The numeric stats at the end of a log."""
     found = re.findall(r"'([\w/]+)': ([\d.]+)[,}]", log.partition("Dumping Scrapy stats:")[2])
     return {name: float(value) for name, value in found}
 

@@ -1,4 +1,4 @@
-"""What the benchmarks share: tables, the folders they need, the referee's functions."""
+"""Helpers of the benchmarks: tables, the folders they need, the functions of the referee (the evaluation scripts)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print rows below a head: the first column to the left, the others to the right."""
+    """Print rows below a head: the first column aligned left, the others right."""
     cells = [list(head), *([_cell(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for number, row in enumerate(cells):
@@ -35,19 +35,19 @@ def _cell(value: Any) -> str:
 
 
 def need(path: Path, what: str) -> Path:
-    """Return the path, or end with a sentence if it is not there."""
+    """Return the path, or exit with a message if it does not exist."""
     if not path.exists():
-        sys.exit(f"{path} is not there: {what}")
+        sys.exit(f"{path} does not exist: {what}")
     return path
 
 
 def sites_below(data: Path) -> Path:
-    """Return the folder with the sites of the data."""
+    """Return the folder of the sites in the data."""
     return need(data / "sites", "the benchmarks need a folder of sites below --data, with sites.json and gold.jsonl.gz")
 
 
 def names(only: str) -> set[str]:
-    """Split a list of names."""
+    """Split a comma-separated list of names."""
     return {name.strip() for name in only.split(",") if name.strip()}
 
 
@@ -63,7 +63,7 @@ def referee(folder: Path) -> ModuleType:
 
 
 def run(command: Sequence[str], log: Path | None = None) -> int:
-    """Run a command at the root of the project, ``scrapy`` found beside this Python; returns its exit code."""
+    """Run a command at the root of the project, with the ``scrapy`` beside this Python; return its exit code."""
     path = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", "")))
     environment = os.environ | {"PATH": path}
     if log is None:

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The command that made the shipped models: sh benchmarks/train.sh [DATA]
-# Learns from the sites of stated licence and from the WCXB development split; news and articles are left for measuring.
+# Train the shipped models: sh benchmarks/train.sh [DATA]
+# The training data is the sites with a stated licence and the WCXB development split; news and articles are held out.
 set -eu
 data=${1:-.data}
 out=scrapy_pagelets/templates

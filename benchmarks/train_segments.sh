@@ -1,7 +1,7 @@
 #!/bin/sh
-# The command that made the weights of GCuts and CClus: sh benchmarks/train_segments.sh [DATA]
-# For both levels, without a browser and for rendered pages. To be run again after benchmarks/train.sh: templateness is one
-# of their features. The split `test` is left out.
+# Train the shipped weights of GCuts and CClus: sh benchmarks/train_segments.sh [DATA]
+# Both levels, without a browser and for rendered pages. Run it again after benchmarks/train.sh, because templateness is one
+# of the features. The split `test` is left out.
 set -eu
 folder="${1:-.data}/segments/random"
 for level in top inner; do

@@ -1,15 +1,15 @@
 """How well VIPS finds the parts of pages that people have marked.
 
-Data: ``segments/random`` below ``--data .data``, scored by the referee (``--referee ../shared/bench``). The pages are
-rendered once, by Chromium without scripts, into ``--out out/vips``. Prints B-cubed F1 over characters (B3), adjusted
-Rand and NMI of the leaves at each PDoC, for VIPS with and without a browser, as it is today and as it was published.
-``top`` are the parts of the first level, ``inner`` the innermost ones.
+Data: ``segments/random`` below ``--data .data``, scored by the referee (``--referee ../shared/bench``). Chromium
+renders the pages once, without scripts, into ``--out out/vips``. The program prints B-cubed F1 over characters (B3),
+adjusted Rand index and NMI of the leaves at each PDoC, for VIPS with and without a browser, in the current and in the
+published form. ``top`` are the parts of the first level, ``inner`` the innermost ones.
 
-    python benchmarks/vips.py                                           on the test split
-    python benchmarks/vips.py --split train,validation                  how PDoC was chosen
-    python benchmarks/vips.py --split train,validation --worst 6        the worst pages, drawn over their screenshots
-    python benchmarks/vips.py --fit                                     weights of separators, from train and validation
-    python benchmarks/vips.py --times                                   milliseconds by number of nodes
+    python benchmarks/vips.py                                     # on the test split
+    python benchmarks/vips.py --split train,validation            # how PDoC was chosen
+    python benchmarks/vips.py --split train,validation --worst 6  # the worst pages, drawn over their screenshots
+    python benchmarks/vips.py --fit                               # weights of separators, from train and validation
+    python benchmarks/vips.py --times                             # milliseconds by number of nodes
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ FORMS: Final[dict[str, Callable[[Page], BlockTree]]] = {
     "strict": lambda page: vips(page, strict=True),
     "strict lite": lambda page: vips(page.source or page, strict=True),
 }
-#: How much large weights cost, against a hundred separators.
+#: Strength of the penalty on large weights.
 SHRINK: Final = 5.0
-#: Cues that the paper says make a separator stronger, and one that makes it weaker.
+#: Cues that make a separator stronger according to the paper, and one that makes it weaker.
 STRONGER: Final = frozenset(("gap", "background", "font"))
 WEAKER: Final = frozenset(("same_look",))
-#: No page of the data has these cues in a place that people have judged: their weights are by hand.
+#: No page of the data has these cues in a place that people have judged: their weights are set by hand.
 BY_HAND: Final = frozenset(("ruler", "landmark"))
 LEVELS: Final = ("top", "inner")
 MEASURES: Final = ("b_cubed_chars", "adjusted_rand", "nmi")
@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--out", type=Path, default=Path("out/vips"))
-    parser.add_argument("--split", default="test", help="splits with commas (test)")
+    parser.add_argument("--split", default="test", help="comma-separated splits (test)")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--times", action="store_true")
     parser.add_argument("--worst", type=int, default=0)
@@ -110,7 +110,7 @@ def measure(score: ModuleType, gold: Lines, root: Path, out: Path) -> None:
 
 
 def line_of(tree: BlockTree, page: Page, pdoc: int) -> dict[str, Any]:
-    """Line of the feed with the segments of a page."""
+    """A line of the feed with the segments of a page."""
     labels = tree.labels(pdoc)
     return {"url": page.url, "pagelets": [{"xpaths": xpaths(page, tree, labels == n)} for n in np.unique(labels)]}
 
@@ -125,7 +125,7 @@ def xpaths(page: Page, tree: BlockTree, mask: Any) -> list[str]:
 
 
 async def render(gold: Lines, root: Path, out: Path) -> None:
-    """Render the pages that have not been rendered yet, and take pictures of them."""
+    """Render the pages that have not been rendered yet, and take screenshots of them."""
     todo = [line for line in gold if not stored(line, out).exists()]
     if not todo:
         return
@@ -154,7 +154,7 @@ async def render(gold: Lines, root: Path, out: Path) -> None:
 
 
 def stored(line: dict[str, Any], out: Path) -> Path:
-    """Where the rendering of a page is kept."""
+    """The file of a page's rendering."""
     return out / f"{str(line['page']).replace('/', '_')}.json"
 
 
@@ -166,7 +166,7 @@ def pages(line: dict[str, Any], root: Path, out: Path) -> Page:
 
 
 class Observed(Visual):
-    """A page whose separators are kept with their cues."""
+    """A page that records its separators with their cues."""
 
     def structure(self) -> BlockTree:
         self.seen: list[tuple[Pool, Strips, Floats]] = []
@@ -178,7 +178,7 @@ class Observed(Visual):
 
 
 def fit(score: ModuleType, gold: Lines, root: Path, out: Path) -> None:
-    """Learn how likely it is, by the cues of a separator, that its sides are of different parts, top or inner."""
+    """Learn from the cues of a separator how likely its sides belong to different parts, top or inner."""
     samples = [sample for line in gold for sample in samples_of(score, line, root, out)]
     cues, apart, mass = (np.array(column) for column in zip(*samples, strict=True))
     free = [i for i, name in enumerate(WEIGHTS) if name not in BY_HAND]
@@ -190,7 +190,7 @@ def fit(score: ModuleType, gold: Lines, root: Path, out: Path) -> None:
 
 
 def samples_of(score: ModuleType, line: dict[str, Any], root: Path, out: Path) -> Iterator[tuple[Floats, float, float]]:
-    """Cues of a separator, which part of the pairs of letters beside it people have parted, how much text that is."""
+    """For each separator its cues, the share of letter pairs across it that people have separated, and its weight."""
     page = pages(line, root, out)
     page_of_separators = Observed(page.nodes, page.layout)  # type: ignore[arg-type]
     page_of_separators.structure()
@@ -217,7 +217,7 @@ def truths(score: ModuleType, line: dict[str, Any], page: Page, root: Path) -> I
         parts = score.labels(document, [[b["xpath"]] for b in line["blocks"] if b["level"] <= deepest])
         truth = np.full(len(source.nodes.leaves) + 1, -1)
         truth[leaf[leaf >= 0]] = np.array(parts)[leaf >= 0]
-        yield truth[page.received]  # the last one, of no leaf, where there is none
+        yield truth[page.received]  # -1 picks the last entry, which is no part
 
 
 def leaves_of(page: Page, pool: Pool, mask: Any) -> Ints:
@@ -232,7 +232,7 @@ def shares(parts: Ints, letters: Floats) -> dict[int, float]:
 
 
 def logistic(x: Floats, y: Floats, weight: Floats, offset: Floats, cues: list[str]) -> Floats:
-    """Logistic regression, shrunk, with the signs of the paper."""
+    """Logistic regression with a ridge penalty and the signs of the paper."""
     scale = np.append(1, x[:, 1:].std(axis=0) + 1e-9)
     z = x / scale
 
@@ -247,7 +247,7 @@ def logistic(x: Floats, y: Floats, weight: Floats, offset: Floats, cues: list[st
 
 
 def worst(score: ModuleType, gold: Lines, root: Path, out: Path, count: int) -> None:
-    """Draw the pages whose top parts are found worst: ours in red, those that people have marked in green."""
+    """Draw the pages with the lowest scores at the top level: our parts in red, the marked parts in green."""
     from PIL import Image, ImageDraw
 
     ranked = []
@@ -269,7 +269,7 @@ def worst(score: ModuleType, gold: Lines, root: Path, out: Path, count: int) -> 
 
 
 def around(page: Page, leaves: Ints) -> tuple[float, float, float, float] | None:
-    """The box around what is to be seen of some leaves."""
+    """The box around the visible nodes of some leaves."""
     layout, rows = page.layout, page.nodes.leaves[leaves]
     assert layout is not None
     rows = rows[layout.visible[rows]]
@@ -281,7 +281,7 @@ def around(page: Page, leaves: Ints) -> tuple[float, float, float, float] | None
 
 
 def times() -> None:
-    """Print milliseconds of the processor, rendering apart; the pages have a menu, cards and a footer."""
+    """Print processor milliseconds without rendering, on pages with a menu, cards and a footer."""
     rows = []
     for size in SIZES:
         page = made(size)
@@ -292,7 +292,7 @@ def times() -> None:
 
 
 def made(nodes: int) -> Page:
-    """A page of about so many nodes."""
+    """A page of about that many nodes."""
     card = "<div class=card><h3><a href=/c>Title</a></h3><p>Some <b>bold</b> words that say something.</p></div>"
     rows = "".join(f"<div class=row>{card * 4}</div>" for _ in range(max(1, nodes // 41)))
     menu = "<ul>" + "<li><a href=/m>Entry</a></li>" * 8 + "</ul>"
@@ -302,7 +302,7 @@ def made(nodes: int) -> Page:
 
 
 def least(work: Callable[[], object], repeat: int = 3) -> float:
-    """Least milliseconds of the processor of some runs."""
+    """Processor milliseconds of the fastest run."""
     found = []
     for _ in range(repeat):
         start = process_time()
