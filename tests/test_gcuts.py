@@ -198,7 +198,7 @@ def test_bad_options():
     found = page("<p>x<p>y")
     with pytest.raises(ValueError, match="gcuts has no option k: it takes penalty and segments and weights"):
         segment(found, None, "gcuts", k=3)
-    with pytest.raises(ValueError, match="segments is 0: a page has 1 at least"):
+    with pytest.raises(ValueError, match="segments is 0: give a number from 1"):
         segment(found, None, "gcuts", segments=0)
 
 
