@@ -1,4 +1,4 @@
-"""Formulas, ranking and feedback against hand-worked numbers, plain dictionaries and each other."""
+"""Formulas, ranking and feedback, compared with numbers worked out by hand, plain dictionaries and each other."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ queries = st.lists(words, min_size=1, max_size=4).map(" ".join)
 
 
 def given_some(*strategies):
-    """A few examples: each makes collections, or a file; what a busy machine takes for them says nothing."""
+    """Like ``given``, with few examples and no deadline: each example makes collections or a file."""
 
     def decorated(test):
         quiet = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -54,7 +54,7 @@ def memory(*pages):
 
 
 def file_of(pages, path, titles=()):
-    """The pages in an index."""
+    """Write the pages to an index file."""
     with SQLiteIndex(path) as index:
         titled = zip(pages, chain(titles, repeat("")), strict=False)
         lines = [line(number, page) | {"title": title} for number, (page, title) in enumerate(titled)]
@@ -79,7 +79,7 @@ def test_weights_by_hand():
     # N = 10, n = 3, R = 4, r = 2: (2.5 / 2.5) / (1.5 / (10 - 3 - 4 + 2 + 0.5)) = 5.5 / 1.5
     assert relevance_weight(3, 10, r=2, relevant=4) == pytest.approx(math.log(5.5 / 1.5))
     assert relevance_weight(3, 10, r=2, relevant=4, plus=True) == pytest.approx(math.log(1 + 5.5 / 1.5))
-    # Counts of segments and pages that do not fit together are cut at 0: (4.5 / 0.5) / (0.5 / 0.5)
+    # Negative differences of counts of segments and pages count as 0: (4.5 / 0.5) / (0.5 / 0.5)
     assert relevance_weight(2, 5, r=4, relevant=4) == pytest.approx(math.log(9 / (0.5 / 3.5)))
     assert relevance_weight(5, 5, r=4, relevant=9) == pytest.approx(math.log((4.5 / 5.5) / (1.5 / 0.5)))
 
@@ -116,7 +116,7 @@ def test_weights_are_finite_and_fall_with_n(n, r, documents, relevant):
 
 
 def plain(pages, query, formula, titles=(), weight=1.0):
-    """BM2500 of documents, loop by loop."""
+    """BM2500 of documents, by plain loops."""
     heads = [Counter(terms(title)) for _, title in zip(pages, chain(titles, repeat("")), strict=False)]
     documents = [Counter(terms(" ".join(page))) + head for page, head in zip(pages, heads, strict=True)]
     average = sum(map(Counter.total, documents)) / len(documents)
@@ -171,7 +171,7 @@ def test_pages_and_passages_add_up():
     assert scores[2] == pytest.approx({page: scores[0][page] + 2 * scores[1][page] for page in (0, 1)})
 
 
-def test_order_of_equals_is_that_of_pages():
+def test_equal_scores_keep_the_order_of_pages():
     assert rank(memory("bell", "sea", "bell", "bell"), {"bell": 1.0}, PLUS).page.tolist() == [0, 2, 3]
 
 
@@ -184,12 +184,12 @@ def test_feedback_by_hand():
     assert sorted(first.page.tolist()) == [0, 1, 2]
     found = by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(whole, terms=3))
     # R = 3, N = 10. telephone: n = 3, r = 2, log((2.5 / 1.5) / (1.5 / 6.5)) * 2 / 3 = 1.318;
-    # gorman, patent, path: n = r = 1, log((1.5 / 2.5) / (0.5 / 7.5)) / 3 = 0.732, by the alphabet
+    # gorman, patent, path: n = r = 1, log((1.5 / 2.5) / (0.5 / 7.5)) / 3 = 0.732, in alphabetical order
     assert list(found.items()) == [("bell", 2), ("telephone", 1), ("gorman", 1 - 1 / 3), ("patent", 1 - 2 / 3)]
 
 
 def test_segments_leave_out_what_stands_beside_them():
-    """The paper's query 15: a footer that pages share is no part of the segment that fits."""
+    """The paper's query 15: a footer that pages share is not part of the best segment."""
     pages = [["bell invents the telephone", f"iath server gorman {n}"] for n in range(4)]
     pages += [[f"page {n}", f"other text {n}"] for n in range(30)]
     collection = MemoryCollection(pages)
@@ -201,7 +201,7 @@ def test_segments_leave_out_what_stands_beside_them():
     assert "telephone" in by_pagelets
 
 
-def test_terms_that_most_pages_have_are_not_added():
+def test_terms_on_most_pages_are_not_added():
     collection = MemoryCollection([["bell the telephone"], ["bell the wire"], ["the sea"], ["a boat"], ["a wave"]])
     first = rank(collection, {"bell": 1.0}, STRICT)
     assert "the" not in by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(whole))
@@ -233,7 +233,7 @@ def test_rm3_is_that_of_a_plain_dictionary():
     found = by_model(collection, asked, first, PLUS, Feedback(whole, pages=2, selected=2, terms=4))
     scores = plain([[text] for text in BELL], asked, PLUS)
     top = sorted(scores, key=lambda page: -scores[page])[:2]
-    # The lengths of candidates count, not of all pages: the average is that of the two.
+    # The average length is that of the two candidates, not that of all pages.
     average = sum(len(BELL[page].split()) for page in top) / 2
     weight = {}
     for page in top:
@@ -318,7 +318,7 @@ def test_template_is_not_searched(tmp_path):
         assert collection.segments(np.array([1]), pagelets).counts.sum() == 3
 
 
-def test_what_is_read_belongs_together(tmp_path):
+def test_reads_are_consistent(tmp_path):
     path = file_of([["bell"]], tmp_path / "pages.sqlite")
     with stored(path) as collection, SQLiteIndex(path) as index:
         assert collection.postings(["bell"]).tf.tolist() == [1]
@@ -329,7 +329,7 @@ def test_what_is_read_belongs_together(tmp_path):
 
 
 def test_only_texts_of_the_best_pages_are_read(tmp_path):
-    """Of the table of texts, nothing is read but rows that are asked for by number."""
+    """From the table of texts, only rows that are requested by number are read."""
     pages = [["bell " * (n % 3 + 1), f"word{n}"] for n in range(200)]
     with SQLiteIndex(file_of(pages, tmp_path / "pages.sqlite"), create=False) as index:
         from scrapy_pagelets.retrieval import stored as module
@@ -363,6 +363,6 @@ def test_passages_are_parts_of_the_text_with_the_most_terms(found, wanted, size)
     assert len(wanted & set(terms(bare))) == most
 
 
-def test_terms_are_marked_where_they_stand():
+def test_terms_are_marked_in_place():
     text = "The Café-bar, 東京 and CAFÉ_x"
     assert highlighted(text, terms("cafe 京"), marks=("<", ">")) == "The <Café>-bar, 東<京> and <CAFÉ_x>"
