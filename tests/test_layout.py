@@ -308,11 +308,11 @@ def test_xpaths_of_a_rendered_page_lead_to_the_text_in_the_page_as_received():
     texts = []
     for pagelet in segment(of):
         for path in pagelet.xpaths:
-            for found in root.xpath(path):
-                texts.append(str(found).strip() if isinstance(found, str) else "".join(found.itertext()).strip())
-    found = " ".join(texts).replace(script, "")
+            for node in root.xpath(path):
+                texts.append(str(node).strip() if isinstance(node, str) else "".join(node.itertext()).strip())
+    together = " ".join(texts).replace(script, "")
     assert "tbody" not in str([p.xpaths for p in segment(of)])
-    assert all(word in found for word in ("A", "B", "first", "second", "third", "fourth"))
+    assert all(word in together for word in ("A", "B", "first", "second", "third", "fourth"))
     assert of.received.tolist() == [0, 1, 2, 3, 4, -1, 5]
 
 
@@ -379,8 +379,8 @@ def test_a_page_that_breaks_says_why_and_the_next_one_is_rendered(document, reas
             await browser.render(URL, document, answering({}))
         return caught.value.reason, await browser.render(URL, "<p>next", answering({}))
 
-    found, frames = with_browser(use, timeout=60)
-    assert found == reason
+    actual, frames = with_browser(use, timeout=60)
+    assert actual == reason
     assert page_of(frames, URL).nodes.strings == ["next"]
 
 

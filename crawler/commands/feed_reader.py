@@ -139,8 +139,8 @@ def content_text(line: Line) -> str:
 
 def pagelets(line: Line) -> list[dict[str, Any]]:
     """The pagelets of a page; if the feed omits them, its text as a single pagelet."""
-    if (found := line.get("pagelets")) is not None:
-        return list(found)
+    if (listed := line.get("pagelets")) is not None:
+        return list(listed)
     text = line.get("text") or ""
     whole = {"id": 0, "role": CONTENT, "templateness": 0.0, "text": text, "words": len(words(text))}
     return [{**whole, "xpaths": [], "links": []}] if text.strip() else []

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="count links within a site as well; this is the default if the feed has a single site",
     )
-    parser.add_argument("--top", type=int, default=20, metavar="N", help="lines of a table (default: 20)")
+    parser.add_argument("--top", type=int, default=20, metavar="N", help="number of lines of a table (default: 20)")
 
 
 def run(options: argparse.Namespace) -> None:

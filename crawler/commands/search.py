@@ -73,8 +73,8 @@ def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterat
     if answer.added:
         yield "added: " + ", ".join(f"{term} {answer.query[term]:.2f}" for term in answer.added)
     marks = _BOLD if sys.stdout.isatty() else _STARS
-    for place, (score, found) in enumerate(_distinct(collection, answer, options.top), 1):
-        yield from _result(place, score, found, answer.query, marks)
+    for place, (score, pagelet) in enumerate(_distinct(collection, answer, options.top), 1):
+        yield from _result(place, score, pagelet, answer.query, marks)
 
 
 def _distinct(collection: StoredCollection, answer: Answer, top: int) -> Iterator[tuple[float, Found]]:
@@ -82,8 +82,8 @@ def _distinct(collection: StoredCollection, answer: Answer, top: int) -> Iterato
     seen = set[str]()
     for start in range(0, len(answer.ranking), _BLOCK):
         part = slice(start, start + _BLOCK)
-        found = collection.found(answer.ranking.segment[part])
-        for score, pagelet in zip(answer.ranking.score[part].tolist(), found, strict=True):
+        candidates = collection.found(answer.ranking.segment[part])
+        for score, pagelet in zip(answer.ranking.score[part].tolist(), candidates, strict=True):
             group = pagelet.near_duplicate_of or pagelet.url
             if group not in seen:
                 seen.add(group)
@@ -92,11 +92,11 @@ def _distinct(collection: StoredCollection, answer: Answer, top: int) -> Iterato
                 return
 
 
-def _result(place: int, score: float, found: Found, wanted: Collection[str], marks: tuple[str, str]) -> Iterator[str]:
+def _result(place: int, score: float, pagelet: Found, wanted: Collection[str], marks: tuple[str, str]) -> Iterator[str]:
     from scrapy_pagelets.index.documents import TITLE_NUMBER
     from scrapy_pagelets.retrieval.highlight import highlighted
 
-    name = "title" if found.number == TITLE_NUMBER else f"pagelet {found.number}"
+    name = "title" if pagelet.number == TITLE_NUMBER else f"pagelet {pagelet.number}"
     yield ""
-    yield f"{place:>3}  {score:.3f}  {visible(found.url)}  {visible(found.title)}".rstrip()
-    yield f"     {name}: {highlighted(visible(found.text), wanted, _PASSAGE, marks)}"
+    yield f"{place:>3}  {score:.3f}  {visible(pagelet.url)}  {visible(pagelet.title)}".rstrip()
+    yield f"     {name}: {highlighted(visible(pagelet.text), wanted, _PASSAGE, marks)}"

@@ -57,8 +57,8 @@ class Example:
         rows = {element: row for row, element in enumerate(nodes.elements) if nodes.tag[row] != TEXT}
         block = np.full(len(nodes), _UNKNOWN)
         for number, path in reversed(list(enumerate(paths))):
-            found: Any = received.root.xpath(path)
-            block[[rows[element] for element in found if element in rows]] = number
+            elements: Any = received.root.xpath(path)
+            block[[rows[element] for element in elements if element in rows]] = number
         for level in nodes.levels[1:]:
             block[level] = np.where(block[level] >= 0, block[level], block[nodes.parent[level]])
         # Nodes that the browser has added are in no block.
@@ -125,12 +125,12 @@ def curve(examples: Sequence[Example], weights: Weights, method: Costed) -> Floa
     return figures / len(examples)
 
 
-def agreement(example: Example, found: Ints) -> tuple[float, float]:
+def agreement(example: Example, segments: Ints) -> tuple[float, float]:
     """Adjusted Rand index and NMI of segments with the blocks, over the leaves that are in a block."""
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
     labelled = example.blocks >= 0
-    pair = example.blocks[labelled], found[labelled]
+    pair = example.blocks[labelled], segments[labelled]
     return adjusted_rand_score(*pair), normalized_mutual_info_score(*pair, average_method="geometric")
 
 
