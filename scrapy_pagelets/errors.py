@@ -1,10 +1,10 @@
-"""The errors that a user may see: the message of each is a sentence that says what is wrong and what to do."""
+"""Errors that a user may see. Each message is a sentence that says what is wrong and what to do."""
 
 from __future__ import annotations
 
 
 class PageletsError(Exception):
-    """Base class of all of them."""
+    """Base class of these errors."""
 
 
 class ConfigError(PageletsError, ValueError):
@@ -12,8 +12,8 @@ class ConfigError(PageletsError, ValueError):
 
 
 class QueryError(PageletsError, ValueError):
-    """Raised for a query that says nothing: no word of it is in the collection."""
+    """Raised for a query without a word."""
 
 
 class CommandError(PageletsError):
-    """Raised by a command for what it cannot do; `PageletsCommand` prints the message and ends with the exit code 1."""
+    """Raised by a command that cannot do what is asked; `PageletsCommand` prints the message and exits with code 1."""

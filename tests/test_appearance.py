@@ -1,4 +1,4 @@
-"""What nodes look like: boxes by brute force, gaps, alignment, fonts and colours of a page laid out by hand."""
+"""Appearance of nodes: boxes by brute force; gaps, alignment, fonts and colours of a page laid out by hand."""
 
 from dataclasses import replace
 
@@ -28,14 +28,14 @@ BOXES["e"] = (0, 216, 1000, 20)
 
 @pytest.fixture
 def made():
-    found = page(HTML)
-    layout = laid_out(found).layout
+    parsed = page(HTML)
+    layout = laid_out(parsed).layout
     layout.visible[:] = True
-    for leaf, string in zip(found.nodes.leaves, found.nodes.strings, strict=True):
+    for leaf, string in zip(parsed.nodes.leaves, parsed.nodes.strings, strict=True):
         for name, value in zip(("x", "y", "width", "height"), BOXES[string.strip()], strict=True):
             getattr(layout, name)[leaf] = value
     layout = replace(layout, page_width=1000, page_height=236)
-    return compact(found.nodes), layout
+    return compact(parsed.nodes), layout
 
 
 def node(tree, first, last):
@@ -70,15 +70,15 @@ def test_gaps_and_alignment(made):
     assert column(beside, SITUATION_APPEARANCE, "width_of_parent")[left] == 0.3
 
 
-def test_pairs_know_how_far_they_are_apart(made):
+def test_pairs_have_their_distance(made):
     tree, layout = made
     a, b, c, _, e = tree.leaves
     columns = appearance(tree, layout)
-    found = pair_appearance(tree, layout, columns, np.array([a, a, a]), np.array([b, c, e]))
-    assert column(found, PAIR_APPEARANCE, "on_one_line").tolist() == [0, 1, 0]
-    assert column(found, PAIR_APPEARANCE, "left_edge").tolist() == [1, 0, 1]
-    assert column(found, PAIR_APPEARANCE, "gap_below") == pytest.approx(np.log1p(np.array([16, 0, 196]) / 16))
-    assert column(found, PAIR_APPEARANCE, "gap_beside") == pytest.approx(np.log1p(np.array([0, 100, 0]) / 16))
+    features = pair_appearance(tree, layout, columns, np.array([a, a, a]), np.array([b, c, e]))
+    assert column(features, PAIR_APPEARANCE, "on_one_line").tolist() == [0, 1, 0]
+    assert column(features, PAIR_APPEARANCE, "left_edge").tolist() == [1, 0, 1]
+    assert column(features, PAIR_APPEARANCE, "gap_below") == pytest.approx(np.log1p(np.array([16, 0, 196]) / 16))
+    assert column(features, PAIR_APPEARANCE, "gap_beside") == pytest.approx(np.log1p(np.array([0, 100, 0]) / 16))
 
 
 def test_fonts_and_colours(made):
@@ -99,11 +99,11 @@ def test_fonts_and_colours(made):
 
 @settings(max_examples=60)
 @given(soups, st.integers(0, 5))
-def test_boxes_are_around_what_is_seen(html, seed):
-    found = laid_out(page(html), seed)
-    if not len(found.nodes.leaves):
+def test_boxes_enclose_the_visible_leaves(html, seed):
+    parsed = laid_out(page(html), seed)
+    if not len(parsed.nodes.leaves):
         return
-    tree, layout = compact(found.nodes), found.layout
+    tree, layout = compact(parsed.nodes), parsed.layout
     boxes = _boxes(tree, layout)
     for at in range(len(tree)):
         rows = [row for row in tree.seen[tree.first[at] : tree.last[at]] if layout.visible[row]]

@@ -1,4 +1,4 @@
-"""Correlation clustering: against brute force, and never worse than the trivial answers."""
+"""Correlation clustering: compared with brute force, and never worse than the trivial clusterings."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scrapy_pagelets.segmentation.cclus import cluster, cost, joining
 
 
-def drawn(seed, count):
+def random_probabilities(seed, count):
     together = np.random.default_rng(seed).random((count, count))
     together = (together + together.T) / 2
     np.fill_diagonal(together, 1)
@@ -25,8 +25,8 @@ def partitions(count):
             yield [*labels, label]
 
 
-def plainly(together, penalty, labels):
-    """Equation (2) with its lambda, as the paper sums it."""
+def cost_by_definition(together, penalty, labels):
+    """Equation (2) with its lambda, summed pair by pair as in the paper."""
     count = len(labels)
     pairs = [(i, j) for j in range(count) for i in range(j)]
     return sum(1 - together[i, j] if labels[i] == labels[j] else penalty * together[i, j] for i, j in pairs)
@@ -34,36 +34,36 @@ def plainly(together, penalty, labels):
 
 @given(st.integers(0, 10_000), st.integers(1, 6), st.sampled_from([0.3, 1.0, 2.0]))
 def test_the_cost_is_that_of_the_paper_up_to_a_constant(seed, count, penalty):
-    together = drawn(seed, count)
+    together = random_probabilities(seed, count)
     joined = joining(together, penalty)
-    apart = plainly(together, penalty, list(range(count)))
+    apart = cost_by_definition(together, penalty, list(range(count)))
     for labels in partitions(count):
-        assert cost(joined, np.array(labels)) + apart == pytest.approx(plainly(together, penalty, labels))
+        assert cost(joined, np.array(labels)) + apart == pytest.approx(cost_by_definition(together, penalty, labels))
 
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.sampled_from([0.3, 1.0, 2.0]))
 def test_never_above_one_cluster_and_singletons_nor_improved_by_a_move(seed, count, penalty):
-    joined = joining(drawn(seed, count), penalty)
-    labels = cluster(drawn(seed, count), penalty)
-    found = cost(joined, labels)
-    assert found <= min(cost(joined, np.zeros(count, np.int64)), cost(joined, np.arange(count))) + 1e-9
+    joined = joining(random_probabilities(seed, count), penalty)
+    labels = cluster(random_probabilities(seed, count), penalty)
+    value = cost(joined, labels)
+    assert value <= min(cost(joined, np.zeros(count, np.int64)), cost(joined, np.arange(count))) + 1e-9
     for item in range(count):
         for label in range(count + 1):
             moved = labels.copy()
             moved[item] = label
-            assert found <= cost(joined, moved) + 1e-6
+            assert value <= cost(joined, moved) + 1e-6
 
 
 @given(st.integers(0, 10_000))
-def test_clusters_that_are_there_are_found(seed):
+def test_clear_clusters_are_found(seed):
     truth = np.random.default_rng(seed).integers(0, 3, 12)
     together = np.where(truth[:, None] == truth, 0.9, 0.1)
-    found = cluster(together, 1.0)
-    assert len(set(zip(truth.tolist(), found.tolist(), strict=True))) == len(set(truth.tolist())) == found.max() + 1
+    labels = cluster(together, 1.0)
+    assert len(set(zip(truth.tolist(), labels.tolist(), strict=True))) == len(set(truth.tolist())) == labels.max() + 1
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_no_penalty_parts_all_and_a_huge_one_nothing(seed):
-    together = 0.05 + 0.9 * drawn(seed, 8)
+def test_no_penalty_separates_all_items_and_a_huge_one_none(seed):
+    together = 0.05 + 0.9 * random_probabilities(seed, 8)
     assert cluster(together, 0.0).max() == 7
     assert cluster(together, 1e6).max() == 0

@@ -1,4 +1,4 @@
-"""``scrapy pagelets``: the report, and what it says to what it cannot use."""
+"""``scrapy pagelets``: the report, and the errors of commands for bad input."""
 
 import json
 from argparse import ArgumentParser
@@ -28,7 +28,7 @@ def line(url, template="example.com#1", share=0.5, words=(10, 20)):
 
 
 def write(path, *lines):
-    path.write_text("".join(json.dumps(found) + "\n" for found in lines), encoding="utf-8")
+    path.write_text("".join(json.dumps(page) + "\n" for page in lines), encoding="utf-8")
     return path
 
 
@@ -52,10 +52,12 @@ def test_a_feed_is_reported_from_both_formats(tmp_path):
     settings = {"FEEDS": {str(tmp_path / "feed.jsonl"): {"format": "jsonl"}}}
     with SiteServer(routes=menu_site("home", *"abcd")) as server:
         crawl(tmp_path, "site", url=server.url(""), settings=settings, feed="feed.parquet")
-    told = [scrapy("pagelets", "report", str(tmp_path / f"feed.{kind}"), cwd=tmp_path) for kind in ("jsonl", "parquet")]
-    assert [done.returncode for done in told] == [0, 0]
-    assert told[0].stdout == told[1].stdout
-    head, site, template = told[0].stdout.splitlines()
+    reports = [
+        scrapy("pagelets", "report", str(tmp_path / f"feed.{kind}"), cwd=tmp_path) for kind in ("jsonl", "parquet")
+    ]
+    assert [done.returncode for done in reports] == [0, 0]
+    assert reports[0].stdout == reports[1].stdout
+    head, site, template = reports[0].stdout.splitlines()
     assert head.split() == ["site", "and", "template", "pages", "chrome", "words", "kept", "empty", "repeated"]
     assert site.split()[:2] == [f"127.0.0.1:{server.port}", "5"]
     assert template.split()[:2] == [f"127.0.0.1:{server.port}#1", "5"]
@@ -66,8 +68,8 @@ def test_content_that_repeats_is_reported(tmp_path):
     """Three of ten pages have a notice, one of them twice; a copy of a page and short texts do not count."""
 
     def contents(number, *texts):
-        found = line(f"http://example.com/{number}", None, words=())
-        return found | {"pagelets": [{"role": "content", "words": len(t.split()), "text": t} for t in texts]}
+        page = line(f"http://example.com/{number}", None, words=())
+        return page | {"pagelets": [{"role": "content", "words": len(t.split()), "text": t} for t in texts]}
 
     notice = "We use cookies 12"
     lines = [contents(n, f"{'abcdefghij'[n]} has words of its own here", "Read more") for n in range(7)]
@@ -94,7 +96,7 @@ def test_content_that_repeats_is_reported(tmp_path):
         ("short.parquet", b"", "Parquet"),
     ],
 )
-def test_what_is_no_feed_is_refused(tmp_path, name, content, sentence):
+def test_files_that_are_not_feeds_are_refused(tmp_path, name, content, sentence):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(FeedError, match=sentence) as refused:
@@ -107,14 +109,18 @@ def test_the_command_refuses_in_one_sentence(tmp_path):
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "nowhere.jsonl cannot be used: No such file or directory\n"
     done = scrapy("pagelets", "report", str(tmp_path), cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (1, f"{tmp_path} is no feed: Is a directory\n")
+    assert (done.returncode, done.stderr) == (1, f"{tmp_path} cannot be used: Is a directory\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["nonsense"], "invalid choice: 'nonsense' (choose from"), ([], "show what was stripped"), (["report"], "feed")],
+    [
+        (["nonsense"], "invalid choice: 'nonsense' (choose from"),
+        ([], "show how much was stripped"),
+        (["report"], "feed"),
+    ],
 )
-def test_what_there_is_no_command_for_gets_help(tmp_path, arguments, said):
+def test_wrong_arguments_get_help(tmp_path, arguments, said):
     done = scrapy("pagelets", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert said in done.stdout + done.stderr
@@ -160,7 +166,7 @@ def test_feeds_of_other_tools_and_names_are_refused_in_a_sentence(tmp_path, caps
 
 
 def run(command, feed, tmp_path):
-    """The exit code of a command on a feed, run in this process."""
+    """Run a command on a feed in this process; return its exit code."""
     name, *options = command
     parser = ArgumentParser()
     module = import_module(_COMMANDS[name][1])
@@ -184,20 +190,20 @@ def run(command, feed, tmp_path):
     ],
 )
 def test_commands_work_with_the_fields_that_are_there(tmp_path, capsys, command, left_out, printed):
-    """Whatever PAGELETS_FIELDS leaves out or gives another name."""
+    """Fields may be left out or renamed by PAGELETS_FIELDS."""
     text, lines = "one two three four five", []
     for site, other in (("one", "two"), ("two", "one")):
         link = {"url": f"http://{other}.org/", "anchor": "one"}
         pagelet = PAGELET | {"text": text, "words": 5, "links": [link]}
-        found = {"url": f"http://{site}.org/", "title": "T", "language": "en", "text": text, "pagelets": [pagelet]}
-        lines.append({f"{name}2" if name in left_out else name: value for name, value in found.items()})
+        page = {"url": f"http://{site}.org/", "title": "T", "language": "en", "text": text, "pagelets": [pagelet]}
+        lines.append({f"{name}2" if name in left_out else name: value for name, value in page.items()})
     assert run(command, feed_that(tmp_path, *lines), tmp_path) == 0
     out, error = capsys.readouterr()
     assert error == "" or "the query" in error
     assert all(part in out for part in printed)
 
 
-def test_lines_without_what_is_needed_are_left_out_with_a_note(tmp_path, capsys):
+def test_lines_without_needed_fields_are_left_out_with_a_warning(tmp_path, capsys):
     lines = [{"url": "http://h/a", "pagelets": [PAGELET]}, {"url": "http://h/b.pdf"}, {"url": "http://h/c.pdf"}]
     assert run(("index", "INDEX"), feed_that(tmp_path, *lines), tmp_path) == 0
     out, error = capsys.readouterr()
@@ -213,7 +219,7 @@ JSON = st.recursive(
 
 @settings(max_examples=40)
 @given(JSON, st.sampled_from(["report", "duplicates", "rank", "index"]))
-def test_any_line_of_json_is_a_page_or_costs_a_sentence(tmp_path_factory, line, name):
+def test_any_line_of_json_is_a_page_or_is_refused(tmp_path_factory, line, name):
     folder = tmp_path_factory.mktemp("feed")
     feed = feed_that(folder, {"url": "http://h/", "pagelets": [], "text": ""}, line)
     options = {"rank": ("--pagerank",), "index": ("INDEX",)}.get(name, ())

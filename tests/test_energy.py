@@ -1,4 +1,4 @@
-"""The energy of GCuts and its two solvers, against brute force and another solver of maximum flows."""
+"""The energy of GCuts and its two solvers, compared with brute force and another maximum-flow solver."""
 
 from dataclasses import replace
 from itertools import product
@@ -31,7 +31,7 @@ def tree_of(shape):
 
 
 def energy_of(tree, seed, labels=3, *, chain=False):
-    """Random costs; neighbours are the leaves that follow each other, or any pairs."""
+    """Random costs; with ``chain``, neighbours are the consecutive leaves, else random pairs."""
     random = np.random.default_rng(seed)
     count = len(tree.leaves)
     pairs = np.array([(i, j) for j in range(count) for i in range(j) if chain <= (j == i + 1)], np.int64)
@@ -45,13 +45,13 @@ def energy_of(tree, seed, labels=3, *, chain=False):
 
 
 def labellings(tree, labels, choices=None):
-    """All feasible labellings; of each node's choices, if given."""
+    """All feasible labellings, limited to the choices of each node if these are given."""
     choices = choices or [range(INVISIBLE, labels)] * len(tree)
     every = (np.array(labelling) for labelling in product(*choices))
     return [labelling for labelling in every if feasible(tree, labelling)]
 
 
-def plainly(energy, labels):
+def energy_by_definition(energy, labels):
     """Equation (1) term by term."""
     tree, total = energy.tree, 0.0
     for node, label in enumerate(labels):
@@ -66,16 +66,16 @@ def plainly(energy, labels):
 def test_the_energy_is_the_sum_of_its_terms(shape, seed):
     energy = energy_of(tree_of(shape), seed, 2)
     for labels in labellings(energy.tree, 2):
-        assert energy.of(labels) == pytest.approx(plainly(energy, labels))
+        assert energy.of(labels) == pytest.approx(energy_by_definition(energy, labels))
 
 
 @given(shapes, seeds)
 def test_the_exact_program_equals_brute_force(shape, seed):
     energy = energy_of(tree_of(shape), seed, chain=True)
-    found = exact(energy)
-    assert feasible(energy.tree, found)
+    result = exact(energy)
+    assert feasible(energy.tree, result)
     least = min(energy.of(labels) for labels in labellings(energy.tree, 3))
-    assert energy.of(found) == pytest.approx(least)
+    assert energy.of(result) == pytest.approx(least)
 
 
 @given(shapes, seeds)
@@ -103,21 +103,21 @@ def test_an_expansion_equals_brute_force(shape, seed, label):
     energy = quantised(energy_of(tree, seed))
     every = labellings(tree, 3)
     start = every[seed % len(every)]
-    found, value = expansion(energy, start, label)
-    assert feasible(tree, found)
+    result, value = expansion(energy, start, label)
+    assert feasible(tree, result)
     choices = [{int(start[node]), label, INVISIBLE} for node in range(len(tree))]
-    assert value == energy.of(found) == min(map(energy.of, labellings(tree, 3, choices)))
+    assert value == energy.of(result) == min(map(energy.of, labellings(tree, 3, choices)))
 
 
 @given(shapes, seeds)
 def test_expansions_never_raise_the_energy_and_stay_feasible(shape, seed):
     energy = energy_of(tree_of(shape), seed)
     start = exact(energy)
-    found = expand(energy, start)
-    assert feasible(energy.tree, found)
+    result = expand(energy, start)
+    assert feasible(energy.tree, result)
     integral = quantised(energy)
-    assert integral.of(found) <= integral.of(start)
-    assert all(expansion(integral, found, label)[1] >= integral.of(found) for label in range(3))
+    assert integral.of(result) <= integral.of(start)
+    assert all(expansion(integral, result, label)[1] >= integral.of(result) for label in range(3))
 
 
 @given(shapes, seeds)
@@ -138,8 +138,8 @@ def test_the_exact_program_is_a_lower_bound_without_the_other_pairs(shape, seed)
 
 
 def test_the_star_on_which_the_start_of_the_paper_fails():
-    # Eight children gain 1 each if they leave the label of their parent, which costs 1.5 once. No expansion of
-    # one label finds that: each child wants another one. See docs/algorithms/gcuts-2008.md, "The star".
+    # Eight children gain 1 each if they leave the label of their parent, which costs 1.5 once. No expansion of a
+    # single label finds that, as each child needs a different one. See docs/algorithms/gcuts-2008.md, "The star".
     children = 8
     tree = tree_of([()] * children)
     data = np.ones((children + 1, children + 1))
@@ -156,7 +156,7 @@ def test_the_star_on_which_the_start_of_the_paper_fails():
 
 
 class ScipyGraph:
-    """The part of PyMaxflow's graph that expansions use, on scipy's solver."""
+    """The methods of PyMaxflow's graph that expansions use, with scipy's solver."""
 
     def add_grid_nodes(self, count):
         self.count, self.edges = count, []
@@ -196,7 +196,7 @@ def test_another_solver_finds_the_same_minimum(shape, seed, label):
     assert feasible(tree, other[0])
 
 
-def test_a_library_that_is_missing_is_named():
+def test_a_missing_library_is_named():
     tree = tree_of([(), ()])
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(__import__("sys").modules, "maxflow", None)
@@ -228,6 +228,6 @@ def test_two_leaves_meet_in_their_lowest_common_ancestor(shape):
     tree = tree_of(shape)
     count = len(tree.leaves)
     pairs = np.array([(i, j) for i in range(count) for j in range(count) if i != j], np.int64).reshape(-1, 2)
-    for (i, j), found in zip(pairs, tree.meeting(*pairs.T), strict=True):
+    for (i, j), ancestor in zip(pairs, tree.meeting(*pairs.T), strict=True):
         above = [v for v in range(len(tree)) if tree.first[v] <= min(i, j) and max(i, j) < tree.last[v]]
-        assert found == above[-1]
+        assert ancestor == above[-1]

@@ -1,4 +1,4 @@
-"""GCuts and CClus on pages: partitions, granularity, evidence, pictures, learning, bad input."""
+"""GCuts and CClus on pages: partitions, granularity, pictures, training, bad input."""
 
 import json
 
@@ -37,9 +37,9 @@ PAGE = f"<div id=header><img src=logo.png><h1>Site</h1>{MENU}</div><div id=conte
 PAGE += "<div id=footer><p>Imprint</p><p>2026</p></div>"
 
 
-def laid_out(found, seed=0):
-    """The page with boxes below each other, leaf by leaf in two columns."""
-    nodes, n = found.nodes, len(found.nodes)
+def laid_out(parsed, seed=0):
+    """The page with a layout: its leaves fill two columns, row by row."""
+    nodes, n = parsed.nodes, len(parsed.nodes)
     random = np.random.default_rng(seed)
     first = np.minimum(nodes.first_leaf, max(0, len(nodes.leaves) - 1))
     zero = np.zeros(n, np.float32)
@@ -51,50 +51,50 @@ def laid_out(found, seed=0):
         position=np.zeros(n, np.int8), floating=np.zeros(n, np.bool_), z_index=np.zeros(n, np.int32),
         page_width=1000, page_height=int(20 * len(nodes.leaves)) + 1,
     )  # fmt: skip
-    return Page(found.url, found.root, nodes, found.base, layout)
+    return Page(parsed.url, parsed.root, nodes, parsed.base, layout)
 
 
-def test_the_setting_offers_what_there_is():
+def test_the_setting_accepts_each_method():
     assert set(METHODS) <= set(SEGMENTERS)
 
 
 @settings(max_examples=30)
 @given(soups, st.sampled_from(LEARNT), st.booleans())
 def test_the_pagelets_are_the_page(html, method, whole):
-    found = page(html)
-    templateness = np.arange(len(found.nodes.leaves)) % np.float64(2)
-    pagelets = segment(found, templateness, method, whole=whole)
-    assert sorted(leaf for p in pagelets for leaf in p.index.tolist()) == list(range(len(found.nodes.leaves)))
+    parsed = page(html)
+    templateness = np.arange(len(parsed.nodes.leaves)) % np.float64(2)
+    pagelets = segment(parsed, templateness, method, whole=whole)
+    assert sorted(leaf for p in pagelets for leaf in p.index.tolist()) == list(range(len(parsed.nodes.leaves)))
     assert [p.id for p in pagelets] == list(range(len(pagelets)))
     for p in pagelets:
-        held = []
+        texts = []
         for path in p.xpaths:
-            (node,) = found.root.xpath(path)
-            held += leaf_strings(node) if isinstance(node, etree._Element) else [" ".join(readable(str(node)).split())]
-        assert held == [" ".join(found.nodes.strings[leaf].split()) for leaf in p.index]
+            (node,) = parsed.root.xpath(path)
+            texts += leaf_strings(node) if isinstance(node, etree._Element) else [" ".join(readable(str(node)).split())]
+        assert texts == [" ".join(parsed.nodes.strings[leaf].split()) for leaf in p.index]
         assert json.loads(json.dumps(p.record()))["words"] == p.words
 
 
 @pytest.mark.parametrize("method", LEARNT)
 def test_each_picture_is_in_one_whole_pagelet(method):
-    found = page(PAGE)
-    held = []
-    for p in segment(found, None, method, whole=True):
+    parsed = page(PAGE)
+    sources = []
+    for p in segment(parsed, None, method, whole=True):
         for path in p.xpaths:
-            (node,) = found.root.xpath(path)
+            (node,) = parsed.root.xpath(path)
             if isinstance(node, etree._Element):
-                held += [e.attrib["src"] for e in node.iter("img")]
-    assert sorted(held) == sorted(e.attrib["src"] for e in found.root.iter("img"))
+                sources += [e.attrib["src"] for e in node.iter("img")]
+    assert sorted(sources) == sorted(e.attrib["src"] for e in parsed.root.iter("img"))
 
 
-def test_a_whole_pagelet_is_what_most_of_its_words_are():
-    found = page("<p>one two three <b>four</b></p>")
+def test_most_words_decide_the_role_of_a_whole_pagelet():
+    parsed = page("<p>one two three <b>four</b></p>")
     templateness = np.array([0.0, 1.0])
-    assert [(p.text, p.role) for p in segment(found, templateness, "gcuts-top", penalty=1e6)] == [
+    assert [(p.text, p.role) for p in segment(parsed, templateness, "gcuts-top", penalty=1e6)] == [
         ("one two three", "content"),
         ("four", "template"),
     ]
-    (p,) = segment(found, templateness, "gcuts-top", penalty=1e6, whole=True)
+    (p,) = segment(parsed, templateness, "gcuts-top", penalty=1e6, whole=True)
     assert (p.text, p.role, p.templateness) == ("one two three four", "content", 0.25)
 
 
@@ -105,13 +105,13 @@ def test_a_huge_penalty_gives_one_segment(method):
 
 
 @pytest.mark.parametrize("method", ["gcuts", "gcuts-top", "cclus"])
-def test_no_penalty_gives_each_leaf_its_own(method):
+def test_no_penalty_gives_each_leaf_a_segment_of_its_own(method):
     labels = labels_of(page(PAGE), method, penalty=0.0)
     seen = labels[labels >= 0]
     assert len(set(seen.tolist())) == len(seen)
 
 
-def test_without_a_penalty_the_paper_gives_each_leaf_the_label_it_is_nearest_to():
+def test_without_a_penalty_the_paper_gives_each_leaf_its_nearest_label():
     described = Described.of(page(PAGE))
     energy = energy_of(described, load("inner"), STRICT)
     free = type(energy)(
@@ -119,52 +119,52 @@ def test_without_a_penalty_the_paper_gives_each_leaf_the_label_it_is_nearest_to(
     )
     leaves = described.tree.leaves
     chosen = exact(free)[leaves]
-    # Inner nodes pay for a label, and nothing for being invisible: no leaf is better off with another one.
+    # Inner nodes pay for a label but not for being invisible, so no leaf has a cheaper label.
     assert (energy.data[leaves, chosen] <= energy.data[leaves].min(axis=1) + 1e-9).all()
 
 
 @pytest.mark.parametrize("method", ["gcuts", "gcuts-top", "gcuts-strict", "cclus"])
-def test_a_number_of_segments_is_met_or_nearly(method):
-    found = page(PAGE)
+def test_the_wanted_number_of_segments_is_met_approximately(method):
+    parsed = page(PAGE)
     for wanted in (1, 3, 8):
-        labels = labels_of(found, method, segments=wanted)
+        labels = labels_of(parsed, method, segments=wanted)
         assert abs(len(set(labels[labels >= 0].tolist())) - wanted) <= 3
-    assert set(labels_of(found, method, segments=1).tolist()) == {-1, 0}
+    assert set(labels_of(parsed, method, segments=1).tolist()) == {-1, 0}
 
 
-def test_a_higher_penalty_joins_and_never_cuts():
-    found = page(PAGE)
+def test_a_higher_penalty_never_separates():
+    parsed = page(PAGE)
     finer = None
     for penalty in (0.01, 0.1, 0.5, 1.0, 2.0, 10.0, 1e3):
-        labels = labels_of(found, "gcuts", penalty=penalty)
+        labels = labels_of(parsed, "gcuts", penalty=penalty)
         if finer is not None:
             assert all(len(set(labels[finer == number].tolist())) == 1 for number in set(finer.tolist()))
         finer = labels
 
 
 def test_header_content_and_footer_are_told_apart():
-    found = page(PAGE)
-    tops = segment(found, None, "gcuts-top", segments=3)
+    parsed = page(PAGE)
+    tops = segment(parsed, None, "gcuts-top", segments=3)
     assert [words(p.text)[0] for p in tops] == ["Site", "Head", "Imprint"]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_rendered_page_is_cut_by_expansions_from_the_exact_program(seed):
-    found = laid_out(page(PAGE), seed)
-    described = Described.of(found)
+    parsed = laid_out(page(PAGE), seed)
+    described = Described.of(parsed)
     energy = energy_of(described, load("inner", rendered=True), STRICT)
     start = exact(energy)
     labels = expand(energy, start)
     assert feasible(described.tree, labels)
     assert quantised(energy).of(labels) <= quantised(energy).of(start)
-    pagelets = segment(found, None, "gcuts-strict")
-    assert sorted(leaf for p in pagelets for leaf in p.index.tolist()) == list(range(len(found.nodes.leaves)))
+    pagelets = segment(parsed, None, "gcuts-strict")
+    assert sorted(leaf for p in pagelets for leaf in p.index.tolist()) == list(range(len(parsed.nodes.leaves)))
 
 
 def test_neighbours_are_the_nearest_beside_and_below():
-    found = laid_out(page("<p>a<p>b<p>c<p>d"))
-    found.layout.visible[:] = True
-    one, other = rendered(compact(found.nodes), found.layout)
+    parsed = laid_out(page("<p>a<p>b<p>c<p>d"))
+    parsed.layout.visible[:] = True
+    one, other = rendered(compact(parsed.nodes), parsed.layout)
     # a b
     # c d     and what follows in the document
     assert set(zip(one.tolist(), other.tolist(), strict=True)) == {(0, 1), (2, 3), (0, 2), (1, 3), (1, 2)}
@@ -172,34 +172,34 @@ def test_neighbours_are_the_nearest_beside_and_below():
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("html", ["", "<img src=x>", "<div></div>", "x", "<p>x", "<p>x<img src=y>"])
-def test_next_to_nothing(html, method):
-    found = page(html)
-    assert len(segment(found, None, method)) == len(found.nodes.leaves)
-    assert len(segment(found, None, method, whole=True)) <= 2
+def test_pages_with_almost_nothing(html, method):
+    parsed = page(html)
+    assert len(segment(parsed, None, method)) == len(parsed.nodes.leaves)
+    assert len(segment(parsed, None, method, whole=True)) <= 2
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_page_of_a_hundred_thousand_nodes(method):
-    found = Page.parse(("<div>" + "<p>a <b>b</b></p>" * 6 + "</div>").encode() * 4_000, URL)
-    assert len(found.nodes) > 99_000
-    templateness = np.zeros(len(found.nodes.leaves))
-    labels = labels_of(found, method, templateness)
-    assert (labels[found.nodes.leaves] >= 0).all()
+    parsed = Page.parse(("<div>" + "<p>a <b>b</b></p>" * 6 + "</div>").encode() * 4_000, URL)
+    assert len(parsed.nodes) > 99_000
+    templateness = np.zeros(len(parsed.nodes.leaves))
+    labels = labels_of(parsed, method, templateness)
+    assert (labels[parsed.nodes.leaves] >= 0).all()
 
 
 @pytest.mark.parametrize("method", ["gcuts", "gcuts-top", "gcuts-strict"])
 def test_two_thousand_levels(method):
-    found = page("".join(f"<div>t{level}" for level in range(2000)))
-    labels = labels_of(found, method, np.zeros(len(found.nodes.leaves)))
-    assert (labels[found.nodes.leaves] >= 0).all()
+    parsed = page("".join(f"<div>t{level}" for level in range(2000)))
+    labels = labels_of(parsed, method, np.zeros(len(parsed.nodes.leaves)))
+    assert (labels[parsed.nodes.leaves] >= 0).all()
 
 
 def test_bad_options():
-    found = page("<p>x<p>y")
+    parsed = page("<p>x<p>y")
     with pytest.raises(ValueError, match="gcuts has no option k: it takes penalty and segments and weights"):
-        segment(found, None, "gcuts", k=3)
-    with pytest.raises(ValueError, match="segments is 0: a page has 1 at least"):
-        segment(found, None, "gcuts", segments=0)
+        segment(parsed, None, "gcuts", k=3)
+    with pytest.raises(ValueError, match="segments is 0: give a number from 1"):
+        segment(parsed, None, "gcuts", segments=0)
 
 
 def test_weights_that_cannot_be_used(tmp_path):
@@ -207,7 +207,7 @@ def test_weights_that_cannot_be_used(tmp_path):
         load(str(tmp_path / "none.npz"))
     broken = tmp_path / "broken.npz"
     broken.write_bytes(b"PK broken")
-    with pytest.raises(WeightsError, match="write it anew with `scrapy pagelets train --segments`"):
+    with pytest.raises(WeightsError, match="write it again with `scrapy pagelets train --segments`"):
         load(str(broken))
 
 
@@ -215,8 +215,8 @@ def test_weights_that_cannot_be_used(tmp_path):
 def test_rendered_pages_have_weights_of_their_own(level):
     plain, rendered = load(level), load(level, rendered=True)
     assert (plain.rendered, rendered.rendered) == (False, True)
-    for weights, found in ((plain, page(PAGE)), (rendered, laid_out(page(PAGE)))):
-        described = Described.of(found)
+    for weights, parsed in ((plain, page(PAGE)), (rendered, laid_out(page(PAGE)))):
+        described = Described.of(parsed)
         assert described.columns.shape[1] == len(weights.center)
         assert described.situation.shape[1] == len(weights.edge.coefficients) > weights.whole.feature.max()
         assert described.pairs(described.tree.leaves[:3], described.tree.leaves[4:7]).shape[1] == len(
@@ -227,9 +227,9 @@ def test_rendered_pages_have_weights_of_their_own(level):
 @settings(max_examples=30)
 @given(soups, st.sampled_from(LEARNT), st.integers(0, 3))
 def test_rendered_pages_are_cut_into_all_of_their_leaves(html, method, seed):
-    found = laid_out(page(html), seed)
-    labels = labels_of(found, method, np.zeros(len(found.nodes.leaves)))
-    assert (labels[found.nodes.leaves] >= 0).all()
+    parsed = laid_out(page(html), seed)
+    labels = labels_of(parsed, method, np.zeros(len(parsed.nodes.leaves)))
+    assert (labels[parsed.nodes.leaves] >= 0).all()
 
 
 def learn(capsys, *argv):
@@ -260,10 +260,10 @@ def test_learning_from_pages_with_blocks(tmp_path, capsys):
     weights = load(str(out))
     assert set(weights.penalties) == set(BY_COSTS)
     cut = BY_COSTS["gcuts"](Described.of(page(PAGE)), weights)(weights.penalties["gcuts"])
-    found = page(PAGE)
-    labels = labels_of(found, "gcuts", weights=str(out))
-    assert labels[Described.of(found).tree.seen].tolist() == cut.tolist()
-    # header, menu, four articles, footer: the header is a block around the menu
+    parsed = page(PAGE)
+    labels = labels_of(parsed, "gcuts", weights=str(out))
+    assert labels[Described.of(parsed).tree.seen].tolist() == cut.tolist()
+    # Header, menu, four articles, footer; the header is a block around the menu.
     assert 6 <= len(set(cut.tolist())) <= 9
 
 
@@ -285,7 +285,7 @@ def test_learning_from_rendered_pages(tmp_path, capsys):
     assert len(set(cut.tolist())) == 3
 
 
-def test_learning_without_what_it_needs(tmp_path, capsys):
+def test_training_with_bad_input(tmp_path, capsys):
     gold = tmp_path / "gold.jsonl"
     gold.write_text('{"page": "a.html", "blocks": []}')
     out = str(tmp_path / "out.npz")
@@ -299,7 +299,7 @@ def test_learning_without_what_it_needs(tmp_path, capsys):
     code, output = learn(capsys, "--segments", str(tmp_path), "--gold", str(gold), "--out", out)
     assert "line 1: a JSON object with `blocks`, `page` is needed" in output.err
     code, output = learn(capsys, "--out", out)
-    assert "name what to learn from" in output.err
+    assert "there is nothing to learn from" in output.err
 
 
 def test_pictures_are_leaves_of_the_tree():

@@ -1,4 +1,4 @@
-"""What a real browser tells of pages: their tree as it is painted, and a layout that fits it row for row."""
+"""Rendering by a real browser: the tree of a page as painted, and a layout with one row for each node."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ START = (
     "<!DOCTYPE html><html><head><title>T</title><style>body{margin:0;font:16px/20px monospace}%s</style></head><body>"
 )
 
-#: Documents by name; rendered in one go, because a browser takes a second to start.
+#: Documents by name; all are rendered by one browser, because it takes a second to start.
 CASES = {
     "boxes": START % "#a{position:absolute;left:100px;top:50px;width:200px;height:30px;font-size:20px;font-weight:700}"
     + "<div id=a style='color:rgb(1,2,3);background:rgba(255,0,0,.5)'>text</div><p id=b>other",
@@ -121,7 +121,7 @@ def test_the_layout_has_a_row_for_each_node(name):
     assert np.isfinite(np.stack([of.layout.x, of.layout.y, of.layout.width, of.layout.height])).all()
     assert (of.layout.width >= 0).all()
     assert (of.layout.height >= 0).all()
-    # What holds something that is seen is seen.
+    # The ancestors of a visible node are visible.
     parents = of.nodes.parent[1:]
     assert (of.layout.visible[parents] >= of.layout.visible[1:]).all()
 
@@ -166,7 +166,7 @@ def test_what_has_no_box_has_the_box_around_its_children():
     assert not of.layout.visible[row(of, "empty")]
 
 
-def test_what_a_reader_does_not_see_is_not_visible():
+def test_nodes_that_a_reader_cannot_see_are_not_visible():
     of = page("seen")
     assert [name for name, visible in seen(of).items() if visible] == [
         "seen", "hidden", "shown", "clipping", "escaped", "scrolled", "summary", "below",
@@ -177,7 +177,7 @@ def test_what_a_reader_does_not_see_is_not_visible():
     assert of.layout.page_height > 3000
 
 
-def test_layers_and_display_are_told():
+def test_the_layout_has_layers_and_display():
     of = page("layers")
     layout, at = of.layout, {name: row(of, name) for name in seen(of)}
     for name in ("fixed", "sticky", "relative"):
@@ -216,7 +216,7 @@ def test_pages_without_text_have_a_layout():
     assert of.layout.visible.sum() == 4  # html, body, div, img
 
 
-def test_shadow_trees_stand_in_their_hosts():
+def test_shadow_trees_are_inside_their_hosts():
     of = page("shadow")
     assert of.nodes.strings == ["in the shadow", "slotted", "fallback", "lost"]
     inner = row(of, "inner")
@@ -225,7 +225,7 @@ def test_shadow_trees_stand_in_their_hosts():
     assert of.layout.visible[of.nodes.leaves].tolist() == [True, True, True, False]
 
 
-def test_documents_of_frames_stand_in_their_frames_with_boxes_of_the_page():
+def test_documents_of_frames_are_inside_their_frames_with_boxes_of_the_page():
     of = page("frames")
     assert of.nodes.strings == [
         "same",
@@ -257,7 +257,7 @@ def test_documents_of_frames_stand_in_their_frames_with_boxes_of_the_page():
     ]  # fmt: skip
 
 
-def test_names_that_xml_has_not_do_no_harm():
+def test_names_that_xml_forbids_do_no_harm():
     of = page("odd names")
     assert of.nodes.strings == ["odd", "svg", "made�", "made�"]
     odd = of.nodes.elements[int(of.nodes.parent[of.nodes.leaves[0]])]
@@ -284,7 +284,7 @@ def test_a_page_that_wants_attention_or_away_is_rendered_as_it_came():
     assert page("navigates").nodes.strings == ["text"]
 
 
-def test_what_is_nested_too_deep_is_told_of_as_in_other_pages():
+def test_too_deep_nesting_is_reported_as_for_other_pages():
     walked = json.dumps(
         {"element": {n: [0.0] * 2000 for n in ("x", "y", "width", "height")} | {"style": [-1] * 2000},
          "text": {"x": [], "y": [], "width": [], "height": [], "parent": []},
@@ -308,11 +308,11 @@ def test_xpaths_of_a_rendered_page_lead_to_the_text_in_the_page_as_received():
     texts = []
     for pagelet in segment(of):
         for path in pagelet.xpaths:
-            for found in root.xpath(path):
-                texts.append(str(found).strip() if isinstance(found, str) else "".join(found.itertext()).strip())
-    found = " ".join(texts).replace(script, "")
+            for node in root.xpath(path):
+                texts.append(str(node).strip() if isinstance(node, str) else "".join(node.itertext()).strip())
+    together = " ".join(texts).replace(script, "")
     assert "tbody" not in str([p.xpaths for p in segment(of)])
-    assert all(word in found for word in ("A", "B", "first", "second", "third", "fourth"))
+    assert all(word in together for word in ("A", "B", "first", "second", "third", "fourth"))
     assert of.received.tolist() == [0, 1, 2, 3, 4, -1, 5]
 
 
@@ -321,7 +321,14 @@ def test_pictures_and_controls_of_a_rendered_page_are_found_in_the_page_as_recei
     [of] = rendered(f"<table><tr><td><img class=a><input>text<img class=b></table>{added}<hr><p>end", source=True)
     pairs = [(row, there) for row, there in enumerate(of.received_rows.tolist()) if there >= 0]
     looks = [(of.nodes.looks[of.nodes.look[i]], of.source.nodes.looks[of.source.nodes.look[j]]) for i, j in pairs]
-    assert [ours[0] for ours, _ in looks] == ["img", "input", "td", "img", "hr", "p"]  # texts look like their parents
+    assert [ours[0] for ours, _ in looks] == [
+        "img",
+        "input",
+        "td",
+        "img",
+        "hr",
+        "p",
+    ]  # texts have the look of their parents
     assert all(ours == theirs for ours, theirs in looks)
 
 
@@ -335,7 +342,7 @@ def test_the_pages_of_a_site_have_the_text_that_their_source_has():
         assert (of.received >= 0).mean() > 0.99
 
 
-def test_scripts_run_only_if_they_may():
+def test_scripts_run_only_if_allowed():
     document = "<p>text<script>document.body.append('added')</script>"
     assert rendered(document)[0].nodes.strings == ["text", "added"]
     assert rendered(document, scripts=False)[0].nodes.strings == ["text"]
@@ -348,7 +355,7 @@ HANGS = [
 ]
 
 
-def test_pages_that_hang_cost_their_time_and_no_more():
+def test_pages_that_hang_only_take_their_time_limit():
     async def use(browser):
         rendering = [browser.render(URL, document, answering({})) for document in HANGS]
         failed = await asyncio.gather(*rendering, return_exceptions=True)
@@ -372,8 +379,8 @@ def test_a_page_that_breaks_says_why_and_the_next_one_is_rendered(document, reas
             await browser.render(URL, document, answering({}))
         return caught.value.reason, await browser.render(URL, "<p>next", answering({}))
 
-    found, frames = with_browser(use, timeout=60)
-    assert found == reason
+    actual, frames = with_browser(use, timeout=60)
+    assert actual == reason
     assert page_of(frames, URL).nodes.strings == ["next"]
 
 

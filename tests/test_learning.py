@@ -1,4 +1,4 @@
-"""Labels, lexicon, trees, model files."""
+"""Training: labels, lexicon, trees, model files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def pages(sites: int, each: int) -> list[Page]:
     ]
 
 
-def test_a_word_of_the_menu_is_not_taken_for_the_content():
+def test_a_word_of_the_menu_is_not_labelled_as_content():
     one = page("s", "a", "Plums are what we have at Home, and nothing else")
     labels = by_gold(one, "Plums are what we have at Home, and nothing else")
     assert one.nodes.strings == ["Home", "Plums", "Plums are what we have at Home, and nothing else", "Home"]
@@ -45,26 +45,26 @@ def test_labels_without_people():
     assert all((e.labels == UNKNOWN).all() for e in alone)
 
 
-def test_the_lexicon_knows_what_stands_on_template():
+def test_the_lexicon_separates_names_of_template_and_content():
     examples = list(by_sites(pages(12, 4)))
     odds = lexicon(examples)
     values = sorted(odds.values())
     assert values[0] < 0 < values[-1]
 
 
-def test_trees_in_numpy_are_the_trees_of_the_learner():
+def test_trees_in_numpy_equal_those_of_catboost():
     rng = np.random.default_rng(1)
     columns = rng.normal(size=(400, 5)).astype(np.float32)
     columns[rng.random(columns.shape) < 0.1] = np.nan
-    wanted = (np.nan_to_num(columns[:, 0]) + np.nan_to_num(columns[:, 1]) ** 2) > 0.7
-    table = Leaves(columns, wanted, np.ones(400), np.zeros(400, np.int64))
+    target = (np.nan_to_num(columns[:, 0]) + np.nan_to_num(columns[:, 1]) ** 2) > 0.7
+    table = Leaves(columns, target, np.ones(400), np.zeros(400, np.int64))
     ours = table.fit(np.ones(400, np.bool_), 20)
-    learner = CatBoostClassifier(
+    classifier = CatBoostClassifier(
         iterations=20, depth=6, learning_rate=0.08, border_count=48, l2_leaf_reg=5, rsm=0.4, bootstrap_type="Bernoulli",
         subsample=0.5, random_seed=0, verbose=False, allow_writing_files=False,
     )  # fmt: skip
-    learner.fit(columns, wanted, sample_weight=np.ones(400))
-    assert ours(columns) == pytest.approx(learner.predict(columns, prediction_type="RawFormulaVal"), abs=1e-5)
+    classifier.fit(columns, target, sample_weight=np.ones(400))
+    assert ours(columns) == pytest.approx(classifier.predict(columns, prediction_type="RawFormulaVal"), abs=1e-5)
 
 
 def test_training_learns_and_its_model_is_read_back(tmp_path: Path):
@@ -80,7 +80,7 @@ def test_training_learns_and_its_model_is_read_back(tmp_path: Path):
     assert again.lexicon == pytest.approx(trained.model.lexicon)
 
 
-def test_labels_of_one_kind_teach_nothing():
+def test_labels_of_one_kind_are_refused():
     examples = [Example(one, np.full(len(one.nodes.leaves), CONTENT)) for one in pages(12, 3)]
     with pytest.raises(ValueError, match="all of one kind"):
         train(examples, trees=2)
@@ -98,7 +98,7 @@ def test_the_shipped_model_says_how_it_was_made():
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no model"])
-def test_a_file_that_is_no_model_is_refused(tmp_path: Path, content: bytes):
+def test_a_file_that_is_not_a_model_is_refused(tmp_path: Path, content: bytes):
     path = tmp_path / "broken.npz"
     path.write_bytes(content)
     with pytest.raises(ModelError, match="train it again"):
@@ -112,6 +112,6 @@ def test_a_model_of_other_features_is_refused(tmp_path: Path):
         load(str(path))
 
 
-def test_a_model_that_is_not_there():
+def test_a_missing_model_is_refused():
     with pytest.raises(ModelError, match="there is no model"):
         load("nowhere.npz")

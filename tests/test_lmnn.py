@@ -1,4 +1,4 @@
-"""The metric: loss and gradient against the plainest way to write them, and what learning does."""
+"""The metric: loss and gradient compared with their definitions, and the effect of learning."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def groups_of(seed, count=2, size=9, features=3):
     ]  # fmt: skip
 
 
-def plainly(groups, linear):
+def loss_by_definition(groups, linear):
     """The cost function of the paper, with a pull and a push of one half each, triple by triple."""
     total, count = 0.0, 0
     for group in groups:
@@ -39,7 +39,7 @@ def plainly(groups, linear):
 def test_the_loss_is_that_of_the_paper(seed):
     groups = groups_of(seed)
     linear = np.random.default_rng(seed + 1).normal(size=(2, 3))
-    assert loss(groups, linear)[0] == pytest.approx(plainly(groups, linear))
+    assert loss(groups, linear)[0] == pytest.approx(loss_by_definition(groups, linear))
 
 
 @given(st.integers(0, 10_000))
@@ -66,13 +66,13 @@ def test_targets_are_the_nearest_of_the_same_segment(seed):
         assert set(chosen.tolist()) == set(alike[:NEIGHBOURS])
 
 
-def test_what_is_learnt_tells_segments_apart_by_the_feature_that_does():
+def test_the_learnt_metric_uses_the_feature_that_separates_segments():
     random = np.random.default_rng(0)
     groups = []
     for _ in range(4):
         segment = random.integers(0, 3, 30)
         columns = random.normal(size=(30, 5))
-        columns[:, 0] = segment + 0.05 * random.normal(size=30)  # the others are noise
+        columns[:, 0] = segment + 0.05 * random.normal(size=30)  # the other features are noise
         groups.append(Group.of(columns, segment))
     start = np.eye(5)
     learnt = learn(groups, rank=2, iterations=100)

@@ -1,4 +1,4 @@
-"""Pagelets by link count: Figure 3 to the letter, and what the default makes of it."""
+"""Pagelets by number of links: Figure 3 of the paper exactly as written, and the default form."""
 
 from collections import deque
 from itertools import pairwise
@@ -33,9 +33,9 @@ linked_soups = st.one_of(soups, linked("div p ul li b span table tr td section s
 
 
 def links_below(element):
-    """Number of hyperlinks in an element that lead to another page: links to a part of the page do not count."""
-    found = element.iter("a", "area")
-    return sum((e.get("href") or "").startswith(("/", "http")) for e in found if seen(e))
+    """Number of hyperlinks in an element that lead to another page, not to a part of the same page."""
+    links = element.iter("a", "area")
+    return sum((e.get("href") or "").startswith(("/", "http")) for e in links if seen(e))
 
 
 def seen(element):
@@ -43,7 +43,7 @@ def seen(element):
 
 
 def figure_3(root, k):
-    """Figure 3, its two lost lines restored: ``if some child has >= k links: push all children; else: declare v``."""
+    """Figure 3 with two lines restored: ``if some child has >= k links: push all children; else: declare v``."""
     declared = []
     queue = deque([root])
     while queue:
@@ -57,8 +57,8 @@ def figure_3(root, k):
 
 
 def owners(nodes, declared):
-    """For each leaf its pagelet: an element, or the run of text between two elements that it stands in."""
-    found = []
+    """The pagelet of each leaf: an element, or the text between two elements that the leaf is part of."""
+    owners_of_leaves = []
     declared = set(declared)
     run = 0
     for row in range(1, len(nodes)):
@@ -66,8 +66,8 @@ def owners(nodes, declared):
             run += 1  # an element ends a run of text
             continue
         above = [nodes.elements[row], *nodes.elements[row].iterancestors()]
-        found.append(next((e for e in above if e in declared), (nodes.elements[row], run)))
-    return found
+        owners_of_leaves.append(next((e for e in above if e in declared), (nodes.elements[row], run)))
+    return owners_of_leaves
 
 
 def same_partition(one, other):
@@ -77,11 +77,11 @@ def same_partition(one, other):
 
 @given(linked_soups, st.integers(1, 4))
 def test_strict_is_figure_3(html, k):
-    found = page(html)
-    declared = figure_3(found.root, k)
-    assert {found.nodes.elements[row] for row in pagelets(found.nodes, k)} == set(declared)
-    labels = partition(found.nodes, k, strict=True).tolist()
-    assert same_partition(labels, owners(found.nodes, declared))
+    parsed = page(html)
+    declared = figure_3(parsed.root, k)
+    assert {parsed.nodes.elements[row] for row in pagelets(parsed.nodes, k)} == set(declared)
+    labels = partition(parsed.nodes, k, strict=True).tolist()
+    assert same_partition(labels, owners(parsed.nodes, declared))
 
 
 @given(linked_soups, st.integers(1, 4))
@@ -98,7 +98,7 @@ def test_every_leaf_has_one_pagelet_in_document_order(html, k, strict):
     assert labels.shape == nodes.leaves.shape
     firsts = [int(np.flatnonzero(labels == label)[0]) for label in range(int(labels.max(initial=-1)) + 1)]
     assert firsts == sorted(firsts)
-    # A pagelet is one stretch of the page.
+    # A pagelet is a contiguous part of the page.
     assert all((np.diff(np.flatnonzero(labels == label)) == 1).all() for label in set(labels.tolist()))
 
 
@@ -110,7 +110,7 @@ def test_the_default_never_cuts_a_strict_pagelet_with_the_same_k(html, k):
 
 
 @pytest.mark.parametrize("k", [0, -1])
-def test_a_k_that_makes_no_sense(k):
+def test_a_bad_k_is_refused(k):
     nodes = page("<p>x").nodes
     for cut in (partition, pagelets):
         with pytest.raises(ValueError, match=f"k is {k}: a pagelet needs a number of links of 1 or more"):
@@ -150,7 +150,7 @@ def test_links_that_lead_nowhere_do_not_count(href):
     assert len(cut(f"<div>{nowhere * 9}{LINK * 3}</div><p>Text</p>", 3)) == 2
 
 
-def test_frames_are_no_hyperlinks_and_areas_are():
+def test_areas_are_hyperlinks_and_frames_are_not():
     assert len(cut(f"<div>x{'<iframe src=/f></iframe>' * 9}</div><p>Text</p>", 3)) == 1
     assert len(cut(f"<div>x<map>{'<area href=/f>' * 9}</map></div><p>Text</p>", 3)) == 2
 
@@ -163,12 +163,12 @@ def test_text_between_the_children_of_a_divided_node():
     menu = f"<div>{LINK * 5}</div>"
     html = f"one <b>two</b><!-- x --> three {menu} four {menu}<i>five</i> six<p>seven"
     assert [text for text in cut(html) if "link" not in text] == ["one two three", "four", "five six", "seven"]
-    # To the letter, elements stand for themselves.
+    # In the strict form, each element is a pagelet of its own.
     strict = [text for text in cut(html, strict=True) if "link" not in text]
     assert strict == ["one", "two", "three", "four", "five", "six", "seven"]
 
 
-def test_scripts_part_no_text():
+def test_scripts_do_not_divide_text():
     menu = f"<div>{LINK * 5}</div>"
     script = "<script>x</script><style>y</style><noscript>z</noscript>"
     assert cut(f"{menu}one {script}two") == [cut(menu)[0], "one two"]
@@ -183,7 +183,7 @@ def test_records_are_one_region():
     for count, expected in ((2, 3), (3, 2), (50, 2)):
         html = f"{menu}{listing.format('<p class=r>Text</p>' * count)}"
         assert len(cut(f"{menu}{'<p class=r>Text</p>' * count}")) == expected, html
-    # One of another look ends the run.
+    # A record of another look ends the run.
     mixed = "<p class=r>a</p>" * 3 + "<p class=s>b</p>" + "<p class=r>c</p>" * 3
     assert cut(f"{menu}{mixed}")[1:] == ["a a a", "b", "c c c"]
     assert len(cut(f"{menu}{mixed}", strict=True)) == 8

@@ -1,4 +1,4 @@
-"""``scrapy pagelets rank``: its tables, and what it says to what it cannot use."""
+"""``scrapy pagelets rank``: its tables, and its errors for bad input."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.test_links import guitars, line, pagelet
 
 
 def write(path, *lines):
-    path.write_text("".join(json.dumps(found) + "\n" for found in lines), encoding="utf-8")
+    path.write_text("".join(json.dumps(page) + "\n" for page in lines), encoding="utf-8")
     return str(path)
 
 
 @pytest.fixture
-def told(tmp_path, capsys):
-    """What the command prints on a feed: exit code, lines, and the lines of its errors."""
+def run_rank(tmp_path, capsys):
+    """A function that runs the command on a feed and returns the exit code, its lines, and the lines of its errors."""
 
     def run(lines, *options):
         parser = argparse.ArgumentParser()
@@ -33,8 +33,8 @@ def told(tmp_path, capsys):
     return run
 
 
-def test_authorities_and_hubs_are_printed(told):
-    code, lines, errors = told(guitars(), "--query", "guitar")
+def test_authorities_and_hubs_are_printed(run_rank):
+    code, lines, errors = run_rank(guitars(), "--query", "guitar")
     assert (code, errors) == (0, [])
     assert lines == [
         "8 pages, 8 links, 2 of them in templates; the query finds 3 pages, 6 with neighbours; pagelet-ft-fnm, "
@@ -51,27 +51,27 @@ def test_authorities_and_hubs_are_printed(told):
     ]
 
 
-def test_hubs_of_the_page_versions_are_pages(told):
-    code, lines, _ = told(guitars(), "--query", "guitar", "--version", "page", "--top", "2")
+def test_hubs_of_the_page_versions_are_pages(run_rank):
+    code, lines, _ = run_rank(guitars(), "--query", "guitar", "--version", "page", "--top", "2")
     hubs = lines[lines.index("       hub  page") + 1 :]
     assert code == 0
-    assert [found.split()[1] for found in hubs] == ["http://list.org/", "http://shop.org/"]
+    assert [hub.split()[1] for hub in hubs] == ["http://list.org/", "http://shop.org/"]
 
 
-def test_pagerank_is_printed_in_multiples_of_the_mean(told):
+def test_pagerank_is_printed_in_multiples_of_the_mean(run_rank):
     lines = [line("http://h/a", pagelet("guitar", "http://h/b")), line("http://h/b", pagelet("more"))]
-    assert told(lines, "--pagerank")[1] == [
+    assert run_rank(lines, "--pagerank")[1] == [
         "2 pages, 1 links, 0 of them in templates",
         "",
         "times mean  page",
         "     1.298  http://h/b  Title of http://h/b",
         "     0.702  http://h/a  Title of http://h/a",
     ]
-    assert told(lines, "--pagerank", "--query", "guitar")[1][-1].split()[1] == "http://h/a"
+    assert run_rank(lines, "--pagerank", "--query", "guitar")[1][-1].split()[1] == "http://h/a"
 
 
-def test_related_pages_are_printed(told):
-    code, lines, errors = told(guitars(), "--related", "https://fender.com/#top")
+def test_related_pages_are_printed(run_rank):
+    code, lines, errors = run_rank(guitars(), "--related", "https://fender.com/#top")
     assert (code, errors, lines[-1].split()) == (
         0,
         [],
@@ -89,50 +89,50 @@ def test_a_crawl_is_ranked_from_both_formats(tmp_path):
         crawl(tmp_path, "site", url=server.url(""), settings=settings, feed="feed.parquet")
     feeds = [str(tmp_path / f"feed.{kind}") for kind in ("jsonl", "parquet")]
     done = [scrapy("pagelets", "rank", feed, "--query", '"plums"', cwd=tmp_path) for feed in feeds]
-    assert [found.returncode for found in done] == [0, 0]
+    assert [process.returncode for process in done] == [0, 0]
     assert done[0].stdout == done[1].stdout
     table = done[0].stdout.split("\n\n")[1].splitlines()
     assert len(table) == 2
     assert table[1].split()[:2] == ["1.000", server.url("/c")]
 
 
-def test_the_template_of_a_real_site_is_told_from_its_content(tmp_path):
-    found = crawl(tmp_path, "archive", path=SITE, base="http://tomcat.example/", settings={"PAGELETS_EXPORT": "all"})
+def test_the_template_of_a_real_site_is_separated_from_its_content(tmp_path):
+    crawled = crawl(tmp_path, "archive", path=SITE, base="http://tomcat.example/", settings={"PAGELETS_EXPORT": "all"})
     feed = str(tmp_path / "feed.jsonl")
-    assert found.code == 0
+    assert crawled.code == 0
     scores = {}
     for version in ("page", "pagelet-ft-fnm"):
         done = scrapy("pagelets", "rank", feed, "--query", "balancer", "--version", version, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         table = done.stdout.split("\n\n")[1].splitlines()[1:]
         scores[version] = [(float(row.split()[0]), row.split()[1]) for row in table]
-    # The menu makes all pages alike; without it, what the content cites stands out.
+    # With the links of the menu, all pages have similar scores; without them, the cited page stands out.
     assert scores["page"][11][0] > 0.8 * scores["page"][0][0]
     best = scores["pagelet-ft-fnm"]
     assert best[0][1] == "http://tomcat.example/reference/workers.html"
     assert best[0][0] > 2 * best[1][0]
 
 
-def test_a_feed_of_content_alone_says_what_cannot_be_seen(told):
+def test_a_feed_of_content_alone_gets_a_warning(run_rank):
     lines = [line("http://h/a", pagelet("guitar", "http://h/b")), line("http://h/b")]
-    code, out, errors = told(lines, "--query", "guitar", "--version", "page")
+    code, out, errors = run_rank(lines, "--query", "guitar", "--version", "page")
     assert (code, errors) == (
         0,
         [
-            "the feed has content pagelets only, so that page cannot see the links of templates: crawl with -s "
+            "the feed has content pagelets only, so page cannot use the links of templates: crawl with -s "
             "PAGELETS_EXPORT=all"
         ],
     )
     assert out[-1].endswith("http://h/a  Title of http://h/a")
-    assert told(lines, "--query", "guitar")[2] == []
+    assert run_rank(lines, "--query", "guitar")[2] == []
 
 
-def test_words_of_most_pages_are_noticed(told):
+def test_words_on_most_pages_get_a_warning(run_rank):
     lines = [line(f"http://h/{n}", pagelet("the guitar" if n else "the", f"http://h/{n + 1}")) for n in range(5)]
-    assert told(lines, "--query", "the guitar")[2] == [
-        "the query fits 80% of the pages: what follows tells little of it, give rarer words"
+    assert run_rank(lines, "--query", "the guitar")[2] == [
+        "the query fits 80% of the pages, so the ranking says little about it: give rarer words"
     ]
-    code, out, errors = told(lines, "--query", "the")
+    code, out, errors = run_rank(lines, "--query", "the")
     assert (code, errors[0][:24]) == (0, "the query fits 100% of t")
     assert out[-1].startswith("     0.5")
 
@@ -172,33 +172,33 @@ def test_words_of_most_pages_are_noticed(told):
         ),
     ],
 )
-def test_what_has_no_answer_gets_a_sentence(told, options, sentence):
-    code, _, errors = told(guitars(), *options)
+def test_queries_without_an_answer_get_a_sentence(run_rank, options, sentence):
+    code, _, errors = run_rank(guitars(), *options)
     assert code == 1
     assert len(errors) == 1
     assert errors[0].startswith(sentence)
 
 
-def test_sites_that_do_not_link_each_other_are_told_of_within(told):
+def test_sites_without_links_between_them_get_a_hint_at_within(run_rank):
     lines = [line("http://a.com/", pagelet("guitar", "http://a.com/b")), line("http://a.com/b"), line("http://c.com/")]
-    code, _, errors = told(lines, "--query", "guitar")
+    code, _, errors = run_rank(lines, "--query", "guitar")
     assert (code, errors) == (
         1,
-        ["no link leads from one site of the feed to another: --within counts those within a site as well"],
+        ["no link leads from one site of the feed to another: --within counts links within a site as well"],
     )
-    assert told(lines, "--query", "guitar", "--within")[0] == 0
+    assert run_rank(lines, "--query", "guitar", "--within")[0] == 0
 
 
 @pytest.mark.parametrize("query", [" ".join(f"word{n}" for n in range(10_000)) + " guitar", "guitar " * 10_000])
-def test_long_queries_are_answered(told, query):
-    code, out, errors = told(guitars(), "--query", query)
+def test_long_queries_are_answered(run_rank, query):
+    code, out, errors = run_rank(guitars(), "--query", query)
     assert (code, errors) == (0, [])
     assert "http://fender.com/" in out[3]
 
 
-def test_text_that_no_terminal_can_show_is_shown_all_the_same(told):
+def test_text_that_no_terminal_can_show_is_shown_all_the_same(run_rank):
     lines = [line("http://h/\ud800", pagelet("guitar \udfff", "http://h/b")), line("http://h/b")]
-    assert told(lines, "--query", "guitar")[1][-1] == r"     1.000  http://h/\ud800  0: guitar \udfff"
+    assert run_rank(lines, "--query", "guitar")[1][-1] == r"     1.000  http://h/\ud800  0: guitar \udfff"
 
 
 @pytest.mark.parametrize(
@@ -219,10 +219,10 @@ def test_text_that_no_terminal_can_show_is_shown_all_the_same(told):
         ("pageletless.jsonl", b'{"url": "http://a.b/", "text": "A", "pagelets": null}\n', "no line has pagelets, the "),
     ],
 )
-def test_what_is_no_feed_is_refused(tmp_path, told, name, content, sentence):
+def test_files_that_are_not_feeds_are_refused(tmp_path, run_rank, name, content, sentence):
     path = tmp_path / name
     path.write_bytes(content)
-    code, out, errors = told(str(path), "--query", "guitar")
+    code, out, errors = run_rank(str(path), "--query", "guitar")
     assert (code, out, len(errors)) == (1, [], 1)
     assert errors[0].startswith(f"{path} cannot be used: ")
     assert sentence in errors[0]
@@ -235,10 +235,10 @@ def test_the_command_refuses_in_one_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("query", ["guitar\udcff", "\0guitar", "\ud800 guitar\x1b"])
-def test_control_characters_part_the_words_of_a_query(told, query):
-    assert told(guitars(), "--query", query) == told(guitars(), "--query", "guitar")
+def test_control_characters_separate_the_words_of_a_query(run_rank, query):
+    assert run_rank(guitars(), "--query", query) == run_rank(guitars(), "--query", "guitar")
 
 
 @pytest.mark.parametrize("query", ["\udcff", "\0", "\ud800\x1b"])
-def test_a_query_of_control_characters_has_no_words(told, query):
-    assert told(guitars(), "--query", query) == (1, [], ["the query has no words: give some letters or digits"])
+def test_a_query_of_control_characters_has_no_words(run_rank, query):
+    assert run_rank(guitars(), "--query", query) == (1, [], ["the query has no words: give some letters or digits"])

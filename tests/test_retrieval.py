@@ -1,4 +1,4 @@
-"""Formulas, ranking and feedback against hand-worked numbers, plain dictionaries and each other."""
+"""Formulas, ranking and feedback, compared with numbers worked out by hand, plain dictionaries and each other."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ titles = st.lists(texts, max_size=3)
 queries = st.lists(words, min_size=1, max_size=4).map(" ".join)
 
 
-def given_some(*strategies):
-    """A few examples: each makes collections, or a file; what a busy machine takes for them says nothing."""
+def given_few(*strategies):
+    """Like ``given``, with few examples and no deadline: each example makes collections or a file."""
 
     def decorated(test):
         quiet = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -54,20 +54,20 @@ def memory(*pages):
 
 
 def file_of(pages, path, titles=()):
-    """The pages in an index."""
+    """Write the pages to an index file."""
     with SQLiteIndex(path) as index:
         titled = zip(pages, chain(titles, repeat("")), strict=False)
         lines = [line(number, page) | {"title": title} for number, (page, title) in enumerate(titled)]
-        index.upsert([page_of(found, now()) for found in lines])
+        index.upsert([page_of(record, now()) for record in lines])
     return str(path)
 
 
 def line(number, segments, role="content"):
-    found = [
+    pagelets = [
         {"id": k, "role": role, "templateness": 0.1, "text": text, "words": len(text.split())}
         for k, text in enumerate(segments)
     ]
-    return {"url": f"http://example.com/{number}", "pagelets": found}
+    return {"url": f"http://example.com/{number}", "pagelets": pagelets}
 
 
 # The formulas
@@ -79,7 +79,7 @@ def test_weights_by_hand():
     # N = 10, n = 3, R = 4, r = 2: (2.5 / 2.5) / (1.5 / (10 - 3 - 4 + 2 + 0.5)) = 5.5 / 1.5
     assert relevance_weight(3, 10, r=2, relevant=4) == pytest.approx(math.log(5.5 / 1.5))
     assert relevance_weight(3, 10, r=2, relevant=4, plus=True) == pytest.approx(math.log(1 + 5.5 / 1.5))
-    # Counts of segments and pages that do not fit together are cut at 0: (4.5 / 0.5) / (0.5 / 0.5)
+    # Negative differences of counts of segments and pages count as 0: (4.5 / 0.5) / (0.5 / 0.5)
     assert relevance_weight(2, 5, r=4, relevant=4) == pytest.approx(math.log(9 / (0.5 / 3.5)))
     assert relevance_weight(5, 5, r=4, relevant=9) == pytest.approx(math.log((4.5 / 5.5) / (1.5 / 0.5)))
 
@@ -99,24 +99,24 @@ def test_parameters_out_of_range_are_refused(wrong):
 
 def test_selection_value_and_final_weights_by_hand():
     assert selection_value([2.0, 3.0], [10, 5], 20).tolist() == [1.0, 0.75]
-    found = expanded({"bell": 2, "patent": 1}, [f"t{i}" for i in range(10)])
-    assert found["bell"] == 4
-    assert [round(found[f"t{i}"], 9) for i in range(10)] == [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]
+    weights = expanded({"bell": 2, "patent": 1}, [f"t{i}" for i in range(10)])
+    assert weights["bell"] == 4
+    assert [round(weights[f"t{i}"], 9) for i in range(10)] == [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]
 
 
-@given_some(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50), st.integers(0, 50))
+@given_few(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50), st.integers(0, 50))
 def test_weights_are_finite_and_fall_with_n(n, r, documents, relevant):
     r = min(r, relevant)
-    found = relevance_weight([n, n + 1], documents, r, relevant)
-    assert np.isfinite(found).all()
-    assert found[1] <= found[0] + 1e-12
+    weights = relevance_weight([n, n + 1], documents, r, relevant)
+    assert np.isfinite(weights).all()
+    assert weights[1] <= weights[0] + 1e-12
 
 
 # Ranking
 
 
 def plain(pages, query, formula, titles=(), weight=1.0):
-    """BM2500 of documents, loop by loop."""
+    """BM2500 of documents, by plain loops."""
     heads = [Counter(terms(title)) for _, title in zip(pages, chain(titles, repeat("")), strict=False)]
     documents = [Counter(terms(" ".join(page))) + head for page, head in zip(pages, heads, strict=True)]
     average = sum(map(Counter.total, documents)) / len(documents)
@@ -133,29 +133,29 @@ def plain(pages, query, formula, titles=(), weight=1.0):
     return scores
 
 
-@given_some(
+@given_few(
     collections, titles, queries, st.sampled_from([STRICT, PLUS, Bm2500(k1=2, k3=7, b=0.3)]), st.sampled_from([1, 4.5])
 )
 def test_pages_are_ranked_by_bm2500(pages, titles, query, formula, weight):
     asked, _ = query_of(query)
-    found = rank(MemoryCollection(pages, titles), asked, formula, title=weight)
-    assert dict(zip(found.page.tolist(), found.score.tolist(), strict=True)) == pytest.approx(
+    ranking = rank(MemoryCollection(pages, titles), asked, formula, title=weight)
+    assert dict(zip(ranking.page.tolist(), ranking.score.tolist(), strict=True)) == pytest.approx(
         plain(pages, asked, formula, titles, weight)
     )
-    assert (np.diff(found.score) <= 0).all()
+    assert (np.diff(ranking.score) <= 0).all()
 
 
-@given_some(collections, queries)
+@given_few(collections, queries)
 def test_pagelets_are_ranked_by_bm2500(pages, query):
     asked, _ = query_of(query)
-    found = rank(MemoryCollection(pages), asked, PLUS, passages=np.inf)
+    ranking = rank(MemoryCollection(pages), asked, PLUS, passages=np.inf)
     owner = [number for number, page in enumerate(pages) for _ in page]
     of_segments = plain([[text] for text in chain.from_iterable(pages)] or [[]], asked, PLUS) if owner else {}
     best: dict[int, float] = {}
     for segment, score in of_segments.items():
         best[owner[segment]] = max(score, best.get(owner[segment], -math.inf))
-    assert dict(zip(found.page.tolist(), found.score.tolist(), strict=True)) == pytest.approx(best)
-    for page, segment in zip(found.page, found.segment, strict=True):
+    assert dict(zip(ranking.page.tolist(), ranking.score.tolist(), strict=True)) == pytest.approx(best)
+    for page, segment in zip(ranking.page, ranking.segment, strict=True):
         assert owner[segment] == page
         assert of_segments[segment] == pytest.approx(best[page])
 
@@ -167,11 +167,11 @@ def test_pages_and_passages_add_up():
     best = rank(collection, {"bell": 1.0}, PLUS, passages=np.inf)
     assert alone.page.tolist() == [1, 0]
     assert best.page.tolist() == both.page.tolist() == [0, 1]
-    scores = [dict(zip(found.page.tolist(), found.score, strict=True)) for found in (alone, best, both)]
+    scores = [dict(zip(ranking.page.tolist(), ranking.score, strict=True)) for ranking in (alone, best, both)]
     assert scores[2] == pytest.approx({page: scores[0][page] + 2 * scores[1][page] for page in (0, 1)})
 
 
-def test_order_of_equals_is_that_of_pages():
+def test_equal_scores_keep_the_order_of_pages():
     assert rank(memory("bell", "sea", "bell", "bell"), {"bell": 1.0}, PLUS).page.tolist() == [0, 2, 3]
 
 
@@ -182,14 +182,14 @@ def test_feedback_by_hand():
     collection = memory(*BELL)
     first = rank(collection, {"bell": 1.0}, STRICT)
     assert sorted(first.page.tolist()) == [0, 1, 2]
-    found = by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(whole, terms=3))
+    weights = by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(whole, terms=3))
     # R = 3, N = 10. telephone: n = 3, r = 2, log((2.5 / 1.5) / (1.5 / 6.5)) * 2 / 3 = 1.318;
-    # gorman, patent, path: n = r = 1, log((1.5 / 2.5) / (0.5 / 7.5)) / 3 = 0.732, by the alphabet
-    assert list(found.items()) == [("bell", 2), ("telephone", 1), ("gorman", 1 - 1 / 3), ("patent", 1 - 2 / 3)]
+    # gorman, patent, path: n = r = 1, log((1.5 / 2.5) / (0.5 / 7.5)) / 3 = 0.732, in alphabetical order
+    assert list(weights.items()) == [("bell", 2), ("telephone", 1), ("gorman", 1 - 1 / 3), ("patent", 1 - 2 / 3)]
 
 
 def test_segments_leave_out_what_stands_beside_them():
-    """The paper's query 15: a footer that pages share is no part of the segment that fits."""
+    """The paper's query 15: a footer that pages share is not part of the best segment."""
     pages = [["bell invents the telephone", f"iath server gorman {n}"] for n in range(4)]
     pages += [[f"page {n}", f"other text {n}"] for n in range(30)]
     collection = MemoryCollection(pages)
@@ -201,7 +201,7 @@ def test_segments_leave_out_what_stands_beside_them():
     assert "telephone" in by_pagelets
 
 
-def test_terms_that_most_pages_have_are_not_added():
+def test_terms_on_most_pages_are_not_added():
     collection = MemoryCollection([["bell the telephone"], ["bell the wire"], ["the sea"], ["a boat"], ["a wave"]])
     first = rank(collection, {"bell": 1.0}, STRICT)
     assert "the" not in by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(whole))
@@ -210,14 +210,14 @@ def test_terms_that_most_pages_have_are_not_added():
 
 def test_terms_stay_when_the_collection_is_doubled():
     pages = [[text] for text in BELL]
-    found = []
+    expansions = []
     for times in (1, 2):
         collection = MemoryCollection(pages * times)
         first = rank(collection, {"bell": 1.0}, STRICT)
-        found.append(
+        expansions.append(
             by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(whole, terms=4, selected=20 * times))
         )
-    assert found[0] == found[1]
+    assert expansions[0] == expansions[1]
 
 
 def test_short_segments_do_not_win_by_their_length_alone():
@@ -230,10 +230,10 @@ def test_short_segments_do_not_win_by_their_length_alone():
 def test_rm3_is_that_of_a_plain_dictionary():
     collection, asked = memory(*BELL), {"bell": 1.0, "telephone": 1.0}
     first = rank(collection, asked, PLUS)
-    found = by_model(collection, asked, first, PLUS, Feedback(whole, pages=2, selected=2, terms=4))
+    mixture = by_model(collection, asked, first, PLUS, Feedback(whole, pages=2, selected=2, terms=4))
     scores = plain([[text] for text in BELL], asked, PLUS)
     top = sorted(scores, key=lambda page: -scores[page])[:2]
-    # The lengths of candidates count, not of all pages: the average is that of the two.
+    # The average length is that of the two candidates, not that of all pages.
     average = sum(len(BELL[page].split()) for page in top) / 2
     weight = {}
     for page in top:
@@ -251,15 +251,15 @@ def test_rm3_is_that_of_a_plain_dictionary():
     for page in top:
         for term in BELL[page].split():
             model[term] += weight[page] / len(BELL[page].split())
-    best = dict(sorted(model.items(), key=lambda found: -found[1])[:4])
+    best = dict(sorted(model.items(), key=lambda item: -item[1])[:4])
     expected = dict.fromkeys(asked, 0.5 / 2)
     for term, share in best.items():
         expected[term] = expected.get(term, 0) + 0.5 * share / sum(best.values())
-    assert found == pytest.approx(expected)
-    assert sum(found.values()) == pytest.approx(1)
+    assert mixture == pytest.approx(expected)
+    assert sum(mixture.values()) == pytest.approx(1)
 
 
-@given_some(collections, queries, st.sampled_from(sorted(FEEDBACK)))
+@given_few(collections, queries, st.sampled_from(sorted(FEEDBACK)))
 def test_feedback_keeps_the_query_and_what_it_finds(pages, query, way):
     collection, (asked, _) = MemoryCollection(pages), query_of(query)
     if not asked:
@@ -275,7 +275,7 @@ def test_feedback_keeps_the_query_and_what_it_finds(pages, query, way):
     assert set(search(collection, query).ranking.page) <= set(answer.ranking.page)
 
 
-@given_some(collections)
+@given_few(collections)
 def test_pages_of_a_term_are_counted_where_a_page_is_one_segment(pages):
     joined = MemoryCollection([[" ".join(page)] for page in pages])
     wanted = ["alpha", "beta", "nothing"]
@@ -285,20 +285,20 @@ def test_pages_of_a_term_are_counted_where_a_page_is_one_segment(pages):
 # In memory and in a file
 
 
-@given_some(collections, titles, queries, st.sampled_from(["none", *sorted(FEEDBACK)]))
+@given_few(collections, titles, queries, st.sampled_from(["none", *sorted(FEEDBACK)]))
 def test_memory_and_file_give_the_same(tmp_path_factory, pages, titles, query, way):
     collection = MemoryCollection(pages, titles)
     with stored(file_of(pages, tmp_path_factory.mktemp("index") / "pages.sqlite", titles)) as other:
         assert other.size == collection.size
-        found: list[tuple[Any, ...]] = []
+        answers: list[tuple[Any, ...]] = []
         for one in (collection, other):
             try:
                 answer = search(one, query, way)
             except QueryError as error:
-                found.append((str(error),))
+                answers.append((str(error),))
             else:
-                found.append((dict(answer.query), answer.ranking.score, answer.ranking.page))
-    here, there = found
+                answers.append((dict(answer.query), answer.ranking.score, answer.ranking.page))
+    here, there = answers
     assert here[0] == (pytest.approx(there[0]) if isinstance(there[0], dict) else there[0])
     if len(here) > 1:
         np.testing.assert_allclose(here[1], there[1])
@@ -318,7 +318,7 @@ def test_template_is_not_searched(tmp_path):
         assert collection.segments(np.array([1]), pagelets).counts.sum() == 3
 
 
-def test_what_is_read_belongs_together(tmp_path):
+def test_reads_are_consistent(tmp_path):
     path = file_of([["bell"]], tmp_path / "pages.sqlite")
     with stored(path) as collection, SQLiteIndex(path) as index:
         assert collection.postings(["bell"]).tf.tolist() == [1]
@@ -329,7 +329,7 @@ def test_what_is_read_belongs_together(tmp_path):
 
 
 def test_only_texts_of_the_best_pages_are_read(tmp_path):
-    """Of the table of texts, nothing is read but rows that are asked for by number."""
+    """From the table of texts, only rows that are requested by number are read."""
     pages = [["bell " * (n % 3 + 1), f"word{n}"] for n in range(200)]
     with SQLiteIndex(file_of(pages, tmp_path / "pages.sqlite"), create=False) as index:
         from scrapy_pagelets.retrieval import stored as module
@@ -351,18 +351,18 @@ def test_cuts():
     assert [terms(text) for text in whole(page)] == [list(chain.from_iterable(map(terms, page)))]
 
 
-@given_some(st.lists(words, max_size=30), st.sets(words, max_size=3), st.integers(1, 8))
-def test_passages_are_parts_of_the_text_with_the_most_terms(found, wanted, size):
+@given_few(st.lists(words, max_size=30), st.sets(words, max_size=3), st.integers(1, 8))
+def test_passages_are_parts_of_the_text_with_the_most_terms(runs, wanted, size):
     wanted = {term for word in wanted for term in terms(word)}
-    passage = highlighted(" ".join(found), wanted, size, ("[", "]"))
+    passage = highlighted(" ".join(runs), wanted, size, ("[", "]"))
     bare = passage.replace("[", "").replace("]", "").removeprefix("... ").removesuffix(" ...")
-    assert bare in " ".join(found)
-    assert len(bare.split()) == min(size, len(found))
-    windows = [found[start : start + size] for start in range(max(1, len(found) - size + 1))]
+    assert bare in " ".join(runs)
+    assert len(bare.split()) == min(size, len(runs))
+    windows = [runs[start : start + size] for start in range(max(1, len(runs) - size + 1))]
     most = max(len(wanted & {t for word in window for t in terms(word)}) for window in windows)
     assert len(wanted & set(terms(bare))) == most
 
 
-def test_terms_are_marked_where_they_stand():
+def test_terms_are_marked_in_place():
     text = "The Café-bar, 東京 and CAFÉ_x"
     assert highlighted(text, terms("cafe 京"), marks=("<", ">")) == "The <Café>-bar, 東<京> and <CAFÉ_x>"

@@ -1,4 +1,4 @@
-"""The command ``search`` on real files: what it prints, and what it says of bad input."""
+"""The command ``search`` on real files: its output, and its errors for bad input."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def index(tmp_path):
 
 
 def page(name, title, texts):
-    found = [
+    pagelets = [
         {"id": k, "role": "content", "templateness": 0.1, "text": text, "words": len(text.split())}
         for k, text in enumerate(texts)
     ]
     copied = "http://example.com/bell" if name == "copy" else None
-    line = {"url": f"http://example.com/{name}", "title": title, "pagelets": found, "near_duplicate_of": copied}
+    line = {"url": f"http://example.com/{name}", "title": title, "pagelets": pagelets, "near_duplicate_of": copied}
     return page_of(line, now())
 
 
@@ -46,7 +46,7 @@ def search(*arguments):
 
 
 def refused(capsys, *arguments):
-    """The one sentence that is said."""
+    """The single line of the error."""
     assert search(*arguments) == 1
     out, error = capsys.readouterr()
     assert out == ""
@@ -54,7 +54,7 @@ def refused(capsys, *arguments):
     return error
 
 
-def test_pages_are_shown_with_the_pagelet_that_fits(index, capsys):
+def test_pages_are_shown_with_their_best_pagelet(index, capsys):
     assert search(index, "Who had the patent?") == 0
     out, error = capsys.readouterr()
     assert error == ""
@@ -62,12 +62,12 @@ def test_pages_are_shown_with_the_pagelet_that_fits(index, capsys):
     assert "http://example.com/wire  Wire\n     pagelet 0: **The** telephone wire, **the** **patent**" in out
 
 
-def test_a_title_may_be_what_fits(index, capsys):
+def test_a_title_may_match(index, capsys):
     assert search(index, "sea") == 0
     assert capsys.readouterr().out.splitlines()[0] == "1 of 8 pages"
 
 
-def test_of_near_duplicates_one_is_shown(index, capsys):
+def test_one_of_several_near_duplicates_is_shown(index, capsys):
     assert search(index, "bell") == 0
     out = capsys.readouterr().out
     assert out.count("http://example.com/") == 1
@@ -105,19 +105,19 @@ def test_terms_that_were_added_are_shown(index, capsys, way):
         "(wire",
     ],
 )
-def test_quotes_and_operators_mean_nothing(index, capsys, query):
+def test_quotes_and_operators_have_no_meaning(index, capsys, query):
     assert search(index, query) == 0
     assert "http://example.com/wire" in capsys.readouterr().out
 
 
-def test_words_that_most_pages_have_are_searched_with_a_note(index, capsys):
+def test_words_on_most_pages_get_a_warning(index, capsys):
     assert search(index, "the") == 0
     out, error = capsys.readouterr()
     assert "http://example.com/sea" in out
-    assert error == "the words of the query stand on most pages: their order says little, give rarer words\n"
+    assert error == "the words of the query are on most pages, so the ranking says little: give rarer words\n"
 
 
-def test_a_query_of_ten_thousand_words_is_cut_with_a_note(index, capsys):
+def test_a_query_of_ten_thousand_words_is_shortened_with_a_warning(index, capsys):
     query = "telephone wire " + " ".join(f"word{n}" for n in range(9_998))
     assert search(index, query, "--feedback", "segments") == 0
     out, error = capsys.readouterr()
@@ -132,7 +132,7 @@ def test_queries_without_an_answer(index, capsys):
     assert refused(capsys, index, "sea", "--top", "0") == "--top is 0: give the number of pages, from 1\n"
 
 
-def test_files_that_are_no_index(index, tmp_path, capsys):
+def test_files_that_are_not_an_index(index, tmp_path, capsys):
     assert "is not there" in refused(capsys, tmp_path / "none.sqlite", "sea")
     (tmp_path / "none.sqlite").exists() and pytest.fail("a file was made")
     (tmp_path / "text.sqlite").write_text("no database, but longer than the head of one. " * 30)
@@ -140,7 +140,7 @@ def test_files_that_are_no_index(index, tmp_path, capsys):
     with sqlite3.connect(tmp_path / "other.sqlite") as base:
         base.execute("CREATE TABLE sea (text)")
     assert "something else" in refused(capsys, tmp_path / "other.sqlite", "sea")
-    assert "is no SQLite file" in refused(capsys, "pages.ndjson", "sea")
+    assert "is not an SQLite index" in refused(capsys, "pages.ndjson", "sea")
     assert "names no index" in refused(capsys, "pages.json", "sea")
 
 
@@ -160,7 +160,7 @@ def test_a_damaged_index(index, capsys):
     with sqlite3.connect(index) as base:
         base.execute("UPDATE search_data SET block = x'00' WHERE id > 10")
     base.close()
-    assert "make the index anew" in refused(capsys, index, "sea")
+    assert "build the index again" in refused(capsys, index, "sea")
 
 
 def test_the_command_is_registered():

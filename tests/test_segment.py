@@ -1,4 +1,4 @@
-"""A page in pagelets: nothing lost, nothing twice, content apart from template."""
+"""Pagelets of a page: nothing is lost, nothing occurs twice, content is separate from template."""
 
 import json
 
@@ -25,32 +25,32 @@ linked_soups = st.lists(
 ).map("".join)
 
 
-def weights(data, found):
-    count = len(found.nodes.leaves)
+def weights(data, parsed):
+    count = len(parsed.nodes.leaves)
     return np.array(data.draw(st.lists(st.sampled_from([0.0, 0.3, 0.5, 0.7, 1.0]), min_size=count, max_size=count)))
 
 
 @given(linked_soups, st.data(), st.sampled_from(SEGMENTERS))
 def test_the_pagelets_are_the_page(html, data, segmenter):
-    found = page(html)
-    templateness = weights(data, found)
-    pagelets = segment(found, templateness, segmenter)
+    parsed = page(html)
+    templateness = weights(data, parsed)
+    pagelets = segment(parsed, templateness, segmenter)
     assert [p.id for p in pagelets] == list(range(len(pagelets)))
-    assert sorted(leaf for p in pagelets for leaf in p.index.tolist()) == list(range(len(found.nodes.leaves)))
+    assert sorted(leaf for p in pagelets for leaf in p.index.tolist()) == list(range(len(parsed.nodes.leaves)))
     assert [p.index[0] for p in pagelets] == sorted(p.index[0] for p in pagelets)
     for p in pagelets:
         assert p.index.tolist() == np.flatnonzero(p.leaves).tolist()
-        assert p.text == plain(found.nodes, p.leaves)
-        assert p.words == found.nodes.words[p.leaves].sum()
-    assert sum(p.words for p in pagelets) == found.nodes.words.sum()
+        assert p.text == plain(parsed.nodes, p.leaves)
+        assert p.words == parsed.nodes.words[p.leaves].sum()
+    assert sum(p.words for p in pagelets) == parsed.nodes.words.sum()
 
 
 @given(linked_soups, st.data(), st.sampled_from(SEGMENTERS))
 def test_content_and_template_do_not_mix(html, data, segmenter):
-    found = page(html)
-    templateness = weights(data, found)
+    parsed = page(html)
+    templateness = weights(data, parsed)
     content = np.zeros(len(templateness), np.bool_)
-    for p in segment(found, templateness, segmenter):
+    for p in segment(parsed, templateness, segmenter):
         assert ((templateness[p.index] < 0.5) == (p.role == CONTENT)).all()
         assert templateness[p.index].min() <= p.templateness + 1e-9
         assert p.templateness - 1e-9 <= templateness[p.index].max()
@@ -62,35 +62,35 @@ def test_content_and_template_do_not_mix(html, data, segmenter):
 
 @given(linked_soups, st.data(), st.sampled_from(SEGMENTERS))
 def test_content_pagelets_together_are_the_content_of_the_page(html, data, segmenter):
-    found = page(html)
-    templateness = weights(data, found)
-    parts = [p.text for p in segment(found, templateness, segmenter) if p.role == CONTENT]
-    # In another order where content and template alternate; parted where one text has pagelets in the middle of a word.
-    together = "".join(words(plain(found.nodes, templateness < 0.5)))
+    parsed = page(html)
+    templateness = weights(data, parsed)
+    parts = [p.text for p in segment(parsed, templateness, segmenter) if p.role == CONTENT]
+    # The order differs if content and template alternate, and a pagelet may end in the middle of a word.
+    together = "".join(words(plain(parsed.nodes, templateness < 0.5)))
     assert sorted("".join("".join(words(part)) for part in parts)) == sorted(together)
 
 
 @given(linked_soups, st.data(), st.sampled_from(SEGMENTERS))
 def test_xpaths_hold_the_text_of_the_pagelet_and_no_other(html, data, segmenter):
-    found = page(html)
-    for p in segment(found, weights(data, found), segmenter):
+    parsed = page(html)
+    for p in segment(parsed, weights(data, parsed), segmenter):
         held = []
         for path in p.xpaths:
-            (node,) = found.root.xpath(path)
+            (node,) = parsed.root.xpath(path)
             held += leaf_strings(node) if isinstance(node, etree._Element) else [" ".join(legible(node).split())]
-        assert held == [" ".join(found.nodes.strings[leaf].split()) for leaf in p.index]
+        assert held == [" ".join(parsed.nodes.strings[leaf].split()) for leaf in p.index]
 
 
 @given(linked_soups, st.data(), st.sampled_from(SEGMENTERS))
 def test_each_link_is_in_one_pagelet(html, data, segmenter):
-    found = page(html)
-    links = found.nodes.links
+    parsed = page(html)
+    links = parsed.nodes.links
     rows = [row for row, key in zip(links.row, links.key, strict=True) if key]
-    pagelets = segment(found, weights(data, found), segmenter)
+    pagelets = segment(parsed, weights(data, parsed), segmenter)
     listed = [link for p in pagelets for link in p.links]
     assert len(listed) == (len(rows) if pagelets else 0)
     assert sorted("".join(words(link["anchor"])) for link in listed) == sorted(
-        "".join(words(" ".join(found.nodes.strings[found.nodes.first_leaf[row] : found.nodes.last_leaf[row]])))
+        "".join(words(" ".join(parsed.nodes.strings[parsed.nodes.first_leaf[row] : parsed.nodes.last_leaf[row]])))
         for row in (rows if pagelets else [])
     )
     assert all(link["url"].startswith("http://example.com/") for link in listed)
@@ -104,9 +104,9 @@ PAGE = (
 
 
 def test_records():
-    found = page(PAGE)
-    templateness = np.array([s not in ("Head", "Some words with", "a link", ".") for s in found.nodes.strings]) * 0.9
-    menu, content, foot = segment(found, templateness)
+    parsed = page(PAGE)
+    templateness = np.array([s not in ("Head", "Some words with", "a link", ".") for s in parsed.nodes.strings]) * 0.9
+    menu, content, foot = segment(parsed, templateness)
     assert menu.record() == {
         "id": 0,
         "xpaths": ["/html/body/header"],
@@ -135,26 +135,26 @@ def test_records():
     assert json.loads(json.dumps([p.record() for p in (menu, content, foot)]))[2]["words"] == 3
 
 
-def test_a_pagelet_of_content_and_template_is_parted():
-    found = page("<div>Comments<p>A thought</p>Reply<p>Another one</p>Reply</div>")
-    content, template = segment(found, np.array([0.0, 0, 1, 0, 1]))
+def test_a_pagelet_of_content_and_template_is_divided():
+    parsed = page("<div>Comments<p>A thought</p>Reply<p>Another one</p>Reply</div>")
+    content, template = segment(parsed, np.array([0.0, 0, 1, 0, 1]))
     assert content.text == "Comments\n\nA thought\n\nAnother one"
     assert template.text == "Reply\n\nReply"
     assert content.xpaths == ["/html/body/div/text()[1]", "/html/body/div/p[1]", "/html/body/div/p[2]"]
 
 
-def test_without_weights_all_is_content():
+def test_without_templateness_all_is_content():
     assert [(p.role, p.templateness) for p in segment(page("<p>a<p>b"))] == [("content", 0.0)]
     assert segment(page("")) == []
     assert segment(page("<a href=/x><img></a>")) == []
 
 
 def test_links_without_text_and_links_around_pagelets():
-    found = page(
+    parsed = page(
         "<a href=/logo><img></a><p>one</p><a href=/around><div>two</div><div>three</div></a><iframe src=/f></iframe>"
         "<p>four</p><a href=/last><img></a><a href='javascript:x()'>no</a>"
     )
-    one, other = segment(found, np.array([0, 0, 1, 1, 1.0]))
+    one, other = segment(parsed, np.array([0, 0, 1, 1, 1.0]))
     assert [(link["url"], link["anchor"]) for link in one.links] == [
         ("http://example.com/logo", ""),
         ("http://example.com/around", "two three"),
@@ -163,17 +163,17 @@ def test_links_without_text_and_links_around_pagelets():
 
 
 def test_bad_parameters():
-    found = page("<p>a<p>b")
+    parsed = page("<p>a<p>b")
     with pytest.raises(ValueError, match="no segmenter 'none': choose one of pagelets, pagelets-strict"):
-        segment(found, method="none")
+        segment(parsed, method="none")
     for size in (0, 1, 3):
         with pytest.raises(ValueError, match=f"templateness has {size} values, the page 2 runs of text"):
-            segment(found, np.zeros(size))
+            segment(parsed, np.zeros(size))
 
 
-def test_pagelets_are_themselves_only():
-    found = page("<p>a")
-    (one,), (other,) = segment(found), segment(found)
+def test_pagelets_are_equal_to_themselves_only():
+    parsed = page("<p>a")
+    (one,), (other,) = segment(parsed), segment(parsed)
     assert isinstance(one, Pagelet)
     assert one != other
     assert len({one, other}) == 2
@@ -181,13 +181,13 @@ def test_pagelets_are_themselves_only():
 
 def test_a_huge_page_of_many_pagelets():
     menu = "<div>" + "<a href=/x>x</a>" * 5 + "</div>"
-    found = page(menu + "<p>a</p><div>b <a href=/y>y</a></div>" * 8_000)
-    templateness = np.arange(len(found.nodes.leaves)) % np.float64(2)
-    pagelets = segment(found, templateness)
+    parsed = page(menu + "<p>a</p><div>b <a href=/y>y</a></div>" * 8_000)
+    templateness = np.arange(len(parsed.nodes.leaves)) % np.float64(2)
+    pagelets = segment(parsed, templateness)
     assert len(pagelets) > 24_000
     records = [p.record() for p in pagelets]
-    assert sum(record["words"] for record in records) == found.nodes.words.sum()
-    assert sum(len(record["links"]) for record in records) == len(found.nodes.links.href)
+    assert sum(record["words"] for record in records) == parsed.nodes.words.sum()
+    assert sum(len(record["links"]) for record in records) == len(parsed.nodes.links.href)
     assert records[-1]["xpaths"] == ["/html/body/div[8001]/a"]
 
 
@@ -197,8 +197,8 @@ def test_five_thousand_levels():
     for level in range(5000):
         node = etree.SubElement(node, "div")
         node.text = f"t{level}"
-    found = Page.from_root(root, URL)
+    parsed = Page.from_root(root, URL)
     templateness = np.arange(5000) % np.float64(2)
-    content, template = segment(found, templateness)
+    content, template = segment(parsed, templateness)
     assert len(content.xpaths) == len(template.xpaths) == 2500
     assert words(content.text) == [f"t{level}" for level in range(0, 5000, 2)]

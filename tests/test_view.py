@@ -1,4 +1,4 @@
-"""``scrapy pagelets view``: a picture of a page with its pagelets, or a sentence."""
+"""``scrapy pagelets view``: a picture of a page with its pagelets, or an error."""
 
 import asyncio
 import re
@@ -16,7 +16,7 @@ PAGE = """<html><head><title>A &amp; B</title><style>body{margin:0}</style></hea
 MENU = "".join(f"<li><a href=/{name}>Entry {name}</a></li>" for name in "abcdefgh")
 
 
-def test_pagelets_are_drawn_where_they_stand(tmp_path):
+def test_pagelets_are_drawn_in_place(tmp_path):
     with SiteServer(routes={"/": answer(PAGE % MENU)}) as server:
         done = scrapy("pagelets", "view", server.url(""), "--out", str(tmp_path / "x.html"), cwd=tmp_path)
         assert server.hits[0] == "/"
@@ -51,14 +51,14 @@ def test_a_file_is_drawn_as_a_picture_with_its_style_sheet(tmp_path):
         ([str(SITE / "index.html"), "--out", "none/x.html"], "none/x.html"),
     ],
 )
-def test_what_cannot_be_shown_costs_a_sentence(tmp_path, arguments, sentence):
+def test_bad_input_is_refused_in_a_sentence(tmp_path, arguments, sentence):
     done = scrapy("pagelets", "view", *arguments, cwd=tmp_path)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
     assert sentence in done.stderr
 
 
-def test_a_missing_browser_costs_a_sentence(tmp_path, monkeypatch):
+def test_a_missing_browser_is_reported_in_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
     done = scrapy("pagelets", "view", str(SITE / "index.html"), cwd=tmp_path)
@@ -88,7 +88,7 @@ def test_a_long_page_can_be_scrolled(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x.svg", "x", "x.pdf", "x.png.txt"])
-def test_what_it_does_not_write_is_refused_before_a_browser_starts(tmp_path, monkeypatch, name):
+def test_other_file_types_are_refused_before_a_browser_starts(tmp_path, monkeypatch, name):
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
     done = scrapy("pagelets", "view", str(SITE / "index.html"), "--out", name, cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""VIPS: separators against a quadratic version, the rules on small pages, what holds for every content structure."""
+"""VIPS: separators compared with a quadratic version, the rules on small pages, properties of all structures."""
 
 from dataclasses import replace
 
@@ -27,9 +27,9 @@ BOTH = pytest.mark.parametrize("strict", [False, True])
 
 
 def laid(html, boxes, **columns):
-    """A page whose elements with an id have the boxes given, their runs of text too; all others are around these."""
-    found = page(html)
-    nodes = found.nodes
+    """A page on which the given boxes are those of elements, by id, and of their text; other boxes enclose these."""
+    parsed = page(html)
+    nodes = parsed.nodes
     box = np.zeros((len(nodes), 4), np.float32)
     visible = np.zeros(len(nodes), np.bool_)
     ids = {nodes.looks[nodes.look[row]][1]: row for row in range(len(nodes)) if nodes.tag[row] != TEXT}
@@ -50,28 +50,28 @@ def laid(html, boxes, **columns):
         for key, value in values.items():
             column[ids[key] : nodes.end[ids[key]]] = value
         layout = replace(layout, **{name: column})
-    return replace(found, layout=layout)
+    return replace(parsed, layout=layout)
 
 
-def parted(found, pdoc=10, **options):
+def segments_of(parsed, pdoc=10, **options):
     """The texts of the segments."""
-    labels = vips_labels(found, pdoc, **options).tolist()
+    labels = vips_labels(parsed, pdoc, **options).tolist()
     groups: dict[int, list[str]] = {}
-    for label, string in zip(labels, found.nodes.strings, strict=True):
+    for label, string in zip(labels, parsed.nodes.strings, strict=True):
         groups.setdefault(label, []).append(string)
     return sorted(groups.values())
 
 
-def first_parted(found, **options):
-    """The texts of the segments at the lowest PDoC that parts anything."""
-    return next(texts for pdoc in range(1, 11) if len(texts := parted(found, pdoc, **options)) > 1)
+def first_segments(parsed, **options):
+    """The texts of the segments at the lowest PDoC that gives several segments."""
+    return next(texts for pdoc in range(1, 11) if len(texts := segments_of(parsed, pdoc, **options)) > 1)
 
 
 # ---- separators
 
 
 def by_every_cut(blocks, tolerance):
-    """Gaps at which all that starts earlier ends before all that starts later, pair by pair."""
+    """Gaps at which all blocks that start earlier end before those that start later, pair by pair."""
     blocks = sorted(blocks)
     gaps: list[tuple[float, float]] = []
     for cut in range(1, len(blocks)):
@@ -82,15 +82,15 @@ def by_every_cut(blocks, tolerance):
 
 
 def as_in_the_paper(blocks):
-    """Separators split, shrunk and removed block by block; those at the border left out."""
-    found = [(-np.inf, np.inf)]
+    """Separators split, shrunk and removed block by block, without those at the border."""
+    gaps = [(-np.inf, np.inf)]
     for start, end in blocks:
-        rest = [(low, high) for low, high in found if high <= start or low >= end]
-        for low, high in found:
+        rest = [(low, high) for low, high in gaps if high <= start or low >= end]
+        for low, high in gaps:
             if not (high <= start or low >= end):
                 rest += [(low, min(high, start)), (max(low, end), high)]
-        found = [(low, high) for low, high in rest if low < high]
-    return sorted((low, high) for low, high in found if np.isfinite((low, high)).all())
+        gaps = [(low, high) for low, high in rest if low < high]
+    return sorted((low, high) for low, high in gaps if np.isfinite((low, high)).all())
 
 
 @given(intervals, st.integers(0, 3))
@@ -114,40 +114,40 @@ def test_only_chosen_separators_are_crossed():
     assert crossed(strips, np.array([False, True])).tolist() == [0, 0, 1]
 
 
-# ---- pages of today
+# ---- today's pages
 
 THREE = "<div id=a>one</div><div id=b>two</div><div id=c>three</div>"
 
 
 @BOTH
-def test_the_widest_gap_parts_first(strict):
-    found = laid(THREE, {"a": (0, 0, 500, 50), "b": (0, 60, 500, 50), "c": (0, 260, 500, 50)})
-    assert first_parted(found, strict=strict) == [["one", "two"], ["three"]]
+def test_the_widest_gap_divides_first(strict):
+    parsed = laid(THREE, {"a": (0, 0, 500, 50), "b": (0, 60, 500, 50), "c": (0, 260, 500, 50)})
+    assert first_segments(parsed, strict=strict) == [["one", "two"], ["three"]]
 
 
 @BOTH
-def test_another_background_parts_first(strict):
+def test_another_background_divides_first(strict):
     boxes = {"a": (0, 0, 500, 50), "b": (0, 60, 500, 50), "c": (0, 120, 500, 50)}
-    found = laid(THREE, boxes, background={"a": 0x224466FF})
-    assert first_parted(found, strict=strict) == [["one"], ["two", "three"]]
+    parsed = laid(THREE, boxes, background={"a": 0x224466FF})
+    assert first_segments(parsed, strict=strict) == [["one"], ["two", "three"]]
 
 
 @BOTH
-def test_a_ruler_parts_first(strict):
+def test_a_ruler_divides_first(strict):
     html = "<div id=a>one</div><div id=b>two</div><hr id=r><div id=c>three</div>"
     boxes = {"a": (0, 0, 500, 50), "b": (0, 60, 500, 50), "r": (0, 120, 500, 2), "c": (0, 132, 500, 50)}
-    assert first_parted(laid(html, boxes), strict=strict) == [["one", "two"], ["three"]]
+    assert first_segments(laid(html, boxes), strict=strict) == [["one", "two"], ["three"]]
 
 
 def test_columns_are_parted_whatever_stands_in_them():
     html = "<div><div><p id=a>one<p id=b>two</div><div><p id=c>three<p id=d>four</div></div>"
     boxes = {"a": (0, 0, 200, 300), "b": (0, 310, 200, 300), "c": (300, 0, 200, 150), "d": (300, 160, 200, 450)}
-    assert first_parted(laid(html, boxes)) == [["one", "two"], ["three", "four"]]
+    assert first_segments(laid(html, boxes)) == [["one", "two"], ["three", "four"]]
 
 
-def test_items_of_one_look_are_parted_last():
+def test_items_of_one_look_are_separated_last():
     html = "<div><div class=card id=a>one</div><div class=card id=b>two</div><p class=note id=c>three</p></div>"
-    found = laid(html, {"a": (0, 0, 500, 50), "b": (0, 60, 500, 50), "c": (0, 120, 500, 50)})
+    parsed = laid(html, {"a": (0, 0, 500, 50), "b": (0, 60, 500, 50), "c": (0, 120, 500, 50)})
     weights = []
 
     class Noted(Visual):
@@ -155,71 +155,71 @@ def test_items_of_one_look_are_parted_last():
             weights.append(super().weigh(pool, strips, horizontal=horizontal))
             return weights[-1]
 
-    Noted(found.nodes, found.layout).structure()
+    Noted(parsed.nodes, parsed.layout).structure()
     assert weights[0][0] < weights[0][1]
 
 
 def test_a_fixed_element_is_a_part_of_its_own_and_covers_no_separator():
     html = "<div id=a>one</div><div><div id=f>fixed</div><p id=b>two</div>"
     boxes = {"a": (0, 0, 500, 50), "b": (0, 300, 500, 50), "f": (0, 40, 500, 280)}
-    found = laid(html, boxes, position={"f": POSITION["fixed"]})
-    assert ["fixed"] in parted(found, 2)
-    assert parted(found) == [["fixed"], ["one"], ["two"]]
+    parsed = laid(html, boxes, position={"f": POSITION["fixed"]})
+    assert ["fixed"] in segments_of(parsed, 2)
+    assert segments_of(parsed) == [["fixed"], ["one"], ["two"]]
 
 
 def test_a_fixed_element_inside_of_a_line_is_a_part_of_its_own():
-    found = laid("<p id=a>one <b id=f>fixed</b></p>", {"a": (0, 0, 500, 50), "f": (0, 700, 500, 50)})
-    found = replace(found, layout=replace(found.layout, position=positions(found, "fixed", POSITION["fixed"])))
-    assert parted(found, 2) == [["fixed"], ["one"]]
+    parsed = laid("<p id=a>one <b id=f>fixed</b></p>", {"a": (0, 0, 500, 50), "f": (0, 700, 500, 50)})
+    parsed = replace(parsed, layout=replace(parsed.layout, position=positions(parsed, "fixed", POSITION["fixed"])))
+    assert segments_of(parsed, 2) == [["fixed"], ["one"]]
 
 
-def positions(found, text, code):
-    column = found.layout.position.copy()
-    row = found.nodes.leaves[found.nodes.strings.index(text)]
-    column[found.nodes.parent[row]] = code
+def positions(parsed, text, code):
+    column = parsed.layout.position.copy()
+    row = parsed.nodes.leaves[parsed.nodes.strings.index(text)]
+    column[parsed.nodes.parent[row]] = code
     return column
 
 
 def test_a_sticky_element_stays_in_the_flow():
     boxes = {"a": (0, 0, 500, 50), "b": (0, 60, 500, 50), "c": (0, 260, 500, 50)}
-    found = laid(THREE, boxes, position={"a": POSITION["sticky"]})
-    assert first_parted(found) == [["one", "two"], ["three"]]
+    parsed = laid(THREE, boxes, position={"a": POSITION["sticky"]})
+    assert first_segments(parsed) == [["one", "two"], ["three"]]
 
 
-def test_what_floats_above_others_hides_no_separator():
+def test_floating_blocks_hide_no_separator():
     boxes = {"a": (0, 0, 500, 50), "b": (0, 30, 400, 300), "c": (0, 260, 500, 50)}
-    found = laid(THREE, boxes, position={"b": POSITION["absolute"]})
-    assert first_parted(found) == [["one"], ["three"], ["two"]]
+    parsed = laid(THREE, boxes, position={"b": POSITION["absolute"]})
+    assert first_segments(parsed) == [["one"], ["three"], ["two"]]
 
 
-def test_blocks_that_all_overlap_are_parted_one_by_one():
-    found = laid(THREE, {"a": (0, 0, 300, 200), "b": (50, 50, 300, 200), "c": (100, 100, 300, 200)})
-    assert parted(found) == [["one"], ["three"], ["two"]]
+def test_blocks_that_all_overlap_become_single_blocks():
+    parsed = laid(THREE, {"a": (0, 0, 300, 200), "b": (50, 50, 300, 200), "c": (100, 100, 300, 200)})
+    assert segments_of(parsed) == [["one"], ["three"], ["two"]]
 
 
-def test_what_is_not_seen_belongs_to_what_is_around_it():
+def test_invisible_nodes_belong_to_the_segment_around_them():
     html = "<ul><li id=a><a id=l>entry</a><ul><li>hidden</ul><li id=b>other</ul><div><p>gone</div>"
-    found = laid(html, {"a": (0, 0, 90, 20), "l": (0, 0, 90, 20), "b": (200, 0, 90, 20)})
-    assert parted(found) == [["entry", "hidden"], ["gone"], ["other"]]
+    parsed = laid(html, {"a": (0, 0, 90, 20), "l": (0, 0, 90, 20), "b": (200, 0, 90, 20)})
+    assert segments_of(parsed) == [["entry", "hidden"], ["gone"], ["other"]]
 
 
 @BOTH
-def test_boxes_of_no_size_are_no_blocks(strict):
-    found = laid(THREE, {"a": (0, 0, 500, 50), "b": (0, 60, 0, 0), "c": (0, 160, 500, 50)})
-    labels = vips_labels(found, strict=strict)
+def test_boxes_without_size_are_not_blocks(strict):
+    parsed = laid(THREE, {"a": (0, 0, 500, 50), "b": (0, 60, 0, 0), "c": (0, 160, 500, 50)})
+    labels = vips_labels(parsed, strict=strict)
     assert len(labels) == 3
-    assert vips(found, strict=strict).labels(1).tolist() == [0, 0, 0]
+    assert vips(parsed, strict=strict).labels(1).tolist() == [0, 0, 0]
 
 
 def test_lines_of_text_with_inline_elements_are_never_cut():
     html = "<div id=a>some <b id=b>bold</b> words</div><p id=c>other</p>"
-    found = laid(html, {"a": (0, 0, 500, 20), "b": (60, 0, 40, 20), "c": (0, 40, 500, 20)})
-    assert parted(found) == [["other"], ["some", "bold", "words"]]
+    parsed = laid(html, {"a": (0, 0, 500, 20), "b": (60, 0, 40, 20), "c": (0, 40, 500, 20)})
+    assert segments_of(parsed) == [["other"], ["some", "bold", "words"]]
 
 
-def test_thin_blocks_without_text_are_space():
+def test_thin_blocks_without_text_are_spacing():
     html = "<table><tr><td id=a>one<td><img id=i><td id=b>two</table>"
-    found = laid(html, {"a": (0, 0, 300, 500), "i": (300, 0, 25, 500), "b": (325, 0, 300, 500)})
+    parsed = laid(html, {"a": (0, 0, 300, 500), "i": (300, 0, 25, 500), "b": (325, 0, 300, 500)})
     gaps: list[tuple[float, float]] = []
 
     class Noted(Visual):
@@ -227,33 +227,33 @@ def test_thin_blocks_without_text_are_space():
             gaps.extend(zip(strips.start.tolist(), strips.end.tolist(), strict=True))
             return super().weigh(pool, strips, horizontal=horizontal)
 
-    Noted(found.nodes, found.layout).structure()
+    Noted(parsed.nodes, parsed.layout).structure()
     assert gaps == [(300, 325)]
 
 
 def test_text_between_blocks_is_a_block():
     html = "<div id=w>before<p id=p>paragraph</p>after <i id=i>it</i></div>"
-    found = laid(html, {"w": (0, 0, 500, 20), "p": (0, 40, 500, 20), "i": (0, 80, 500, 20)})
-    assert found.layout is not None
-    rows = found.nodes.leaves[[0, 2]]
-    found.layout.y[rows] = 0, 80
-    assert parted(found) == [["after", "it"], ["before"], ["paragraph"]]
+    parsed = laid(html, {"w": (0, 0, 500, 20), "p": (0, 40, 500, 20), "i": (0, 80, 500, 20)})
+    assert parsed.layout is not None
+    rows = parsed.nodes.leaves[[0, 2]]
+    parsed.layout.y[rows] = 0, 80
+    assert segments_of(parsed) == [["after", "it"], ["before"], ["paragraph"]]
 
 
-def test_a_landmark_is_parted_before_a_division():
+def test_a_landmark_is_separated_before_a_division():
     html = "<div id=a>one</div><div id=b>two</div><aside id=c>three</aside>"
-    found = laid(html, {"a": (0, 0, 500, 50), "b": (0, 60, 500, 50), "c": (0, 120, 500, 50)})
-    assert first_parted(found) == [["one", "two"], ["three"]]
+    parsed = laid(html, {"a": (0, 0, 500, 50), "b": (0, 60, 500, 50), "c": (0, 120, 500, 50)})
+    assert first_segments(parsed) == [["one", "two"], ["three"]]
 
 
 # ---- the rules of 2003
 
 
 def ruled(html, boxes, name, root=False, divided=False, **columns):
-    found = laid(html, boxes, **columns)
-    nodes = found.nodes
+    parsed = laid(html, boxes, **columns)
+    nodes = parsed.nodes
     row = next(row for row in range(len(nodes)) if nodes.looks[nodes.look[row]][1] == name and nodes.tag[row] != TEXT)
-    return Strict(nodes, found.layout).rule(row, root=root, divided=divided)
+    return Strict(nodes, parsed.layout).rule(row, root=root, divided=divided)
 
 
 LARGE, HALF, SMALL = (0, 0, 1366, 900), (0, 0, 1366, 450), (0, 0, 100, 100)
@@ -298,7 +298,7 @@ def test_text_of_one_font_is_more_coherent():
 def test_the_strict_tree_joins_blocks_across_branches():
     html = "<div><p id=a>one<p id=b>two</div><div><p id=c>three<p id=d>four</div>"
     boxes = {"a": (0, 0, 600, 300), "b": (0, 400, 600, 300), "c": (0, 710, 600, 300), "d": (0, 1100, 600, 300)}
-    assert first_parted(laid(html, boxes), strict=True) == [["four"], ["one"], ["two", "three"]]
+    assert first_segments(laid(html, boxes), strict=True) == [["four"], ["one"], ["two", "three"]]
 
 
 # ---- every content structure
@@ -307,27 +307,27 @@ def test_the_strict_tree_joins_blocks_across_branches():
 @BOTH
 @given(html=soups)
 def test_structures_are_coherent_downwards_and_partition_the_leaves(html, strict):
-    found = page(html)
-    tree = vips(found, strict=strict)
+    parsed = page(html)
+    tree = vips(parsed, strict=strict)
     assert (tree.parent[1:] < np.arange(1, len(tree))).all()
     assert (tree.doc[1:] >= tree.doc[tree.parent[1:]]).all()
     assert ((tree.doc >= 1) & (tree.doc <= 10)).all()
     finer = None
     for pdoc in range(10, 0, -1):
         labels = tree.labels(pdoc)
-        assert labels.shape == found.nodes.leaves.shape
+        assert labels.shape == parsed.nodes.leaves.shape
         if finer is not None:
             assert len(set(zip(finer.tolist(), labels.tolist(), strict=True))) == len(set(finer.tolist()))
-        assert len(set(vips(found, pdoc, strict=strict).labels(pdoc).tolist())) == len(set(labels.tolist()))
+        assert len(set(vips(parsed, pdoc, strict=strict).labels(pdoc).tolist())) == len(set(labels.tolist()))
         finer = labels
     assert set(tree.labels(1).tolist()) <= {0}
 
 
 @given(soups)
 def test_segments_are_whole_subtrees_and_leave_inline_elements_whole(html):
-    found = page(html)
-    nodes, blocks = found.nodes, Visual(found.nodes, guessed(found.nodes)).blocks
-    tree = vips(found)
+    parsed = page(html)
+    nodes, blocks = parsed.nodes, Visual(parsed.nodes, guessed(parsed.nodes)).blocks
+    tree = vips(parsed)
     labels = tree.labels(10)
     for start, end, level, valid in zip(
         nodes.first_leaf, nodes.last_leaf, blocks.block_level, blocks.valid, strict=True
@@ -336,27 +336,27 @@ def test_segments_are_whole_subtrees_and_leave_inline_elements_whole(html):
             assert len(set(labels[start:end].tolist())) <= 1
     for label in set(labels.tolist()):
         index = np.flatnonzero(labels == label)
-        held = {readable(str(text)) for path in paths_of(nodes, index) for text in texts_at(found, path)}
-        assert held >= {nodes.strings[i] for i in index.tolist() if nodes.strings[i].isalnum()}
+        texts = {" ".join(readable(text).split()) for path in paths_of(nodes, index) for text in texts_at(parsed, path)}
+        assert texts >= {nodes.strings[i] for i in index.tolist() if nodes.strings[i].isalnum()}
 
 
-def texts_at(found, path):
-    for node in found.root.xpath(path):
+def texts_at(parsed, path):
+    for node in parsed.root.xpath(path):
         texts = [node] if isinstance(node, str) else node.itertext()
         yield from (" ".join(str(text).split()) for text in texts)
 
 
 @BOTH
 @pytest.mark.parametrize("html", ["", "<img src=x><hr>", "<p hidden>gone", "<div style='display:none'><p>a<p>b</div>"])
-def test_pages_with_nothing_to_see_are_one_segment(html, strict):
+def test_pages_with_nothing_visible_are_one_segment(html, strict):
     tree = vips(page(html), strict=strict)
     assert len(set(tree.labels(10).tolist())) <= 1
 
 
 @BOTH
 def test_nesting_needs_no_recursion(strict):
-    found = page("<div><p>a</p>" * 1500 + "x" + "</div>" * 1500)
-    assert len(set(vips_labels(found, 10, strict=strict).tolist())) == 1501 or strict
+    parsed = page("<div><p>a</p>" * 1500 + "x" + "</div>" * 1500)
+    assert len(set(vips_labels(parsed, 10, strict=strict).tolist())) == 1501 or strict
 
 
 @pytest.mark.parametrize(
@@ -379,25 +379,25 @@ def test_a_hundred_thousand_nodes_are_weighed_few_times_each(html):
 
 
 def test_the_tree_is_a_record():
-    found = page("<nav><ul><li><a href=/a>A</a><li><a href=/b>B</a></ul></nav><main><h1>Title</h1><p>Words.</main>")
-    tree = vips(found, INNER_PDOC)
-    record = tree.record(found)
+    parsed = page("<nav><ul><li><a href=/a>A</a><li><a href=/b>B</a></ul></nav><main><h1>Title</h1><p>Words.</main>")
+    tree = vips(parsed, INNER_PDOC)
+    record = tree.record(parsed)
     assert record[0]["parent"] is None
     assert [block["id"] for block in record] == list(range(len(tree)))
     assert all(block["doc"] >= record[block["parent"]]["doc"] for block in record[1:])
-    held = [path for block in record for path in block["xpaths"]]
-    assert len(held) == len(set(held)) > 0
+    paths = [path for block in record for path in block["xpaths"]]
+    assert len(paths) == len(set(paths)) > 0
 
 
 def test_the_record_of_a_rendered_page_names_nodes_of_the_page_as_received():
     html = "<script>document.body.prepend('added')</script><div><p>one</p></div><footer>two</footer>"
-    (found,) = rendered(html, source=True)
-    paths = [path for block in vips(found).record(found) for path in block["xpaths"]]
-    assert sorted(text for path in paths for text in texts_at(found.source, path)) == ["one", "two"]
+    (parsed,) = rendered(html, source=True)
+    paths = [path for block in vips(parsed).record(parsed) for path in block["xpaths"]]
+    assert sorted(text for path in paths for text in texts_at(parsed.source, path)) == ["one", "two"]
 
 
 @pytest.mark.parametrize("settings", [{}, {"PAGELETS_VIPS_TREE": 1}])
-def test_the_feed_has_the_tree_if_it_is_asked_for(tmp_path, settings):
+def test_the_feed_has_the_tree_on_request(tmp_path, settings):
     with SiteServer(routes=menu_site("home", "a", "b")) as server:
         source = """
     class Spider(scrapy.Spider):
@@ -407,8 +407,8 @@ def test_the_feed_has_the_tree_if_it_is_asked_for(tmp_path, settings):
         def parse(self, response):
             yield {"body": response.text}
     """
-        found = run_spider(tmp_path, source, base=server.url(""), settings=settings | {"PAGELETS_PROBE": 0})
-    [line] = found.lines
+        crawled = run_spider(tmp_path, source, base=server.url(""), settings=settings | {"PAGELETS_PROBE": 0})
+    [line] = crawled.lines
     if not settings:
         assert "blocks" not in line
         return
@@ -418,7 +418,7 @@ def test_the_feed_has_the_tree_if_it_is_asked_for(tmp_path, settings):
 
 
 @pytest.mark.parametrize("pdoc", [0, 11, -1])
-def test_a_pdoc_that_is_none_is_refused(pdoc):
+def test_a_bad_pdoc_is_refused(pdoc):
     with pytest.raises(ValueError, match="from 1"):
         vips(page("<p>a"), pdoc)
 
@@ -458,19 +458,19 @@ words that are the content of this page, and <b>some more</b>.</p></div><div id=
 <div id=cookies>We use cookies</div>"""
 
 
-def test_a_rendered_page_falls_into_its_parts():
-    (found,) = rendered(REAL)
-    texts = parted(found, TOP_PDOC)
+def test_a_rendered_page_is_cut_into_its_regions():
+    (parsed,) = rendered(REAL)
+    texts = segments_of(parsed, TOP_PDOC)
     assert ["First", "Second"] in texts
     assert ["We use cookies"] in texts
     assert ["All rights reserved"] in texts
     assert not any("First" in part and "Headline" in part for part in texts)
-    finest = parted(found)
+    finest = segments_of(parsed)
     assert ["left card"] in finest
     assert ["right card"] in finest
 
 
-def test_a_page_without_layout_falls_into_its_parts():
-    found = Page.parse(REAL.encode(), URL)
-    assert ["First", "Second"] in parted(found)
-    assert ["All rights reserved"] in parted(found, INNER_PDOC)
+def test_a_page_without_layout_is_cut_into_its_regions():
+    parsed = Page.parse(REAL.encode(), URL)
+    assert ["First", "Second"] in segments_of(parsed)
+    assert ["All rights reserved"] in segments_of(parsed, INNER_PDOC)

@@ -13,30 +13,33 @@ from scrapy.exceptions import UsageError
 from scrapy_pagelets.crawler.commands.terminal import CLOSED, OutputClosed, complain, flush
 from scrapy_pagelets.errors import PageletsError
 
-#: Subcommand -> what it does, and the module that has ``add_arguments(parser)`` and ``run(options)``. The
-#: modules are imported when one of these commands is run; what is heavy they import in ``run``.
+#: Subcommand -> its description, and the module with its ``add_arguments(parser)`` and ``run(options)``. The modules
+#: are imported when `scrapy pagelets` runs; they import heavy libraries in ``run`` only.
 _COMMANDS: Final = {
     "duplicates": (
-        "show near-duplicates, blocks and sites that were copied",
+        "show near-duplicate pages, copied blocks and copied sites",
         "scrapy_pagelets.crawler.commands.duplicates",
     ),
     "index": ("write a feed to a search index", "scrapy_pagelets.crawler.commands.index"),
-    "rank": ("rank the pages of a crawl by their links, show related pages", "scrapy_pagelets.crawler.commands.rank"),
-    "report": ("show what was stripped, per site and template", "scrapy_pagelets.crawler.commands.report"),
+    "rank": (
+        "rank the pages of a crawl by their links, or show related pages",
+        "scrapy_pagelets.crawler.commands.rank",
+    ),
+    "report": ("show how much was stripped, per site and template", "scrapy_pagelets.crawler.commands.report"),
     "search": (
-        "search an index, with feedback from the best pagelets or without",
+        "search an index, with or without feedback from the best pagelets",
         "scrapy_pagelets.crawler.commands.search",
     ),
     "train": (
-        "learn a model from archives, with or without labels by people",
+        "train a model on archives, with or without labels by people",
         "scrapy_pagelets.crawler.commands.train",
     ),
-    "view": ("look at a page: its pagelets, drawn over what a browser shows", "scrapy_pagelets.crawler.commands.view"),
+    "view": ("draw the pagelets of a page over a picture of it", "scrapy_pagelets.crawler.commands.view"),
 }
 
 
 class PageletsCommand(ScrapyCommand):
-    """Group of commands; each says by ``-h`` what it does."""
+    """The group of commands; ``-h`` describes each."""
 
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
@@ -71,7 +74,7 @@ class PageletsCommand(ScrapyCommand):
 
 
 def ended(run: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
-    """Run a command; returns its exit code: 1, with a sentence, for what it cannot do."""
+    """Run a command and return its exit code; 1, after printing the message, if it raises a `PageletsError`."""
     try:
         run(options)
         flush()

@@ -16,16 +16,16 @@ from scrapy_pagelets.urls import host_of, site_of
 
 _DEFAULT: Final = Config()
 _COLUMNS: Final = ("text", "pagelets", "near_duplicate_of", "similarity")
-#: Texts of blocks are shown to this length.
+#: Texts of blocks are cut to this length.
 _SHOWN: Final = 60
 
 
 @dataclass
 class Pages:
-    """The pages of a feed, as its lines are read."""
+    """The pages of a feed, collected while its lines are read."""
 
     urls: list[str] = field(default_factory=list)
-    #: Number of a page, what the feed says it is a near-duplicate of, and how near.
+    #: Number of a page, the page that the feed names as its near-duplicate, and their similarity.
     named: list[tuple[int, str, float]] = field(default_factory=list)
 
     def texts(self, feed: Feed) -> Iterator[tuple[str, str]]:
@@ -37,7 +37,7 @@ class Pages:
             yield site_of(line["url"]), content_text(line)
 
     def blocks(self, feed: Feed) -> Iterator[tuple[str, str]]:
-        """Site and text of each pagelet, each in the place of a page."""
+        """Host and text of each pagelet, which takes the place of a page."""
         for line in feed:
             for pagelet in line["pagelets"]:
                 self.urls.append(line["url"])
@@ -45,18 +45,33 @@ class Pages:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Add the arguments of the command to its parser."""
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), as the spiders write them")
-    parser.add_argument("--pagelets", action="store_true", help="blocks that several hosts carry, instead of pages")
+    parser.add_argument(
+        "--pagelets", action="store_true", help="compare blocks instead of pages, and show those on several hosts"
+    )
     parser.add_argument(
         "--bloom",
         type=int,
         metavar="PAGES",
-        help="for feeds that do not fit otherwise: in fixed memory, only which pages came before, on any site",
+        help="for feeds too large for memory: use fixed memory for this number of pages, and show only "
+        "which pages resemble an earlier one, on any site",
     )
-    parser.add_argument("--threshold", type=float, default=_DEFAULT.duplicates_threshold, help="within a site")
-    parser.add_argument("--across", type=float, default=_DEFAULT.duplicates_threshold_across, help="between sites")
-    parser.add_argument("--shingle", type=int, default=_DEFAULT.duplicates_shingle, help="words of a shingle")
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        default=_DEFAULT.duplicates_threshold,
+        help="similarity of near-duplicates within a site (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--across",
+        type=float,
+        default=_DEFAULT.duplicates_threshold_across,
+        help="the same between sites (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--shingle", type=int, default=_DEFAULT.duplicates_shingle, help="words of a shingle (default: %(default)s)"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -67,7 +82,7 @@ def run(options: argparse.Namespace) -> None:
         duplicates_threshold_across=options.across,
         duplicates_shingle=options.shingle,
     )
-    lines = _known if options.bloom is not None else _blocks if options.pagelets else _groups
+    lines = _repeated if options.bloom is not None else _blocks if options.pagelets else _groups
     for line in lines(feed, options, Threshold(options.threshold, options.across)):
         show(line)
     if feed.note:
@@ -92,14 +107,14 @@ def _groups(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> It
         yield f"{'group':>5}  {'similarity':>10}  page"
     for number, group in enumerate(groups, 1):
         yield from (f"{number:>5}  {alike[url]:>10.3f}  {url}" for url in group)
-    if found := mirrors(groups, pages.urls):
+    if copies := mirrors(groups, pages.urls):
         yield ""
         yield f"{'pages':>5}  {'of its own':>10}  host that is a copy of another one"
-        yield from (f"{m.pages:>5}  {m.share:>10.0%}  {m.host} of {m.of}" for m in found)
+        yield from (f"{m.pages:>5}  {m.share:>10.0%}  {m.host} of {m.of}" for m in copies)
 
 
 def _blocks(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
-    """A line for each block that stands on pages of several hosts."""
+    """A line for each block that appears on several hosts."""
     from scrapy_pagelets.duplicates.groups import near_groups, spread
 
     pages = Pages()
@@ -113,12 +128,12 @@ def _blocks(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> It
 
 
 def _texts(numbers: set[int], feed: Feed) -> dict[int, str]:
-    """Beginnings of the texts of some blocks."""
-    found = ((i, text) for i, (_, text) in enumerate(Pages().blocks(feed)) if i in numbers)
-    return {i: " ".join(text[: 2 * _SHOWN].split())[:_SHOWN] for i, text in found}
+    """The beginnings of the texts of some blocks."""
+    texts = ((i, text) for i, (_, text) in enumerate(Pages().blocks(feed)) if i in numbers)
+    return {i: " ".join(text[: 2 * _SHOWN].split())[:_SHOWN] for i, text in texts}
 
 
-def _known(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+def _repeated(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     """A line for each page that resembles an earlier one."""
     from scrapy_pagelets.duplicates.bloom import BloomBands
     from scrapy_pagelets.duplicates.shingles import shingles, tokens
@@ -130,6 +145,6 @@ def _known(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Ite
         raise ConfigError("--bloom compares pages: leave out --pagelets")
     filters, pages = BloomBands(options.bloom, threshold.within), Pages()
     for _, text in pages.texts(feed):
-        found = shingles(tokens(text), options.shingle)
-        if len(found) and filters.add(minhash(found)[None])[0]:
+        hashes = shingles(tokens(text), options.shingle)
+        if len(hashes) and filters.add(minhash(hashes)[None])[0]:
             yield pages.urls[-1]

@@ -1,7 +1,7 @@
-"""Feeds as commands read them: JSON lines or Parquet, each line checked for what the command needs.
+"""Reading of feeds by commands: JSON lines or Parquet, with a check of each line for the fields that the command needs.
 
-``PAGELETS_FIELDS`` gives fields other names or leaves them out, and feeds come from other tools: a command works with
-what is there, or says what is missing.
+``PAGELETS_FIELDS`` can rename or omit fields, and feeds may come from other tools. So a command uses the fields that
+are there, and names those that are missing.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from scrapy_pagelets.words import words
 Line = dict[str, Any]
 _Check = tuple[Callable[[Any], bool], str]
 
-#: Role of pagelets that are no template.
+#: Role of pagelets that are not template.
 CONTENT: Final = "content"
-#: Greater numbers fit no index.
-_MOST: Final = 2**31
+#: Numbers from here on do not fit into an index.
+_LIMIT: Final = 2**31
 _TEXT: Final[_Check] = (lambda value: isinstance(value, str), "a string")
 _LIST: Final[_Check] = (lambda value: isinstance(value, list), "a list")
 _OBJECT: Final[_Check] = (lambda value: isinstance(value, dict), "an object")
-_WHOLE: Final[_Check] = (lambda value: type(value) is int and 0 <= value < _MOST, "a whole number")
+_WHOLE: Final[_Check] = (lambda value: type(value) is int and 0 <= value < _LIMIT, "a whole number")
 _NUMBER: Final[_Check] = (lambda value: type(value) in (int, float) and math.isfinite(value), "a number")
-#: What the fields are, where they are there; ``docs/feed.md`` explains them.
+#: Types of the fields, all of which are optional here; ``docs/feed.md`` explains them.
 _FIELDS: Final = {
     "title": _TEXT, "language": _TEXT, "fetched_at": _TEXT, "text": _TEXT, "pagelets": _LIST, "template": _OBJECT,
     "near_duplicate_of": _TEXT, "similarity": _NUMBER, "crawled": _TEXT,
@@ -37,14 +37,14 @@ _PAGELET: Final = {
     "links": _LIST,
 }  # fmt: skip
 _LINK: Final = {"url": _TEXT, "anchor": _TEXT}
-#: Fields of a feed that are told of where one is missing.
-_SOME: Final = 8
-#: Longer names and values are cut in messages.
+#: If a field is missing, the error lists at most this many fields that are there.
+_LISTED: Final = 8
+#: Longer names and values are shortened in messages.
 _LONGEST: Final = 60
 
 
 class FeedError(PageletsError, ValueError):
-    """Raised for a file that is no feed, or lacks what a command needs; the message says what and where."""
+    """Raised for a file that is not a feed, or lacks what a command needs; the message says what and where."""
 
 
 class Feed:
@@ -53,9 +53,9 @@ class Feed:
     Parameters
     ----------
     path : of the file
-    columns : the fields that are looked at; of Parquet no others are read
-    pagelet : what each pagelet has to have
-    either : a page has to have one of these fields; lines with none are left out
+    columns : the fields to check and return; from Parquet, no others are read
+    pagelet : the fields that each pagelet must have
+    either : a page must have one of these fields; lines without any are left out
     """
 
     def __init__(
@@ -69,11 +69,11 @@ class Feed:
         self._either = either
 
     def __iter__(self) -> Iterator[Line]:
-        """The pages.
+        """Yield the pages.
 
         Raises
         ------
-        FeedError : if the file cannot be read, has no page, or has a line that is none
+        FeedError : if the file cannot be read, has no page, or has a line that is not a page
         """
         number, self.left_out, first = 0, 0, ""
         try:
@@ -82,7 +82,7 @@ class Feed:
                 if any(checked.get(name) is not None for name in self._either):
                     yield checked
                 else:
-                    first = first or _only(line)
+                    first = first or _fields_there(line)
                     self.left_out += 1
         except OSError as error:
             raise self.error(error.strerror or str(error)) from None
@@ -93,17 +93,17 @@ class Feed:
         if not number:
             raise self.error("it has no pages")
         if self.left_out == number:
-            raise self.error(f"no line has {_or(self._either)}, the first one has {first}; {_ADVICE}")
+            raise self.error(f"no line has {_joined_by_or(self._either)}, the first one has {first}; {_ADVICE}")
 
     def error(self, why: str) -> FeedError:
-        """The error that names the file."""
+        """Return an error whose message names the file."""
         return FeedError(f"{self.path} cannot be used: {why}")
 
     @property
     def note(self) -> str:
-        """A sentence about what was left out, "" if there is nothing."""
+        """A sentence about the lines that were left out; empty if there are none."""
         lines = "line has" if self.left_out == 1 else "lines have"
-        return f"{self.left_out} {lines} no {_or(self._either)}: left out" if self.left_out else ""
+        return f"{self.left_out} {lines} no {_joined_by_or(self._either)}: left out" if self.left_out else ""
 
     def _read(self) -> Iterator[Any]:
         if self.path.endswith(".parquet"):
@@ -117,30 +117,30 @@ class Feed:
         if not isinstance(line, dict):
             raise FeedError(f"{where}, it has no url")
         if not isinstance(line.get("url"), str):
-            raise FeedError(f"{where}, it has no url, but {_only(line)}; {_ADVICE}")
-        found = {name: line[name] for name in ("url", *self._columns) if line.get(name) is not None}
-        _check(found, _FIELDS, where)
-        if (template := found.get("template")) is not None:
+            raise FeedError(f"{where}, it has no url, but {_fields_there(line)}; {_ADVICE}")
+        page = {name: line[name] for name in ("url", *self._columns) if line.get(name) is not None}
+        _check(page, _FIELDS, where)
+        if (template := page.get("template")) is not None:
             _check(template, _TEMPLATE, where, "template.")
-        for pagelet in found.get("pagelets", ()):
+        for pagelet in page.get("pagelets", ()):
             _check_pagelet(pagelet, self._pagelet, where)
-        return found
+        return page
 
 
 _ADVICE: Final = "fields need the names of docs/feed.md: crawl without PAGELETS_FIELDS, or rename them"
 
 
 def content_text(line: Line) -> str:
-    """The text of a page; where it was left out, that of its content pagelets."""
+    """The text of a page; if the feed omits it, that of its content pagelets."""
     if (text := line.get("text")) is not None:
         return str(text)
     return "\n\n".join(pagelet["text"] for pagelet in line.get("pagelets") or () if pagelet.get("role") == CONTENT)
 
 
 def pagelets(line: Line) -> list[dict[str, Any]]:
-    """The pagelets of a page; of one without, its text as the only one."""
-    if (found := line.get("pagelets")) is not None:
-        return list(found)
+    """The pagelets of a page; if the feed omits them, its text as a single pagelet."""
+    if (listed := line.get("pagelets")) is not None:
+        return list(listed)
     text = line.get("text") or ""
     whole = {"id": 0, "role": CONTENT, "templateness": 0.0, "text": text, "words": len(words(text))}
     return [{**whole, "xpaths": [], "links": []}] if text.strip() else []
@@ -148,21 +148,21 @@ def pagelets(line: Line) -> list[dict[str, Any]]:
 
 def _check_pagelet(pagelet: Any, needed: Sequence[str], where: str) -> None:
     if not isinstance(pagelet, dict):
-        raise FeedError(f"{where}: a pagelet is {_short(pagelet)}, not an object")
+        raise FeedError(f"{where}: a pagelet is {_shortened(pagelet)}, not an object")
     if missing := [name for name in needed if pagelet.get(name) is None]:
-        raise FeedError(f"{where}: a pagelet has no {missing[0]}, but {_only(pagelet)}")
+        raise FeedError(f"{where}: a pagelet has no {missing[0]}, but {_fields_there(pagelet)}")
     _check(pagelet, _PAGELET, where, "pagelet.")
     for link in pagelet.get("links") or ():
         if not (isinstance(link, dict) and _LINK.keys() <= link.keys()):
-            raise FeedError(f"{where}: a link is {_short(link)}, not an object with url and anchor")
+            raise FeedError(f"{where}: a link is {_shortened(link)}, not an object with url and anchor")
         _check(link, _LINK, where, "link.", optional=False)
 
 
-def _check(found: Line, checks: dict[str, _Check], where: str, prefix: str = "", *, optional: bool = True) -> None:
+def _check(record: Line, checks: dict[str, _Check], where: str, prefix: str = "", *, optional: bool = True) -> None:
     for name, (fits, kind) in checks.items():
-        value = found.get(name)
+        value = record.get(name)
         if not (fits(value) or (optional and value is None)):
-            raise FeedError(f"{where}: {prefix}{name} is {_short(value)}, not {kind}")
+            raise FeedError(f"{where}: {prefix}{name} is {_shortened(value)}, not {kind}")
 
 
 def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[Line]:
@@ -173,25 +173,25 @@ def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[Line]:
         raise FeedError("reading Parquet needs pyarrow: pip install 'scrapy-pagelets[corpus]'") from None
     try:
         with ParquetFile(path) as file:
-            known = [name for name in columns if name in file.schema_arrow.names]
-            chosen = known if "url" in known and len(known) > 1 else None  # to say what there is instead
+            present = [name for name in columns if name in file.schema_arrow.names]
+            chosen = present if "url" in present and len(present) > 1 else None  # all columns, for the error message
             for batch in file.iter_batches(64, columns=chosen):
                 yield from batch.to_pylist()
     except ArrowException as error:
         raise FeedError(str(error).partition("\n")[0]) from None
 
 
-def _only(line: Line) -> str:
-    """The names of the fields that are there."""
+def _fields_there(line: Line) -> str:
+    """A phrase that lists the fields that are there."""
     names = [str(name) for name, value in line.items() if value is not None]
-    more = " and others" if len(names) > _SOME else ""
-    return f"only {', '.join(name[:_LONGEST] for name in names[:_SOME])}{more}" if names else "no fields"
+    more = " and others" if len(names) > _LISTED else ""
+    return f"only {', '.join(name[:_LONGEST] for name in names[:_LISTED])}{more}" if names else "no fields"
 
 
-def _short(value: Any) -> str:
+def _shortened(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-def _or(names: Sequence[str]) -> str:
+def _joined_by_or(names: Sequence[str]) -> str:
     return " or ".join(names)

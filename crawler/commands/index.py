@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets index``: a feed into a search index."""
+"""The command ``scrapy pagelets index``: write a feed to a search index."""
 
 from __future__ import annotations
 
@@ -12,21 +12,24 @@ from scrapy_pagelets.crawler.commands.terminal import complain, show
 from scrapy_pagelets.index.documents import IndexedPage, now, page_of
 from scrapy_pagelets.index.targets import kind_of, open_index, shown
 
-#: Pages that are written at once.
+#: Number of pages to write at once.
 _BATCH: Final = 64
 _COLUMNS: Final = ("title", "language", "fetched_at", "text", "pagelets", "near_duplicate_of", "crawled")
 _PAGELET: Final = ("id", "role", "templateness", "text", "words")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
-    parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), or pages that wait for their index")
+    """Add the arguments of the command to its parser."""
+    parser.add_argument(
+        "feed",
+        help="JSON lines (.jsonl) or Parquet (.parquet), or a file of pages that a crawl could not write to its index",
+    )
     parser.add_argument("index", help="NAME.sqlite, NAME.ndjson, tantivy:FOLDER or postgresql://...")
     parser.add_argument("--purge", action="store_true", help="delete other pages of the feed's sites from the index")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Fill the index."""
+    """Write the feed to the index."""
     feed = Feed(options.feed, _COLUMNS, _PAGELET, either=("pagelets", "text"))
     pages, parts, purged = _fill(feed, options)
     deleted = f", {purged} pages were deleted" if options.purge else ""
@@ -36,16 +39,16 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _fill(feed: Feed, options: argparse.Namespace) -> tuple[int, int, int]:
-    """Numbers of pages, of their pagelets, and of pages that were deleted."""
+    """Write the pages; return the numbers of pages, of their pagelets, and of deleted pages."""
     seen, sites, pages, parts = now(), set(), 0, 0
     kind_of(options.index)
     batches = _batches(feed)
-    first = next(batches)  # before an index is made
+    first = next(batches)  # reports a bad feed before an index is created
     with open_index(options.index) as index:
         for batch in chain([first], batches):
             index.upsert(batch)
             sites |= {page.site for page in batch}
-            seen = min(seen, *(page.crawled for page in batch))  # pages that waited were seen before
+            seen = min(seen, *(page.crawled for page in batch))  # pages that waited were crawled earlier
             pages += len(batch)
             parts += sum(len(page.pagelets) for page in batch)
         return pages, parts, index.purge(seen, sites) if options.purge else 0
@@ -63,7 +66,7 @@ def _batches(feed: Feed) -> Iterator[list[IndexedPage]]:
 
 
 def _pages(feed: Feed) -> Iterator[IndexedPage]:
-    """The pages of a feed, seen now; pages that waited for their index were seen when a crawl has seen them."""
+    """The pages of a feed, with the time of their crawl if they waited for their index, else with the time now."""
     for line in feed:
         try:
             page = page_of(line | {"pagelets": pagelets(line)}, _crawled(line))

@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets rank``: authorities and hubs for a query, PageRank, related pages, from a feed."""
+"""The command ``scrapy pagelets rank``: authorities and hubs for a query, PageRank, and related pages of a feed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _LEAST: Final = 0.0005
 _TITLE: Final = 60
 _COLUMNS: Final = ("title", "pagelets")
 _PAGELET: Final = ("id", "role", "text", "links")
-#: A query whose words stand on more pages says little.
+#: A query that fits a larger share of the pages gets a warning.
 _COMMON: Final = 0.5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Add the arguments of the command to its parser."""
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), made with -s PAGELETS_EXPORT=all")
     parser.add_argument("--query", metavar="WORDS", help="rank by hubs and authorities for these words")
     parser.add_argument(
@@ -37,23 +37,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     other.add_argument("--pagerank", action="store_true", help="rank by PageRank, without the links of templates")
     other.add_argument("--related", metavar="URL", help="pages that content pagelets cite together with this one")
     parser.add_argument(
-        "--within", action="store_true", help="links within a site count as well; they do if the feed has one site only"
+        "--within",
+        action="store_true",
+        help="count links within a site as well; this is the default if the feed has a single site",
     )
-    parser.add_argument("--top", type=int, default=20, metavar="N", help="lines of a table (default: 20)")
+    parser.add_argument("--top", type=int, default=20, metavar="N", help="number of lines of a table (default: 20)")
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the tables."""
-    for line in _choose(options)(options):
+    for line in _chosen(options)(options):
         show(line)
 
 
-def _choose(options: argparse.Namespace) -> Callable[[argparse.Namespace], Iterator[str]]:
-    """What is asked for.
+def _chosen(options: argparse.Namespace) -> Callable[[argparse.Namespace], Iterator[str]]:
+    """Choose the function for the options.
 
     Raises
     ------
-    CommandError : for options that do not go together
+    CommandError : if the options contradict each other, or if none says what to rank by
     """
     if options.top < 1:
         raise CommandError(f"--top is {options.top}: give the number of lines, from 1")
@@ -67,7 +69,7 @@ def _choose(options: argparse.Namespace) -> Callable[[argparse.Namespace], Itera
 
 
 def _clever(options: argparse.Namespace) -> Iterator[str]:
-    """Authorities, then hubs."""
+    """The tables of authorities and of hubs."""
     from scrapy_pagelets.links.clever import BEST, VERSIONS, clever
     from scrapy_pagelets.links.votes import inside
 
@@ -77,13 +79,13 @@ def _clever(options: argparse.Namespace) -> Iterator[str]:
     tables = _tables(options)
     if not VERSIONS[version].ft and not tables.template.any():
         complain(
-            f"the feed has content pagelets only, so that {version} cannot see the links of templates: "
+            f"the feed has content pagelets only, so {version} cannot use the links of templates: "
             "crawl with -s PAGELETS_EXPORT=all"
         )
     within = options.within or None
     ranking = clever(tables, version, within=within)
     counted = "links within a site count" if inside(tables, within) else "links between sites count"
-    yield f"{_found(tables)}, {ranking.base.sum()} with neighbours; {version}, {counted}"
+    yield f"{_query_summary(tables)}, {ranking.base.sum()} with neighbours; {version}, {counted}"
     if not ranking.authorities.any():
         raise CommandError(_why_none(tables, inside(tables, within), version))
     yield from _scores("authority", ranking.authorities, options.top, tables)
@@ -95,12 +97,12 @@ def _why_none(tables: Tables, within: bool, version: str) -> str:
 
     between = votes(tables, templates=True, within=within)
     if not within and not tables.crawled[between.target].any():
-        return "no link leads from one site of the feed to another: --within counts those within a site as well"
+        return "no link leads from one site of the feed to another: --within counts links within a site as well"
     return f"no link that {version} counts leads to these pages: try pagelet-ft or page as --version"
 
 
 def _pagerank(options: argparse.Namespace) -> Iterator[str]:
-    """Pages by PageRank, all or those that the query finds, in multiples of the mean."""
+    """The table of all pages, or of those that the query finds, by PageRank in multiples of the mean."""
     from scrapy_pagelets.links.clever import roots
     from scrapy_pagelets.links.pagerank import pagerank
 
@@ -109,13 +111,13 @@ def _pagerank(options: argparse.Namespace) -> Iterator[str]:
     if options.query is None:
         yield _size(tables)
     else:
-        yield _found(tables)
+        yield _query_summary(tables)
         scores[~roots(tables)] = 0.0
     yield from _scores("times mean", scores, options.top, tables)
 
 
 def _related(options: argparse.Namespace) -> Iterator[str]:
-    """Pages that are cited together with one."""
+    """The table of pages that are cited together with the given one."""
     from scrapy_pagelets.links.cocitation import MOST, related
 
     tables = _tables(options)
@@ -135,7 +137,7 @@ def _tables(options: argparse.Namespace) -> Tables:
 
     Raises
     ------
-    FeedError : if the file is none, or has no links
+    FeedError : if the file is not a feed, or if it has no links
     """
     from scrapy_pagelets.links.link_tables import TableError, read
     from scrapy_pagelets.links.query import Query
@@ -148,7 +150,7 @@ def _tables(options: argparse.Namespace) -> Tables:
     if feed.note:
         complain(feed.note)
     if not len(tables.target):
-        raise feed.error("its pagelets have no links, so that there is nothing to rank by")
+        raise feed.error("its pagelets have no links, so there is nothing to rank by")
     return tables
 
 
@@ -157,24 +159,24 @@ def _size(tables: Tables) -> str:
     return f"{tables.crawled.sum()} pages, {len(tables.target)} links, {templates} of them in templates"
 
 
-def _found(tables: Tables) -> str:
-    """What the query has found.
+def _query_summary(tables: Tables) -> str:
+    """Describe how many pages the query finds.
 
     Raises
     ------
-    CommandError : if that is nothing
+    CommandError : if it finds none
     """
-    found = tables.terms > 0
-    if not found.any():
+    matching = tables.terms > 0
+    if not matching.any():
         raise CommandError(f"{_size(tables)}; no page has a word of the query in its content")
     most = tables.terms == tables.terms.max()
     if (share := most.sum() / tables.crawled.sum()) > _COMMON:
-        complain(f"the query fits {share:.0%} of the pages: what follows tells little of it, give rarer words")
-    return f"{_size(tables)}; the query finds {found.sum()} pages"
+        complain(f"the query fits {share:.0%} of the pages, so the ranking says little about it: give rarer words")
+    return f"{_size(tables)}; the query finds {matching.sum()} pages"
 
 
 def _scores(head: str, scores: Floats, top: int, tables: Tables, pagelets: bool = False) -> Iterator[str]:
-    """A table of the best pages, or pagelets."""
+    """A table of the pages or pagelets with the highest scores."""
     best = (-scores).argsort(kind="stable")[:top].tolist()
     yield ""
     yield f"{head:>10}  {'pagelet' if pagelets else 'page'}"
@@ -188,5 +190,5 @@ def _page(tables: Tables, page: int) -> str:
 
 
 def _pagelet(tables: Tables, pagelet: int) -> str:
-    """Its page, number and beginning."""
+    """URL of its page, its number and the beginning of its text."""
     return f"{tables.urls[tables.page[pagelet]]}  {tables.number[pagelet]}: {tables.labels[pagelet]}".rstrip()

@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets report``: what was stripped, per site and template, from a feed, and what repeats."""
+"""The command ``scrapy pagelets report``: what was stripped, per site and template, and which content repeats."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from scrapy_pagelets.crawler.commands.feed_reader import CONTENT, Feed, pagelets
 from scrapy_pagelets.crawler.commands.terminal import complain, show
 from scrapy_pagelets.urls import site_of
 
-#: Content repeats if so many pages of a site have a pagelet, and such a share of them.
+#: A content pagelet repeats if at least this many pages of a site have it, and at least this share of them.
 _LEAST: Final = 3
 _SHARE: Final = 0.1
-#: Words that a pagelet needs to repeat on purpose.
+#: Shorter pagelets, in words, may repeat by chance and are not counted.
 _WORDS: Final = 4
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 
 
 @dataclass
 class Row:
-    """What is known of the pages of one template."""
+    """The counts of the pages of one template."""
 
     pages: int = 0
     chrome: float = 0.0
@@ -31,7 +31,7 @@ class Row:
     repeated: int = 0
 
     def add(self, line: dict[str, Any]) -> None:
-        """Count a page."""
+        """Add a page to the counts."""
         kept = sum(pagelet["words"] for pagelet in _content(line))
         self.pages += 1
         self.chrome += (line.get("template") or {}).get("share") or 0.0
@@ -41,26 +41,26 @@ class Row:
 
 @dataclass
 class Contents:
-    """The content pagelets of a site, as the table PAGELETS of `detection`.
+    """The content pagelets of a site, as the table PAGELETS of template detection.
 
     Attributes
     ----------
-    table : (page, pagelet, shingle) of each
-    words : their words, and the row that counts their page
+    table : (page, pagelet, shingle) of each pagelet
+    words : number of words of each pagelet, and the row that counts its page
     """
 
     table: list[tuple[int, int, int]] = field(default_factory=list)
     words: list[tuple[int, Row]] = field(default_factory=list)
 
     def add(self, line: dict[str, Any], row: Row) -> None:
-        """Take in a page."""
+        """Add the content pagelets of a page."""
         page = self.table[-1][0] + 1 if self.table else 0
         for pagelet in _content(line):
             self.table.append((page, len(self.words), _shingle(pagelet)))
             self.words.append((pagelet["words"], row))
 
     def count_repeated(self) -> None:
-        """Add the words of pagelets that many pages have: Bar-Yossef & Rajagopalan 2002, Figure 4."""
+        """Count the words of pagelets that many pages share: Bar-Yossef & Rajagopalan 2002, Figure 4."""
         from scrapy_pagelets.templates.detection.batch import local_templates
 
         for template in local_templates(self.table, least=_LEAST, share=_SHARE):
@@ -74,7 +74,7 @@ def _content(line: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _shingle(pagelet: dict[str, Any]) -> int:
-    """Hash of the text, case and digits apart; 0 for what is too short."""
+    """Hash of the text without case and digits; 0 if the text is too short."""
     from xxhash import xxh3_64_intdigest
 
     folded = " ".join(pagelet["text"].split()).casefold().translate(_DIGITS)
@@ -82,7 +82,7 @@ def _shingle(pagelet: dict[str, Any]) -> int:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Add the arguments of the command to its parser."""
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), as the spiders write them")
 
 
@@ -96,11 +96,11 @@ def run(options: argparse.Namespace) -> None:
 
 
 def count(feed: Feed) -> dict[str, dict[str, Row]]:
-    """The rows of a feed by site and template.
+    """Count the pages of a feed by site and template.
 
     Raises
     ------
-    FeedError : if the file is none
+    FeedError : if the file is not a feed
     """
     table: dict[str, dict[str, Row]] = defaultdict(lambda: defaultdict(Row))
     contents: dict[str, Contents] = defaultdict(Contents)
@@ -115,30 +115,30 @@ def count(feed: Feed) -> dict[str, dict[str, Row]]:
 
 
 def feed_of(path: str) -> Feed:
-    """A feed, checked for what is counted."""
+    """Open a feed with the fields that are counted."""
     return Feed(path, ("template", "pagelets", "text"), ("role", "text", "words"), either=("pagelets", "text"))
 
 
 def lines(table: dict[str, dict[str, Row]]) -> Iterator[str]:
-    """The table as text; the sites and templates with the most pages first."""
+    """The lines of the table; sites and templates with the most pages come first."""
     width = max(len(name) for site, rows in table.items() for name in (site, *(f"  {t}" for t in rows)))
     head = f"{'site and template':<{width}}  {'pages':>7}  {'chrome':>7}  {'words kept':>10}  {'empty':>6}"
     yield f"{head}  {'repeated':>8}"
-    for site, rows in sorted(table.items(), key=lambda found: -_sum(found[1]).pages):
+    for site, rows in sorted(table.items(), key=lambda item: -_sum(item[1]).pages):
         yield _line(site, _sum(rows), width)
-        for template, row in sorted(rows.items(), key=lambda found: -found[1].pages):
+        for template, row in sorted(rows.items(), key=lambda item: -item[1].pages):
             yield _line(f"  {template}", row, width)
 
 
 def _sum(rows: dict[str, Row]) -> Row:
-    found = Row()
+    total = Row()
     for row in rows.values():
-        found.pages += row.pages
-        found.chrome += row.chrome
-        found.kept += row.kept
-        found.empty += row.empty
-        found.repeated += row.repeated
-    return found
+        total.pages += row.pages
+        total.chrome += row.chrome
+        total.kept += row.kept
+        total.empty += row.empty
+        total.repeated += row.repeated
+    return total
 
 
 def _line(name: str, row: Row, width: int) -> str:

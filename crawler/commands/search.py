@@ -1,4 +1,4 @@
-"""The command ``scrapy pagelets search``: pages of an index, with the pagelet that fits, with feedback or without."""
+"""The command ``scrapy pagelets search``: search an index for pages and their best pagelets."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
     from scrapy_pagelets.retrieval.search import Answer
     from scrapy_pagelets.retrieval.stored import Found, StoredCollection
 
-#: Runs of a pagelet that are shown.
+#: Length of the passage of a pagelet that is shown, in runs without white space.
 _PASSAGE: Final = 40
 _BOLD: Final = ("\033[1m", "\033[0m")
 _STARS: Final = ("**", "**")
-#: Pages that are looked up at once, to leave out near-duplicates of those that are shown.
+#: Number of pages to look up at once, until enough of them are not near-duplicates of those already shown.
 _BLOCK: Final = 64
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Add the arguments of the command to its parser."""
     parser.add_argument("index", help="NAME.sqlite, as PAGELETS_INDEX and `scrapy pagelets index` write it")
-    parser.add_argument("query", help="words; in quotes if there are several")
+    parser.add_argument("query", help="words to search; in quotes if there are several")
     parser.add_argument(
         "--feedback",
         choices=("none", "segments", "blocks", "pages", "rm3"),
         default="none",
         help="search again with terms of the best pagelets (segments), paragraphs (blocks) or pages of a first search, "
-        "or with a model of these pages (rm3)",
+        "or with a model of these pages (rm3); default: none",
     )
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="pages that are shown (default: 10)")
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="number of pages to show (default: 10)")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -44,14 +44,14 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _lines(options: argparse.Namespace) -> Iterator[str]:
-    """What is printed; what comes from pages is made visible, so that only our own marks steer a terminal."""
+    """The lines to print. Text of pages is made visible, so that only our own marks control a terminal."""
     from scrapy_pagelets.index.targets import kind_of, shown
     from scrapy_pagelets.retrieval.stored import stored
 
     if options.top < 1:
         raise CommandError(f"--top is {options.top}: give the number of pages, from 1")
     if kind_of(options.index) != "sqlite":
-        raise CommandError(f"{shown(options.index)} is no SQLite file: fill one with `scrapy pagelets index`")
+        raise CommandError(f"{shown(options.index)} is not an SQLite index: fill one with `scrapy pagelets index`")
     with stored(options.index) as collection:
         if not collection.size.words:
             raise CommandError(f"{options.index} has no pages: fill it with PAGELETS_INDEX or `scrapy pagelets index`")
@@ -68,22 +68,22 @@ def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterat
     if left_out:
         complain(f"the query has {len(asked) + left_out} different words: the last {left_out} are left out")
     if is_common(collection, asked):
-        complain("the words of the query stand on most pages: their order says little, give rarer words")
+        complain("the words of the query are on most pages, so the ranking says little: give rarer words")
     yield f"{len(answer.ranking)} of {collection.size.pages} pages"
     if answer.added:
         yield "added: " + ", ".join(f"{term} {answer.query[term]:.2f}" for term in answer.added)
     marks = _BOLD if sys.stdout.isatty() else _STARS
-    for place, (score, found) in enumerate(_distinct(collection, answer, options.top), 1):
-        yield from _result(place, score, found, answer.query, marks)
+    for place, (score, pagelet) in enumerate(_distinct(collection, answer, options.top), 1):
+        yield from _result(place, score, pagelet, answer.query, marks)
 
 
 def _distinct(collection: StoredCollection, answer: Answer, top: int) -> Iterator[tuple[float, Found]]:
-    """The best pages; of near-duplicates only the best one."""
+    """The best pages, with their scores; of near-duplicates only the best one."""
     seen = set[str]()
     for start in range(0, len(answer.ranking), _BLOCK):
         part = slice(start, start + _BLOCK)
-        found = collection.found(answer.ranking.segment[part])
-        for score, pagelet in zip(answer.ranking.score[part].tolist(), found, strict=True):
+        candidates = collection.found(answer.ranking.segment[part])
+        for score, pagelet in zip(answer.ranking.score[part].tolist(), candidates, strict=True):
             group = pagelet.near_duplicate_of or pagelet.url
             if group not in seen:
                 seen.add(group)
@@ -92,11 +92,11 @@ def _distinct(collection: StoredCollection, answer: Answer, top: int) -> Iterato
                 return
 
 
-def _result(place: int, score: float, found: Found, wanted: Collection[str], marks: tuple[str, str]) -> Iterator[str]:
+def _result(place: int, score: float, pagelet: Found, wanted: Collection[str], marks: tuple[str, str]) -> Iterator[str]:
     from scrapy_pagelets.index.documents import TITLE_NUMBER
     from scrapy_pagelets.retrieval.highlight import highlighted
 
-    name = "title" if found.number == TITLE_NUMBER else f"pagelet {found.number}"
+    name = "title" if pagelet.number == TITLE_NUMBER else f"pagelet {pagelet.number}"
     yield ""
-    yield f"{place:>3}  {score:.3f}  {visible(found.url)}  {visible(found.title)}".rstrip()
-    yield f"     {name}: {highlighted(visible(found.text), wanted, _PASSAGE, marks)}"
+    yield f"{place:>3}  {score:.3f}  {visible(pagelet.url)}  {visible(pagelet.title)}".rstrip()
+    yield f"     {name}: {highlighted(visible(pagelet.text), wanted, _PASSAGE, marks)}"

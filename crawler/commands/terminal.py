@@ -1,4 +1,4 @@
-"""What commands print: text of pages made visible, and an end without noise when nobody reads on."""
+"""Output of commands: control characters of pages are made visible, and a closed pipe ends a command silently."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Final, TextIO
 
 from scrapy_pagelets.characters import visible
 
-#: Exit code of a command whose output nobody reads any more, as shells give it: 128 and the number of SIGPIPE.
+#: Exit code of a command whose output was closed, as in shells: 128 plus the number of SIGPIPE.
 CLOSED: Final = 141
 
 
 class OutputClosed(Exception):
-    """Raised when what reads our output is gone (``... | head``); `PageletsCommand` ends the command without a word."""
+    """Raised when the reader of the output is gone (``... | head``); `PageletsCommand` then ends silently."""
 
 
 def show(line: str) -> None:
-    """Print a line that may hold text of pages or files."""
+    """Print a line that may contain text of pages or files, with control characters made visible."""
     write(visible(line))
 
 
 def complain(sentence: object) -> None:
-    """Print a sentence to the standard error."""
+    """Print a sentence to standard error."""
     write(visible(str(sentence)), sys.stderr)
 
 
 def write(line: str, stream: TextIO | None = None) -> None:
-    """Print a line whose text of pages is visible already; what the encoding of the terminal lacks is escaped."""
+    """Print a line whose control characters are visible already; escape what the terminal's encoding lacks."""
     stream = stream or sys.stdout
     if stream is None:  # closed by the shell
         return
@@ -39,7 +39,7 @@ def write(line: str, stream: TextIO | None = None) -> None:
 
 
 def flush() -> None:
-    """Write out what was printed, while errors can still be handled."""
+    """Flush the output while errors can still be handled."""
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
@@ -48,8 +48,8 @@ def flush() -> None:
 
 
 def _closed(stream: TextIO) -> OutputClosed:
-    """The error to raise. Python writes out what is left when it ends: that goes nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+    """Return the error to raise. Discard what Python would flush at its end."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, stream.fileno())
+    os.close(devnull)
     return OutputClosed()

@@ -1,4 +1,4 @@
-"""``scrapy pagelets train``: learn a model from archives, with or without labels by people; or how to cut pages."""
+"""The command ``scrapy pagelets train``: train a model on archives, or the weights of a segmenter on divided pages."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
     from scrapy_pagelets.templates.training.labels import Example
     from scrapy_pagelets.templates.training.model_training import Trained
 
-#: Seconds that rendering a page may take.
-_PATIENCE = 600.0
+#: Time limit for rendering a page, in seconds.
+_TIMEOUT = 600.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the command."""
+    """Add the arguments of the command to its parser."""
     parser.add_argument("archive", nargs="*", help="WARC files, globs, or folders of WARC or HTML files")
     parser.add_argument(
         "--segments", metavar="FOLDER",
-        help="learn to cut pages instead, from the HTML files of a folder; --gold has a line for each with its `page`, "
-        "`blocks` of `xpath` and `level` (1 or 2), and `split`: what is `test` is left out",
+        help="train a segmenter instead, on the HTML files of a folder; --gold has a line for each with its `page`, "
+        "its `blocks`, each with `xpath` and `level` (1 or 2), and its `split`; pages of the split `test` are left out",
     )  # fmt: skip
     parser.add_argument(
         "--level", choices=("inner", "top"), default="inner",
-        help="blocks to learn from with --segments: the innermost ones, or those of level 1 (default: inner)",
+        help="with --segments, the blocks to learn from: the innermost ones, or those of level 1 (default: inner)",
     )  # fmt: skip
     parser.add_argument(
         "--render", action="store_true",
-        help="with --segments, learn to cut rendered pages: a browser shows them, without scripts, with what is in the "
-        "folder, whose first level names the hosts",
+        help="with --segments, train on rendered pages: a browser renders them without scripts, with the files of the "
+        "folder, whose subfolders are named by host",
     )  # fmt: skip
     parser.add_argument(
-        "--base", default="http://", help="what URLs of HTML files begin with, before their path (default: http://)"
+        "--base", default="http://", help="prefix of the URLs of HTML files, before their path (default: http://)"
     )
     parser.add_argument(
         "--gold", nargs="*", default=[], metavar="FILE",
         help="JSON lines (.gz too) with `content` and the page's `url`, or its `path` below the folder of the file; "
-        "without any, labels come from what the pages of a site share",
+        "without this option, labels come from the parts that pages of a site share",
     )  # fmt: skip
     parser.add_argument(
         "--out",
@@ -58,11 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--folds", metavar="FOLDER", help="also write the models of the cross-validation: fold-0.npz ..."
     )
-    parser.add_argument("--trees", type=int, default=300, help="trees of each learner (default: 300)")
+    parser.add_argument("--trees", type=int, default=300, help="number of trees of each model (default: 300)")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Train, write, and print the cross-validated report."""
+    """Train, write the result, and print the scores of the cross-validation."""
     from scrapy_pagelets.archives.reader import ArchiveError
     from scrapy_pagelets.templates.training.model_training import train
 
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> None:
         _segments(options)
         return
     if not options.archive:
-        raise CommandError("name what to learn from: archives, or a folder with --segments")
+        raise CommandError("there is nothing to learn from: give archives, or a folder with --segments")
     try:
         examples = list(_examples(options))
         show(f"{len(examples)} pages of {len({e.site for e in examples})} sites")
@@ -116,7 +116,7 @@ def _segments(options: argparse.Namespace) -> None:
 
 
 def _pages(folder: Path, names: Sequence[str], *, render: bool) -> dict[str, Page]:
-    """Pages of a folder by their names."""
+    """Read or render pages of a folder; return them by name."""
     from scrapy_pagelets.page import Page
 
     pages = {name: Page.parse((folder / name).read_bytes(), f"http://{name}") for name in names}
@@ -124,7 +124,7 @@ def _pages(folder: Path, names: Sequence[str], *, render: bool) -> dict[str, Pag
 
 
 async def _rendered(folder: Path, pages: dict[str, Page]) -> dict[str, Page]:
-    """The same pages as a browser shows them, with what is in the folder."""
+    """The same pages, rendered by a browser with the files of the folder."""
     from scrapy_pagelets.archives.resources import Resources
     from scrapy_pagelets.page import decode
     from scrapy_pagelets.rendering.browser import Browser, launch_options, require_playwright
@@ -139,19 +139,19 @@ async def _rendered(folder: Path, pages: dict[str, Page]) -> dict[str, Page]:
         return await asyncio.to_thread(resources.get, url)
 
     async with async_playwright() as driver:
-        browser = Browser(lambda: driver.chromium.launch(**options), scripts=False, timeout=_PATIENCE)
+        browser = Browser(lambda: driver.chromium.launch(**options), scripts=False, timeout=_TIMEOUT)
 
-        async def one(name: str, page: Page) -> tuple[str, Page]:
+        async def render(name: str, page: Page) -> tuple[str, Page]:
             frames = await browser.render(page.url, decode((folder / name).read_bytes()), answer)
             return name, page_of(frames, page.url, page)
 
-        found = dict(await asyncio.gather(*(one(name, page) for name, page in pages.items())))
+        rendered = dict(await asyncio.gather(*(render(name, page) for name, page in pages.items())))
         await browser.close()
-    return found
+    return rendered
 
 
 def _missing(error: ImportError) -> str:
-    """What to install: some errors say it."""
+    """A sentence that says what to install; some errors say it themselves."""
     return (
         str(error) if "pip install" in str(error) else "training needs a library: pip install 'scrapy-pagelets[train]'"
     )
@@ -176,7 +176,7 @@ def _examples(options: argparse.Namespace) -> Iterator[Example]:
 
 
 def _gold(files: list[str]) -> dict[str, str]:
-    """Content by URL, or by file for lines that have a path."""
+    """Content by URL, or by file name for lines with a path."""
     gold: dict[str, str] = {}
     for name in files:
         folder = Path(name).parent
@@ -186,17 +186,17 @@ def _gold(files: list[str]) -> dict[str, str]:
 
 
 def _lines(name: str, *needed: set[str]) -> Iterator[dict[str, Any]]:
-    """Lines that have all keys of one of the sets."""
+    """Yield the lines of a file; each must have all keys of one of the sets."""
     with gzip.open(name, "rt", encoding="utf-8") if name.endswith(".gz") else open(name, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             try:
-                found = json.loads(line)
+                record = json.loads(line)
             except json.JSONDecodeError:
-                found = {}
-            if not (isinstance(found, dict) and any(keys <= found.keys() for keys in needed)):
+                record = {}
+            if not (isinstance(record, dict) and any(keys <= record.keys() for keys in needed)):
                 wanted = " or ".join("`, `".join(sorted(keys)).join("``") for keys in needed)
                 raise ValueError(f"{name}, line {number}: a JSON object with {wanted} is needed")
-            yield found
+            yield record
 
 
 def _write(trained: Trained, options: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""``scrapy pagelets view``: look at a page, its pagelets drawn over what a browser shows of it."""
+"""The command ``scrapy pagelets view``: draw the pagelets of a page over a picture of it by a browser."""
 
 from __future__ import annotations
 
@@ -21,34 +21,36 @@ if TYPE_CHECKING:
 #: Colour of a role.
 _COLORS: Final = {"content": "#1a7f37", "navigation": "#0969da", "template": "#bc4c00"}
 _TIMEOUT: Final = 60.0
-#: What is written, by the suffix of the file: a page, or a picture of a type that browsers know, of some quality.
+#: Options of the browser's screenshot, by the suffix of the file to write.
 _PICTURES: Final[dict[str, dict[str, Any]]] = {
     ".png": {"type": "png"},
     ".jpg": {"type": "jpeg", "quality": 40},
     ".jpeg": {"type": "jpeg", "quality": 40},
 }
 _PAGES: Final = (".html", ".htm")
-#: No picture is higher, in pixels.
+#: Largest height of a picture, in pixels.
 _MAX_HEIGHT: Final = 16000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the command."""
+    """Add the arguments of the command to its parser."""
     parser.add_argument("page", metavar="URL-or-file", help="address of a page, or an HTML file")
-    parser.add_argument("--method", default="pagelets", help="how the page is cut (default: pagelets)")
+    parser.add_argument("--method", default="pagelets", help="segmentation method (default: pagelets)")
     parser.add_argument("--segments", type=int, metavar="N", help="wanted number of segments, for methods that take it")
-    parser.add_argument("--whole", action="store_true", help="do not part pagelets that hold content and template")
+    parser.add_argument(
+        "--whole", action="store_true", help="do not divide pagelets that have both content and template"
+    )
     parser.add_argument("--no-scripts", action="store_true", help="do not run the scripts of the page")
     parser.add_argument(
         "--out",
         default="pagelets.html",
         metavar="FILE",
-        help="picture to write: .html, .png or .jpg (default: pagelets.html)",
+        help="file to write: .html, .png or .jpg (default: pagelets.html)",
     )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Render, cut, draw."""
+    """Render the page, cut it into pagelets, and draw them."""
     from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError, require_playwright
 
     if _suffix(options.out) not in (*_PAGES, *_PICTURES):
@@ -96,7 +98,7 @@ def _suffix(name: str) -> str:
 
 
 def _source(name: str) -> tuple[str, str | None, Any]:
-    """URL, document and answers of a file; of a page on the web the URL alone."""
+    """URL, document and resources of a file; for a page on the web, the URL only."""
     from scrapy_pagelets.archives.resources import Resources
     from scrapy_pagelets.limits import Limits
     from scrapy_pagelets.page import decode
@@ -117,7 +119,7 @@ def _source(name: str) -> tuple[str, str | None, Any]:
 
 
 async def _nothing(_: str) -> None:
-    """The picture has all that it shows in itself."""
+    """Answer no request: the page contains all its resources."""
 
 
 def _pagelets(page: Page, options: argparse.Namespace) -> list[Pagelet]:
@@ -131,7 +133,7 @@ def _pagelets(page: Page, options: argparse.Namespace) -> list[Pagelet]:
 
 
 def _drawn(page: Page, pagelets: list[Pagelet], picture: bytes) -> str:
-    """A page of HTML that needs no other file."""
+    """An HTML page, without other files, that shows the picture and the boxes of the pagelets."""
     assert page.layout is not None
     width, height = page.layout.page_width, min(page.layout.page_height, _MAX_HEIGHT)
     boxes = "".join(_box(page, pagelet) for pagelet in pagelets)
@@ -149,7 +151,7 @@ b {{ position: absolute; right: 0; top: 0; padding: 0 4px; color: white; font: b
 
 
 def _box(page: Page, pagelet: Pagelet) -> str:
-    """Frames around the parts of a pagelet, with its number."""
+    """HTML of boxes around the parts of a pagelet, with its number."""
     from scrapy_pagelets.text import roots
 
     layout = page.layout

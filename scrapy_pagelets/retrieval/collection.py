@@ -1,4 +1,4 @@
-"""What is searched: pages, each a group of segments, by the postings of terms."""
+"""The collection that is searched: pages, each a group of segments, with the postings of terms."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from scrapy_pagelets.retrieval.segments import Cut, Segments, count, pagelets
 
 
 class Size(NamedTuple):
-    """How much a collection holds.
+    """The size of a collection.
 
     Attributes
     ----------
-    pages, segments : their numbers; those without a word count as well
-    words : occurrences of terms
+    pages, segments : number of pages and of segments, including those without a word
+    words : number of occurrences of terms
     """
 
     pages: int
@@ -28,15 +28,15 @@ class Size(NamedTuple):
 
 
 class Postings(NamedTuple):
-    """Where some terms occur: a row for each term and segment that has it.
+    """Postings of some terms: a row for each term and each segment that contains it.
 
     Attributes
     ----------
-    term : (n,) place of the term among those asked for, ascending
-    page, segment : (n,) numbers, ascending for a term
-    tf : (n,) occurrences of the term in the segment
-    length : (n,) words of the segment
-    title : (n,) the segment is the title of its page
+    term : (n,) index of the term among the wanted ones, ascending
+    page, segment : (n,) number of the page and of the segment, ascending for each term
+    tf : (n,) number of occurrences of the term in the segment
+    length : (n,) number of words of the segment
+    title : (n,) whether the segment is the title of its page
     """
 
     term: Ints
@@ -52,28 +52,28 @@ class Collection(Protocol):
 
     @property
     def size(self) -> Size:
-        """How much there is."""
+        """The numbers of pages, segments and words."""
 
     def postings(self, wanted: Sequence[str]) -> Postings:
-        """Where the terms occur."""
+        """Postings of the terms."""
 
     def frequencies(self, wanted: Sequence[str]) -> Ints:
-        """How many segments have each of the terms, (n,)."""
+        """(n,) Number of segments that contain each of the terms."""
 
     def page_lengths(self, pages: Ints) -> Ints:
-        """Words of pages, (n,)."""
+        """(n,) Number of words of each page."""
 
     def segments(self, pages: Ints, cut: Cut) -> Segments:
-        """The segments of some pages, in their order, as ``cut`` makes them."""
+        """Segments of some pages, in the order of these, as ``cut`` makes them."""
 
 
 class MemoryCollection:
-    """A collection that is held in memory.
+    """A collection in memory.
 
     Parameters
     ----------
     pages : the texts of the segments of each page
-    titles : of the pages, each a segment before the others; an empty one is none
+    titles : of the pages; a title that is not empty is a segment before the others
 
     Examples
     --------
@@ -89,43 +89,44 @@ class MemoryCollection:
         titled = list(islice(chain(titles, repeat("")), len(untitled)))
         self._texts = [[title, *texts] if title else texts for title, texts in zip(titled, untitled, strict=True)]
         self._cuts: dict[Cut, tuple[Segments, Ints]] = {}
-        found, _ = self._cut(pagelets)
-        self._page, self._counts = found.page, found.counts.tocsc()
+        cut_pages, _ = self._cut(pagelets)
+        self._page, self._counts = cut_pages.page, cut_pages.counts.tocsc()
         self._title = (
-            np.diff(found.page, prepend=-1).astype(np.bool_) & np.array([*map(bool, titled)], np.bool_)[found.page]
+            np.diff(cut_pages.page, prepend=-1).astype(np.bool_)
+            & np.array([*map(bool, titled)], np.bool_)[cut_pages.page]
         )
-        self._numbers = found.vocabulary
-        self._lengths: Ints = np.asarray(found.counts.sum(axis=1)).astype(np.int64)
-        self._of_pages = np.bincount(self._page, self._lengths, len(self._texts)).astype(np.int64)
+        self._numbers = cut_pages.vocabulary
+        self._lengths: Ints = np.asarray(cut_pages.counts.sum(axis=1)).astype(np.int64)
+        self._page_lengths = np.bincount(self._page, self._lengths, len(self._texts)).astype(np.int64)
 
     @property
     def size(self) -> Size:
-        """How much there is."""
+        """The numbers of pages, segments and words."""
         return Size(len(self._texts), len(self._page), int(self._lengths.sum()))
 
     def postings(self, wanted: Sequence[str]) -> Postings:
-        """Where the terms occur."""
-        found = [self._slice(term) for term in wanted]
-        term = np.repeat(np.arange(len(found)), [len(segments) for segments, _ in found])
-        segment, tf = (np.concatenate([np.zeros(0, np.int64), *part]) for part in zip(*found, strict=True))
+        """Postings of the terms."""
+        slices = [self._slice(term) for term in wanted]
+        term = np.repeat(np.arange(len(slices)), [len(segments) for segments, _ in slices])
+        segment, tf = (np.concatenate([np.zeros(0, np.int64), *part]) for part in zip(*slices, strict=True))
         return Postings(term, self._page[segment], segment, tf, self._lengths[segment], self._title[segment])
 
     def frequencies(self, wanted: Sequence[str]) -> Ints:
-        """How many segments have each of the terms."""
+        """(n,) Number of segments that contain each of the terms."""
         return np.array([len(self._slice(term)[0]) for term in wanted], np.int64)
 
     def page_lengths(self, pages: Ints) -> Ints:
-        """Words of pages."""
-        return self._of_pages[pages]
+        """(n,) Number of words of each page."""
+        return self._page_lengths[pages]
 
     def segments(self, pages: Ints, cut: Cut) -> Segments:
-        """The segments of some pages."""
-        found, starts = self._cut(cut)
+        """Segments of some pages."""
+        every, starts = self._cut(cut)
         rows = np.concatenate([np.arange(*starts[page : page + 2]) for page in pages.tolist()] or [np.zeros(0, int)])
-        return Segments(found.page[rows], found.vocabulary, found.counts[rows])
+        return Segments(every.page[rows], every.vocabulary, every.counts[rows])
 
     def _cut(self, cut: Cut) -> tuple[Segments, Ints]:
-        """The segments of all pages, and where those of each begin."""
+        """The segments of all pages, and the number of the first segment of each page."""
         if cut not in self._cuts:
             texts = [cut(page) for page in self._texts]
             starts = np.cumsum([0, *map(len, texts)])
@@ -134,7 +135,7 @@ class MemoryCollection:
         return self._cuts[cut]
 
     def _slice(self, term: str) -> tuple[Ints, Any]:
-        """The segments of a term, and its occurrences."""
+        """The segments that contain a term, and its number of occurrences in each."""
         number = self._numbers.get(term)
-        place = slice(0, 0) if number is None else slice(*self._counts.indptr[number : number + 2].tolist())
-        return self._counts.indices[place].astype(np.int64), self._counts.data[place]
+        rows = slice(0, 0) if number is None else slice(*self._counts.indptr[number : number + 2].tolist())
+        return self._counts.indices[rows].astype(np.int64), self._counts.data[rows]

@@ -1,4 +1,4 @@
-"""Pseudo-relevance feedback: further terms for a query, from the segments of the pages that it finds.
+"""Pseudo-relevance feedback: query expansion with terms from the segments of the pages found.
 
 `by_segments` is steps 2 to 4 of Yu, Cai, Wen & Ma (2003, Section 3), and the weights of step 5. The methods that they
 compare differ in what a segment is: FULLDOC (`segments.whole`), DOMPS (`segments.blocks`), VIPS (`segments.pagelets`).
@@ -22,22 +22,22 @@ from scrapy_pagelets.retrieval.segments import Cut, Segments, pagelets
 from scrapy_pagelets.retrieval.term_weights import Bm2500, Floats, expanded, relevance_weight, selection_value
 
 Query = Mapping[str, float]
-#: Values that are equal to so many digits are equal: the last ones depend on the order of a sum.
+#: Values that agree to this many decimals count as equal: further digits depend on the order of a sum.
 _DIGITS: Final = 12
 
 
 @dataclass(frozen=True)
 class Feedback:
-    """How terms are chosen; the defaults are the paper's (Section 3), but for ``common``.
+    """How terms are chosen; the defaults are the paper's (Section 3), except for ``common``.
 
     Attributes
     ----------
-    cut : what a segment is
-    pages : how many of the best pages are cut
-    selected : how many of their segments are taken, the best ones
-    terms : how many terms are added
-    share : part of the weight that the paper gives to new terms
-    common : terms on a larger part of the pages are not added; instead of the paper's list of 222 stop words
+    cut : how a page is cut into segments
+    pages : number of the best pages to cut
+    selected : number of the best of their segments to select
+    terms : number of terms to add
+    share : share of the paper's weight that new terms get
+    common : terms on a larger share of the pages are not added; this replaces the paper's list of 222 stop words
     """
 
     cut: Cut = pagelets
@@ -51,7 +51,7 @@ class Feedback:
 def by_segments(
     collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
 ) -> dict[str, float]:
-    """The expanded query: weight of each term, those of the query first, then the new ones, the best first.
+    """Expand the query; return the weight of each term: those of the query first, then the new ones, the best first.
 
     In (3), R and r count selected segments, N and n pages of the collection.
     """
@@ -68,7 +68,7 @@ def by_segments(
 def by_model(
     collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback, original: float = 0.5
 ) -> dict[str, float]:
-    """The query mixed with a model of the best segments: RM3, with scores of BM2500 in place of likelihoods.
+    """Mix the query with a model of the best segments: RM3, with scores of BM2500 in place of likelihoods.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ def by_model(
     chosen, score = best_segments(collection, query, ranking, formula, feedback)
     length = np.maximum(1, np.asarray(chosen.counts.sum(axis=1)))
     model = np.asarray(chosen.counts.T @ (score / length))
-    known, _ = _candidates(collection, chosen, model > 0, {}, feedback.common)  # words of the query are in the model
-    best = _best(_names(chosen, known), model[known], feedback.terms)
+    numbers, _ = _candidates(collection, chosen, model > 0, {}, feedback.common)  # words of the query are in the model
+    best = _best(_names(chosen, numbers), model[numbers], feedback.terms)
     mixed = {term: original * qtf / sum(query.values()) for term, qtf in query.items()}
     for term, share in best.items():
         mixed[term] = mixed.get(term, 0.0) + (1 - original) * share / sum(best.values())
@@ -88,27 +88,27 @@ def by_model(
 def best_segments(
     collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
 ) -> tuple[Segments, Floats]:
-    """The segments of the best pages that fit the query best, ranked by BM2500, and their scores (step 2 and 3).
+    """Select the best segments of the best pages, ranked by BM2500; return them and their scores (steps 2 and 3).
 
-    Their average length is that of the candidates. With that of pages, short segments would win.
+    The average length in the formula is that of the candidates. With that of pages, short segments would win.
     """
-    found = collection.segments(ranking.first(feedback.pages).page, feedback.cut)
-    columns = [found.vocabulary.get(term, -1) for term in query]
-    known = [(term, column) for term, column in zip(query, columns, strict=True) if column >= 0]
-    tf = found.counts[:, [column for _, column in known]].toarray()
-    length = np.asarray(found.counts.sum(axis=1))
-    weight = formula.weight(on_pages(collection, [term for term, _ in known]), collection.size.pages)
-    qtf = np.array([query[term] for term, _ in known])
+    candidates = collection.segments(ranking.first(feedback.pages).page, feedback.cut)
+    columns = [candidates.vocabulary.get(term, -1) for term in query]
+    present = [(term, column) for term, column in zip(query, columns, strict=True) if column >= 0]
+    tf = candidates.counts[:, [column for _, column in present]].toarray()
+    length = np.asarray(candidates.counts.sum(axis=1))
+    weight = formula.weight(on_pages(collection, [term for term, _ in present]), collection.size.pages)
+    qtf = np.array([query[term] for term, _ in present])
     score = formula.score(tf, length[:, None], length.mean() if len(length) else 0.0, qtf) @ weight
-    has = np.flatnonzero(tf.any(axis=1))
-    best = has[np.argsort(-score[has], kind="stable")[: feedback.selected]]
-    return Segments(found.page[best], found.vocabulary, found.counts[best]), score[best]
+    matching = np.flatnonzero(tf.any(axis=1))
+    best = matching[np.argsort(-score[matching], kind="stable")[: feedback.selected]]
+    return Segments(candidates.page[best], candidates.vocabulary, candidates.counts[best]), score[best]
 
 
 def _candidates(
     collection: Collection, chosen: Segments, wanted: NDArray[np.bool_], query: Query, common: float
 ) -> tuple[Ints, Floats]:
-    """Numbers of the wanted terms that are neither in the query nor common, and on how many pages they are."""
+    """Numbers of the wanted terms that are neither in the query nor common, and the number of pages of each."""
     wanted[[chosen.vocabulary[term] for term in query if term in chosen.vocabulary]] = False
     fresh = np.flatnonzero(wanted)
     n = on_pages(collection, _names(chosen, fresh))
@@ -117,21 +117,21 @@ def _candidates(
 
 
 def on_pages(collection: Collection, terms: Sequence[str]) -> Floats:
-    """On how many pages terms are if their segments are spread evenly.
+    """Estimate the number of pages that contain each term, as if its segments were spread evenly.
 
-    An exact count would have to read all postings of each candidate. Where each page is one segment, the estimate is
+    An exact count would have to read all postings of each candidate. If each page is one segment, the estimate is
     exact.
     """
     size = collection.size
     share = collection.frequencies(terms) / max(1, size.segments)
-    found: Floats = size.pages * (1 - (1 - share) ** (size.segments / max(1, size.pages)))
-    return found
+    pages: Floats = size.pages * (1 - (1 - share) ** (size.segments / max(1, size.pages)))
+    return pages
 
 
 def _best(terms: list[str], value: Floats, count: int) -> dict[str, float]:
-    """The terms of the highest value, those first; equals by the alphabet."""
+    """The terms of the highest values, in descending order; equal ones in alphabetical order."""
     order = sorted(zip((-value).round(_DIGITS).tolist(), terms, value.tolist(), strict=True))
-    return {term: found for _, term, found in order[:count]}
+    return {term: worth for _, term, worth in order[:count]}
 
 
 def _names(chosen: Segments, numbers: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""The part of a text in which terms of a query stand, with the terms marked."""
+"""The passage of a text that matches a query best, with the terms marked."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.words import WORD
 
 _RUN: Final = re.compile(r"\S+")
-#: Words and what is between them.
+#: Splits a text into words and the strings between them.
 _PIECES: Final = re.compile(f"({WORD.pattern})")
-#: Runs of a text that are looked at: a megabyte of prose has more, and nobody reads it here.
-_MOST: Final = 20_000
+#: Only this many runs of a text are searched, so that a huge text does not delay the answer.
+_MAX_RUNS: Final = 20_000
 
 
 def highlighted(text: str, wanted: Collection[str], words: int = 40, marks: tuple[str, str] = ("**", "**")) -> str:
-    r"""The passage with the most different terms, on one line, each term between marks.
+    r"""The passage with the most distinct terms, on one line, each term between marks.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ def highlighted(text: str, wanted: Collection[str], words: int = 40, marks: tupl
     >>> highlighted("Once upon a time\nbells rang, old BELLS!", ["bells", "old"], words=4)
     '... **bells** rang, **old** **BELLS**!'
     """
-    runs = _RUN.findall(text)[:_MOST]
+    runs = _RUN.findall(text)[:_MAX_RUNS]
     has = [frozenset(terms(run)).intersection(wanted) for run in runs]
-    start = _best(has, words)
+    start = _best_start(has, words)
     passage = " ".join(_marked(run, wanted, marks) if has[place] else run for place, run in _part(runs, start, words))
     return "... " * (start > 0) + passage + " ..." * (start + words < len(runs))
 
@@ -40,13 +40,13 @@ def _part(runs: list[str], start: int, words: int) -> list[tuple[int, str]]:
     return list(enumerate(runs))[start : start + words]
 
 
-def _best(has: list[frozenset[str]], words: int) -> int:
-    """Where the passage begins: the one with the most different terms, then with the most terms, then the first."""
+def _best_start(has: list[frozenset[str]], words: int) -> int:
+    """Start of the passage with the most distinct terms; of several, the one with the most terms, then the first."""
     count, total, best, start = dict[str, int](), 0, (0, 0), 0
-    for end, found in enumerate(has):
-        for term in found:
+    for end, terms_here in enumerate(has):
+        for term in terms_here:
             count[term] = count.get(term, 0) + 1
-        total += len(found)
+        total += len(terms_here)
         if end >= words:
             for term in has[end - words]:
                 count[term] -= 1
@@ -58,7 +58,7 @@ def _best(has: list[frozenset[str]], words: int) -> int:
 
 
 def _marked(run: str, wanted: Collection[str], marks: tuple[str, str]) -> str:
-    """A run with its terms between marks; characters of scripts without spaces are marked one by one."""
+    """A run with its terms between marks; in scripts without spaces, each character is marked by itself."""
     return "".join(
         marks[0] + piece + marks[1] if any(term in wanted for term in terms(piece)) else piece
         for piece in _PIECES.split(run)

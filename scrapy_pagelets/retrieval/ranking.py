@@ -1,4 +1,4 @@
-"""Pages ranked for a query, by themselves and by their best segment."""
+"""Ranking of pages for a query, by the score of the page and by that of its best segment."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Ranking:
     Attributes
     ----------
     page : (n,) numbers of the pages
-    score : (n,) descending; the earlier page among equals comes first
-    segment : (n,) number of the segment of each page that fits the query best
+    score : (n,) descending; of pages with equal scores, the earlier one comes first
+    segment : (n,) number of the best segment of each page
     """
 
     page: Ints
@@ -31,28 +31,28 @@ class Ranking:
         return len(self.page)
 
     def first(self, count: int) -> Ranking:
-        """The best pages."""
+        """Return the ranking of the best pages only."""
         return Ranking(self.page[:count], self.score[:count], self.segment[:count])
 
 
 def rank(
     collection: Collection, query: Mapping[str, float], formula: Bm2500, passages: float = 0.0, title: float = 1.0
 ) -> Ranking:
-    """The pages that have a term of the query.
+    """Rank the pages that contain a term of the query.
 
     Parameters
     ----------
     query : weight of each term (qtf), above 0
     passages : weight of the score of a page's best segment beside that of the page; ``inf`` ranks pages by their best
         segment alone
-    title : how often a word of a page's title counts in its term frequency; lengths stay, and segments are scored
-        without it (Robertson, Zaragoza & Taylor 2004, "Simple BM25 Extension to Multiple Weighted Fields")
+    title : how often a word of a page's title counts in its term frequency. Lengths do not change, and segments are
+        scored without it (Robertson, Zaragoza & Taylor 2004, "Simple BM25 Extension to Multiple Weighted Fields")
     """
     postings = collection.postings(list(query))
     qtf = np.array(list(query.values()), float)
-    segment, of_segment, at = _segment_scores(collection, postings, qtf, formula)
+    segment, of_segment, posting = _segment_scores(collection, postings, qtf, formula)
     page, of_page = _page_scores(collection, postings, qtf, formula, title)
-    owner = np.searchsorted(page, postings.page[at])
+    owner = np.searchsorted(page, postings.page[posting])
     order = np.lexsort((-segment, of_segment, owner))
     best = order[np.flatnonzero(np.diff(owner[order], append=len(page)))]
     score = of_segment[best] if np.isinf(passages) else of_page + passages * of_segment[best]
@@ -63,7 +63,7 @@ def rank(
 def _page_scores(
     collection: Collection, postings: Postings, qtf: Floats, formula: Bm2500, title: float
 ) -> tuple[Ints, Floats]:
-    """BM2500 of pages: numbers, ascending, and scores."""
+    """Score pages by BM2500; return their numbers, ascending, and scores."""
     page, row = np.unique(postings.page, return_inverse=True)
     size = collection.size
     key, place = np.unique(postings.term * len(page) + row, return_inverse=True)
@@ -78,7 +78,7 @@ def _page_scores(
 def _segment_scores(
     collection: Collection, postings: Postings, qtf: Floats, formula: Bm2500
 ) -> tuple[Ints, Floats, Ints]:
-    """BM2500 of segments: numbers, ascending, scores, and where one of their postings stands."""
+    """Score segments by BM2500; return their numbers, ascending, scores, and the row of a posting of each."""
     segment, first, row = np.unique(postings.segment, return_index=True, return_inverse=True)
     size = collection.size
     weight = formula.weight(np.bincount(postings.term, minlength=len(qtf)), size.segments)

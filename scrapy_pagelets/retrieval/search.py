@@ -1,4 +1,4 @@
-"""A query in words to pages with the pagelet that fits best, and to the terms that feedback has added."""
+"""Search a collection: the pages for a query, the best pagelet of each, and the terms added by feedback."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from scrapy_pagelets.retrieval.ranking import Ranking, rank
 from scrapy_pagelets.retrieval.segments import blocks, pagelets, whole
 from scrapy_pagelets.retrieval.term_weights import Bm2500
 
-#: BM2500 of the paper, but terms that most pages have count for next to nothing instead of counting against a page.
+#: BM2500 of the paper, except that terms on most pages have a weight near 0 instead of a negative one.
 FORMULA: Final = Bm2500(plus=True)
-#: What the best pagelet of a page counts beside the page: nothing was best (benchmarks/retrieval.py).
+#: Weight of the best pagelet of a page beside that of the page: 0 gave the best results (benchmarks/retrieval.py).
 PASSAGES: Final = 0.0
-#: How often a word of a page's title counts; more than that gains little (benchmarks/retrieval.py --titles).
+#: How often a word of a page's title counts; higher values gain little (benchmarks/retrieval.py --titles).
 TITLE: Final = 10.0
-#: Share of the paper's weight that new terms get: with more, known items are found less (benchmarks/retrieval.py).
+#: Share of the paper's weight that new terms get: with more, fewer known items are found (benchmarks/retrieval.py).
 _SHARE: Final = 0.1
-#: Ways of feedback: numbers of pages and segments are those with which each was best in the paper (Section 4.2).
+#: Methods of feedback, each with the numbers of pages and segments that were best in the paper (Section 4.2).
 FEEDBACK: Final[Mapping[str, Feedback]] = {
     "segments": Feedback(pagelets, pages=80, selected=20, share=_SHARE),
     "blocks": Feedback(blocks, pages=80, selected=50, share=_SHARE),
@@ -39,13 +39,13 @@ FEEDBACK: Final[Mapping[str, Feedback]] = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What a query has found.
+    """The answer to a query.
 
     Attributes
     ----------
-    ranking : all pages that were found
-    query : weight of each term that was searched at last
-    added : those that were not in the query, the heaviest first
+    ranking : of all pages found
+    query : weight of each term of the final query
+    added : the terms added by feedback, by descending weight
     """
 
     ranking: Ranking
@@ -61,9 +61,9 @@ def search(
     passages: float = PASSAGES,
     title: float = TITLE,
 ) -> Answer:
-    """The pages of a collection that fit a query, a bag of words: quotes and operators mean nothing.
+    """Search a collection for a query, a bag of words: quotes and operators have no meaning.
 
-    An answer whose ranking is empty says that no page has a word of the query.
+    If no page contains a word of the query, the ranking is empty.
 
     Parameters
     ----------
@@ -88,15 +88,15 @@ def search(
     first = rank(collection, asked, formula, passages, title)
     if feedback == "none" or not len(first):
         return Answer(first, asked, ())
-    way = FEEDBACK[feedback]
+    settings = FEEDBACK[feedback]
     expand = by_model if feedback == "rm3" else by_segments
-    full = expand(collection, asked, first, formula, way)
+    full = expand(collection, asked, first, formula, settings)
     added = sorted((term for term in full if term not in asked), key=lambda term: -full[term])
     return Answer(rank(collection, full, formula, passages, title), full, tuple(added))
 
 
 def query_of(query: str) -> tuple[dict[str, float], int]:
-    """How often each term of a query stands there, and how many terms there were too many.
+    """Number of occurrences of each term of a query, and the number of terms beyond the limit, which are left out.
 
     >>> query_of('"Bell" OR bell*')
     ({'bell': 2.0, 'or': 1.0}, 0)
@@ -106,6 +106,6 @@ def query_of(query: str) -> tuple[dict[str, float], int]:
 
 
 def is_common(collection: Collection, query: Mapping[str, float], share: float = 0.5) -> bool:
-    """Whether all terms of a query that occur at all are on more than a share of the pages."""
+    """Whether each term of a query that occurs at all is on more than the given share of the pages."""
     n = on_pages(collection, list(query))
     return bool(np.all(n[n > 0] > share * collection.size.pages))

@@ -1,4 +1,4 @@
-"""Segments of pages as rows of a matrix of counts, and the ways in which pages are cut into them."""
+"""Segments of pages as rows of a matrix of term counts, and the functions that cut pages into segments."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from scrapy_pagelets.nodes import Ints
 
-#: The texts of a page's pagelets to the texts that count as its segments.
+#: A function from the texts of a page's pagelets to the texts of its segments.
 Cut = Callable[[Sequence[str]], Sequence[str]]
-#: Blocks of a text of the feed are parted by blank lines.
+#: Blank lines separate the blocks of a text in the feed.
 _BLANK: Final = re.compile(r"\n\s*\n")
 
 
@@ -22,9 +22,9 @@ class Segments(NamedTuple):
 
     Attributes
     ----------
-    page : (n,) number of the page of each
+    page : (n,) number of the page of each segment
     vocabulary : number of each term, from 0 in order
-    counts : (n, m) sparse, by rows: occurrences of the terms
+    counts : (n, m) number of occurrences of each term, a sparse matrix in CSR format
     """
 
     page: Ints
@@ -51,12 +51,12 @@ def blocks(texts: Sequence[str]) -> Sequence[str]:
 
 
 def pagelets(texts: Sequence[str]) -> Sequence[str]:
-    """In place of VIPS: the segments are what the segmenter of the crawl has cut, visual blocks or others."""
+    """In place of VIPS: each pagelet is a segment, whichever segmenter the crawl has used."""
     return texts
 
 
 def count(texts: Iterable[Sequence[str]]) -> tuple[dict[str, int], Any]:
-    """Vocabulary and counts of texts that are given by their terms.
+    """Vocabulary and counts of texts, each given as its terms.
 
     >>> vocabulary, counts = count([["a", "b", "a"], [], ["b"]])
     >>> vocabulary, counts.toarray().tolist()

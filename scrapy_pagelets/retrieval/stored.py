@@ -1,4 +1,4 @@
-"""An index in an SQLite file as a collection: of the file, only what a query needs is read."""
+"""An SQLite index as a collection: a query reads only the rows that it needs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scrapy_pagelets.nodes import Ints
 from scrapy_pagelets.retrieval.collection import Postings, Size
 from scrapy_pagelets.retrieval.segments import Cut, Segments, count
 
-#: Where FTS5 keeps the number of texts and of their tokens.
+#: The record in which FTS5 keeps the number of texts and of their tokens.
 _AVERAGES: Final = "SELECT block FROM search_data WHERE id = 1"
 _POSTINGS: Final = f"""
 SELECT page, id, count(*), length, role = '{TITLE}' FROM postings CROSS JOIN pagelets ON id = doc WHERE term = ?
@@ -44,7 +44,7 @@ JOIN pages ON pages.id = page ORDER BY key
 
 
 class Found(NamedTuple):
-    """A pagelet and its page; ``docs/feed.md`` explains the fields. The number of the pagelet that is a title is -1."""
+    """A pagelet and its page; ``docs/feed.md`` explains the fields. A title is the pagelet with the number -1."""
 
     url: str
     title: str
@@ -55,11 +55,11 @@ class Found(NamedTuple):
 
 @contextmanager
 def stored(path: str) -> Iterator[StoredCollection]:
-    """Open an index to read, as it is at this moment, whatever is written meanwhile.
+    """Open an index to read a snapshot of it, unaffected by what is written meanwhile.
 
     Raises
     ------
-    IndexUnusable : if the file is not there, no index, damaged, or of another version
+    IndexUnusable : if the file is missing, not an index, damaged, or of another version
     IndexAway : if it is locked
     """
     with SQLiteIndex(path, create=False) as index:
@@ -69,15 +69,15 @@ def stored(path: str) -> Iterator[StoredCollection]:
         except sqlite3.Error as error:
             if passes(error):
                 raise IndexAway(f"{path} cannot be read now: {error}") from error
-            raise IndexUnusable(f"{path} cannot be read ({error}): make the index anew.") from error
+            raise IndexUnusable(f"{path} cannot be read ({error}): build the index again.") from error
 
 
 class StoredCollection:
-    """The pages and pagelets of an SQLite index; pagelets that are not searched are not there.
+    """The pages and pagelets of an SQLite index, without the pagelets that are not searched.
 
     Parameters
     ----------
-    base : the database; what is read belongs together if a transaction has begun
+    base : the database; reads are consistent with each other if a transaction has begun
     """
 
     def __init__(self, base: sqlite3.Connection) -> None:
@@ -89,40 +89,42 @@ class StoredCollection:
 
     @property
     def size(self) -> Size:
-        """How much there is."""
+        """The numbers of pages, segments and words."""
         return self._size
 
     def postings(self, wanted: Sequence[str]) -> Postings:
-        """Where the terms occur."""
-        found = [
+        """Postings of the terms."""
+        postings = [
             np.array(self._base.execute(_POSTINGS, (term,)).fetchall(), np.int64).reshape(-1, 5) for term in wanted
         ]
-        place = np.repeat(np.arange(len(found)), [len(rows) for rows in found])
-        page, segment, tf, length, title = np.concatenate([np.zeros((0, 5), np.int64), *found]).T
+        place = np.repeat(np.arange(len(postings)), [len(rows) for rows in postings])
+        page, segment, tf, length, title = np.concatenate([np.zeros((0, 5), np.int64), *postings]).T
         return Postings(place, page, segment, tf, length, title.astype(np.bool_))
 
     def frequencies(self, wanted: Sequence[str]) -> Ints:
-        """How many segments have each of the terms."""
+        """(n,) Number of segments that contain each of the terms."""
         return self._column(_FREQUENCIES, wanted)
 
     def page_lengths(self, pages: Ints) -> Ints:
-        """Words of pages."""
+        """(n,) Number of words of each page."""
         return self._column(_LENGTHS, pages.tolist())
 
     def segments(self, pages: Ints, cut: Cut) -> Segments:
-        """The segments of some pages."""
+        """Segments of some pages."""
         texts: list[list[str]] = [[] for _ in pages]
         for place, text in self._base.execute(_TEXTS, (json.dumps(pages.tolist()),)):
             texts[place].append(text)
-        found = [cut(page) for page in texts]
-        return Segments(np.repeat(pages, [len(page) for page in found]), *count(map(terms, chain.from_iterable(found))))
+        cut_pages = [cut(page) for page in texts]
+        return Segments(
+            np.repeat(pages, [len(page) for page in cut_pages]), *count(map(terms, chain.from_iterable(cut_pages)))
+        )
 
     def found(self, segments: Ints) -> list[Found]:
-        """Pagelets by their number in the index."""
+        """The pagelets with these numbers in the index, and their pages."""
         return [Found(*row) for row in self._base.execute(_FOUND, (json.dumps(segments.tolist()),))]
 
     def _column(self, query: str, values: Sequence[object]) -> Ints:
-        """A number for each of some values; 0 where there is none."""
+        """(n,) The number that a query gives for each value, 0 if there is none."""
         column = np.zeros(len(values), np.int64)
         for place, number in self._base.execute(query, (json.dumps(values),)):
             column[place] = number
@@ -130,7 +132,7 @@ class StoredCollection:
 
 
 def _varints(block: bytes) -> Iterator[int]:
-    """The numbers of a record: seven bits a byte, the highest first; only the last byte of a number is below 128."""
+    """Decode the numbers of a record: seven bits a byte, highest first; only the last byte of a number is below 128."""
     value = 0
     for byte in block:
         value = value << 7 | byte & 127

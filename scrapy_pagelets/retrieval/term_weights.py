@@ -28,10 +28,10 @@ class Bm2500:
 
     Attributes
     ----------
-    k1 : how soon further occurrences of a term in a document cease to count, from 0 (at once)
+    k1 : saturation of term frequency in the document, at least 0; with 0, only the first occurrence counts
     k3 : the same for occurrences in the query
-    b : how much long documents are discounted, 0 to 1
-    plus : whether 1 is added within the logarithm of (3). Without it, terms that most documents have weigh less than 0
+    b : strength of the normalisation by document length, 0 to 1
+    plus : whether 1 is added within the logarithm of (3). Without it, terms in most documents have negative weights
 
     Raises
     ------
@@ -45,21 +45,21 @@ class Bm2500:
 
     def __post_init__(self) -> None:
         if self.k1 < 0 or self.k3 < 0:
-            raise ValueError(f"k1 is {self.k1} and k3 is {self.k3}: both are from 0")
+            raise ValueError(f"k1 is {self.k1} and k3 is {self.k3}: give numbers from 0")
         if not 0 <= self.b <= 1:
-            raise ValueError(f"b is {self.b}: it is from 0 to 1")
+            raise ValueError(f"b is {self.b}: give a number from 0 to 1")
 
     def weight(self, n: ArrayLike, documents: int) -> Floats:
-        """w(1) of terms before anything is known to be relevant: (3) with R = r = 0."""
+        """w(1) of terms without relevance information: (3) with R = r = 0."""
         return relevance_weight(n, documents, plus=self.plus)
 
     def score(self, tf: ArrayLike, length: ArrayLike, average: float, qtf: ArrayLike = 1.0) -> Floats:
-        """What occurrences add to the score of a document, for each unit of w(1): the two quotients of (2).
+        """Contribution of a term to the score of a document, without the factor w(1): the two fractions of (2).
 
         Parameters
         ----------
         tf : occurrences of the term in the document
-        length, average : of the document and of all documents on average, in the same unit
+        length, average : length of the document and average length of all documents, in the same unit
         qtf : occurrences of the term in the query, or its weight there
 
         Examples
@@ -70,11 +70,11 @@ class Bm2500:
         tf, qtf = np.asarray(tf, float), np.asarray(qtf, float)
         relative = np.asarray(length, float) / average if average else 1.0
         k = self.k1 * ((1 - self.b) + self.b * relative)
-        # An absent term adds nothing, also where both k1 and k3 are 0.
+        # An absent term adds nothing, even if both k1 and k3 are 0.
         of_document = (self.k1 + 1) * tf / (k + np.maximum(tf, _TINY))
         of_query = (self.k3 + 1) * qtf / (self.k3 + np.maximum(qtf, _TINY))
-        found: Floats = of_document * of_query
-        return found
+        score: Floats = of_document * of_query
+        return score
 
 
 def relevance_weight(
@@ -82,16 +82,16 @@ def relevance_weight(
 ) -> Floats:
     """The Robertson/Sparck Jones weight w(1) of terms: (3).
 
-    In feedback ``n`` counts pages and ``r`` segments. A page may have several segments, so that differences of the two
-    may be negative; then they count as 0.
+    In feedback, ``n`` counts pages and ``r`` segments. As a page may have several segments, differences of the two may
+    be negative; then they count as 0.
 
     Parameters
     ----------
-    n : number of documents that have the term
+    n : number of documents that contain the term
     documents : number of documents, N
-    r : number of relevant documents that have the term
+    r : number of relevant documents that contain the term
     relevant : number of relevant documents, R
-    plus : add 1 within the logarithm
+    plus : whether 1 is added within the logarithm
 
     Examples
     --------
@@ -103,8 +103,8 @@ def relevance_weight(
     n, r = np.asarray(n, float), np.asarray(r, float)
     among = (r + 0.5) / (relevant - r + 0.5)
     outside = (np.maximum(n - r, 0) + 0.5) / (np.maximum(documents - n - relevant + r, 0) + 0.5)
-    found: Floats = np.log(among / outside + plus)
-    return found
+    weight: Floats = np.log(among / outside + plus)
+    return weight
 
 
 def selection_value(weight: ArrayLike, r: ArrayLike, relevant: int) -> Floats:
@@ -113,7 +113,7 @@ def selection_value(weight: ArrayLike, r: ArrayLike, relevant: int) -> Floats:
     Parameters
     ----------
     weight : w(1) of the term
-    r : number of selected segments that have it
+    r : number of selected segments that contain the term
     relevant : number of selected segments, R
 
     Examples
@@ -121,8 +121,8 @@ def selection_value(weight: ArrayLike, r: ArrayLike, relevant: int) -> Floats:
     >>> selection_value([4.0, 2.0], [5, 20], 20).tolist()
     [1.0, 2.0]
     """
-    found: Floats = np.asarray(weight, float) * np.asarray(r, float) / relevant
-    return found
+    value: Floats = np.asarray(weight, float) * np.asarray(r, float) / relevant
+    return value
 
 
 def expanded(qtf: Mapping[str, float], terms: list[str], share: float = 1.0) -> dict[str, float]:
@@ -132,13 +132,13 @@ def expanded(qtf: Mapping[str, float], terms: list[str], share: float = 1.0) -> 
     ----------
     qtf : occurrences of each term in the query
     terms : the new terms, best first
-    share : of the new terms' weights that is used; the paper's is 1
+    share : factor of the new terms' weights; 1 in the paper
 
     Examples
     --------
     >>> expanded({"bell": 1}, ["telephone", "patent"])
     {'bell': 2.0, 'telephone': 1.0, 'patent': 0.5}
     """
-    found = {term: 2.0 * count for term, count in qtf.items()}
-    found |= {term: share * (1 - place / len(terms)) for place, term in enumerate(terms)}
-    return found
+    weights = {term: 2.0 * count for term, count in qtf.items()}
+    weights |= {term: share * (1 - place / len(terms)) for place, term in enumerate(terms)}
+    return weights

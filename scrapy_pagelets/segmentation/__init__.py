@@ -1,1 +1,1 @@
-"""Segmentation: a page to its pagelets."""
+"""Segmentation of pages into pagelets."""

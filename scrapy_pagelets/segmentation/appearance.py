@@ -1,8 +1,8 @@
-"""What nodes look like on a rendered page: place, shape, fonts, colours, gaps and alignment.
+"""Features of the appearance of nodes on a rendered page: place, shape, fonts, colours, gaps and alignment.
 
 Source of the cues: Chakrabarti, Kumar, Punera 2008, section 4.3: position, aspect ratio, background colour, types,
-sizes and colours of text. The paper gives no formulas; these are ours. Gaps are a cue of VIPS (Cai, Yu, Wen, Ma 2003);
-alignment is ours.
+sizes and colours of text. The paper gives no formulas; those here are ours. Gaps are a cue of VIPS (Cai, Yu, Wen,
+Ma 2003). Alignment is ours.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ APPEARANCE: Final = _NODE
 SITUATION_APPEARANCE: Final = (*_NODE, *_SITUATION)
 PAIR_APPEARANCE: Final = (*(f"{name}_step" for name in _NODE), *(f"meeting_{name}" for name in _NODE), *_PAIR)
 
-#: Pixels that are no difference: rounding, borders.
+#: Differences of up to this many pixels do not count: they come from rounding or borders.
 _SLACK: Final = 3.0
-#: Pixels of a gap of 1.
+#: Pixels per unit of length, about a line of text.
 _LINE: Final = 16.0
 
 
 def appearance(tree: Tree, layout: Layout) -> Floats:
-    """(k, len(APPEARANCE)) what the nodes look like, each by itself."""
+    """(k, len(APPEARANCE)) Features of the appearance of each node by itself."""
     boxes, height = _boxes(tree, layout), max(1.0, layout.page_height)
     left, top, right, bottom = boxes.T
     wide, high = right - left, bottom - top
     seen = np.zeros(len(tree))
     seen[tree.leaves] = layout.visible[tree.seen]
     count = np.maximum(1.0, tree.total(seen))
-    size, weight, dark, behind = (_of_leaves(tree, column) * seen for column in _columns(tree, layout))
+    size, weight, dark, behind = (_extended(tree, column) * seen for column in _leaf_columns(tree, layout))
     largest = _largest(tree, size)
-    steps = np.abs(_light(layout.background)[tree.rows] - _light(layout.background)[_above(tree)])
+    steps = np.abs(_lightness(layout.background)[tree.rows] - _lightness(layout.background)[_parent_rows(tree)])
     chain = tree.of >= 0
 
-    def held(column: Bools) -> Floats:
+    def count_in_chains(column: Bools) -> Floats:
         return np.bincount(tree.of[chain], weights=column[chain], minlength=len(tree)).astype(np.float64)
 
     columns = (
@@ -60,14 +60,15 @@ def appearance(tree: Tree, layout: Layout) -> Floats:
         np.log((wide + 1) / (high + 1)), 1 - tree.total(seen) / tree.size,
         *_mean_and_spread(tree, size, count), largest, tree.total(weight) / count,
         *_mean_and_spread(tree, dark, count), steps, _mean_and_spread(tree, behind, count)[1],
-        np.log1p(held(layout.picture)), held(layout.position >= POSITION["absolute"]), held(layout.floating),
+        np.log1p(count_in_chains(layout.picture)), count_in_chains(layout.position >= POSITION["absolute"]),
+        count_in_chains(layout.floating),
         *_among_children(tree, boxes),
     )  # fmt: skip
     return np.column_stack(columns).astype(np.float64)
 
 
 def situation_appearance(tree: Tree, layout: Layout, columns: Floats) -> Floats:
-    """(k, len(SITUATION_APPEARANCE)) what the nodes look like, beside their parents and siblings.
+    """(k, len(SITUATION_APPEARANCE)) Features of the appearance of each node and of its surroundings.
 
     Parameters
     ----------
@@ -76,9 +77,10 @@ def situation_appearance(tree: Tree, layout: Layout, columns: Floats) -> Floats:
     boxes, above = _boxes(tree, layout), np.maximum(tree.parent, 0)
     gap, beside, aligned, _ = (np.nan_to_num(column, nan=-1.0) for column in _to_next(tree, boxes))
     before, after = _neighbours(tree)
-    shade = _light(layout.background)[tree.rows]
+    shade = _lightness(layout.background)[tree.rows]
     parts = [_share(boxes, above, side) for side in (0, 1)]
-    for column in (gap, beside, aligned):  # of a node and the next: that of the node before is the one before it
+    # Each column describes a node and its next sibling. So the value for the previous sibling is in that sibling's row.
+    for column in (gap, beside, aligned):
         parts += [np.where(before >= 0, column[before], -1.0), np.where(after >= 0, column, -1.0)]
     name = _NODE.index
     parts += [columns[above, name("largest_gap")], columns[:, name("font_size")] - columns[above, name("font_size")]]
@@ -87,12 +89,12 @@ def situation_appearance(tree: Tree, layout: Layout, columns: Floats) -> Floats:
 
 
 def pair_appearance(tree: Tree, layout: Layout, columns: Floats, one: Ints, other: Ints) -> Floats:
-    """(e, len(PAIR_APPEARANCE)) how unlike two nodes look, and how they stand to each other.
+    """(e, len(PAIR_APPEARANCE)) Features of how much the appearance of two nodes differs, and of their relative place.
 
     Parameters
     ----------
     columns : (k, len(APPEARANCE)) ``appearance``
-    one, other : (e,) nodes, neither of them in the other
+    one, other : (e,) nodes, neither of which contains the other
     """
     boxes = _boxes(tree, layout)
     a, b = boxes[one], boxes[other]
@@ -101,69 +103,69 @@ def pair_appearance(tree: Tree, layout: Layout, columns: Floats, one: Ints, othe
     edges = (np.abs(a[:, i] - b[:, i]) <= _SLACK for i in (0, 2))
     step = np.abs(columns[one] - columns[other])
     name = _NODE.index
-    shade = _light(layout.background)[tree.rows]
+    shade = _lightness(layout.background)[tree.rows]
     alike = (step[:, name("font_size")] == 0, shade[one] == shade[other])
     gaps = (np.log1p(np.maximum(0, gap) / _LINE) for gap in (beside, below))
     return np.column_stack((step, columns[meeting], *gaps, below < 0, *edges, *alike)).astype(np.float64)
 
 
 def _boxes(tree: Tree, layout: Layout) -> Floats:
-    """(k, 4) left, top, right, bottom around the leaves that are seen; zero where none is."""
-    found = np.tile(np.array([np.inf, np.inf, -np.inf, -np.inf]), (len(tree), 1))
+    """(k, 4) Left, top, right and bottom of the box around the visible leaves; zeros if there are none."""
+    boxes = np.tile(np.array([np.inf, np.inf, -np.inf, -np.inf]), (len(tree), 1))
     shown = layout.visible[tree.seen]
     rows = tree.seen[shown]
     corner = np.stack((layout.x[rows], layout.y[rows]), axis=1).astype(np.float64)
     extent = np.stack((layout.width[rows], layout.height[rows]), axis=1)
-    found[tree.leaves[shown]] = np.concatenate((corner, corner + extent), axis=1)
+    boxes[tree.leaves[shown]] = np.concatenate((corner, corner + extent), axis=1)
     for level in reversed(tree.levels[1:]):
-        np.minimum.at(found[:, :2], tree.parent[level], found[level, :2])
-        np.maximum.at(found[:, 2:], tree.parent[level], found[level, 2:])
-    found[~np.isfinite(found).all(axis=1)] = 0
-    return found
+        np.minimum.at(boxes[:, :2], tree.parent[level], boxes[level, :2])
+        np.maximum.at(boxes[:, 2:], tree.parent[level], boxes[level, 2:])
+    boxes[~np.isfinite(boxes).all(axis=1)] = 0
+    return boxes
 
 
-def _columns(tree: Tree, layout: Layout) -> tuple[Floats, Floats, Floats, Floats]:
-    """Of each leaf: size of the font against that of most text of the page, bold or not, how dark text and ground."""
+def _leaf_columns(tree: Tree, layout: Layout) -> tuple[Floats, Floats, Floats, Floats]:
+    """(m,) Font size relative to the median of the page; whether it is bold; darkness of text and of background."""
     rows = tree.seen
-    usual = float(np.median(layout.font_size[rows])) or _LINE
+    median = float(np.median(layout.font_size[rows])) or _LINE
     bold = (layout.font_weight[rows] >= 600).astype(np.float64)
-    size = layout.font_size[rows].astype(np.float64) / usual
-    return size, bold, 1 - _light(layout.color[rows]), 1 - _light(layout.background[rows])
+    size = layout.font_size[rows].astype(np.float64) / median
+    return size, bold, 1 - _lightness(layout.color[rows]), 1 - _lightness(layout.background[rows])
 
 
-def _light(color: NDArray[np.uint32]) -> Floats:
-    """How light a colour is, 0 to 1: a mean of its channels, tints a little apart."""
+def _lightness(color: NDArray[np.uint32]) -> Floats:
+    """Lightness of a colour, 0 to 1: a weighted mean of its channels, so that different tints differ a little."""
     red, green, blue = ((color >> shift & 0xFF).astype(np.float64) / 255 for shift in (24, 16, 8))
     return 0.35 * red + 0.5 * green + 0.15 * blue
 
 
-def _of_leaves(tree: Tree, column: Floats) -> Floats:
-    """(k,) a column of the leaves, 0 elsewhere."""
-    found = np.zeros(len(tree))
-    found[tree.leaves] = column
-    return found
+def _extended(tree: Tree, column: Floats) -> Floats:
+    """(k,) A column of the leaves, extended to all nodes by zeros."""
+    extended = np.zeros(len(tree))
+    extended[tree.leaves] = column
+    return extended
 
 
 def _mean_and_spread(tree: Tree, column: Floats, count: Floats) -> tuple[Floats, Floats]:
-    """(k,) mean and standard deviation of a column over the leaves that are seen."""
+    """(k,) Mean and standard deviation of a column over the visible leaves."""
     mean = tree.total(column) / count
     return mean, np.sqrt(np.maximum(0, tree.total(column**2) / count - mean**2))
 
 
 def _largest(tree: Tree, column: Floats) -> Floats:
-    found = column.copy()
+    largest = column.copy()
     for level in reversed(tree.levels[1:]):
-        np.maximum.at(found, tree.parent[level], found[level])
-    return found
+        np.maximum.at(largest, tree.parent[level], largest[level])
+    return largest
 
 
-def _above(tree: Tree) -> Ints:
-    """(k,) row of the parent, of the root its own."""
+def _parent_rows(tree: Tree) -> Ints:
+    """(k,) Row of the parent; the root has its own."""
     return tree.rows[np.maximum(tree.parent, 0)]
 
 
 def _neighbours(tree: Tree) -> tuple[Ints, Ints]:
-    """(k,) the siblings before and after, -1 for none."""
+    """(k,) The previous and the next sibling, -1 for none."""
     order = np.argsort(tree.parent, kind="stable")
     one, next_ = order[:-1], order[1:]
     same = tree.parent[one] == tree.parent[next_]
@@ -173,22 +175,26 @@ def _neighbours(tree: Tree) -> tuple[Ints, Ints]:
 
 
 def _to_next(tree: Tree, boxes: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """(k,) of a node and its next sibling: the gap between them, whether they stand side by side, have one left edge,
-    one width; NaN where there is none or one of them is not seen."""
+    """(k,) The gap between a node and its next sibling; whether they are side by side; left-aligned; of one width.
+
+    NaN if there is no next sibling, or if one of the two is not visible.
+    """
     after = _neighbours(tree)[1]
     other = boxes[after]
-    known = (after >= 0) & (boxes[:, 2] > boxes[:, 0]) & (other[:, 2] > other[:, 0])
+    both_visible = (after >= 0) & (boxes[:, 2] > boxes[:, 0]) & (other[:, 2] > other[:, 0])
     below, beside = other[:, 1] - boxes[:, 3], other[:, 0] - boxes[:, 2]
     line = (below < -_SLACK) & (boxes[:, 1] - other[:, 3] < -_SLACK)
     gap = np.log1p(np.maximum(0, np.where(line, beside, below)) / _LINE)
     aligned = np.abs(other[:, 0] - boxes[:, 0]) <= _SLACK
     width = np.abs((other[:, 2] - other[:, 0]) - (boxes[:, 2] - boxes[:, 0])) <= _SLACK
-    return tuple(np.where(known, column, np.nan) for column in (gap, line, aligned, width))  # type: ignore[return-value]
+    return tuple(np.where(both_visible, column, np.nan) for column in (gap, line, aligned, width))  # type: ignore[return-value]
 
 
 def _among_children(tree: Tree, boxes: Floats) -> tuple[Floats, ...]:
-    """(k,) largest gap between children that follow each other, spread of the gaps; shares of pairs that stand side by
-    side, have one left edge, one width."""
+    """(k,) Largest gap between consecutive children, standard deviation of the gaps, and three shares.
+
+    They are the shares of consecutive children that are side by side, that are left-aligned, and that have one width.
+    """
     columns = _to_next(tree, boxes)
     nodes = np.flatnonzero(~np.isnan(columns[0]))
     parent = tree.parent[nodes]
@@ -205,7 +211,7 @@ def _among_children(tree: Tree, boxes: Floats) -> tuple[Floats, ...]:
 
 
 def _share(boxes: Floats, above: Ints, side: int) -> Floats:
-    """(k,) extent of a node in that of its parent, 0 across and 1 down."""
+    """(k,) Extent of each node as a share of its parent's, across (side 0) or down (side 1)."""
     extent = boxes[:, side + 2] - boxes[:, side]
     share: Floats = extent / np.maximum(1.0, extent[above])
     return share

@@ -1,4 +1,4 @@
-"""The cover of least cost: which nodes stay whole if each of them is a segment of its own.
+"""The cover of least cost: the nodes that stay undivided, each a segment of its own.
 
 It is the default form of GCuts: see ``docs/algorithms/gcuts-2008.md``.
 """
@@ -12,7 +12,7 @@ from scrapy_pagelets.segmentation.tree import Tree
 
 
 def cover(tree: Tree, hidden: Floats) -> Bools:
-    """(k,) nodes that are segments: of all sets of subtrees that hold each leaf once, the one of least cost.
+    """(k,) Nodes that are segments: the cheapest of all sets of subtrees that contain each leaf once.
 
     This is the energy of GCuts where only the subtree of a node may take its label, at no cost. What remains are the
     costs of the invisible nodes. The minimum takes linear time.
@@ -29,7 +29,8 @@ def cover(tree: Tree, hidden: Floats) -> Bools:
     >>> cover(tree, np.array([-1.0, 0.5, 0, 0, 0])).tolist()  # body is divided, the first p is not
     [False, True, False, False, True]
     """
-    divided = np.where(tree.inner, hidden, 0.0)  # the node divided, below it what is best
+    # Cost of each node if it is divided, with the best choice for each node below it.
+    divided = np.where(tree.inner, hidden, 0.0)
     for level in reversed(tree.levels[1:]):
         np.add.at(divided, tree.parent[level], np.minimum(divided[level], 0))
     invisible: Bools = tree.inner & (divided < 0)
@@ -41,7 +42,7 @@ def cover(tree: Tree, hidden: Floats) -> Bools:
 
 
 def segments_of(tree: Tree, roots: Bools) -> Ints:
-    """(m,) number of the segment of each leaf, from the nodes that are segments."""
+    """(m,) Number of the segment of each leaf, from the nodes that are segments."""
     starts = np.zeros(len(tree.leaves), np.int64)
     starts[tree.first[roots]] = 1
     return np.cumsum(starts) - 1

@@ -13,7 +13,7 @@ import numpy as np
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.segmentation.tree import Tree
 
-#: The label of nodes that only hold the tree together. Leaves never have it; a node above one that has it always does.
+#: The label of nodes that only hold the tree together. Leaves never have it; the parent of an invisible node does.
 INVISIBLE = -1
 
 
@@ -23,12 +23,12 @@ class Energy:
 
     Attributes
     ----------
-    tree : its nodes are labelled
-    data : (k, K) D, what each visible label costs each node
+    tree : the tree whose nodes are labelled
+    data : (k, K) D, the cost of each visible label for each node
     hidden : (k,) D of the invisible label; leaves never have it
-    edge : (k,) V of the edge to the parent, from 0: paid where the node is visible below an invisible one
+    edge : (k,) V of the edge to the parent, at least 0: paid if the node is visible and the parent is not
     one, other : (e,) leaves, 0 to m - 1, that are neighbours: ``one < other``, no pair twice
-    weight : (e,) V of the neighbours, from 0: paid where their labels differ
+    weight : (e,) V of the neighbours, at least 0: paid if their labels differ
     """
 
     tree: Tree
@@ -55,15 +55,15 @@ class Energy:
 
     @property
     def between(self) -> Floats:
-        """(m,) V of each leaf and the one before it; 0 where they are not neighbours."""
+        """(m,) V of each leaf and the one before it; 0 if they are not neighbours."""
         beside = self.other == self.one + 1
-        found = np.zeros(len(self.tree.leaves), self.weight.dtype)
-        found[self.other[beside]] = self.weight[beside]
-        return found
+        weights = np.zeros(len(self.tree.leaves), self.weight.dtype)
+        weights[self.other[beside]] = self.weight[beside]
+        return weights
 
 
 def feasible(tree: Tree, labels: Ints) -> bool:
-    """True if no leaf is invisible, and what is below a visible node has its label: the rendering constraint."""
+    """True if no leaf is invisible and each node below a visible one has its label: the rendering constraint."""
     below: Bools = labels[tree.parent[1:]] != INVISIBLE
     same = labels[1:] == labels[tree.parent[1:]]
     return bool((labels[tree.leaves] != INVISIBLE).all() and (same | ~below).all())

@@ -1,6 +1,6 @@
-"""The least energy where only leaves that follow each other are neighbours: a semi-Markov program.
+"""The least energy if only consecutive leaves are neighbours, by a semi-Markov dynamic program.
 
-The maximal visible nodes of a labelling cut the sequence of leaves into intervals. Each interval holds the leaves of
+The maximal visible nodes of a labelling cut the sequence of leaves into intervals. Each interval has the leaves of
 one node. So the best labelling of the first leaves is the best last interval after the best labelling of the leaves
 before it. The program is not in the paper: see ``docs/algorithms/gcuts-2008.md``.
 """
@@ -16,9 +16,9 @@ from scrapy_pagelets.segmentation.energy import INVISIBLE, Energy
 
 
 def exact(energy: Energy) -> Ints:
-    """(k,) labelling of least energy; neighbours that do not follow each other are ignored.
+    """(k,) Labelling of least energy; neighbours that are not consecutive are ignored.
 
-    Time grows with nodes times labels, and so does memory.
+    Time and memory grow with the product of nodes and labels.
 
     Examples
     --------
@@ -34,8 +34,8 @@ def exact(energy: Energy) -> Ints:
     visible = tree.total(energy.data) - tree.total(np.where(tree.inner, energy.hidden, 0))[:, None]
     visible[1:] += energy.edge[1:, None]
     count, labels = len(tree.leaves), energy.data.shape[1]
-    best = np.zeros((count + 1, labels))  # of the first leaves, by the label of the last of them
-    before = np.zeros((count + 1, labels))  # the same, by the label of the leaf that follows
+    best = np.zeros((count + 1, labels))  # least energy of the first leaves, by the label of the last of them
+    before = np.zeros((count + 1, labels))  # the same, by the label of the leaf that follows them
     chosen = np.zeros((count + 1, labels), np.int64)
     column = np.arange(labels)
     order = np.argsort(tree.last, kind="stable")
@@ -48,19 +48,19 @@ def exact(energy: Energy) -> Ints:
         best[leaf] = costs[pick, column]
         if leaf < count:
             np.minimum(best[leaf], best[leaf].min() + between[leaf], out=before[leaf])
-    return _read(energy, best, before, chosen)
+    return _traced_back(energy, best, before, chosen)
 
 
-def _read(energy: Energy, best: Floats, before: Floats, chosen: Ints) -> Ints:
-    """The labelling, from its last leaf back."""
+def _traced_back(energy: Energy, best: Floats, before: Floats, chosen: Ints) -> Ints:
+    """The labelling, traced back from its last leaf."""
     tree = energy.tree
-    found = np.full(len(tree), INVISIBLE)
+    labels = np.full(len(tree), INVISIBLE)
     leaf = len(tree.leaves)
     label = int(best[leaf].argmin())
     while leaf:
         node = chosen[leaf, label]
-        found[node : tree.end[node]] = label
+        labels[node : tree.end[node]] = label
         leaf = int(tree.first[node])
         if before[leaf, label] < best[leaf, label]:
             label = int(best[leaf].argmin())
-    return found
+    return labels

@@ -1,4 +1,4 @@
-"""Expansions: letting one label grow to the least energy that this can give, each time by a minimum cut.
+"""Label expansion: one label at a time grows to the least energy that this can give, by a minimum cut.
 
 Source: Chakrabarti, Kumar, Punera 2008, section 4.2, after Boykov, Veksler, Zabih 2001. The graph is not the one of the
 paper's Figure 1, which charges too much where a parent or a child is invisible, and has no place for the parents' own
@@ -16,17 +16,17 @@ import numpy as np
 from scrapy_pagelets.nodes import Floats, Ints
 from scrapy_pagelets.segmentation.energy import INVISIBLE, Energy
 
-#: Steps of a cost of 1: cuts are taken in integers, in floats they do not add up.
+#: Integer steps per unit of cost: the cuts are computed in integers, as sums of floats are not exact.
 _SCALE: Final = 10_000
 _SWEEPS: Final = 5
 
 
 def expand(energy: Energy, labels: Ints) -> Ints:
-    """(k,) labelling that no expansion improves, or the one after five sweeps over the labels.
+    """(k,) Labelling that no expansion improves, or the one after five sweeps over the labels.
 
     Parameters
     ----------
-    labels : (k,) a feasible labelling to start from; in whole steps of cost, its energy is never exceeded
+    labels : (k,) a feasible labelling to start from; in whole steps of cost, the result has no more energy
 
     Raises
     ------
@@ -38,28 +38,28 @@ def expand(energy: Energy, labels: Ints) -> Ints:
     for _ in range(_SWEEPS):
         before = least
         for label in order.permutation(energy.data.shape[1]).tolist():
-            found, value = expansion(integral, labels, label)
+            candidate, value = expansion(integral, labels, label)
             assert value <= least, "an expansion has raised the energy"
             if value < least:
-                labels, least = found, value
+                labels, least = candidate, value
         if least == before:
             break
     return labels
 
 
 def quantised(energy: Energy) -> Energy:
-    """The same energy in whole steps."""
+    """The same energy in whole steps of cost."""
     names = ("data", "hidden", "edge", "weight")
     return replace(energy, **{name: np.rint(getattr(energy, name) * _SCALE).astype(np.int64) for name in names})
 
 
 def expansion(energy: Energy, labels: Ints, label: int) -> tuple[Ints, float]:
-    """(k,) best labelling in which each node has the label, keeps its own, or is invisible; its energy.
+    """(k,) Best labelling in which each node takes the label, keeps its own, or is invisible; its energy.
 
     Parameters
     ----------
-    energy : ``quantised``
-    labels : (k,) feasible
+    energy : in whole steps, see ``quantised``
+    labels : (k,) a feasible labelling
     """
     tree, visible = energy.tree, labels != INVISIBLE
     size = len(tree)
@@ -81,14 +81,14 @@ def expansion(energy: Energy, labels: Ints, label: int) -> tuple[Ints, float]:
     )
     sink = _cut(linear, pairs, forbidden, never)
     rest = np.where(~tree.inner | (double & ~sink[size:]), labels, INVISIBLE)
-    found = np.where(sink[:size], label, rest)
-    return found, energy.of(found)
+    expanded = np.where(sink[:size], label, rest)
+    return expanded, energy.of(expanded)
 
 
 def _hidden(energy: Energy) -> Floats:
-    """(k,) what it costs to make a node invisible.
+    """(k,) Cost of making a node invisible.
 
-    Above an invisible child the parent is invisible. So making the child invisible saves the cost of the edge between
+    The parent of an invisible child is invisible too. So making the child invisible saves the cost of the edge between
     them.
     """
     tree = energy.tree
@@ -100,7 +100,7 @@ def _hidden(energy: Energy) -> Floats:
 
 
 def _pairs(energy: Energy, labels: Ints, label: int, linear: Ints) -> tuple[Ints, Ints, Ints]:
-    """Edges between neighbours with their capacities; what is linear in one of them is added to ``linear``."""
+    """Edges between neighbours, and their capacities; terms of a single vertex are added to ``linear``."""
     one, other = energy.tree.leaves[energy.one], energy.tree.leaves[energy.other]
     now = np.where(labels[one] != labels[other], energy.weight, 0)
     first_keeps = np.where(labels[one] != label, energy.weight, 0)
@@ -111,7 +111,7 @@ def _pairs(energy: Energy, labels: Ints, label: int, linear: Ints) -> tuple[Ints
 
 
 def _cut(linear: Ints, pairs: tuple[Ints, Ints, Ints], forbidden: tuple[Ints, Ints], never: int) -> Any:
-    """(v,) the vertex is on the sink's side of a minimum cut."""
+    """(v,) Whether each vertex is on the sink's side of a minimum cut."""
     graph = _graph()
     vertices = graph.add_grid_nodes(len(linear))
     graph.add_grid_tedges(vertices, np.maximum(linear, 0), np.maximum(-linear, 0))
@@ -125,7 +125,5 @@ def _graph() -> Any:
     try:
         from maxflow import GraphInt
     except ImportError:
-        raise ImportError(
-            "expansions of labels need a library for maximum flows: pip install 'scrapy-pagelets[render]'"
-        ) from None
+        raise ImportError("label expansion needs PyMaxflow: pip install 'scrapy-pagelets[render]'") from None
     return GraphInt()

@@ -1,16 +1,16 @@
-"""GCuts: segments of least energy.
+"""GCuts: segmentation of least energy.
 
 Source: Chakrabarti, Kumar, Punera 2008, *A Graph-Theoretic Approach to Webpage Segmentation*; see
 ``docs/algorithms/gcuts-2008.md``.
 
 ``strict`` is the paper's energy. A node pays its distance to the node whose label it has, by a learnt metric.
-Neighbouring leaves, and the visible children of invisible nodes, pay for being parted, by logistic regressions. The
-energy is minimised exactly where neighbours follow each other in the document. Where the page is rendered, expansions
-start from that minimum.
+Neighbouring leaves pay for being separated, and so do visible children of invisible nodes. Logistic regressions give
+these costs. If only leaves that are consecutive in the document are neighbours, the energy is minimised exactly. On a
+rendered page, label expansion starts from that minimum.
 
-The default keeps of the paper what its own ablation finds to matter, the tree: each node is a label of its own, and
-only invisible nodes cost anything. The paper leaves that cost open. Here it is learnt from what a node, its children,
-its siblings and its parent are like.
+The default keeps the part of the paper that its own ablation finds to matter, the tree: each node is a label of its
+own, and only invisible nodes cost anything. The paper leaves that cost open. Here it is learnt from features of a node,
+its children, its siblings and its parent.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ from scrapy_pagelets.segmentation.tree import Tree, compact
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.trees import sigmoid
 
-#: The paper's energy, and the same without the costs of parents and children, or with nothing learnt.
+#: The paper's energy; the same without the costs of parents and children; the same with nothing learnt.
 STRICT, NO_PARENTS, NOT_LEARNT = "strict", "np", "nl"
-#: Labels that a page has at most: further ones would be much like one of these. The paper has all inner nodes.
-_LABELS: Final = 32
-#: Leaves below a node that is a label.
-_LEAST: Final = 3
-#: The penalty for a number of segments lies between 2 to the power of minus this and of this; halvings of the range.
+#: Largest number of labels on a page: further ones would be much like these. In the paper, each inner node is a label.
+_MAX_LABELS: Final = 32
+#: Least number of leaves below a node that is a label.
+_MIN_LEAVES: Final = 3
+#: The penalty for a given number of segments is searched between 2**-_RANGE and 2**_RANGE; halvings of that range.
 _RANGE, _HALVINGS = 20, 40
 
 
 @dataclass(frozen=True, eq=False)
 class Described:
-    """A page with all that the costs are made from.
+    """A page with the features that its costs are computed from.
 
     Attributes
     ----------
-    page : with one run of text or picture at least
+    page : with at least one run of text or picture
     tree : of its text and pictures
-    columns, situation : (k, F) features of the nodes, and with those of their surroundings; of a rendered page, with
-        what they look like
+    columns, situation : (k, F) features of the nodes, without and with features of their surroundings; on a rendered
+        page, both include the nodes' appearance
     """
 
     page: Page
@@ -69,7 +69,7 @@ class Described:
 
     @classmethod
     def of(cls, page: Page, templateness: Floats | None = None) -> Described:
-        """Describe a page; without templateness, by what the page-level classifier says of it."""
+        """Describe a page; templateness defaults to that of the page-level classifier."""
         if templateness is None:
             templateness = Site("").templateness(page)
         tree = compact(page.nodes)
@@ -82,25 +82,25 @@ class Described:
         return cls(page, tree, np.hstack((columns, looks)), np.hstack((situation, beside)))
 
     def pairs(self, one: Ints, other: Ints) -> Floats:
-        """(e, F) features of pairs of nodes, neither of them in the other.
+        """(e, F) Features of pairs of nodes, neither of which contains the other.
 
         Parameters
         ----------
         one, other : (e,) nodes
         """
         layout, own = self.page.layout, len(NODE_FEATURES)
-        found = pair_features(self.page.nodes, self.tree, self.columns[:, :own], one, other)
+        features = pair_features(self.page.nodes, self.tree, self.columns[:, :own], one, other)
         if layout is None:
-            return found
-        return np.hstack((found, pair_appearance(self.tree, layout, self.columns[:, own:], one, other)))
+            return features
+        return np.hstack((features, pair_appearance(self.tree, layout, self.columns[:, own:], one, other)))
 
 
-#: Penalty, the lambda of the paper, to the number of the segment of each leaf of a tree, (m,).
+#: A function from the penalty, the paper's lambda, to the number of the segment of each leaf of a tree, (m,).
 Cut = Callable[[float], Ints]
 
 
 def cuts(described: Described, weights: Weights) -> Cut:
-    """How a page is cut. The penalty weighs parting what belongs together against joining what does not."""
+    """Return the cut of a page. The penalty weighs separating what belongs together against joining what does not."""
     tree = described.tree
     odds = weights.whole(described.situation.astype(np.float32))
     whole = sigmoid(np.clip(odds, -30, 30))
@@ -112,7 +112,7 @@ def cuts(described: Described, weights: Weights) -> Cut:
 
 
 def labelled(described: Described, weights: Weights, form: str = STRICT) -> Cut:
-    """How a page is cut by the paper's energy: connected leaves of one label are a segment.
+    """Return the cut of a page by the paper's energy: connected leaves of one label are a segment.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def labelled(described: Described, weights: Weights, form: str = STRICT) -> Cut:
 
     Raises
     ------
-    ImportError : when a rendered page is cut without PyMaxflow
+    ImportError : if a rendered page is cut without PyMaxflow
     """
     costs = energy_of(described, weights, form)
 
@@ -148,36 +148,36 @@ def energy_of(described: Described, weights: Weights, form: str) -> Energy:
         edge = weights.edge(described.situation)
         weight = weights.neighbours(described.pairs(p, q))
     else:
-        edge = _likeness(space, np.arange(len(tree)), np.maximum(tree.parent, 0))
-        weight = _likeness(space, tree.leaves[one], tree.leaves[other])
+        edge = _similarity(space, np.arange(len(tree)), np.maximum(tree.parent, 0))
+        weight = _similarity(space, tree.leaves[one], tree.leaves[other])
     if form == NO_PARENTS:
         edge = np.zeros(len(tree))
     return Energy(tree, np.sqrt(np.maximum(0, squares)), np.zeros(len(tree)), edge, one, other, weight)
 
 
 def by_number(cut: Cut, wanted: int) -> Ints:
-    """(m,) segments by the penalty with which there are as many as wanted, or nearly.
+    """(m,) Segments for the penalty that gives the wanted number of them, or the number nearest to it.
 
     Parameters
     ----------
-    cut : of a page, by the penalty
+    cut : of a page
     wanted : number of segments
 
     Raises
     ------
-    ValueError : if none are wanted
+    ValueError : if fewer than one is wanted
     """
     if wanted < 1:
-        raise ValueError(f"segments is {wanted}: a page has 1 at least")
+        raise ValueError(f"segments is {wanted}: give a number from 1")
     low, high = -float(_RANGE), float(_RANGE)
     best = cut(2.0**low)
     for _ in range(_HALVINGS):
         if _count(best) == wanted:
             break
         middle = (low + high) / 2
-        found = cut(2.0**middle)
-        low, high = (middle, high) if _count(found) > wanted else (low, middle)
-        best = min(best, found, key=lambda labels: abs(_count(labels) - wanted))
+        segments = cut(2.0**middle)
+        low, high = (middle, high) if _count(segments) > wanted else (low, middle)
+        best = min(best, segments, key=lambda labels: abs(_count(labels) - wanted))
     return best
 
 
@@ -186,23 +186,23 @@ def _count(labels: Ints) -> int:
 
 
 def _prototypes(tree: Tree, space: Floats) -> Ints:
-    """The nodes that are labels: the root, then each time the node that is farthest from the labels so far."""
-    nodes = np.flatnonzero(tree.size >= _LEAST) if tree.size[0] >= _LEAST else np.zeros(1, np.int64)
-    found = [int(nodes[0])]
-    distance = ((space[nodes] - space[found[0]]) ** 2).sum(axis=1)
-    while len(found) < _LABELS and distance.max() > 0:
-        found.append(int(nodes[distance.argmax()]))
-        np.minimum(distance, ((space[nodes] - space[found[-1]]) ** 2).sum(axis=1), out=distance)
-    return np.array(found)
+    """The nodes that are labels: the root, then repeatedly the node farthest from those chosen so far."""
+    nodes = np.flatnonzero(tree.size >= _MIN_LEAVES) if tree.size[0] >= _MIN_LEAVES else np.zeros(1, np.int64)
+    chosen = [int(nodes[0])]
+    distance = ((space[nodes] - space[chosen[0]]) ** 2).sum(axis=1)
+    while len(chosen) < _MAX_LABELS and distance.max() > 0:
+        chosen.append(int(nodes[distance.argmax()]))
+        np.minimum(distance, ((space[nodes] - space[chosen[-1]]) ** 2).sum(axis=1), out=distance)
+    return np.array(chosen)
 
 
-def _likeness(space: Floats, one: Ints, other: Ints) -> Floats:
-    """(e,) how alike nodes are, 1 at most, by a sum of their features that nobody has weighed."""
+def _similarity(space: Floats, one: Ints, other: Ints) -> Floats:
+    """(e,) Similarity of nodes, at most 1, by the unweighted sum of the differences of their features."""
     return 2 * sigmoid(-np.abs(space[one] - space[other]).sum(axis=1) / np.sqrt(space.shape[1]))
 
 
 def _components(energy: Energy, labels: Ints) -> Ints:
-    """(m,) numbers of the connected leaves of one label."""
+    """(m,) Number of the component of each leaf: connected leaves of one label."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 

@@ -1,9 +1,9 @@
 """Large margin nearest neighbours: a metric in which nodes of one segment are close, and others a margin away.
 
-Chakrabarti, Kumar, Punera 2008, section 4.3, learn D by it. Source of the cost function: Weinberger, Blitzer, Saul,
+Chakrabarti, Kumar, Punera 2008, section 4.3, learn D with it. Source of the cost function: Weinberger, Blitzer, Saul,
 *Distance Metric Learning for Large Margin Nearest Neighbor Classification*, NIPS 2006. They minimise it over
 semidefinite matrices, which is convex. Here it is minimised over a linear map of low rank, which is not. Impostors are
-looked for on the same page only.
+searched on the same page only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scrapy_pagelets.nodes import Floats, Ints
 
 #: Nodes of the same segment that each node should be close to.
 NEIGHBOURS: Final = 3
-#: Weight of the impostors against that of far neighbours, which have the rest.
+#: Weight of the impostors; that of far neighbours is 1 - _PUSH.
 _PUSH: Final = 0.5
 
 
@@ -30,7 +30,7 @@ class Group:
     ----------
     columns : (n, F) their features
     segment : (n,) number of their segment
-    target : (t, 2) each node with the nearest ones of its segment
+    target : (t, 2) pairs of a node and one of the nearest nodes of its segment
     """
 
     columns: Floats
@@ -39,7 +39,7 @@ class Group:
 
     @classmethod
     def of(cls, columns: Floats, segment: Ints) -> Group:
-        """Group with the ``NEIGHBOURS`` nearest in the given space as targets."""
+        """Make a group whose targets are the ``NEIGHBOURS`` nearest nodes in the space of the features."""
         distance = _squares(columns)
         distance[segment[:, None] != segment] = np.inf
         np.fill_diagonal(distance, np.inf)
@@ -49,13 +49,13 @@ class Group:
 
 
 def learn(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
-    """(rank, F) the map; distances are Euclidean behind it.
+    """(rank, F) The linear map; the learnt distance is the Euclidean distance of images.
 
     Parameters
     ----------
-    groups : of pages; features centred and scaled
+    groups : one for each page, with centred and scaled features
     rank : dimensions of the image
-    iterations : of L-BFGS, at most
+    iterations : largest number of steps of L-BFGS
 
     Raises
     ------
@@ -72,13 +72,13 @@ def learn(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
         value, gradient = loss(groups, flat.reshape(-1, features))
         return value, gradient.ravel()
 
-    found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": iterations})
-    learnt: Floats = found.x.reshape(-1, features)
+    result = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": iterations})
+    learnt: Floats = result.x.reshape(-1, features)
     return learnt
 
 
 def loss(groups: Sequence[Group], linear: Floats) -> tuple[float, Floats]:
-    """Mean over the pairs of targets of what they and their impostors cost; (rank, F) its gradient."""
+    """Mean cost of a target pair with its impostors; (rank, F) the gradient."""
     value, gradient = 0.0, np.zeros_like(linear)
     for group in groups:
         image = group.columns @ linear.T
@@ -92,7 +92,7 @@ def loss(groups: Sequence[Group], linear: Floats) -> tuple[float, Floats]:
 
 
 def _pairs(square: Floats, group: Group) -> tuple[float, Floats]:
-    """The group's loss, and (n, n) how it changes with each squared distance."""
+    """The group's loss; (n, n) its derivative by each squared distance."""
     node, near = group.target.T
     pull = square[node, near]
     margin = 1 + pull[:, None] - square[node]
@@ -100,14 +100,14 @@ def _pairs(square: Floats, group: Group) -> tuple[float, Floats]:
     active = (margin > 0) * _PUSH
     weight = np.zeros_like(square)
     np.add.at(weight, (node, near), 1 - _PUSH + active.sum(axis=1))
-    # The rows of a node follow each other.
+    # The rows of one node are consecutive.
     nodes, starts = np.unique(node, return_index=True)
     weight[nodes] -= np.add.reduceat(active, starts) if len(starts) else 0
     return float((1 - _PUSH) * pull.sum() + _PUSH * margin.sum()), weight
 
 
 def _squares(columns: Floats) -> Floats:
-    """(n, n) squared distances."""
+    """(n, n) Squared distances."""
     norm = (columns**2).sum(axis=1)
     square: Floats = np.maximum(0, norm[:, None] + norm - 2 * columns @ columns.T)
     return square

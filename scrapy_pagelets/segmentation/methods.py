@@ -1,4 +1,4 @@
-"""All ways to cut a page, by name."""
+"""The segmentation methods, by name."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from scrapy_pagelets.segmentation.segment_weights import INNER, TOP, Weights, lo
 from scrapy_pagelets.segmentation.vips import INNER_PDOC, TOP_PDOC, vips_labels
 from scrapy_pagelets.templates.partition import DEFAULT_K, STRICT_K, partition
 
-#: A described page and weights to how the page is cut.
+#: A function from a described page and weights to the cut of the page.
 Costed = Callable[[Described, Weights], Cut]
-#: The methods that have learnt their costs.
+#: The methods with learnt costs.
 BY_COSTS: Final[dict[str, Costed]] = {
     "gcuts": cuts,
     "gcuts-strict": partial(labelled, form=STRICT),
@@ -38,15 +38,15 @@ BY_COSTS: Final[dict[str, Costed]] = {
 
 
 def labels_of(page: Page, method: str, templateness: Floats | None = None, **options: Any) -> Ints:
-    """(n,) number of the pagelet of each run of text, and of each picture if the method sees any; -1 for other rows.
+    """(n,) Number of the pagelet of each run of text, and of each picture if the method uses pictures; else -1.
 
     Parameters
     ----------
     method : a key of ``METHODS``
-    templateness : (m,) of each leaf, evidence for GCuts; None: by the page alone
-    options : ``k``, links of a pagelet; ``pdoc`` of VIPS, 1 to 10; ``penalty`` or ``segments`` of GCuts and CClus,
-        lambda or the number wanted, and ``weights``, a file that `scrapy pagelets train --segments` has written. If it
-        is for rendered pages and the page is not rendered, or the other way round, the shipped weights are taken
+    templateness : (m,) of each leaf, a feature for GCuts; None estimates it from the page alone
+    options : ``k``, number of links of a pagelet; ``pdoc`` of VIPS, 1 to 10; for GCuts and CClus, ``penalty`` (lambda)
+        or ``segments`` (the wanted number), and ``weights``, a file written by `scrapy pagelets train --segments`. If
+        it is for rendered pages and the page is not rendered, or the other way round, the shipped weights are used
 
     Raises
     ------
@@ -56,9 +56,9 @@ def labels_of(page: Page, method: str, templateness: Floats | None = None, **opt
     """
     if method not in METHODS:
         raise ValueError(f"there is no segmenter {method!r}: choose one of {', '.join(METHODS)}")
-    cut, known = METHODS[method]
-    if unknown := sorted(set(options) - set(known)):
-        raise ValueError(f"{method} has no option {', '.join(unknown)}: it takes {' and '.join(known)}")
+    cut, allowed = METHODS[method]
+    if unknown := sorted(set(options) - set(allowed)):
+        raise ValueError(f"{method} has no option {', '.join(unknown)}: it takes {' and '.join(allowed)}")
     return cut(page, templateness, **options)
 
 
@@ -90,10 +90,10 @@ def _by_costs(
     described, learnt = Described.of(page, templateness), _weights(weights, level, rendered=page.layout is not None)
     cut = BY_COSTS[name](described, learnt)
     if segments is None:
-        found = cut(learnt.penalties[name] if penalty is None else penalty)
+        leaf_labels = cut(learnt.penalties[name] if penalty is None else penalty)
     else:
-        found = by_number(cut, segments)
-    labels[described.tree.seen] = found
+        leaf_labels = by_number(cut, segments)
+    labels[described.tree.seen] = leaf_labels
     return labels
 
 
@@ -104,7 +104,7 @@ def _weights(path: str, level: str, *, rendered: bool) -> Weights:
 
 _LINKS, _BLOCKS = ("k",), ("pdoc",)
 _COSTS: Final = ("penalty", "segments", "weights")
-#: Method -> how it cuts, and its options.
+#: Method -> the function that cuts a page, and the options that it takes.
 METHODS: Final[dict[str, tuple[Callable[..., Ints], tuple[str, ...]]]] = {
     "pagelets": (partial(_by_links, k=DEFAULT_K), _LINKS),
     "pagelets-strict": (partial(_by_links, k=STRICT_K, strict=True), _LINKS),

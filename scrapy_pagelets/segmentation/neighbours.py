@@ -1,4 +1,4 @@
-"""Which leaves are neighbours: those that follow each other, and on a rendered page those that stand side by side."""
+"""Neighbouring leaves: those that are consecutive and, on a rendered page, those that are side by side."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from scrapy_pagelets.layout import Layout
 from scrapy_pagelets.nodes import Floats, Ints
 from scrapy_pagelets.segmentation.tree import Tree
 
-#: Rows that are compared with all others at once; with more leaves than this, only document order counts.
-_CHUNK, _MOST = 256, 5_000
-#: Pixels by which boxes may overlap and still stand side by side.
+#: Number of rows that are compared with all others at once; if more leaves than this are visible, only document order
+#: counts.
+_CHUNK, _MAX_LEAVES = 256, 5_000
+#: Pixels by which boxes may overlap and still be side by side.
 _OVERLAP: Final = 2
 
 
 def following(tree: Tree) -> tuple[Ints, Ints]:
-    """Pairs of leaves that follow each other."""
+    """Pairs of consecutive leaves."""
     one = np.arange(len(tree.leaves) - 1)
     return one, one + 1
 
 
 def rendered(tree: Tree, layout: Layout) -> tuple[Ints, Ints]:
-    """Pairs of leaves that follow each other, and of each leaf with the nearest one to the right and below.
+    """Pairs of consecutive leaves, and pairs of a visible leaf and the nearest one to its right or below it.
 
-    Nearest among those whose boxes overlap in the other direction, if they are visible.
+    The nearest leaf is chosen among the visible ones whose boxes overlap in the other direction.
     """
     pairs = [following(tree)]
     seen = np.flatnonzero(layout.visible[tree.seen])
-    if len(seen) <= _MOST:
+    if len(seen) <= _MAX_LEAVES:
         rows = tree.seen[seen]
         x, y = layout.x[rows].astype(np.float64), layout.y[rows].astype(np.float64)
         right, bottom = x + layout.width[rows], y + layout.height[rows]
@@ -42,8 +43,8 @@ def rendered(tree: Tree, layout: Layout) -> tuple[Ints, Ints]:
 
 
 def _nearest(low: Floats, high: Floats, start: Floats, end: Floats) -> tuple[Ints, Ints]:
-    """Each box with the nearest one behind it: its ``low`` is not before the ``high``, and ``start:end`` overlap."""
-    found = []
+    """Pairs of a box and the nearest one after it: its ``low`` is after the ``high``, and ``start:end`` overlap."""
+    pairs = []
     for at in range(0, len(low), _CHUNK):
         own = slice(at, at + _CHUNK)
         gap = low - high[own, None]
@@ -52,6 +53,6 @@ def _nearest(low: Floats, high: Floats, start: Floats, end: Floats) -> tuple[Int
         gap[np.arange(len(gap)), np.arange(at, at + len(gap))] = np.inf
         nearest = gap.argmin(axis=1)
         near = np.isfinite(gap[np.arange(len(gap)), nearest])
-        found.append((at + np.flatnonzero(near), nearest[near]))
+        pairs.append((at + np.flatnonzero(near), nearest[near]))
     empty = np.zeros(0, np.int64)
-    return tuple(np.concatenate(part) for part in zip((empty, empty), *found, strict=True))  # type: ignore[return-value]
+    return tuple(np.concatenate(part) for part in zip((empty, empty), *pairs, strict=True))  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""A page to its pagelets: cut, weighed by templateness, parted into content and template."""
+"""Pagelets of a page: cut the page, score its leaves by templateness, separate content from template."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scrapy_pagelets.text import paths_of, text_of
 from scrapy_pagelets.urls import absolute
 
 CONTENT, NAVIGATION, TEMPLATE = "content", "navigation", "template"
-#: From here on a leaf is template.
+#: A leaf of at least this templateness is template.
 _HALF: Final = 0.5
 
 
@@ -26,13 +26,13 @@ class Pagelet:
 
     Attributes
     ----------
-    page : it belongs to
-    id : number on its page, in document order
-    index : (k,) its runs of text, as ascending indices of the page's leaves; none if it is made of pictures
+    page : the page that it belongs to
+    id : its number on the page, in document order
+    index : (k,) its runs of text, as ascending indices of the page's leaves; empty if it has pictures only
     templateness : mean over its words, 0 to 1
     role : content, navigation (a template of links) or template
-    rows : the fewest nodes that hold its text and pictures and no others, of a rendered page in the page as received;
-        None if pictures were not looked at
+    rows : the fewest nodes that contain its text and pictures and no others, for a rendered page in the page as
+        received; None if pictures were ignored
     """
 
     page: Page
@@ -61,7 +61,7 @@ class Pagelet:
 
     @property
     def xpaths(self) -> list[str]:
-        """Paths of the fewest nodes that hold its text and no other; of a rendered page, in the page as received."""
+        """Paths of the fewest nodes that contain its text and no other; for rendered pages, in the page as received."""
         received = (self.page.source or self.page).nodes
         if self.rows is not None:
             return [received.xpath(row) for row in self.rows]
@@ -74,8 +74,8 @@ class Pagelet:
     def links(self) -> list[dict[str, str]]:
         """Its hyperlinks, ``url`` as absolute URL and ``anchor`` text, in document order.
 
-        Each link of a page belongs to one pagelet: that of its first run of text; one without text (a picture, a frame)
-        to that of the run that follows.
+        Each link of a page belongs to one pagelet: that of its first run of text. A link without text (a picture, a
+        frame) belongs to the pagelet of the run of text that follows.
         """
         if not len(self.index):
             return []
@@ -95,7 +95,7 @@ class Pagelet:
         return " ".join(text.split())
 
     def record(self) -> dict[str, Any]:
-        """The pagelet as it stands in the feed."""
+        """The pagelet as a record of the feed."""
         return {
             "id": self.id,
             "xpaths": self.xpaths,
@@ -126,14 +126,14 @@ def segment(
         ``gcuts-strict``, ``gcuts-np``, ``gcuts-nl`` and ``cclus``, which Chakrabarti, Kumar and Punera 2008 compare
         (``docs/algorithms/gcuts-2008.md``); ``vips``, ``vips-top`` and ``vips-strict`` (Cai, Yu, Wen, Ma 2003,
         ``docs/algorithms/vips-feedback-2003.md``)
-    whole : leave pagelets whole that hold both content and template. Otherwise they are parted in two, so that what is
-        exported is what is counted as content. Whole pagelets have their pictures if the method sees pictures
+    whole : do not divide pagelets that have both content and template. Otherwise each of them becomes two pagelets, so
+        that exactly the content is exported. Whole pagelets include their pictures if the method uses pictures
     options : of the method: ``k`` links, a ``pdoc``, a ``penalty`` for each cut or a number of ``segments``, a file of
-        ``weights``: see `labels_of`
+        ``weights``; see `labels_of`
 
     Raises
     ------
-    ValueError : if there is no such method or option, or if templateness has another length than the page has leaves
+    ValueError : if there is no such method or option, or if templateness does not have one value for each leaf
     ImportError : if the method needs a library that is missing
 
     Examples
@@ -147,20 +147,20 @@ def segment(
 
 
 def pagelets_of(page: Page, labels: Ints, templateness: Floats | None = None, *, whole: bool = False) -> list[Pagelet]:
-    """Pagelets of a page by the labels of its rows, as `segment`.
+    """Make the pagelets of a page from the labels of its rows, like `segment`.
 
     Parameters
     ----------
-    labels : (n,) as of `labels_of`
+    labels : (n,) as `labels_of` returns them
     """
     _check(page, templateness)
     weights = np.zeros(len(page.nodes.leaves)) if templateness is None else templateness
     if whole:
-        return _whole(page, labels, weights)
-    parted = labels[page.nodes.leaves] * 2 + (weights >= _HALF)
+        return _undivided(page, labels, weights)
+    divided = labels[page.nodes.leaves] * 2 + (weights >= _HALF)
     return [
-        Pagelet(page, number, index, _mean(page, index, weights), _role(page, index, weights[index[0]]))
-        for number, index in enumerate(_groups(parted))
+        Pagelet(page, number, index, _mean_templateness(page, index, weights), _role(page, index, weights[index[0]]))
+        for number, index in enumerate(_groups(divided))
     ]
 
 
@@ -171,14 +171,14 @@ def _check(page: Page, templateness: Floats | None) -> None:
 
 
 def _groups(labels: Ints) -> list[Ints]:
-    """Indices of the leaves of each label, labels by first leaf."""
+    """Indices of the leaves of each label; the labels in the order of their first leaves."""
     order = np.argsort(labels, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if len(order) else []
     return sorted(groups, key=lambda group: int(group[0]))
 
 
-def _whole(page: Page, labels: Ints, weights: Floats) -> list[Pagelet]:
-    """Pagelets with the pictures that have a label."""
+def _undivided(page: Page, labels: Ints, weights: Floats) -> list[Pagelet]:
+    """Undivided pagelets, with the pictures that have a label."""
     nodes = page.nodes
     seen = np.flatnonzero(labels >= 0)
     if not len(nodes.leaves):
@@ -186,19 +186,19 @@ def _whole(page: Page, labels: Ints, weights: Floats) -> list[Pagelet]:
     number = np.searchsorted(nodes.leaves, seen)
     rows = page.received_rows[seen] if page.source else seen
     roots = _roots((page.source or page).nodes, rows[rows >= 0], labels[seen][rows >= 0])
-    found: list[Pagelet] = []
+    pagelets: list[Pagelet] = []
     for group in _groups(labels[seen]):
         index = number[group[nodes.tag[seen[group]] == TEXT]]
-        # Pictures alone are what the text that follows is.
+        # A pagelet of pictures only takes its templateness and role from the text that follows.
         near = index if len(index) else np.minimum(number[group[:1]], len(weights) - 1)
-        mean = _mean(page, near, weights)
+        mean = _mean_templateness(page, near, weights)
         role = _role(page, near, mean)
-        found.append(Pagelet(page, len(found), index, mean, role, roots.get(int(labels[seen[group[0]]]), [])))
-    return found
+        pagelets.append(Pagelet(page, len(pagelets), index, mean, role, roots.get(int(labels[seen[group[0]]]), [])))
+    return pagelets
 
 
 def _roots(nodes: NodeTable, seen: Ints, labels: Ints) -> dict[int, list[int]]:
-    """Rows of the maximal subtrees that hold rows of one label only, for each label."""
+    """For each label, the rows of the maximal subtrees that contain rows of this label only."""
     first, last = (np.searchsorted(seen, rows) for rows in (np.arange(len(nodes)), nodes.end))
     changes = np.cumsum(np.diff(labels, prepend=labels[:1]) != 0)
     uniform = np.zeros(len(nodes), np.bool_)
@@ -206,13 +206,13 @@ def _roots(nodes: NodeTable, seen: Ints, labels: Ints) -> dict[int, list[int]]:
     uniform[some] = changes[first[some]] == changes[last[some] - 1]
     top = uniform.copy()
     top[1:] &= ~uniform[nodes.parent[1:]]
-    found: dict[int, list[int]] = {}
+    roots: dict[int, list[int]] = {}
     for row in np.flatnonzero(top).tolist():
-        found.setdefault(int(labels[first[row]]), []).append(row)
-    return found
+        roots.setdefault(int(labels[first[row]]), []).append(row)
+    return roots
 
 
-def _mean(page: Page, index: Ints, weights: Floats) -> float:
+def _mean_templateness(page: Page, index: Ints, weights: Floats) -> float:
     return float(np.average(weights[index], weights=np.maximum(page.nodes.words[index], 1)))
 
 

@@ -1,7 +1,7 @@
 """Features of nodes and of pairs of leaves, for the costs of GCuts and CClus.
 
 Source of the cues: Chakrabarti, Kumar, Punera 2008, section 4.3: place, size of sentences, links, tag names. The paper
-gives no formulas; these are ours, and so are the features of neighbours in the tree, and templateness.
+gives no formulas; those here are ours. So are the features of parents and siblings, and templateness.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _CLASSES: Final = {
     "link": "a",
     "inline": "span b i em strong u font small big label",
 }
-#: Column of ``_CLASSES`` by number of the tag, one more for none.
+#: Column of ``_CLASSES`` for each tag number; one more column for tags of no class.
 _CLASS: Final = np.full(len(TAG), len(_CLASSES))
 for _number, _names in enumerate(_CLASSES.values()):
     _CLASS[[TAG[name] for name in _names.split()]] = _number
 _HEADINGS: Final = np.array([TAG[f"h{i}"] for i in range(1, 7)])
 _INPUTS: Final = np.array([TAG[t] for t in "input select textarea button".split()])
 _BLOCKS: Final = np.array([TAG[t] for t in "div p table ul ol li tr td section article h1 h2 h3 h4 h5 h6 form".split()])
-#: Words of a run of text that is a sentence rather than a label.
+#: A run of text of at least this many words counts as a sentence rather than a label.
 _SENTENCE: Final = 10
 
 _NODE: Final = (
@@ -52,7 +52,7 @@ _SITUATION: Final = (
     "rank", "rank_from_end", "share_of_parent", "alike_siblings", "like_before", "like_after", "templateness_step",
     "link_words_step",
 )  # fmt: skip
-#: What a node is told of its parent.
+#: Features of its parent that a node has.
 _OF_PARENT: Final = (
     "words", "leaves", "link_words", "children", "largest_child", "alike_children", "alike_tags", "templateness",
     "templateness_spread", "depth", "share_of_words", "share_of_leaves", "child_words_spread", "child_links_spread",
@@ -66,7 +66,7 @@ PAIR_FEATURES: Final = (*(f"{name}_step" for name in _NODE), *(f"meeting_{name}"
 
 
 def node_features(page: Page, tree: Tree, templateness: Floats) -> Floats:
-    """(k, len(NODE_FEATURES)) what the nodes are like, each by itself.
+    """(k, len(NODE_FEATURES)) Features of each node by itself.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def node_features(page: Page, tree: Tree, templateness: Floats) -> Floats:
     leaves, count = tree.size.astype(np.float64), len(tree.leaves)
     per_word, template = linked / np.maximum(1, words), template / np.maximum(1, texts)
     spread = np.sqrt(np.maximum(0, squares / np.maximum(1, texts) - template**2))
-    for level in tree.levels[1:]:  # a picture is taken for what its surroundings are
+    for level in tree.levels[1:]:  # a node of pictures only has its parent's
         template[level] = np.where(texts[level] > 0, template[level], template[tree.parent[level]])
     columns = (
         np.log1p(words), np.log1p(leaves), words / leaves, per_word, np.log1p(links / leaves),
@@ -92,7 +92,7 @@ def node_features(page: Page, tree: Tree, templateness: Floats) -> Floats:
 
 
 def _counts(nodes: NodeTable, templateness: Floats) -> Floats:
-    """(n, 12) sums over the subtree of each row."""
+    """(n, 12) Sums over the subtree of each row."""
     words, linked = nodes.words, nodes.words * nodes.anchor[nodes.leaves]
     digits = np.fromiter((any(map(str.isdigit, s[:40])) for s in nodes.strings), np.float64, len(nodes.strings))
     of_rows = (
@@ -107,14 +107,14 @@ def _counts(nodes: NodeTable, templateness: Floats) -> Floats:
 
 
 def _lexicon(nodes: NodeTable) -> Floats:
-    """(n,) log odds by the names of class, id and role that an element belongs to a template."""
-    known = load(LABELLED).lexicon
-    odds = np.array([sum(known.get(token, 0.0) for token in tokens(look)) for look in nodes.looks])[nodes.look]
+    """(n,) Log odds that an element belongs to a template, by its class, id and role."""
+    lexicon = load(LABELLED).lexicon
+    odds = np.array([sum(lexicon.get(token, 0.0) for token in tokens(look)) for look in nodes.looks])[nodes.look]
     return np.where(nodes.tag == TEXT, 0.0, odds)
 
 
 def _chains(tree: Tree, column: Floats) -> Floats:
-    """(k,) sum of a column of the rows over the chain that a node stands for."""
+    """(k,) Sum of a column of the rows over the chain that a node represents."""
     here = tree.of >= 0
     return np.bincount(tree.of[here], weights=column[here], minlength=len(tree)).astype(np.float64)
 
@@ -127,35 +127,35 @@ def _height(tree: Tree) -> Floats:
 
 
 def _children(nodes: NodeTable, tree: Tree) -> tuple[Floats, ...]:
-    """(k,) share of the largest child; of the commonest look and tag among the children, of leaves among them."""
+    """(k,) Shares of the largest child, of the most common look and tag among the children, and of leaf children."""
     count = np.maximum(1, tree.children)
     largest = np.zeros(len(tree))
     np.maximum.at(largest, tree.parent[1:], tree.size[1:])
     leaves = np.bincount(tree.parent[1:], weights=~tree.inner[1:], minlength=len(tree))
-    alike, tags = (_commonest(tree, kind) for kind in (_kind(nodes, tree), nodes.tag[tree.rows]))
+    alike, tags = (_most_common(tree, kind) for kind in (_kind(nodes, tree), nodes.tag[tree.rows]))
     return largest / tree.size, alike / count, tags / count, leaves / count
 
 
 def _kind(nodes: NodeTable, tree: Tree) -> Ints:
-    """(k,) what siblings of one look share."""
+    """(k,) A number that siblings of one look have in common."""
     return np.where(nodes.tag[tree.rows] == TEXT, 1, nodes.signature[tree.rows])
 
 
-def _commonest(tree: Tree, kind: Ints) -> Floats:
-    """(k,) number of the children of the commonest kind."""
-    found = np.zeros(len(tree))
+def _most_common(tree: Tree, kind: Ints) -> Floats:
+    """(k,) Number of children of the most common kind."""
+    counts = np.zeros(len(tree))
     _, child, count = np.unique(_family(tree, kind)[1:], return_index=True, return_counts=True)
-    np.maximum.at(found, tree.parent[1:][child], count)
-    return found
+    np.maximum.at(counts, tree.parent[1:][child], count)
+    return counts
 
 
 def _family(tree: Tree, kind: Ints) -> Ints:
-    """(k,) hash of parent and kind."""
+    """(k,) Hash of parent and kind."""
     return mix(kind * 31 + tree.parent)
 
 
 def _spread(tree: Tree, column: Floats) -> Floats:
-    """(k,) standard deviation of a column over the children."""
+    """(k,) Standard deviation of a column over the children."""
     count = np.maximum(1, tree.children)
     mean, square = (
         np.bincount(tree.parent[1:], weights=column[1:] ** power, minlength=len(tree)) / count for power in (1, 2)
@@ -164,7 +164,7 @@ def _spread(tree: Tree, column: Floats) -> Floats:
 
 
 def _looks(nodes: NodeTable, tree: Tree) -> Floats:
-    """(2 + classes, k) elements with an id in the chain, its length, how many of its elements are of each class."""
+    """(2 + classes, k) Elements of the chain that have an id, all its elements, and those of each class."""
     named = np.array([bool(name) for _, name, _, _ in nodes.looks])[nodes.look] & (nodes.tag != TEXT)
     here = tree.of >= 0
     width = len(_CLASSES) + 1
@@ -174,7 +174,7 @@ def _looks(nodes: NodeTable, tree: Tree) -> Floats:
 
 
 def situation_features(nodes: NodeTable, tree: Tree, columns: Floats) -> Floats:
-    """(k, len(SITUATION_FEATURES)) the nodes' features with those of the parents and of the siblings.
+    """(k, len(SITUATION_FEATURES)) Features of each node, of its parent, and of its place among its siblings.
 
     Parameters
     ----------
@@ -202,12 +202,12 @@ def situation_features(nodes: NodeTable, tree: Tree, columns: Floats) -> Floats:
 
 
 def _column(columns: Floats, name: str) -> Floats:
-    found: Floats = columns[:, _NODE.index(name)]
-    return found
+    column: Floats = columns[:, _NODE.index(name)]
+    return column
 
 
 def _siblings(tree: Tree) -> tuple[Ints, Ints]:
-    """(k,) nodes with siblings side by side; (k,) the place of a node among its siblings, from 0."""
+    """(k,) The nodes, sorted by parent; (k,) the place of each node among its siblings, from 0."""
     order = np.argsort(tree.parent, kind="stable")
     rank = np.empty(len(tree), np.int64)
     rank[order] = np.arange(len(tree)) - np.searchsorted(tree.parent[order], tree.parent[order])
@@ -215,12 +215,12 @@ def _siblings(tree: Tree) -> tuple[Ints, Ints]:
 
 
 def pair_features(nodes: NodeTable, tree: Tree, columns: Floats, one: Ints, other: Ints) -> Floats:
-    """(e, len(PAIR_FEATURES)) how unlike the nodes of each pair are, and what their lowest common ancestor is like.
+    """(e, len(PAIR_FEATURES)) Features of how the nodes of each pair differ, and of their lowest common ancestor.
 
     Parameters
     ----------
     columns : (k, len(NODE_FEATURES)) ``node_features``
-    one, other : (e,) nodes, neither of them in the other
+    one, other : (e,) nodes, neither of which contains the other
     """
     first, second = tree.first[one], tree.first[other]
     meeting = tree.meeting(first, second)

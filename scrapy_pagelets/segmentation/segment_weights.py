@@ -1,6 +1,6 @@
-"""What GCuts and CClus have learnt: two data files for each level of segments, read by numpy.
+"""Learnt weights of GCuts and CClus: two numpy files for each level of segments.
 
-One is for pages as received, the other for rendered ones, whose nodes have more features.
+One file is for pages as received, the other for rendered pages, whose nodes have more features.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scrapy_pagelets.templates.trees import Trees, sigmoid
 
 #: The regions of a page (header, content, footer), or the blocks within them (menu, article, title).
 TOP, INNER = "top", "inner"
-#: Changes with the meaning of the features: a file of another version is refused.
+#: Increases if the meaning of a feature changes: a file of another version is refused.
 VERSION: Final = 1
 _SPACE, _LOGISTIC = ("center", "scale", "metric"), ("edge", "neighbours", "pairs")
 _PLAIN: Final = [*NODE_FEATURES, *SITUATION_FEATURES, *PAIR_FEATURES]
@@ -32,7 +32,7 @@ _RENDERED: Final = [*_PLAIN, *APPEARANCE, *SITUATION_APPEARANCE, *PAIR_APPEARANC
 
 
 class WeightsError(ConfigError):
-    """A file of weights cannot be used; the message says why and what to do."""
+    """Raised for a file of weights that cannot be used; the message says why and what to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Logistic:
     intercept: float
 
     def __call__(self, columns: Floats) -> Floats:
-        """(e,) probabilities of the rows of an (e, F) matrix."""
+        """(e,) Probabilities of the rows of an (e, F) matrix."""
         return sigmoid(np.clip(columns @ self.coefficients + self.intercept, -30, 30))
 
 
@@ -59,14 +59,14 @@ class Weights:
 
     Attributes
     ----------
-    center, scale : (F,) of ``NODE_FEATURES``; for rendered pages here and below with those of ``appearance``
-    metric : (rank, F) the map of LMNN, over what is centred and scaled
+    center, scale : (F,) of ``NODE_FEATURES``; for rendered pages, here and below, with those of ``appearance``
+    metric : (rank, F) the linear map of LMNN, for centred and scaled features
     edge : over ``SITUATION_FEATURES`` of a node, the probability that it is in one segment with its parent
-    neighbours, pairs : over ``PAIR_FEATURES``, the probability that two leaves are in one segment: of leaves that
-        follow each other, of any
-    whole : over ``SITUATION_FEATURES``, the log odds that all of a node is in one segment
-    penalties : lambda by method: the weight of the costs of parting what belongs together
-    about : how the weights were made: command, data, figures
+    neighbours, pairs : over ``PAIR_FEATURES``, the probability that two leaves are in one segment: of two consecutive
+        leaves, of any two leaves
+    whole : over ``SITUATION_FEATURES``, the log odds that all leaves of a node are in one segment
+    penalties : lambda of each method: the weight of the costs of separating what belongs together
+    about : how the weights were learnt: command, data, scores
     """
 
     center: Floats
@@ -106,11 +106,11 @@ class Weights:
 
 @lru_cache(8)
 def load(name: str, *, rendered: bool = False) -> Weights:
-    """Read weights: of the level ``top`` or ``inner``, or of a file that ``scrapy pagelets train`` has written.
+    """Read the weights of the level ``top`` or ``inner``, or a file that ``scrapy pagelets train`` has written.
 
     Parameters
     ----------
-    rendered : of a level, read the weights for rendered pages
+    rendered : read the weights of the level for rendered pages; ignored for a file
 
     Raises
     ------
@@ -126,7 +126,7 @@ def load(name: str, *, rendered: bool = False) -> Weights:
         raise WeightsError(f"there are no weights {name}: give {TOP}, {INNER} or the path of a file") from None
     except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
         raise WeightsError(
-            f"{name} is no file of weights of this version: write it anew with `scrapy pagelets train --segments` "
+            f"{name} is not a weights file of this version: write it again with `scrapy pagelets train --segments` "
             f"({error})"
         ) from None
 

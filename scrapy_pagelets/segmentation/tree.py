@@ -1,4 +1,4 @@
-"""The DOM tree as segmentation sees it: nodes that hold text or pictures, chains of single children as one node."""
+"""The DOM tree for segmentation: nodes with text or pictures; a chain of single children is one node."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Tree:
 
     Attributes
     ----------
-    rows : (k,) row in the page's node table; of a chain, the topmost
+    rows : (k,) row in the page's node table; for a chain, that of its topmost element
     of : (n,) number of the node that each row of the node table belongs to, -1 for rows without leaves
     parent : (k,) -1 at the root
     first, last : (k,) ``first:last`` are the leaves of the subtree
@@ -40,32 +40,32 @@ class Tree:
 
     @cached_property
     def size(self) -> Ints:
-        """(k,) number of leaves of the subtree."""
+        """(k,) Number of leaves of the subtree."""
         return self.last - self.first
 
     @cached_property
     def inner(self) -> Bools:
-        """(k,) the node has children."""
+        """(k,) Whether the node has children."""
         return self.size > 1
 
     @cached_property
     def leaves(self) -> Ints:
-        """(m,) the leaves' nodes."""
+        """(m,) Node of each leaf."""
         return np.flatnonzero(~self.inner)
 
     @cached_property
     def end(self) -> Ints:
-        """(k,) node after the last one of the subtree: ``slice(v, end[v])`` is the subtree."""
+        """(k,) Node after the last one of the subtree: ``slice(v, end[v])`` is the subtree."""
         return np.append(self.leaves, len(self))[self.last - 1] + 1
 
     @cached_property
     def children(self) -> Ints:
-        """(k,) number of children."""
+        """(k,) Number of children."""
         return np.bincount(self.parent[1:], minlength=len(self))
 
     @cached_property
     def levels(self) -> list[Ints]:
-        """Nodes of each depth from the root down, the children of one parent together."""
+        """Nodes of each depth from the root down; the children of one parent are adjacent."""
         order = np.argsort(self.depth, kind="stable")
         return np.split(order, np.cumsum(np.bincount(self.depth))[:-1])
 
@@ -76,14 +76,14 @@ class Tree:
         return sums[self.end] - sums[:-1]
 
     def meeting(self, one: Ints, other: Ints) -> Ints:
-        """(e,) lowest common ancestor of pairs of different leaves.
+        """(e,) Lowest common ancestor of pairs of different leaves.
 
         Parameters
         ----------
         one, other : (e,) indices of leaves, 0 to m - 1
         """
-        # Between leaves i - 1 and i stands the parent of the topmost node that begins with i; of a stretch of leaves,
-        # the ancestor is the highest of these: a range minimum over depths, answered by a sparse table.
+        # The lowest common ancestor of leaves i - 1 and i is the parent of the topmost node that begins with leaf i.
+        # That of a range of leaves is the highest of these: a range minimum query, answered by a sparse table.
         between = self.parent[np.searchsorted(self.first, np.arange(1, len(self.leaves)))]
         low, high = np.minimum(one, other), np.maximum(one, other)
         power = np.frexp(high - low)[1] - 1
@@ -92,23 +92,23 @@ class Tree:
             shifted = table[-1][1 << k :]
             kept = table[-1][: len(shifted)]
             table.append(np.where(self.depth[kept] <= self.depth[shifted], kept, shifted))
-        found = np.empty(len(low), np.int64)
+        ancestor = np.empty(len(low), np.int64)
         for k, row in enumerate(table):
             here = power == k
             left, right = row[low[here]], row[high[here] - (1 << k)]
-            found[here] = np.where(self.depth[left] <= self.depth[right], left, right)
-        return found
+            ancestor[here] = np.where(self.depth[left] <= self.depth[right], left, right)
+        return ancestor
 
 
 def compact(nodes: NodeTable) -> Tree:
-    """Tree of the nodes that hold text or pictures, each chain of single children one node.
+    """Make the tree of the nodes with text or pictures; each chain of single children becomes one node.
 
-    A page without either has a tree without nodes.
+    The tree of a page without text and pictures is empty.
     """
     seen = np.flatnonzero(np.isin(nodes.tag, _SEEN))
     first, last = (np.searchsorted(seen, rows) for rows in (np.arange(len(nodes)), nodes.end))
     count = last - first
-    top = np.arange(len(nodes))  # of the chain that a row is in
+    top = np.arange(len(nodes))  # topmost row of the chain that each row is in
     depth = np.zeros(len(nodes), np.int64)
     for rows in nodes.levels[1:]:
         above = nodes.parent[rows]

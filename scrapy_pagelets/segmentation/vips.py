@@ -1,4 +1,4 @@
-"""VIPS: the visual structure of a page, as a tree of blocks with degrees of coherence.
+"""VIPS: the visual structure of a page as a tree of blocks, each with a degree of coherence.
 
 Source: Yu, Cai, Wen, Ma 2003, *Improving Pseudo-Relevance Feedback in Web Information Retrieval Using Web Page
 Segmentation*, section 2, and Cai, Yu, Wen, Ma 2003, *VIPS: a Vision-based Page Segmentation Algorithm*
@@ -16,21 +16,21 @@ from scrapy_pagelets.segmentation.vips_strict import Strict
 from scrapy_pagelets.segmentation.vips_tree import GREATEST, BlockTree
 from scrapy_pagelets.segmentation.vips_visual import Visual
 
-#: Permitted degree of coherence that gives the parts of a page, and the parts of these.
+#: Permitted degrees of coherence that give the regions of a page, and the blocks within them.
 TOP_PDOC: Final = 4
 INNER_PDOC: Final = 8
 
 
 def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree:
-    """The content structure of a page.
+    """Return the content structure of a page.
 
-    A page without layout (`Page.parse`) gets a guessed one: what it would look like with no style sheet of its own.
+    For a page without layout (`Page.parse`) the layout is guessed: how the page would look without its style sheets.
     That is faster and less exact.
 
     Parameters
     ----------
     pdoc : permitted degree of coherence, 1 to 10: blocks of this coherence are not divided further
-    strict : the rules of 2003, with weights of which some are ours
+    strict : follow the rules of 2003; some of the weights are ours
 
     Raises
     ------
@@ -49,15 +49,15 @@ def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree
 
 
 def vips_labels(page: Page, pdoc: int = INNER_PDOC, *, strict: bool = False) -> Ints:
-    """(m,) number of the segment of each leaf.
+    """(m,) Number of the segment of each leaf.
 
-    Each segment is a union of whole subtrees. Leaves that are not visible belong to the segment around them. Where that
-    is divided, they are a segment of their own.
+    Each segment is a union of whole subtrees. Leaves that are not visible belong to the segment around them. If that is
+    divided, they are a segment of their own.
 
     Parameters
     ----------
-    pdoc : permitted degree of coherence, 1 (one segment) to 10; ``TOP_PDOC`` gives the parts of a page, ``INNER_PDOC``
-        the parts of these
+    pdoc : permitted degree of coherence, 1 (one segment) to 10; ``TOP_PDOC`` gives the regions of a page,
+        ``INNER_PDOC`` the blocks within them
     strict : see `vips`
 
     Raises

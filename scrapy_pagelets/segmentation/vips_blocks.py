@@ -1,7 +1,7 @@
-"""Visual blocks of a page: what is painted where, and which children a node is divided into.
+"""Visual blocks of a page: which box each node paints, and which children a node is divided into.
 
-Source: the rules 1, 2, 4 and 5 of Cai, Yu, Wen, Ma 2003, section 4.1, read for the pages of today: whether an element
-breaks the line is decided by its computed ``display``, not by its name. ``docs/algorithms/vips-feedback-2003.md`` has
+Source: the rules 1, 2, 4 and 5 of Cai, Yu, Wen, Ma 2003, section 4.1, adapted to today's pages: whether an element
+breaks the line is decided by its computed ``display``, not by its name. ``docs/algorithms/vips-feedback-2003.md`` lists
 all rules.
 """
 
@@ -25,7 +25,7 @@ _BREAKING: Final = np.isin(
         "table-footer-group table-row table-cell".split()
     ],
 )
-#: Painted, though no text.
+#: Elements that paint something other than text.
 _REPLACED: Final = np.array(
     [TAG[t] for t in "img svg picture video iframe object embed input button select textarea".split()]
 )
@@ -36,7 +36,7 @@ _LANDMARK_ROLES: Final = frozenset(
 
 
 class Pool(NamedTuple):
-    """Blocks among which separators are looked for: siblings, or runs of inline siblings.
+    """Blocks among which separators are searched: siblings, or runs of inline siblings.
 
     Attributes
     ----------
@@ -51,13 +51,13 @@ class Pool(NamedTuple):
         return len(self.spans)
 
     def only(self, which: Ints | Bools) -> Pool:
-        """Return some of its blocks, by number or by mask."""
+        """Return a pool of some of the blocks, by number or by mask."""
         return Pool(self.spans[which], self.boxes[which])
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """What VIPS sees of a page.
+    """The visual properties of a page that VIPS uses.
 
     Parameters
     ----------
@@ -69,10 +69,10 @@ class Blocks:
 
     @cached_property
     def painted(self) -> Bools:
-        """(n,) a box of its own is to be seen: a background or a picture other than that of the parent."""
+        """(n,) Whether a box of its own is visible: a background other than the parent's, or a background picture."""
         layout, behind = self.layout, self.layout.background[np.maximum(self.nodes.parent, 0)]
         own = (layout.background != behind) | layout.picture
-        # What `html` and `body` are painted with covers the page.
+        # The backgrounds of `html` and `body` cover the page.
         return np.asarray(own & self._seen & (self.nodes.tag != TEXT) & (self.nodes.depth > 1))
 
     @cached_property
@@ -82,16 +82,16 @@ class Blocks:
 
     @cached_property
     def fixed(self) -> Ints:
-        """Rows that stay where they are when the page is scrolled: layers above the page, outermost only."""
+        """Rows of fixed elements, which do not scroll: layers above the page. Only the outermost ones."""
         rows = np.flatnonzero(self.layout.position == POSITION["fixed"])
         reached = np.maximum.accumulate(np.append(0, self.nodes.end[rows]))[:-1]
         return rows[rows >= reached]
 
     @cached_property
     def box(self) -> Floats:
-        """(n, 4) left, top, right, bottom of what a row paints and of all that is painted in it; layers left out.
+        """(n, 4) Left, top, right, bottom of what is painted by a row and within it, without fixed layers.
 
-        Not the box of the element: white space inside of it is white space to the eye.
+        This is not the box of the element, whose margins and padding look like white space around it.
         """
         nodes, layout = self.nodes, self.layout
         solid = (self.painted | (nodes.tag == TEXT) | np.isin(nodes.tag, _REPLACED)) & self._seen
@@ -108,25 +108,25 @@ class Blocks:
 
     @cached_property
     def valid(self) -> Bools:
-        """(n,) something of it is painted."""
+        """(n,) Whether anything of the row is painted."""
         return np.asarray(self.box[:, 0] < np.inf)
 
     @cached_property
     def flowing(self) -> Bools:
-        """(n,) valid, and in the layer of its parent."""
+        """(n,) Whether the row is valid and in the layer of its parent."""
         flowing = self.valid.copy()
         flowing[self.fixed] = False
         return flowing
 
     @cached_property
     def block_level(self) -> Bools:
-        """(n,) breaks the line, or holds what does; all else is an inline node, rule 4's virtual text."""
+        """(n,) Whether a row breaks the line or contains one that does. Others are inline: rule 4's virtual text."""
         breaking = _BREAKING[self.layout.display] & self.valid & (self.nodes.tag != TEXT)
         return self.nodes.total(breaking.astype(np.int64)) > 0
 
     @cached_property
     def rulers(self) -> Floats:
-        """(h, 4) boxes of ``<hr>``, from the top of the page to its bottom."""
+        """(h, 4) Boxes of ``<hr>``, from the top of the page to its bottom."""
         layout, rows = self.layout, np.flatnonzero((self.nodes.tag == TAG["hr"]) & self.layout.visible)
         rows = rows[np.argsort(layout.y[rows], kind="stable")]
         x, y = layout.x[rows].astype(np.float64), layout.y[rows].astype(np.float64)
@@ -134,13 +134,13 @@ class Blocks:
 
     @cached_property
     def _children(self) -> Ints:
-        """(n,) number of children with something to see."""
+        """(n,) Number of visible children in the row's layer."""
         seen = np.flatnonzero(self.flowing[1:]) + 1
         return np.bincount(self.nodes.parent[seen], minlength=len(self.nodes))
 
     @cached_property
     def branching(self) -> Ints:
-        """(n,) how many of the nodes above have several children with something to see."""
+        """(n,) Number of ancestors with several visible children."""
         depth = np.zeros(len(self.nodes), np.int64)
         for rows in self.nodes.levels[1:]:
             above = self.nodes.parent[rows]
@@ -148,23 +148,23 @@ class Blocks:
         return depth
 
     def along_chains(self, column: Bools) -> Bools:
-        """(n,) true for a row, or for what is its only child with something to see, and so on."""
-        found = column.copy()
+        """(n,) Whether the column is true for a row, for its only visible child, for that one's, and so on."""
+        result = column.copy()
         for rows in reversed(self.nodes.levels[1:]):
-            rows = rows[self.flowing[rows] & found[rows]]
+            rows = rows[self.flowing[rows] & result[rows]]
             above = self.nodes.parent[rows]
-            found[above[self._children[above] == 1]] = True
-        return found
+            result[above[self._children[above] == 1]] = True
+        return result
 
     @cached_property
     def landmark(self) -> Bools:
-        """(n,) an element, or the only one in it, that HTML or ARIA names as a part of a page."""
+        """(n,) Whether a row, or the only one in it, is a landmark of HTML or ARIA."""
         roles = np.array([look[3].lower() in _LANDMARK_ROLES for look in self.nodes.looks])[self.nodes.look]
         named = np.isin(self.nodes.tag, _LANDMARKS) | (roles & (self.nodes.tag != TEXT))
         return self.along_chains(named)
 
     def pool(self, spans: list[Span]) -> Pool:
-        """Blocks of given spans, without those of which nothing is to be seen."""
+        """Make a pool of the blocks of given spans, without those that are not visible."""
         rows = np.array(spans, np.int64).reshape(-1, 2)
         pool = Pool(rows, np.array([self._box_of(*span) for span in spans]).reshape(-1, 4))
         return pool.only(pool.boxes[:, 0] < np.inf)
@@ -181,24 +181,24 @@ class Blocks:
         return np.concatenate((boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)))
 
     def divided(self, span: Span) -> list[Span]:
-        """The blocks that a block consists of, none if it is not divided.
+        """The blocks that a block is divided into; none if it is not divided.
 
-        What is not visible is passed over (rule 1), and children that break the line are blocks (rule 5). Inline nodes
-        and text between two of these are one block, which rule 4 leaves undivided.
+        Nodes that are not visible are skipped (rule 1), and children that break the line are blocks (rule 5). Inline
+        nodes and text between two of these are one block, which rule 4 leaves undivided.
         """
         start, end = span
         if self.nodes.end[start] != end or not self.block_level[start]:
             return []
         ends, flowing, block_level = self.nodes.end, self.flowing, self.block_level
-        found: list[Span] = []
+        spans: list[Span] = []
         row, inline = start + 1, False
         while row < end:
             after = int(ends[row])
             if flowing[row]:
                 if inline and not block_level[row]:
-                    found[-1] = (found[-1][0], after)
+                    spans[-1] = (spans[-1][0], after)
                 else:
-                    found.append((row, after))
+                    spans.append((row, after))
                 inline = not block_level[row]
             row = after
-        return found
+        return spans

@@ -1,7 +1,7 @@
-"""A layout without a browser: what a page would look like with no style sheet but the browser's own.
+"""A layout without a browser: how a page would look with the browser's default style sheet only.
 
-An approximation for VIPS: blocks stand below each other, cells beside each other, and all letters are of one width. It
-is ours; see ``docs/algorithms/vips-feedback-2003.md``.
+It is an approximation for VIPS: blocks are placed below each other, cells beside each other, and all letters have one
+width. It is ours; see ``docs/algorithms/vips-feedback-2003.md``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scrapy_pagelets.layout import DISPLAY, POSITION, Layout
 from scrapy_pagelets.nodes import TAG, Bools, Floats, NodeTable
 
 _WIDTH: Final = 1366
-#: CSS pixels of a line and of a letter, of the usual margins, of a picture of unknown size.
+#: CSS pixels: height of a line, width of a letter, default margins, height of a picture.
 _LINE: Final = 18.0
 _LETTER: Final = 8.0
 _MARGIN: Final = 16.0
@@ -25,7 +25,7 @@ _BLACK, _BLUE, _WHITE = 0x000000FF, 0x0000EEFF, 0xFFFFFFFF
 
 
 def _by_tag(names: str) -> Bools:
-    """(tags,) the tag is named."""
+    """(tags,) Whether each tag is among the names."""
     return np.isin(np.arange(len(TAG)), [TAG[name] for name in names.split()])
 
 
@@ -49,7 +49,7 @@ for _tag, _display in {
 
 
 def guessed(nodes: NodeTable) -> Layout:
-    """Layout of a page that was not rendered.
+    """Guess the layout of a page that was not rendered.
 
     Examples
     --------
@@ -60,10 +60,12 @@ def guessed(nodes: NodeTable) -> Layout:
     ([True, True], [32.0, 16.0])
     """
     display = _DISPLAYS[nodes.tag]
-    beside = np.append(display == DISPLAY["table-row"], False)[nodes.parent]  # the row is a cell
+    beside = np.append(display == DISPLAY["table-row"], False)[
+        nodes.parent
+    ]  # whether the row of the node table is a table cell
     width = _widths(nodes, beside)
     height = _heights(nodes, beside, width)
-    x, y = _places(nodes, beside, width, height)
+    x, y = _positions(nodes, beside, width, height)
     size, weight = _fonts(nodes)
     painted = _PAINTED[nodes.tag] & ~nodes.hidden
     inner = np.maximum(0, height - _MARGIN * _SPACED[nodes.tag])
@@ -80,7 +82,7 @@ def guessed(nodes: NodeTable) -> Layout:
 
 
 def _widths(nodes: NodeTable, beside: Bools) -> Floats:
-    """(n,) cells share the width of their row by what they hold; all else is as wide as its parent."""
+    """(n,) Cells share the width of their row by the length of their text; any other node is as wide as its parent."""
     letters = nodes.total(nodes.spread(np.fromiter(map(len, nodes.strings), np.float64, len(nodes.strings))))
     part = np.where(beside, 1 + np.sqrt(letters), 0)
     whole = np.bincount(nodes.parent[1:], weights=part[1:], minlength=len(nodes))
@@ -92,7 +94,7 @@ def _widths(nodes: NodeTable, beside: Bools) -> Floats:
 
 
 def _heights(nodes: NodeTable, beside: Bools, width: Floats) -> Floats:
-    """(n,) text fills lines; a row is as high as its highest cell, all else as what stands below each other in it."""
+    """(n,) Text fills lines. A row is as high as its highest cell, any other node as the sum of its children."""
     height = _LINE * (_CONTROLS[nodes.tag] + 0.5 * (nodes.tag == TAG["br"])) + _PICTURE * _PICTURES[nodes.tag]
     letters = np.fromiter(map(len, nodes.strings), np.float64, len(nodes.strings))
     height[nodes.leaves] = np.maximum(0.5, letters * _LETTER / width[nodes.leaves]) * _LINE
@@ -105,13 +107,13 @@ def _heights(nodes: NodeTable, beside: Bools, width: Floats) -> Floats:
     return np.asarray(height, np.float64)
 
 
-def _places(nodes: NodeTable, beside: Bools, width: Floats, height: Floats) -> tuple[Floats, Floats]:
-    """(n,) left and top, half of a node's margin above what it holds."""
+def _positions(nodes: NodeTable, beside: Bools, width: Floats, height: Floats) -> tuple[Floats, Floats]:
+    """(n,) Left and top; half of a node's margin is above its content."""
     x, y = np.zeros((2, len(nodes)))
     y[0] = 0.5 * _MARGIN
     for rows in nodes.levels[1:]:
         above = nodes.parent[rows]
-        first = np.searchsorted(above, above)  # of the siblings; those of one parent stand together
+        first = np.searchsorted(above, above)  # first sibling of each; siblings are adjacent
         across = np.append(0, np.cumsum(np.where(beside[rows], width[rows], 0)))
         down = np.append(0, np.cumsum(np.where(beside[rows], 0, height[rows])))
         x[rows] = x[above] + across[:-1] - across[first]
@@ -120,7 +122,7 @@ def _places(nodes: NodeTable, beside: Bools, width: Floats, height: Floats) -> t
 
 
 def _fonts(nodes: NodeTable) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
-    """(n,) size and weight, which children inherit."""
+    """(n,) Font size and weight, which children inherit."""
     own = np.zeros(len(TAG), np.float32)
     for name, pixels in _SIZES.items():
         own[TAG[name]] = pixels

@@ -1,4 +1,4 @@
-"""Visual separators: strips across a pool of blocks that touch none of them.
+"""Visual separators: strips across a pool of blocks that cross none of the blocks.
 
 Source: Cai, Yu, Wen, Ma 2003, *VIPS: a Vision-based Page Segmentation Algorithm* (MSR-TR-2003-79), section 4.2; Yu,
 Cai, Wen, Ma 2003, section 2.2, step 2; see ``docs/algorithms/vips-feedback-2003.md``.
@@ -14,13 +14,13 @@ from scrapy_pagelets.nodes import Bools, Floats, Ints
 
 
 class Strips(NamedTuple):
-    """The separators of one direction, from the left or from the top.
+    """The separators of one direction, from left to right or from top to bottom.
 
     Attributes
     ----------
-    side : (k,) how many of the separators stand before each block
-    start, end : (s,) where each separator begins and ends; blocks may overlap by less than the tolerance, and then it
-        ends before it begins
+    side : (k,) number of separators before each block
+    start, end : (s,) where each separator begins and ends; if blocks overlap by less than the tolerance, it ends before
+        it begins
     """
 
     side: Ints
@@ -29,16 +29,17 @@ class Strips(NamedTuple):
 
 
 def separators(start: Floats, end: Floats, tolerance: float = 0.0) -> Strips:
-    """Separators of blocks whose projections are ``start`` to ``end``, those at the border of the pool left out.
+    """Separators of blocks whose projections are ``start`` to ``end``, without those at the border of the pool.
 
-    The blocks are swept by their start. Wherever one starts behind the end of all before it, there is a separator. The
+    The blocks are swept in the order of their starts. A block that starts after the end of all blocks before it has a
+    separator in front. The
     report of 2003 splits, shrinks and removes separators block by block, which gives the same in quadratic time.
 
     Parameters
     ----------
     start, end : (k,) projections of the blocks, ``start <= end``
-    tolerance : how far blocks may overlap, so that one pixel of a border or of rounding joins nothing; no block is
-        shorter. With 0, blocks that touch have no separator between them; with more, they have one of no width
+    tolerance : how far separated blocks may overlap, so that a pixel of border or rounding does not join them; no block
+        is shorter. With 0, blocks that touch have no separator between them; with more, they have one of no width
 
     Examples
     --------
@@ -55,10 +56,10 @@ def separators(start: Floats, end: Floats, tolerance: float = 0.0) -> Strips:
 
 
 def crossed(strips: Strips, chosen: Bools) -> Ints:
-    """(k,) how many of the chosen separators stand before each block.
+    """(k,) Number of chosen separators before each block.
 
     Parameters
     ----------
-    chosen : (s,) which of the separators count
+    chosen : (s,) which separators are counted
     """
     return np.append(0, np.cumsum(chosen))[strips.side]

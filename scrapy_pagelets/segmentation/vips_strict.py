@@ -1,9 +1,10 @@
 """VIPS as it was published: the thirteen rules by tag, separators across the whole pool, tabulated weights.
 
 Source: Cai, Yu, Wen, Ma 2003, *VIPS: a Vision-based Page Segmentation Algorithm* (MSR-TR-2003-79), sections 4.1 to 4.3.
-The rules are restated; ``docs/algorithms/vips-feedback-2003.md`` says how sure they are. Never published, and therefore
-ours: the thresholds of relative size, the coherence "by tag and size", and the coherence that a separator leaves. The
-weights of gaps, rulers and backgrounds are those of the open implementation ``vips_java``; the others are ours.
+The rules are restated; ``docs/algorithms/vips-feedback-2003.md`` says how certain they are. Some
+parts were never published, and are therefore ours: the thresholds of relative size, the coherence "by tag and size",
+and the coherence that a separator leaves. The weights of gaps, rulers and backgrounds are those of the open
+implementation ``vips_java``; the others are ours.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from scrapy_pagelets.nodes import TAG, TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.segmentation.vips_separators import Strips, crossed, separators
 from scrapy_pagelets.segmentation.vips_tree import GREATEST, LEAST, BlockTree, Growing
 
-#: Parts of the page below which a block is small (rules 9 and 10), and above which it is less coherent.
+#: Shares of the page's area below which a block is small (rules 9 and 10), and above which it is less coherent.
 _SMALL: Final = 0.1
 _LARGE, _HUGE = 0.3, 0.6
 _INLINE: Final = np.array(
@@ -39,11 +40,11 @@ _ALIKE: Final = -2
 _TABLES: Final = frozenset(TAG[tag] for tag in ("table", "thead", "tbody", "tfoot", "tr"))
 _CELLS: Final = frozenset((TAG["td"], TAG["th"]))
 
-_CUT, _DIVIDE, _PART, _KEEP = "cut", "divide", "part", "keep"
+_CUT, _DIVIDE, _DIVIDE_PARTLY, _KEEP = "cut", "divide", "part", "keep"
 
 
 class Strict:
-    """One page on its way to the content structure that the paper gives it."""
+    """Builder of the content structure of one page by the rules of the paper."""
 
     def __init__(self, nodes: NodeTable, layout: Layout) -> None:
         self.nodes = nodes
@@ -54,29 +55,29 @@ class Strict:
 
     @cached_property
     def valid(self) -> Bools:
-        """(n,) to be seen, with a width and a height."""
+        """(n,) Whether a node is visible, with a width and a height."""
         return np.asarray(self.layout.visible & (self.layout.width > 0) & (self.layout.height > 0), np.bool_)
 
     @cached_property
     def boxes(self) -> Floats:
-        """(n, 4) left, top, right, bottom of the elements."""
+        """(n, 4) Left, top, right and bottom of the elements."""
         x, y = self.layout.x.astype(np.float64), self.layout.y.astype(np.float64)
         return np.column_stack((x, y, x + self.layout.width, y + self.layout.height))
 
     @cached_property
     def size(self) -> Floats:
-        """(n,) area, in parts of the page's."""
+        """(n,) Area, as a share of the page's area."""
         area = self.layout.width.astype(np.float64) * self.layout.height
         return area / max(1.0, float(self.layout.page_width) * self.layout.page_height)
 
     @cached_property
     def inline(self) -> Bools:
-        """(n,) text and inline nodes; any other node breaks the line."""
+        """(n,) Whether a node is text or inline; any other node breaks the line."""
         return np.asarray(np.isin(self.nodes.tag, _INLINE))
 
     @cached_property
     def virtual_text(self) -> Bools:
-        """(n,) text, and inline nodes with nothing in them but virtual text."""
+        """(n,) Whether a node is text, or an inline node that contains virtual text only."""
         other = self.nodes.total((self.valid & ~self.inline).astype(np.int64))
         return np.asarray(self.inline & (other == 0) & self.valid)
 
@@ -89,7 +90,7 @@ class Strict:
         return np.split(rows, np.cumsum(counts)[:-1])
 
     def structure(self) -> BlockTree:
-        """The content structure: extraction, separators, construction, and again in each block that is not coherent."""
+        """Build the content structure: extract blocks, find separators, construct, and repeat in incoherent blocks."""
         todo = [0]
         while todo:
             block = todo.pop()
@@ -106,44 +107,44 @@ class Strict:
         return BlockTree(self.nodes, np.array(self._tree.parent), np.array(self._doc), boxes, self._tree.owner)
 
     def extracted(self, rows: Ints) -> tuple[Ints, Ints]:
-        """(k,) rows of the visual blocks of a block, and their coherence."""
-        found: list[tuple[int, int]] = []
+        """(k,) Rows of the visual blocks of a block, and their coherence."""
+        extracted: list[tuple[int, int]] = []
         alone = len(rows) == 1
-        # Each entry: rows of one family, whether they are the block itself.
+        # Each entry: rows of siblings, and whether they are the block itself.
         todo = [(rows.tolist(), alone)]
         while todo:
-            family, root = todo.pop()
-            divided = False  # the sibling before
-            for row in family:
-                what, doc = self.rule(row, root=root, divided=divided)
-                divided = what in (_DIVIDE, _PART)
+            siblings, root = todo.pop()
+            divided = False  # whether the previous sibling was divided
+            for row in siblings:
+                action, doc = self.rule(row, root=root, divided=divided)
+                divided = action in (_DIVIDE, _DIVIDE_PARTLY)
                 children = self._children[row]
-                if what == _PART:  # those that differ are not divided in this round
+                if action == _DIVIDE_PARTLY:  # children of another background are not divided in this round
                     shaded = self._shaded(row)
-                    found += [(child, self.coherence(child)) for child in children[shaded].tolist()]
+                    extracted += [(child, self.coherence(child)) for child in children[shaded].tolist()]
                     children = children[~shaded]
                 if divided:
                     todo.append((children.tolist(), False))
-                elif what == _KEEP:
-                    found.append((row, doc))
-        found.sort()
-        return np.array([row for row, _ in found], np.int64), np.array([doc for _, doc in found], np.int64)
+                elif action == _KEEP:
+                    extracted.append((row, doc))
+        extracted.sort()
+        return np.array([row for row, _ in extracted], np.int64), np.array([doc for _, doc in extracted], np.int64)
 
     def rule(self, row: int, *, root: bool, divided: bool) -> tuple[str, int]:
-        """What the first rule that applies does with a node, and its coherence if it is kept.
+        """The action of the first rule that applies to a node, and the node's coherence if it is kept.
 
-        A node is cut (left out), divided, parted (divided; children of another colour are kept) or kept. Rule 11 is
-        read as "divide if the sibling before was divided". As printed, it changes nothing.
+        A node is cut (left out), divided, partly divided (children with another background are kept) or kept. Rule 11
+        is read as "divide if the previous sibling was divided". As printed, it has no effect.
 
         Parameters
         ----------
-        root : the node is the block that is being divided
-        divided : the sibling before it was divided
+        root : whether the node is the block that is being divided
+        divided : whether the previous sibling was divided
         """
         children, tag = self._children[row], int(self.nodes.tag[row])
         if tag == TEXT:
             return _KEEP, GREATEST
-        if not len(children):  # 1; what is visible without children is a picture, a control or a ruler
+        if not len(children):  # 1; a visible node without children is a picture, a control or a ruler
             return (_KEEP, GREATEST) if self.nodes.end[row] == row + 1 else (_CUT, 0)
         text = self.virtual_text[children]
         cell, table = tag in _CELLS, tag in _TABLES
@@ -159,7 +160,7 @@ class Strict:
         if not cell and self.size[children].sum() > self.size[row]:  # 7
             return _DIVIDE, 0
         if table and self._shaded(row).any():  # 8
-            return _PART, 0
+            return _DIVIDE_PARTLY, 0
         if (text.any() and small and not table) or self.size[children].max() < _SMALL:  # 9, 10
             return _KEEP, self.coherence(row)
         if not (cell or table) or (cell and divided):  # 12, 11
@@ -167,7 +168,7 @@ class Strict:
         return _KEEP, self.coherence(row)  # 13
 
     def _shaded(self, row: int) -> Bools:
-        """Which of the children have another background."""
+        """(c,) Whether each child has another background than the node."""
         background = self.layout.background
         return np.asarray(background[self._children[row]] != background[row], np.bool_)
 
@@ -178,28 +179,28 @@ class Strict:
         return bool((self.inline[row] or tag == TAG["p"]) and not self.inline[children].all())
 
     def _coherence_of_text(self, row: int) -> int:
-        """Rule 4: text of one font is more coherent."""
+        """Coherence by rule 4: text in a single font is more coherent."""
         leaves = self.nodes.leaves[self.nodes.first_leaf[row] : self.nodes.last_leaf[row]]
         leaves = leaves[self.valid[leaves]]
         fonts = {(float(self.layout.font_size[i]), int(self.layout.font_weight[i])) for i in leaves.tolist()}
         return GREATEST if len(fonts) <= 1 else GREATEST - 1
 
     def coherence(self, row: int) -> int:
-        """By tag and size: 6 for sections, 8 for prose, 7 for all else; less for much of the page."""
+        """Coherence by tag and size: 6 for sections, 8 for prose, 7 for others; less for a large share of the page."""
         tag = self.nodes.tag[row]
         doc = 6 if tag in _SECTIONS else 8 if tag in _TEXTS else 7
         return doc - int(self.size[row] > _LARGE) - int(self.size[row] > _HUGE)
 
     def _constructed(self, block: int, pool: Ints, doc: Ints) -> list[int]:
-        """New blocks: the pool, parted at its separators of the greatest weight; without any, block by block."""
+        """Divide the pool at its separators of the greatest weight, or into single blocks; return the new blocks."""
         boxes = self.boxes[pool]
-        found = [separators(boxes[:, i], boxes[:, i + 2]) for i in (1, 0)]
-        weights = [self.weights(pool, strips, horizontal=i == 0) for i, strips in enumerate(found)]
+        directions = [separators(boxes[:, i], boxes[:, i + 2]) for i in (1, 0)]
+        weights = [self.weights(pool, strips, horizontal=i == 0) for i, strips in enumerate(directions)]
         most = max((int(w.max()) for w in weights if len(w)), default=0)
         cell = np.arange(len(pool))
         if most or any(map(len, weights)):
             cell[:] = 0
-            for strips, w in zip(found, weights, strict=True):
+            for strips, w in zip(directions, weights, strict=True):
                 cell = cell * (len(w) + 1) + crossed(strips, w == most)
         if len(self._blocks[block]) > 1:
             self._doc[block] = max(self._doc[block], _coherence_left(most))
@@ -215,7 +216,7 @@ class Strict:
         return new
 
     def weights(self, pool: Ints, strips: Strips, *, horizontal: bool) -> Ints:
-        """(s,) weights of separators: distance, rulers, and how the blocks beside them differ."""
+        """(s,) Weights of separators by distance, rulers, and differences of the blocks on both sides."""
         count, layout = len(strips.start), self.layout
         weight = _DISTANCE_WEIGHTS[np.searchsorted(_DISTANCES, strips.end - strips.start)]
         order = np.argsort(strips.side, kind="stable")
@@ -233,7 +234,7 @@ class Strict:
 
 
 def _coherence_left(weight: int) -> int:
-    """Coherence of a block whose strongest separator has a weight of 1 to 18."""
+    """Coherence of a block by the weight of its strongest separator, 1 to 18."""
     return max(LEAST, GREATEST - 1 - weight // 2)
 
 

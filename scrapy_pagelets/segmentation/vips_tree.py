@@ -17,7 +17,7 @@ from scrapy_pagelets.text import paths_of
 #: Least and greatest degree of coherence.
 LEAST, GREATEST = 1, 10
 
-#: Rows from the first to before the second: the subtrees of some neighbouring siblings.
+#: A half-open range of rows: the subtrees of some adjacent siblings.
 Span = tuple[int, int]
 
 
@@ -30,9 +30,9 @@ class BlockTree:
     nodes : of the page
     parent : (b,) -1 at the root
     doc : (b,) degree of coherence, 1 to 10; never less than that of the parent
-    box : (b, 4) left, top, right, bottom in CSS pixels; zero where nothing is to be seen
-    owner : (n,) the innermost block of each row. Where that block has blocks in it, the row has been divided, or is not
-        to be seen
+    box : (b, 4) left, top, right, bottom in CSS pixels; zeros if nothing is visible
+    owner : (n,) the innermost block of each row. If that block contains others, the row has been divided or is not
+        visible
     """
 
     nodes: NodeTable
@@ -45,11 +45,11 @@ class BlockTree:
         return len(self.parent)
 
     def labels(self, pdoc: int) -> Ints:
-        """(m,) number of the segment of each leaf: blocks are divided until their coherence is permitted.
+        """(m,) Number of the segment of each leaf: blocks are divided until their coherence is permitted.
 
         Parameters
         ----------
-        pdoc : permitted degree of coherence, 1 (the whole page) to 10 (whatever can be parted)
+        pdoc : permitted degree of coherence, 1 (the whole page) to 10 (as many segments as possible)
 
         Raises
         ------
@@ -58,11 +58,11 @@ class BlockTree:
         return self.of_rows(pdoc)[self.nodes.leaves]
 
     def of_rows(self, pdoc: int) -> Ints:
-        """(n,) number of the segment of each row, as `labels`; what a divided row itself has says nothing."""
+        """(n,) Number of the segment of each row, like `labels`; that of a divided row has no meaning."""
         return self._kept(pdoc)[self.owner]
 
     def pruned(self, pdoc: int) -> BlockTree:
-        """The tree without the blocks in blocks of permitted coherence.
+        """Return the tree without the blocks inside blocks of permitted coherence.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class BlockTree:
         return BlockTree(self.nodes, parent, self.doc[own], self.box[own], number[kept[self.owner]])
 
     def _kept(self, pdoc: int) -> Ints:
-        """(b,) the outermost of the blocks around each block, itself included, whose coherence is permitted."""
+        """(b,) The outermost block of permitted coherence around each block, or the block itself."""
         if not LEAST <= pdoc <= GREATEST:
             raise ValueError(f"pdoc is {pdoc}: give a degree of coherence from {LEAST} (one segment) to {GREATEST}")
         kept = list(range(len(self)))
@@ -88,11 +88,11 @@ class BlockTree:
         return np.array(kept, np.int64)
 
     def record(self, page: Page) -> list[dict[str, Any]]:
-        """The tree as it stands in the feed; ``xpaths`` lead to the text that is in no block inside of the block.
+        """The tree as records of the feed; ``xpaths`` lead to the text of a block that is in none of its inner blocks.
 
         Parameters
         ----------
-        page : whose tree this is; of a rendered page, the paths are those of the page as received
+        page : the page of this tree; for a rendered page, the paths are those of the page as received
         """
         owner = self.owner[self.nodes.leaves]
         order = np.argsort(owner, kind="stable")
@@ -117,11 +117,11 @@ def _paths(page: Page, index: Ints) -> list[str]:
 
 
 class Growing:
-    """A tree that is being grown, from the page as one block.
+    """A block tree under construction; it starts with the page as one block.
 
     Parameters
     ----------
-    layer : (n,) number of the layer of each row, 0 if there is but one; a block holds rows of its own layer only
+    layer : (n,) number of the layer of each row; None if there is one layer. A block has rows of its own layer only
     """
 
     def __init__(self, nodes: NodeTable, layer: Ints | None = None) -> None:
@@ -130,7 +130,7 @@ class Growing:
         self._layer = layer
 
     def add(self, parent: int, spans: list[Span], layer: int = 0) -> int:
-        """Number of a new block that takes the rows of the spans."""
+        """Add a block that takes the rows of the spans; return its number."""
         block = len(self.parent)
         self.parent.append(parent)
         for start, end in spans:

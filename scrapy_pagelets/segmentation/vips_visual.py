@@ -1,8 +1,8 @@
-"""VIPS for the pages of today: separators in pools of siblings, from the page down.
+"""VIPS for today's pages: separators in pools of siblings, from the page down.
 
 Source: Yu, Cai, Wen, Ma 2003, section 2.2; ``docs/algorithms/vips-feedback-2003.md`` says what differs from the paper.
-A node is divided into its children. These are parted at the strongest separators among them, and so on, each part in a
-pool of its own. So what stands side by side needs no separator across the page.
+A node is divided into its children. These are divided at the strongest separators among them, and so on, each group in
+a pool of its own. So blocks that are side by side need no separator across the page.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from scrapy_pagelets.segmentation.vips_separators import Strips, crossed, separa
 from scrapy_pagelets.segmentation.vips_tree import GREATEST, LEAST, BlockTree, Growing
 from scrapy_pagelets.segmentation.vips_weights import Cues, strength
 
-#: Pixels that blocks may overlap: borders, and rounding.
+#: Pixels by which separate blocks may overlap, because of borders and rounding.
 _TOLERANCE: Final = 1.0
-#: Separators that are weaker than the strongest one by less than this are as strong.
+#: Separators that are weaker than the strongest one by less than this count as equally strong.
 _AS_STRONG: Final = 0.33
-#: A page whose strongest separator is weak is divided at weak ones: this share of the strongest one is subtracted.
+#: This share of the strongest separator is subtracted from all, so that pages with weak separators are divided too.
 _RELATIVE: Final = 0.5
-#: Least strength of what makes a block of coherence 7, and what each degree below takes more.
+#: Least strength of a separator that makes a block of coherence 7, and the increase for each degree below.
 _SEVEN: Final = -2.3
 _DEGREE: Final = 0.65
-#: Pixels below which a block without text is space.
+#: A block without text counts as spacing if it is thinner than this, in pixels.
 _THIN: Final = 30.0
-#: Strength of what parts blocks that overlap, with no separator between any of them.
-_TANGLED: Final = 0.0
-#: So many blocks of a pool may float above the others.
+#: Strength of the division of overlapping blocks, which have no separator between them.
+_OVERLAPPING: Final = 0.0
+#: At most this many blocks of a pool may float above the others.
 _FLOATING: Final = 32
 _ABOVE: Final = np.array([POSITION["absolute"], POSITION["fixed"]])
 
 
 class Visual:
-    """One page on its way to its content structure."""
+    """Builder of the content structure of one page."""
 
     def __init__(self, nodes: NodeTable, layout: Layout) -> None:
         self.blocks = Blocks(nodes, layout)
@@ -47,7 +47,7 @@ class Visual:
         self._strength = [-np.inf]
 
     def _layers(self) -> Ints | None:
-        """(n,) 0 for the page, else which of the fixed elements a row is in; None if there are none."""
+        """(n,) Number of the fixed element that each row is in, 0 for none; None if the page has no fixed elements."""
         fixed, ends = self.blocks.fixed, self.blocks.nodes.end
         if not len(fixed):
             return None
@@ -57,7 +57,7 @@ class Visual:
         return layer
 
     def structure(self) -> BlockTree:
-        """The content structure of the page; fixed elements are parts of their own."""
+        """Build the content structure of the page; fixed elements are blocks of their own."""
         ends = self.blocks.nodes.end
         roots = [0, *self.blocks.fixed.tolist()]
         pools = [self.blocks.pool([(row, int(ends[row]))]) for row in roots]
@@ -79,7 +79,7 @@ class Visual:
         return self._tree.add(parent, [(start, end) for start, end in pool.spans.tolist()], layer)
 
     def _divided(self, pool: Pool) -> Pool:
-        """A pool of several blocks: of a single one, what it is divided into."""
+        """Divide a pool of a single block until it has several, if it can be divided."""
         while len(pool) == 1:
             start, end = pool.spans[0].tolist()
             spans = self.blocks.divided((start, end))
@@ -89,27 +89,27 @@ class Visual:
         return pool
 
     def _parts(self, block: int, pool: Pool) -> list[Pool]:
-        """A pool, parted at its strongest separators."""
+        """Divide a pool at its strongest separators."""
         aside, spacing = self._floating(pool), self._spacing(pool)
         if (~aside & ~spacing).sum() > 1:
             aside |= spacing
         below = pool.only(~aside)
-        found = self._separators(below)
-        if not found:
-            self._strength[block] = _TANGLED
+        directions = self._separators(below)
+        if not directions:
+            self._strength[block] = _OVERLAPPING
             return [pool.only(np.array([i])) for i in range(len(pool))]
-        weighed = [self.weigh(below, strips, horizontal=horizontal) for strips, horizontal in found]
-        most = max(float(weights.max()) for weights in weighed)
+        strengths = [self.weigh(below, strips, horizontal=horizontal) for strips, horizontal in directions]
+        most = max(float(weights.max()) for weights in strengths)
         self._strength[block] = most
         cell = np.zeros(len(below), np.int64)
-        for (strips, _), weights in zip(found, weighed, strict=True):
+        for (strips, _), weights in zip(directions, strengths, strict=True):
             cell = cell * (len(weights) + 1) + crossed(strips, weights > most - _AS_STRONG)
         order = np.argsort(cell, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(cell[order])) + 1)
         return [below.only(group) for group in groups] + [pool.only(np.array([i])) for i in np.flatnonzero(aside)]
 
     def _floating(self, pool: Pool) -> Bools:
-        """(k,) blocks that lie above others of the pool."""
+        """(k,) Whether each block lies above others of the pool."""
         rows, boxes = pool.spans[:, 0], pool.boxes
         above = np.isin(self.blocks.layout.position[rows], _ABOVE)
         some = np.flatnonzero(above)
@@ -122,22 +122,22 @@ class Visual:
         return above
 
     def _spacing(self, pool: Pool) -> Bools:
-        """(k,) thin blocks without text: cells and pictures that are there as space between others, or as a line."""
+        """(k,) Whether each block is thin and without text: cells and pictures that serve as spacing or as a line."""
         thin = (pool.boxes[:, 2:] - pool.boxes[:, :2]).min(axis=1) < _THIN
         return np.asarray(thin & (self.cues.letters(pool) == 0))
 
     def _separators(self, pool: Pool) -> list[tuple[Strips, bool]]:
-        """Separators of both directions, whether they are horizontal; directions without any left out."""
+        """The separators of each direction, and whether they are horizontal; without directions that have none."""
         boxes = pool.boxes
         both = [(separators(boxes[:, i], boxes[:, i + 2], _TOLERANCE), i == 1) for i in (1, 0)]
         return [(strips, horizontal) for strips, horizontal in both if len(strips.start)]
 
     def weigh(self, pool: Pool, strips: Strips, *, horizontal: bool) -> Floats:
-        """(s,) strength of the separators of one direction."""
+        """(s,) Strength of the separators of one direction."""
         return strength(self.cues.of(pool, strips, horizontal=horizontal))
 
     def _finished(self) -> BlockTree:
-        """The tree: a block is as coherent as its strongest separator, wherever in it, leaves it."""
+        """Return the tree; the strongest separator anywhere in a block determines its coherence."""
         parent, strongest = self._tree.parent, self._strength
         for block in range(len(parent) - 1, 0, -1):
             strongest[parent[block]] = max(strongest[parent[block]], strongest[block])
@@ -152,7 +152,7 @@ class Visual:
 
 
 def _around(pool: Pool) -> Floats:
-    """(4,) the box around a pool, zero for an empty one."""
+    """(4,) The box around a pool; zeros for an empty one."""
     if not len(pool):
         return np.zeros(4)
     return np.concatenate((pool.boxes[:, :2].min(axis=0), pool.boxes[:, 2:].max(axis=0)))

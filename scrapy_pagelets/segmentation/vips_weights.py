@@ -1,4 +1,4 @@
-"""How strong visual separators are: cues, weighed.
+"""Strength of visual separators: a weighted sum of cues.
 
 Source: Cai, Yu, Wen, Ma 2003, section 4.2: distance, rulers, backgrounds, fonts, structural similarity. The other cues
 are ours. The report's weights were never published. These are learnt (``benchmarks/vips.py --fit``), as Yu, Cai, Wen,
@@ -15,12 +15,12 @@ from scrapy_pagelets.nodes import Floats, Ints
 from scrapy_pagelets.segmentation.vips_blocks import Blocks, Pool
 from scrapy_pagelets.segmentation.vips_separators import Strips
 
-#: Height of a line of text, in sizes of its font.
+#: Height of a line of text, relative to its font size.
 _LINE: Final = 1.3
-#: A difference of background that is plainly visible; from black to white it is 1.
+#: A plainly visible difference of backgrounds; the difference of black and white is 1.
 _PLAIN: Final = 0.05
 
-#: Weight of each cue, in log odds that two neighbours belong to different parts of a page.
+#: Weight of each cue, in log odds that two neighbours belong to different blocks of a page.
 WEIGHTS: Final = {
     "bias": -1.47, "horizontal": 0.5, "gap": 0.24, "ruler": 1.0, "background": 0.47, "font": 0.07, "same_look": -0.02,
     "landmark": 1.0, "depth": -0.5, "area": 4.81, "length": 1.3, "links": 0.2, "text": -0.72, "more_text": 1.47,
@@ -45,7 +45,7 @@ class Cues:
         size = np.log2(np.maximum(layout.font_size, 1))
         colors = np.column_stack([layout.background >> shift & 255 for shift in (24, 16, 8)]) / 255
         columns = np.column_stack((text, text * nodes.anchor, text * size, text[:, None] * colors))
-        # (n + 1, 6) of all rows before: letters, letters in links, letters times font size, and times background.
+        # (n + 1, 6) Sums over all rows before: letters, letters in links, letters times font size, times background.
         self._sums = np.zeros((len(nodes) + 1, columns.shape[1]))
         np.cumsum(columns, axis=0, out=self._sums[1:])
         self._letters = max(1.0, float(self._sums[-1, 0]))
@@ -53,13 +53,13 @@ class Cues:
         self._width, self._height = max(1, layout.page_width), max(1, layout.page_height)
 
     def letters(self, pool: Pool) -> Floats:
-        """(k,) number of letters of each block."""
+        """(k,) Number of letters of each block."""
         return np.asarray(self._sums[pool.spans[:, 1], 0] - self._sums[pool.spans[:, 0], 0])
 
     def of(self, pool: Pool, strips: Strips, *, horizontal: bool) -> Floats:
-        """(s, len(WEIGHTS)) cues of the separators of one direction of a pool.
+        """(s, len(WEIGHTS)) Cues of the separators of one direction of a pool.
 
-        The sides of a separator are the blocks between it and the separators next to it.
+        The sides of a separator are the blocks between it and the previous separator, and between it and the next.
         """
         count, side = len(strips.start) + 1, strips.side
         first, last = pool.spans[:, 0], pool.spans[:, 1]
@@ -89,17 +89,17 @@ class Cues:
         return np.column_stack(columns)
 
     def _same_look(self, lead: Ints, count: Ints) -> Floats:
-        """(s,) the sides are single siblings of one look: items of a list."""
+        """(s,) Whether the sides are single siblings of one look, like items of a list."""
         look = np.where(count == 1, self.blocks.nodes.signature[lead], -1 - np.arange(len(lead)))
         return np.asarray(look[1:] == look[:-1], np.float64)
 
     def _landmark(self, lead: Ints) -> Floats:
-        """(s,) a part of the page by its name begins or ends."""
+        """(s,) Whether a landmark begins or ends."""
         named = self.blocks.landmark[lead]
         return (named[1:] | named[:-1]).astype(np.float64)
 
     def _rulers(self, pool: Pool, strips: Strips) -> Floats:
-        """(s,) a ``<hr>`` stands in the separator."""
+        """(s,) Whether a ``<hr>`` lies in the separator."""
         left, top = pool.boxes[:, :2].min(axis=0).tolist()
         right, bottom = pool.boxes[:, 2:].max(axis=0).tolist()
         rulers = self.blocks.rulers
@@ -110,5 +110,5 @@ class Cues:
 
 
 def strength(cues: Floats) -> Floats:
-    """(s,) strength of separators, from their cues."""
+    """(s,) Strength of separators, from their cues."""
     return np.asarray(cues @ _COLUMN, np.float64)

@@ -1,9 +1,9 @@
-"""How the costs of GCuts and CClus are learnt from pages that people have cut into blocks.
+"""Training of the costs of GCuts and CClus on pages that people have divided into blocks.
 
 Source: Chakrabarti, Kumar, Punera 2008, section 4.3: D by LMNN, V by logistic regression, lambda by the best segments
-on pages that the rest was not learnt from. The paper has a set of pages for each. Here all pages but those of the test
-split serve both: lambda is chosen by cross-validation. V of neighbours is learnt from leaves that follow each other, on
-rendered pages as well.
+on pages that were not used for the rest. The paper has a set of pages for each. Here all pages but those of the test
+split serve both: lambda is chosen by cross-validation. V of neighbours is learnt from consecutive leaves, on rendered
+pages as well.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from scrapy_pagelets.templates.training.training_tables import read
 from scrapy_pagelets.templates.trees import Trees
 
 FOLDS: Final = 5
-#: Penalties that are tried, for each of the methods.
+#: Penalties to try for each method.
 GRID: Final = tuple(float(2.0**k) for k in np.arange(-4, 4.01, 0.5))
 _RANK, _ITERATIONS = 8, 40
-#: Nodes of a page that the metric is learnt from: its cost is quadratic in them.
+#: Largest number of nodes of a page that the metric is learnt from: the cost is quadratic in it.
 _NODES: Final = 120
-#: Strength of the regressions, inverse of scikit-learn's C; leaves of a page whose pairs are learnt from.
+#: Scikit-learn's C of the regressions, the inverse of the regularisation strength; largest number of leaves of a page
+#: whose pairs are used.
 _C, _LEAVES = 0.05, 60
 _UNKNOWN: Final = -1
 
@@ -49,39 +50,39 @@ class Example:
 
     @classmethod
     def of(cls, described: Described, paths: Sequence[str]) -> Example:
-        """Example by the xpaths of the blocks in the page as received; of two with one path, the first counts."""
+        """Make an example from the xpaths of the blocks in the page as received; of equal paths, the first counts."""
         page = described.page
         received = page.source or page
         nodes = received.nodes
         rows = {element: row for row, element in enumerate(nodes.elements) if nodes.tag[row] != TEXT}
         block = np.full(len(nodes), _UNKNOWN)
         for number, path in reversed(list(enumerate(paths))):
-            found: Any = received.root.xpath(path)
-            block[[rows[element] for element in found if element in rows]] = number
+            elements: Any = received.root.xpath(path)
+            block[[rows[element] for element in elements if element in rows]] = number
         for level in nodes.levels[1:]:
             block[level] = np.where(block[level] >= 0, block[level], block[nodes.parent[level]])
-        # What a browser has added is in no block.
+        # Nodes that the browser has added are in no block.
         rows_of_leaves = described.tree.seen if page.source is None else page.received_rows[described.tree.seen]
         return cls(described, np.where(rows_of_leaves < 0, _UNKNOWN, block[rows_of_leaves]))
 
     def block(self) -> tuple[Ints, Ints]:
-        """(k,) the block that the known leaves of each node are in, -1 for none or several; how many are known."""
-        tree, known = self.described.tree, np.flatnonzero(self.blocks >= 0)
-        first, last = (np.searchsorted(known, leaves) for leaves in (tree.first, tree.last))
-        found = np.full(len(tree), _UNKNOWN)
+        """(k,) Block of all labelled leaves of each node, -1 for none or several; (k,) number of labelled leaves."""
+        tree, labelled = self.described.tree, np.flatnonzero(self.blocks >= 0)
+        first, last = (np.searchsorted(labelled, leaves) for leaves in (tree.first, tree.last))
+        blocks = np.full(len(tree), _UNKNOWN)
         some = np.flatnonzero(last > first)
-        changes = np.cumsum(np.diff(self.blocks[known], prepend=-1) != 0)
+        changes = np.cumsum(np.diff(self.blocks[labelled], prepend=-1) != 0)
         pure = some[changes[first[some]] == changes[last[some] - 1]]
-        found[pure] = self.blocks[known[first[pure]]]
-        return found, last - first
+        blocks[pure] = self.blocks[labelled[first[pure]]]
+        return blocks, last - first
 
 
 def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page], level: str) -> list[Example]:
-    """Examples of a level by lines with ``page`` and ``blocks``: ``xpath`` and ``level``, 1 or 2.
+    """Make examples from lines with ``page`` and ``blocks``; each block has ``xpath`` and ``level``, 1 or 2.
 
     Parameters
     ----------
-    pages : page by its name
+    pages : function from the name of a page to the page
     level : ``top`` for the blocks of level 1, ``inner`` for the innermost blocks of any level
     """
     examples = []
@@ -93,11 +94,11 @@ def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page],
 
 
 def train(examples: Sequence[Example]) -> Weights:
-    """Weights of a level, with penalties chosen by cross-validation; ``about`` has the figures.
+    """Learn the weights of a level, with penalties chosen by cross-validation; ``about`` has the scores.
 
     Raises
     ------
-    ValueError : if there are too few pages
+    ValueError : if there are fewer pages than folds
     ImportError : without catboost, which only training needs
     """
     if len(examples) < FOLDS:
@@ -116,7 +117,7 @@ def train(examples: Sequence[Example]) -> Weights:
 
 
 def curve(examples: Sequence[Example], weights: Weights, method: Costed) -> Floats:
-    """(penalties, 2) mean adjusted Rand index and NMI of the pages for each penalty of ``GRID``."""
+    """(penalties, 2) Mean adjusted Rand index and NMI of the pages for each penalty of ``GRID``."""
     figures = np.zeros((len(GRID), 2))
     for example in examples:
         cut = method(example.described, weights)
@@ -124,23 +125,23 @@ def curve(examples: Sequence[Example], weights: Weights, method: Costed) -> Floa
     return figures / len(examples)
 
 
-def agreement(example: Example, found: Ints) -> tuple[float, float]:
+def agreement(example: Example, segments: Ints) -> tuple[float, float]:
     """Adjusted Rand index and NMI of segments with the blocks, over the leaves that are in a block."""
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-    known = example.blocks >= 0
-    pair = example.blocks[known], found[known]
+    labelled = example.blocks >= 0
+    pair = example.blocks[labelled], segments[labelled]
     return adjusted_rand_score(*pair), normalized_mutual_info_score(*pair, average_method="geometric")
 
 
 def _smooth(column: Floats) -> Floats:
-    """Mean with the neighbours: of some dozens of pages, single peaks are chance."""
+    """Moving average of three values: with a few dozen pages, single peaks are chance."""
     padded = np.pad(column, 1, mode="edge")
     return np.convolve(padded, np.ones(3) / 3, "valid")
 
 
 def fit(examples: Sequence[Example]) -> Weights:
-    """Weights without penalties."""
+    """Learn weights without penalties."""
     columns = np.vstack([e.described.columns for e in examples])
     center, scale = columns.mean(axis=0), columns.std(axis=0)
     scale[scale == 0] = 1
@@ -160,33 +161,33 @@ def fit(examples: Sequence[Example]) -> Weights:
 
 
 def _group(example: Example, center: Floats, scale: Floats) -> Group:
-    """The nodes all of whose leaves are in one block."""
-    block, known = example.block()
-    nodes = np.flatnonzero((block >= 0) & (known == example.described.tree.size))
+    """The nodes whose leaves are all in one block."""
+    block, labelled = example.block()
+    nodes = np.flatnonzero((block >= 0) & (labelled == example.described.tree.size))
     nodes = nodes[np.unique(np.linspace(0, len(nodes) - 1, _NODES).astype(np.int64))] if len(nodes) > _NODES else nodes
     return Group.of((example.described.columns[nodes] - center) / scale, block[nodes])
 
 
 def _edges(example: Example) -> tuple[Floats, Bools]:
-    """Nodes below the root, and whether they and their parents are in one block."""
-    block, known = example.block()
-    nodes = np.flatnonzero(known[1:] > 0) + 1
+    """Features of nodes below the root, and whether each is in one block with its parent."""
+    block, labelled = example.block()
+    nodes = np.flatnonzero(labelled[1:] > 0) + 1
     return example.described.situation[nodes], block[example.described.tree.parent[nodes]] >= 0
 
 
 def _wholes(example: Example) -> tuple[Floats, Bools]:
-    """Nodes with two known leaves or more, and whether these are in one block."""
-    block, known = example.block()
-    nodes = np.flatnonzero(known >= 2)
+    """Features of nodes with at least two labelled leaves, and whether these leaves are in one block."""
+    block, labelled = example.block()
+    nodes = np.flatnonzero(labelled >= 2)
     return example.described.situation[nodes], block[nodes] >= 0
 
 
 def _pairs(example: Example, choose: Callable[[int], tuple[Ints, Ints]]) -> tuple[Floats, Bools]:
-    """Pairs of leaves with known blocks, and whether these are the same."""
+    """Features of pairs of labelled leaves, and whether both are in one block."""
     tree, blocks = example.described.tree, example.blocks
     one, other = choose(len(blocks))
-    known = (blocks[one] >= 0) & (blocks[other] >= 0)
-    one, other = one[known], other[known]
+    labelled = (blocks[one] >= 0) & (blocks[other] >= 0)
+    one, other = one[labelled], other[labelled]
     return example.described.pairs(tree.leaves[one], tree.leaves[other]), blocks[one] == blocks[other]
 
 
@@ -195,26 +196,26 @@ def _following(count: int) -> tuple[Ints, Ints]:
 
 
 def _any(count: int) -> tuple[Ints, Ints]:
-    """All pairs of some leaves at equal distances."""
+    """All pairs of up to ``_LEAVES`` leaves, evenly spaced."""
     leaves = np.unique(np.linspace(0, count - 1, min(count, _LEAVES)).astype(np.int64))
     one, other = np.triu_indices(len(leaves), 1)
     return leaves[one], leaves[other]
 
 
 def _stacked(parts: Sequence[tuple[Floats, Bools]]) -> tuple[Floats, Bools]:
-    columns, wanted = (np.concatenate(part) for part in zip(*parts, strict=True))
-    if wanted.all() or not wanted.any():
-        raise ValueError("the blocks are all of one kind, one on each page or each leaf alone: nothing can be learnt")
-    return columns, wanted
+    columns, target = (np.concatenate(part) for part in zip(*parts, strict=True))
+    if target.all() or not target.any():
+        raise ValueError("each page is a single block, or each leaf is a block of its own: nothing can be learnt")
+    return columns, target
 
 
 def _logistic(parts: Sequence[tuple[Floats, Bools]]) -> Logistic:
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
 
-    columns, wanted = _stacked(parts)
+    columns, target = _stacked(parts)
     scaler = StandardScaler().fit(columns)
-    model = LogisticRegression(C=_C, max_iter=2000).fit(scaler.transform(columns), wanted)
+    model = LogisticRegression(C=_C, max_iter=2000).fit(scaler.transform(columns), target)
     coefficients = model.coef_[0] / scaler.scale_
     return Logistic(coefficients, float(model.intercept_[0] - coefficients @ scaler.mean_))
 
@@ -222,10 +223,10 @@ def _logistic(parts: Sequence[tuple[Floats, Bools]]) -> Logistic:
 def _trees(parts: Sequence[tuple[Floats, Bools]]) -> Trees:
     from catboost import CatBoostClassifier
 
-    columns, wanted = _stacked(parts)
-    learner = CatBoostClassifier(
+    columns, target = _stacked(parts)
+    classifier = CatBoostClassifier(
         iterations=150, depth=4, learning_rate=0.05, l2_leaf_reg=5, rsm=0.15, random_seed=0, thread_count=1,
         verbose=False, allow_writing_files=False,
     )  # fmt: skip
-    learner.fit(columns.astype(np.float32), wanted)
-    return read(learner)
+    classifier.fit(columns.astype(np.float32), target)
+    return read(classifier)
