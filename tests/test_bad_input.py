@@ -34,9 +34,9 @@ def test_bad_arguments_call_the_crawl_of_a_site_off(tmp_path, arguments, sentenc
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({}, "the spider archive needs something to read: -a path=FILE"),
+        ({}, "the spider archive needs a path: -a path=FILE"),
         ({"path": "nowhere/at/all"}, "nowhere/at/all does not exist: give a WARC file, a glob in quotes, or a folder"),
-        ({"path": "tests/site", "base": "example.com"}, "base is 'example.com': give what URLs begin with"),
+        ({"path": "tests/site", "base": "example.com"}, "base is 'example.com': give the beginning of a URL"),
     ],
 )
 def test_bad_arguments_call_the_reading_of_an_archive_off(tmp_path, arguments, sentence):
@@ -46,14 +46,14 @@ def test_bad_arguments_call_the_reading_of_an_archive_off(tmp_path, arguments, s
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"url": "http://a.invalid/", "urls": "urls.txt"}, "or -a urls=FILE with one a line, not both"),
-        ({"urls": "urls.txt"}, "urls.txt has no start page: write one a line"),
-        ({"url": "ftp://a.invalid/"}, "'ftp://a.invalid/' is not the address of a page: give one like https://"),
-        ({"url": "http://[broken/"}, "'http://[broken/' is not the address of a page"),
-        ({"url": "http:///path"}, "'http:///path' is not the address of a page"),
-        ({"url": "http://a:port/"}, "'http://a:port/' is not the address of a page"),
-        ({"url": "a page"}, "'a page' is not the address of a page"),
-        ({"url": "http://a.invalid/", "sitemap": "yes"}, "sitemap is 'yes': give 1, or 0 for no"),
+        ({"url": "http://a.invalid/", "urls": "urls.txt"}, "or -a urls=FILE with one per line, not both"),
+        ({"urls": "urls.txt"}, "urls.txt has no start page: write one per line"),
+        ({"url": "ftp://a.invalid/"}, "'ftp://a.invalid/' is not the URL of a page: give one like https://"),
+        ({"url": "http://[broken/"}, "'http://[broken/' is not the URL of a page"),
+        ({"url": "http:///path"}, "'http:///path' is not the URL of a page"),
+        ({"url": "http://a:port/"}, "'http://a:port/' is not the URL of a page"),
+        ({"url": "a page"}, "'a page' is not the URL of a page"),
+        ({"url": "http://a.invalid/", "sitemap": "yes"}, "sitemap is 'yes': give 1 for yes or 0 for no"),
         ({"url": "http://a.invalid/", "pages": "-1"}, "pages is '-1': give a whole number"),
         ({"url": "http://a.invalid/", "pages": "\u00b2"}, "pages is '\u00b2': give a whole number"),
     ],
@@ -91,7 +91,7 @@ def test_a_site_that_is_down(tmp_path):
         found = crawl(tmp_path, "site", url=url)
     [sentence] = found.errors
     assert sentence.startswith(f"{url} cannot be loaded: ")
-    assert sentence.endswith("; check the address and whether the site is up")
+    assert sentence.endswith("; check the URL and whether the site is up")
     assert found.stat("start/failed") == 1
 
 
@@ -104,7 +104,7 @@ def test_a_host_that_does_not_exist(tmp_path):
 
 def test_a_start_page_that_is_not_there(tmp_path):
     sentence, _ = start_page_that(tmp_path, {"/": not_found})
-    assert sentence == "/ answers 404: nothing to crawl; check the address"
+    assert sentence == "/ returned status 404: nothing to crawl; check the URL"
 
 
 def test_robots_txt_that_forbids_all(tmp_path):
@@ -116,14 +116,14 @@ def test_robots_txt_that_forbids_all(tmp_path):
 def test_a_start_page_that_redirects_in_a_circle(tmp_path):
     routes = {"/": lambda path: redirect("/b"), "/b": lambda path: redirect("/")}
     sentence, hits = start_page_that(tmp_path, routes)
-    assert sentence.endswith("redirects in a circle: nothing to crawl; check the address")
+    assert sentence.endswith("redirects in a loop: nothing to crawl; check the URL")
     assert len(hits) < 30
 
 
 def test_a_start_page_that_is_no_page(tmp_path):
     routes = {"/a.pdf": answer(b"%PDF-1.4", Content_Type="application/pdf")}
     sentence, _ = start_page_that(tmp_path, routes, "a.pdf")
-    assert sentence == "/a.pdf is not an HTML page (application/pdf): give the address of a page"
+    assert sentence == "/a.pdf is not an HTML page (application/pdf): give the URL of a page"
 
 
 def test_robots_txt_that_forbids_a_part(tmp_path):
@@ -144,7 +144,7 @@ def test_a_site_of_one_page_keeps_its_text(tmp_path, menu):
     assert words("home") in line["text"]
     assert pages_asked_for(server.hits) == ["/"]
     assert len(found.warnings) == 1
-    assert "one page alone does not tell its template" in found.warnings[0]
+    assert "a single page does not reveal its template" in found.warnings[0]
     assert found.stat("sites/of_one_page") == 1
     assert found.errors == []
 
