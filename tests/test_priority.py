@@ -245,7 +245,7 @@ def test_a_topic_of_stop_words_is_told_of(topic, caplog):
         assert passing.priorities(response(), "http://h/fire", "http://h/fish") == [0, 0]
         assert passing.stat("priority/no_topic") == 1
     assert [r.getMessage() for r in caplog.records if r.levelname == "WARNING"] == [
-        "the crawl has no topic, no word tells what it is about: set PAGELETS_TOPIC to other words"
+        "the crawl has no topic (no word tells what it is about): set PAGELETS_TOPIC to other words"
     ]
 
 
@@ -288,7 +288,7 @@ def test_words_are_known_to_the_next_run_of_a_job(tmp_path, caplog):
         assert passing.middleware.topic is not None
         assert passing.middleware.topic.pages == 0
         assert passing.stat("store/failed") == 1
-    assert "words are counted anew" in caplog.text
+    assert "word counts start from zero" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_a_crawl_goes_where_the_topic_is(tmp_path):
     assert_focused(asked)
     assert found.stat("priority/pages") == 3  # the others lead nowhere
     assert 0 < found.stat("priority/relevance") < 1
-    assert found.log.count("priorities for the links of 3 pages") == 1
+    assert found.log.count("scored the links of 3 pages") == 1
     assert all(line["text"] for line in found.lines)
     assert found.errors == found.warnings == []
 
