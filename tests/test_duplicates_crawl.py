@@ -124,7 +124,7 @@ def test_nothing_is_compared_if_duplicates_are_off(tmp_path):
         ),
         ("PAGELETS_DUPLICATES_THRESHOLD", "nan", "PAGELETS_DUPLICATES_THRESHOLD is nan: give a resemblance"),
         ("PAGELETS_DUPLICATES_THRESHOLD_ACROSS", "1.5", "PAGELETS_DUPLICATES_THRESHOLD_ACROSS is 1.5: give a"),
-        ("PAGELETS_DUPLICATES_SHINGLE", "0", "PAGELETS_DUPLICATES_SHINGLE is 0: give words, from 1"),
+        ("PAGELETS_DUPLICATES_SHINGLE", "0", "PAGELETS_DUPLICATES_SHINGLE is 0: give a number of words, from 1"),
     ],
 )
 def test_settings_out_of_range_call_the_crawl_off(tmp_path, name, value, sentence):
@@ -153,7 +153,8 @@ def test_what_was_kept_with_other_settings_is_set_aside(tmp_path):
         found = crawl(tmp_path, "site", url=server.url(""), settings=job | {"PAGELETS_DUPLICATES_SHINGLE": 3})
     assert found.stat("duplicates/set_aside") == 1
     assert len(found.warnings) == 1
-    assert "is set aside, no page is known that was met before: it cannot be used: its scheme is" in found.warnings[0]
+    assert "is set aside, pages are not compared with those of earlier runs: it cannot be used" in found.warnings[0]
+    assert "its scheme is" in found.warnings[0]
     assert sorted(path.name for path in (tmp_path / "job").glob("*duplicates*")) == [
         "pagelets-duplicates.sqlite",
         "pagelets-duplicates.sqlite.1",

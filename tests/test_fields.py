@@ -15,7 +15,7 @@ from scrapy import Field, Item, Spider
 from scrapy.utils.test import get_crawler
 
 from scrapy_pagelets.pipelines.fields import Fields, value_of
-from scrapy_pagelets.session import page_context as visit
+from scrapy_pagelets.session import page_context
 from scrapy_pagelets.session.config import FIELDS
 from scrapy_pagelets.session.crawl_session import session_of
 from tests.crawling import answer, crawl, menu_site, run_spider
@@ -41,13 +41,13 @@ class Putting:
 
     def __call__(self, item: Any, *names: str) -> dict[str, Any]:
         """What is in the fields of ours, by their names in the feed."""
-        before = visit._places.set({})
+        before = page_context._places.set({})
         try:
             for name in names or FIELDS:
                 self.fields.put(item, name, OURS[name])
-            return {name: self.fields.get(item, name) for name in visit.current_places()}
+            return {name: self.fields.get(item, name) for name in page_context.current_places()}
         finally:
-            visit._places.reset(before)
+            page_context._places.reset(before)
 
     def stat(self, name: str) -> Any:
         assert self.crawler.stats is not None
@@ -201,14 +201,15 @@ def test_each_type_and_field_is_told_of_once(caplog):
         putting("mine", "text")
     putting.close()
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
-        "Field 'text' of dict: what the spider has set stays, ours goes into 'content'; "
+        "Field 'text' of dict: the spider's value stays, ours goes into 'content'; "
         "PAGELETS_FIELDS can give it another name",
-        "Field 'text' of dict: what the spider has set stays, ours is left out; "
+        "Field 'text' of dict: the spider's value stays, ours is left out; "
         "give it another name in PAGELETS_FIELDS, or None",
-        "Field 'text' of Declared: what the spider has set stays, ours is left out; "
+        "Field 'text' of Declared: the spider's value stays, ours is left out; "
         "give it another name in PAGELETS_FIELDS, or None",
-        "Field 'text' of Frozen: the type has no such field, or does not take our value; change it, or PAGELETS_FIELDS",
-        "Field 'text' of str: this is no item; yield a dict, a dataclass, an attrs class or an Item",
+        "Field 'text' of Frozen: the type has no such field, or does not accept our value; "
+        "change it, or PAGELETS_FIELDS",
+        "Field 'text' of str: this is not an item; yield a dict, a dataclass, an attrs class or an Item",
     ]
     assert (putting.stat("renamed"), putting.stat("missing")) == (3, 12)
 

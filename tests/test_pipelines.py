@@ -178,7 +178,7 @@ def test_what_passed_untouched_is_counted(kinds):
     assert found.stat("fields/missing") > 0
     assert found.stat("fields/renamed") == 1
     assert len([w for w in found.warnings if "'text' of Bare: the type has no such field" in w]) == 1
-    assert len([w for w in found.warnings if "what the spider has set stays" in w and "of dict" in w]) == 1
+    assert len([w for w in found.warnings if "the spider's value stays" in w and "of dict" in w]) == 1
     assert found.errors == []
 
 

@@ -322,7 +322,7 @@ def test_the_content_of_the_page_goes_under_another_name(quotes):
         assert line["content"].count("“") == _SAYINGS
         assert "people who never lived" not in line["content"]
     assert found.warnings == [
-        "Field 'text' of dict: what the spider has set stays, ours goes into 'content'; "
+        "Field 'text' of dict: the spider's value stays, ours goes into 'content'; "
         "PAGELETS_FIELDS can give it another name"
     ]
 
