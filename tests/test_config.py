@@ -57,21 +57,21 @@ def test_what_was_read_is_read_again_as_it_is(name, value):
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("PROBE", "x", "is 'x': give 0 to load no pages, or how many shall link each other, from 2"),
+        ("PROBE", "x", "is 'x': give 0 to load no pages, or how many must link each other, from 2"),
         ("PROBE", 2.5, "is 2.5: give 0 to load no pages"),
         ("SETTLE", [], "is []: give a number of pages, from 1"),
         ("RENDER", "yes", "is 'yes': give True or False, 1 or 0"),
         ("RENDER_TIMEOUT", "soon", "is 'soon': give seconds, from 1 to 3600"),
         ("EXPORT", 3, "has 3: choose from content, all"),
         ("FORMATS", "text,word", "has 'word': choose from text, markdown, html"),
-        ("FORMATS", 3, "is 3: give a list of names, or names parted by commas"),
+        ("FORMATS", 3, "is 3: give a list of names, or names separated by commas"),
         ("STORE", "a\0b", r"is 'a\x00b': give the path of a file or folder, in one string"),
         ("TOPIC_PAGES", ["a", 3], "is 3: give the path of a file or folder"),
         ("INDEX", 3, "is 3: give the path"),
-        ("INDEX", "pages.txt", "cannot be used: 'pages.txt' names no index"),
-        ("FIELDS", "text=body", "is 'text=body': give other names by the names of the feed"),
-        ("FIELDS", {"text": 5}, "has 5 for text: give other names by the names of the feed"),
-        ("FIELDS", {"text": "title"}, "gives two fields the name title: give each a name of its own"),
+        ("INDEX", "pages.txt", "cannot be used: 'pages.txt' is not the name of an index"),
+        ("FIELDS", "text=body", "is 'text=body': map names of the feed to new names"),
+        ("FIELDS", {"text": 5}, "has 5 for text: map names of the feed to new names"),
+        ("FIELDS", {"text": "title"}, "gives two fields the name title: give each a different name"),
     ],
 )
 def test_values_that_are_refused(name, value, sentence):
@@ -146,4 +146,4 @@ def test_unknown_settings_are_told_of_once_each_and_the_crawl_goes_on(tmp_path):
 
 def test_a_bad_topic_calls_the_crawl_off_and_the_add_on_does_not_mind(tmp_path):
     found = crawl(tmp_path, "site", url="http://a.invalid/", settings={"PAGELETS_PROBE": "x"}, code=1)
-    assert found.errors == ["PAGELETS_PROBE is 'x': give 0 to load no pages, or how many shall link each other, from 2"]
+    assert found.errors == ["PAGELETS_PROBE is 'x': give 0 to load no pages, or how many must link each other, from 2"]

@@ -388,7 +388,11 @@ def test_weights_of_ones_own_cut_pages(tmp_path):
             "gcuts",
             "PAGELETS_SEGMENTER_WEIGHTS cannot be used: there are no weights none.npz: give top, inner or the path",
         ),
-        ("vips", "PAGELETS_SEGMENTER_WEIGHTS is set, but vips has none: choose PAGELETS_SEGMENTER from gcuts-top, "),
+        (
+            "vips",
+            "PAGELETS_SEGMENTER_WEIGHTS is set, but the segmenter vips has no weights: "
+            "choose PAGELETS_SEGMENTER from gcuts-top, ",
+        ),
     ],
 )
 def test_weights_that_cannot_be_used_call_the_crawl_off(tmp_path, segmenter, message):

@@ -132,7 +132,7 @@ def test_a_bomb_in_a_site(tmp_path, bomb, settle):
     others = [line for url, line in lines.items() if url != bombed]
     assert all("word" in line["text"] and "Menu" not in line["text"] for line in others)
     assert found.errors == []
-    assert len([w for w in found.warnings if "too large" in w and bombed in w and "goes on as it is" in w]) == 1
+    assert len([w for w in found.warnings if "too large" in w and bombed in w and "is not cleaned" in w]) == 1
     assert found.stat("pages/too_large") == 1
     assert found.stat("pages/cleaned") == 5
     assert found.stat("pages/failed") == 0
