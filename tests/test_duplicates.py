@@ -174,13 +174,13 @@ def foreign(**options):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "this is no sketch"),
-        ("no hexadecimal digits", "this is no sketch"),
-        (foreign(scheme="legacy"), "of another kind"),
-        (foreign(scheme="affine64"), "of another kind"),
-        (foreign(seed=2), "of another kind"),
-        (foreign(num_perm=64), "of another kind"),
-        (foreign()[:-2], "of another kind"),
+        ("", "this is not a sketch"),
+        ("no hexadecimal digits", "this is not a sketch"),
+        (foreign(scheme="legacy"), "is not of datasketch's scheme"),
+        (foreign(scheme="affine64"), "is not of datasketch's scheme"),
+        (foreign(seed=2), "is not of datasketch's scheme"),
+        (foreign(num_perm=64), "is not of datasketch's scheme"),
+        (foreign()[:-2], "is not of datasketch's scheme"),
     ],
 )
 def test_sketches_of_another_scheme_are_refused(text, sentence):

@@ -177,7 +177,7 @@ def test_an_index_without_room_on_disk_is_kept_in_memory_and_finds_the_same(tmp_
     for mine, theirs in zip(on_disk.query(keys[:50]), in_memory.query(keys[:50]), strict=True):
         assert mine.tolist() == theirs.tolist()
     assert told
-    assert all("is kept in memory" in sentence for sentence in told)
+    assert all("stays in memory" in sentence for sentence in told)
 
 
 # Feeds
@@ -306,7 +306,7 @@ def test_a_file_in_place_of_the_folder_for_responses_costs_a_warning(tmp_path):
         found = crawl(tmp_path, "site", url=server.url(""), settings={"JOBDIR": str(tmp_path / "job")})
     assert len(found.lines) == 12
     assert len(found.warnings) == found.stat("store/failed") == 1
-    assert "cannot be put aside on disk and stay in memory" in found.warnings[0]
+    assert "cannot be stored on disk and stay in memory" in found.warnings[0]
     assert found.errors == []
 
 
