@@ -133,7 +133,7 @@ def test_a_page_survives_its_line():
     ],
 )
 def test_what_is_no_page_is_refused(bad):
-    with pytest.raises(ValueError, match="it is no page of the feed"):
+    with pytest.raises(ValueError, match="it is not a page of the feed"):
         page_of(bad, now())
 
 
@@ -299,7 +299,7 @@ def spoil(target, version):
 def test_an_index_of_another_version_is_refused(target):
     spoil(target, "7")
     with pytest.raises(
-        IndexUnusable, match=r"^\S+ is an index of version 7, not 1: fill a new one, under another name\.$"
+        IndexUnusable, match=r"^\S+ is an index of version 7, not 1: create a new one, under another name\.$"
     ):
         open_index(target)
 
@@ -308,7 +308,7 @@ def test_a_database_of_something_else_is_refused(tmp_path):
     path = tmp_path / "other.sqlite"
     with closing(sqlite3.connect(path)) as base:
         base.execute("CREATE TABLE accounts (name)")
-    with pytest.raises(IndexUnusable, match="is a database of something else: name another file"):
+    with pytest.raises(IndexUnusable, match="is a database but not an index: name another file"):
         open_index(str(path))
 
 
@@ -336,7 +336,7 @@ def test_a_server_that_turns_us_away_is_told_of(postgres, database):
         with pytest.raises(IndexUnusable) as caught:
             open_index(wrong)
         assert "secret" not in str(caught.value)
-        assert "see to its address and rights" in str(caught.value)
+        assert "check its address and permissions" in str(caught.value)
 
 
 def test_a_server_that_is_not_there_is_away():
@@ -438,7 +438,7 @@ def test_fts5_agrees_with_its_content(tmp_path):
 
 
 def test_an_index_that_is_to_be_read_must_be_there(tmp_path):
-    with pytest.raises(IndexUnusable, match="is not there: make an index with PAGELETS_INDEX"):
+    with pytest.raises(IndexUnusable, match="does not exist: create an index with PAGELETS_INDEX"):
         SQLiteIndex(tmp_path / "pages.sqlite", create=False)
     assert not (tmp_path / "pages.sqlite").exists()
 

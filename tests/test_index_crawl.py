@@ -71,13 +71,13 @@ def test_an_index_of_another_version_ends_the_crawl_before_it_begins(tmp_path):
     with SiteServer(routes=menu_site(*NAMES)) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_INDEX": path}, code=1)
         assert server.hits == []
-    assert found.errors == [f"{path} is an index of version 0, not 1: fill a new one, under another name."]
+    assert found.errors == [f"{path} is an index of version 0, not 1: create a new one, under another name."]
 
 
 def test_a_name_that_means_no_index_ends_the_crawl_before_it_begins(tmp_path):
     found = crawl(tmp_path, "site", url="http://127.0.0.1:1/", settings={"PAGELETS_INDEX": "pages.txt"}, code=1)
     assert len(found.errors) == 1
-    assert found.errors[0].startswith("PAGELETS_INDEX cannot be used: 'pages.txt' names no index: give a path")
+    assert found.errors[0].startswith("PAGELETS_INDEX cannot be used: 'pages.txt' is not the name of an index: give a path")
 
 
 def test_two_crawls_at_once_fill_one_index(tmp_path):
@@ -176,7 +176,7 @@ def test_nothing_is_lost_when_the_server_is_killed_and_started_again(tmp_path, d
     assert found.stat("index/left") == found.stat("index/lost") == 0
     assert found.errors == []
     assert len(found.warnings) == 1
-    assert found.warnings[0].endswith("; pages are kept on disk until it is back")
+    assert found.warnings[0].endswith("; pages wait on disk until it is available")
     assert list(job.glob("pagelets-index-*")) == []
 
 
@@ -257,7 +257,7 @@ def test_pages_that_waited_are_not_purged_with_those_that_are_gone(tmp_path, fee
         ("", "pages.sqlite", "it has no pages"),
         ('{"url": "http://a/", "pagelets": []}\n{"a": 1}\n', "pages.sqlite", "line 2 is not a page"),
         ('{"url": "http://a/", "pagelets": []}\n{"a', "pages.sqlite", "line 2 is not a page"),
-        ("", "pages.txt", "names no index: give a path that ends in .sqlite or .ndjson"),
+        ("", "pages.txt", "is not the name of an index: give a path that ends in .sqlite or .ndjson"),
         ('{"url": "http://a/", "text": "b"}\n', "postgresql://pagelets@127.0.0.1:1/base", "cannot be used now"),
     ],
 )

@@ -128,7 +128,7 @@ def test_a_page_that_is_refused_holds_no_other_one_up(tmp_path, database):
     with open_index(database) as index:
         assert len(index.search("common", 100)) == 10
     assert watched.counts["index/refused"] == 1
-    assert watched.told[-1].startswith("the index does not take http://example.com/bad: ")
+    assert watched.told[-1].startswith("the index does not accept http://example.com/bad: ")
 
 
 def test_nothing_waits_for_good_while_the_index_does_not_answer(tmp_path, database):
