@@ -77,7 +77,9 @@ def test_an_index_of_another_version_ends_the_crawl_before_it_begins(tmp_path):
 def test_a_name_that_means_no_index_ends_the_crawl_before_it_begins(tmp_path):
     found = crawl(tmp_path, "site", url="http://127.0.0.1:1/", settings={"PAGELETS_INDEX": "pages.txt"}, code=1)
     assert len(found.errors) == 1
-    assert found.errors[0].startswith("PAGELETS_INDEX cannot be used: 'pages.txt' is not the name of an index: give a path")
+    assert found.errors[0].startswith(
+        "PAGELETS_INDEX cannot be used: 'pages.txt' is not the name of an index: give a path"
+    )
 
 
 def test_two_crawls_at_once_fill_one_index(tmp_path):
