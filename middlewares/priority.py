@@ -106,8 +106,8 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         if response not in self._scored:  # older versions of Scrapy pass the output of plain callbacks synchronously
             context = self._context(response)
             self._remember(response, context, self._scored_links(context, response))
-        if (weighed := self._scored[response]) is not None:
-            self._add_priority(request, *weighed)
+        if (scores := self._scored[response]) is not None:
+            self._add_priority(request, *scores)
         return request
 
     def _context(self, response: Response) -> PageContext | None:
@@ -128,14 +128,14 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         """Score the links of a page by its pagelets."""
         return weigh(context.pagelets(), self.topic, inherited)
 
-    def _remember(self, response: Response, context: PageContext | None, weighed: Weighed | None) -> None:
-        if context is None or weighed is None:
+    def _remember(self, response: Response, context: PageContext | None, scores: Weighed | None) -> None:
+        if context is None or scores is None:
             self._scored[response] = None
             return
-        template = [key for key, link in weighed.links.items() if link.template]
-        self._scored[response] = weighed, self._seen.again(context.page.site, template)
+        template = [key for key, link in scores.links.items() if link.template]
+        self._scored[response] = scores, self._seen.again(context.page.site, template)
         self.session.count("priority/pages")
-        self._relevance += weighed.relevance
+        self._relevance += scores.relevance
 
     def _add_priority(self, request: Request, page: Weighed, again: set[int]) -> None:
         key = _key(request)

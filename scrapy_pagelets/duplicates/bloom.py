@@ -77,9 +77,9 @@ class BloomBands:
     def _add(self, places: Ints) -> bool:
         band = np.arange(len(self.bits))[:, None]
         byte, bit = places // _BYTE, np.left_shift(1, places % _BYTE).astype(np.uint8)
-        known = bool((self.bits[band, byte] & bit != 0).all(1).any())
+        seen = bool((self.bits[band, byte] & bit != 0).all(1).any())
         np.bitwise_or.at(self.bits, (band, byte), bit)
-        return known
+        return seen
 
     def save(self, path: Path) -> None:
         """Write the filters to a file, whose name ends in ``.npz``."""

@@ -27,7 +27,7 @@ class _File:
 
     Attributes
     ----------
-    ours : the locked file object, open at its end
+    handle : the locked file object, open at its end
     waiting : number of lines that were not sent
     begin, end : offsets at which the waiting lines begin, and at which the taken lines end
     taken, unreadable : number of taken lines, and of those among them that cannot be read
@@ -35,7 +35,7 @@ class _File:
     """
 
     path: Path
-    ours: BinaryIO
+    handle: BinaryIO
     waiting: int = 0
     begin: int = 0
     end: int = 0
@@ -82,7 +82,7 @@ class PendingPages:
             if not self._files:
                 self._files.append(self._new())
             file = self._files[-1]
-            _write(file.ours.fileno(), b"".join(lines))
+            _write(file.handle.fileno(), b"".join(lines))
             file.waiting += len(lines)
 
     def _new(self) -> _File:
@@ -115,7 +115,7 @@ class PendingPages:
         """Close the files; pages that wait in them are left to the next run."""
         with self._lock:
             for file in self._files:
-                file.ours.close() if file.waiting else _remove(file)
+                file.handle.close() if file.waiting else _remove(file)
             self._files = []
 
 
@@ -133,22 +133,22 @@ def _lines(file: _File) -> list[bytes]:
 
 def _claimed(path: Path) -> _File | None:
     """Lock a file, creating it if it does not exist; None if another process has locked it."""
-    ours = open(path, "ab", buffering=0)  # noqa: SIM115
+    handle = open(path, "ab", buffering=0)  # noqa: SIM115
     try:
-        flock(ours, LOCK_EX | LOCK_NB)
+        flock(handle, LOCK_EX | LOCK_NB)
     except BlockingIOError:
-        ours.close()
+        handle.close()
         return None
-    if not os.fstat(ours.fileno()).st_nlink:  # another process has just sent and removed it
-        ours.close()
+    if not os.fstat(handle.fileno()).st_nlink:  # another process has just sent and removed it
+        handle.close()
         return None
     waiting = whole = 0
     with open(path, "rb") as lines:
         for line in lines:
             if line.endswith(b"\n"):
                 waiting, whole = waiting + 1, whole + len(line)
-    ours.truncate(whole)  # removes an unfinished line of a killed run
-    return _File(path, ours, waiting)
+    handle.truncate(whole)  # removes an unfinished line of a killed run
+    return _File(path, handle, waiting)
 
 
 def _remove(file: _File) -> None:
@@ -157,7 +157,7 @@ def _remove(file: _File) -> None:
         file.path.rename(file.path.with_suffix(".damaged"))
     else:
         file.path.unlink(missing_ok=True)
-    file.ours.close()
+    file.handle.close()
 
 
 def _write(file: int, lines: bytes) -> None:

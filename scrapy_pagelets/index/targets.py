@@ -32,7 +32,7 @@ def kind_of(target: object) -> str:
     ('sqlite', 'postgres')
     """
     if not isinstance(target, str):
-        raise IndexUnusable(f"{target!r} is not a string: give the name of an index")
+        raise IndexUnusable(f"{target!r} is not the name of an index: give a string")
     for kind, (begins, ends, library) in _KINDS.items():
         if target.startswith(begins) or target.endswith(ends):
             if library and find_spec(library) is None:

@@ -36,7 +36,7 @@ class Writer:
     ----------
     open_index : opens the index, again after each failure
     index : the open index, None if it is unavailable
-    spool : the pages that wait on disk; those already in it are sent first
+    pending : the pages that wait on disk; those already in it are sent first
     tell : called with a name, a message and its arguments to report a problem
     count : called with a name and a number to count what was done
 
@@ -49,15 +49,15 @@ class Writer:
         self,
         open_index: Callable[[], Index],
         index: Index | None,
-        spool: PendingPages,
+        pending: PendingPages,
         tell: Callable[..., None],
         count: Callable[[str, int], None],
     ) -> None:
-        self._open_index, self._index, self._pending = open_index, index, spool
+        self._open_index, self._index, self._pending = open_index, index, pending
         self._tell, self._count = tell, count
         self.lost = 0
         self._queue: deque[IndexedPage] = deque()
-        self._weight = 0
+        self._characters = 0
         self._changed = threading.Condition()
         self._stuck = False
         self._end: float | None = None
@@ -73,7 +73,7 @@ class Writer:
         with self._changed:
             if self._changed.wait_for(self._has_room, 0 if self._stuck else _PATIENCE):
                 self._queue.append(page)
-                self._weight += _weight(page)
+                self._characters += _characters(page)
                 self._changed.notify_all()
                 return
             self._stuck = True
@@ -82,7 +82,7 @@ class Writer:
             self._changed.notify_all()
 
     def _has_room(self) -> bool:
-        return not self._queue or (len(self._queue) < _PAGES and self._weight < _CHARACTERS)
+        return not self._queue or (len(self._queue) < _PAGES and self._characters < _CHARACTERS)
 
     def close(self, patience: float) -> int:
         """Write the remaining pages for at most ``patience`` seconds; return the number of pages left on disk."""
@@ -131,8 +131,8 @@ class Writer:
             size = 0
             while self._queue and len(batch) < BATCH_PAGES and size < BATCH_CHARACTERS:
                 batch.append(self._queue.popleft())
-                size += _weight(batch[-1])
-            self._weight -= size
+                size += _characters(batch[-1])
+            self._characters -= size
             self._stuck = False
             self._changed.notify_all()
             return batch
@@ -221,6 +221,6 @@ class Writer:
             self._count("index/spooled", len(pages))
 
 
-def _weight(page: IndexedPage) -> int:
-    """Approximate number of characters of a page."""
+def _characters(page: IndexedPage) -> int:
+    """Return the approximate number of characters of a page."""
     return sum(len(pagelet.text) for pagelet in page.pagelets) + len(page.url)

@@ -115,7 +115,7 @@ class MenuSearch:
         return target if usable else ""
 
     async def _known(self, url: str) -> _Reached | None:
-        """A page that need not be loaded: it is known, or the spider has requested it."""
+        """A page that need not be loaded: the site has its links, or the spider has requested it."""
         key = urls.key(url)
         if (targets := self._site.links.get(key)) is not None:
             return _Reached(key, [], targets)

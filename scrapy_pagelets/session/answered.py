@@ -35,6 +35,6 @@ class AnsweredRequests:
         return fingerprint in self._answered
 
     def save(self, least: int = 1) -> None:
-        """Save the new fingerprints if there are at least so many; runs in a thread."""
+        """Save the new fingerprints if there are at least ``least``; runs in a thread."""
         if self._job and len(self._new) >= least:
             self._store.add_answered(self._job, [self._new.popleft() for _ in range(len(self._new))])

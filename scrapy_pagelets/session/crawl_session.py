@@ -55,7 +55,7 @@ class CrawlSession:
         if self.config.segmenter_weights:
             _loaded("PAGELETS_SEGMENTER_WEIGHTS", load_weights, self.config.segmenter_weights)
         self.stats = crawler.stats
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         for sentence in unknown(crawler.settings):
             self.count("settings/unknown")
             logger.warning("%s", sentence)
@@ -112,7 +112,7 @@ class CrawlSession:
         text = self.text(response)
         # Do not use the tree of `response.selector`: spiders change its nodes while threads read ours.
         page = Page.from_root(parse(text), response.url)
-        self._warn_of_oddities(page, response, text)
+        self._warn_about(page, response, text)
         if isinstance(response, RenderedResponse):
             return page_of(response.frames, response.url, page, self.config.limits)
         return page
@@ -129,7 +129,7 @@ class CrawlSession:
         self.config.limits.check(text)
         return text
 
-    def _warn_of_oddities(self, page: Page, response: TextResponse, text: str) -> None:
+    def _warn_about(self, page: Page, response: TextResponse, text: str) -> None:
         if not text.strip():
             self._warn_once(page.url, "blank", "%s is an empty page")
         if len(response.body) > _LARGE:
@@ -158,8 +158,8 @@ class CrawlSession:
     def tell(self, name: str, message: str, *arguments: object) -> None:
         """Count a problem in the stat ``pagelets/<name>``; log the first of each name as a warning, others at DEBUG."""
         self.count(name)
-        level = logging.DEBUG if name in self._told else logging.WARNING
-        self._told.add(name)
+        level = logging.DEBUG if name in self._warned else logging.WARNING
+        self._warned.add(name)
         # URLs in archives and messages of servers may contain control characters.
         logger.log(level, message, *(a if isinstance(a, int | float) else visible(str(a)) for a in arguments))
 
