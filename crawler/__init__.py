@@ -1,1 +1,1 @@
-"""What runs: settings, items, add-on, spiders, commands, report."""
+"""The runnable parts: the add-on, the spiders, the commands and the feed exports."""

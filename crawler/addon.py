@@ -1,4 +1,4 @@
-"""The one line that switches everything on."""
+"""The Scrapy add-on that enables all components."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from scrapy_pagelets.session.config import focused
 
 _COMPONENTS: Final = {
     "DOWNLOADER_MIDDLEWARES": {
-        # Before anybody who could send them out.
+        # First of all: no other middleware may send these requests to the network.
         "scrapy_pagelets.middlewares.archived.ArchivedMiddleware": 10,
-        # Nearer to the engine than retries, redirects and decompression: they see pages as the spider does.
+        # Closer to the engine than retries, redirects and decompression: both see pages as the spider does.
         "scrapy_pagelets.middlewares.subdigraph.MenuSubdigraphMiddleware": 545,
-        # Before the subdigraph sees them.
+        # Renders responses before MenuSubdigraphMiddleware sees them.
         "scrapy_pagelets.middlewares.rendering.RenderingMiddleware": 546,
-        # Before robots.txt of a forbidden address is asked for.
+        # Before Scrapy downloads the robots.txt of a forbidden address.
         "scrapy_pagelets.middlewares.addresses.AddressMiddleware": 90,
-        # Behind all that change a request, before those that count it or answer it from a cache.
+        # After the middlewares that change requests, before those that count them or answer them from a cache.
         "scrapy_pagelets.middlewares.handover.HandoverMiddleware": 845,
     },
-    # Nearer to the engine than what drops requests: links are weighed for those that are left.
+    # Closer to the engine than the middlewares that drop requests: only the remaining requests are scored.
     "SPIDER_MIDDLEWARES": {"scrapy_pagelets.middlewares.priority.PriorityMiddleware": 75},
     "ITEM_PIPELINES": {
         "scrapy_pagelets.pipelines.segment.SegmentPipeline": 100,
@@ -33,14 +33,14 @@ _COMPONENTS: Final = {
     },
     "EXTENSIONS": {"scrapy_pagelets.crawler.extensions.SiteReport": 500},
 }
-#: Of all requests the first one by priority. Scrapy's default lets sites take turns, whatever their requests are worth.
+#: Serves all requests strictly by priority. Scrapy's default queue alternates between sites regardless of priority.
 _QUEUE: Final = "scrapy.pqueues.ScrapyPriorityQueue"
-#: Scrapy's extensions that write feeds and the state of a spider, and those that say what they could not write.
+#: Scrapy's extensions that write feeds and the spider state -> our subclasses, which report what they could not write.
 _EXTENSIONS: Final = {
     "scrapy.extensions.feedexport.FeedExporter": "scrapy_pagelets.crawler.feed_export.Feeds",
     "scrapy.extensions.spiderstate.SpiderState": "scrapy_pagelets.crawler.jobs.JobState",
 }
-#: Scrapy's scheduler and its queues on disk, and those that do with a full disk.
+#: Setting -> Scrapy's scheduler or disk queue, and our subclass of it, which copes with a full disk.
 _JOBS: Final = {
     "SCHEDULER": ("scrapy.core.scheduler.Scheduler", "scrapy_pagelets.crawler.jobs.JobScheduler"),
     "SCHEDULER_START_DISK_QUEUE": (
@@ -53,19 +53,19 @@ _PARQUET: Final = "scrapy_pagelets.crawler.exporters.ParquetItemExporter"
 
 
 class Addon:
-    """Scrapy add-on: ``ADDONS = {"scrapy_pagelets.Addon": 500}`` in a project's settings.
+    """Enable all components with ``ADDONS = {"scrapy_pagelets.Addon": 500}`` in the settings of a project.
 
-    Any part is switched off by ``None`` as its priority in the project's own component dictionary.
+    To disable a component, set its priority to ``None`` in the component dictionary of the project.
     """
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Put the components in place, as defaults: the project's own settings win."""
+        """Add the components as defaults; the settings of the project take precedence."""
         for setting, components in _COMPONENTS.items():
             for path, priority in components.items():
                 settings.setdefault_in_component_priority_dict(setting, load_object(path), priority)
-        given = set(map(load_object, settings.getdict("EXTENSIONS")))
+        configured = set(map(load_object, settings.getdict("EXTENSIONS")))
         for theirs, ours in _EXTENSIONS.items():
-            if (extension := load_object(theirs)) not in given:  # else the project has its own mind about it
+            if (extension := load_object(theirs)) not in configured:  # do not override a choice of the project
                 with suppress(KeyError):
                     settings.replace_in_component_priority_dict("EXTENSIONS_BASE", extension, load_object(ours))
         if settings.get("JOBDIR"):

@@ -1,4 +1,4 @@
-"""Items as rows of Arrow: the columns of the feed, those of foreign items, and a place for what fits none."""
+"""Items as Arrow rows: the columns of the feed, further columns for other items, and one for everything else."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FEED_VERSION: Final = "1"
-#: The column for what fits no other, a JSON object.
+#: The column for values that fit no other column: a JSON object.
 EXTRA: Final = "extra"
-#: A dictionary with words for keys would become thousands of columns.
+#: Limit on columns and on struct fields: a dictionary keyed by words would become thousands of them.
 MOST_FIELDS: Final = 256
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 
 def feed_types() -> dict[str, pa.DataType]:
-    """The columns of the feed, version 1, and their types."""
+    """Return the Arrow types of the feed's columns, version 1."""
     import pyarrow as pa
 
     link = pa.struct({"url": pa.string(), "anchor": pa.string()})
@@ -56,12 +56,12 @@ def feed_types() -> dict[str, pa.DataType]:
 
 
 class Columns:
-    """The columns of a table, settled by its first rows.
+    """The columns of a table, inferred from its first rows.
 
     Parameters
     ----------
-    rows : the first rows, plain
-    declared : columns known before, with their types, None for any
+    rows : the first rows, see `plain`
+    declared : types of the columns that are known in advance; None for a column of any type
     """
 
     def __init__(self, rows: list[Row], declared: Mapping[str, pa.DataType | None]) -> None:
@@ -72,7 +72,7 @@ class Columns:
         self.schema = pa.schema(columns, metadata={"scrapy_pagelets.feed": FEED_VERSION})
 
     def batch(self, row: Row) -> pa.RecordBatch:
-        """A row as a batch; what does not fit its column moves to the column for the rest."""
+        """Return a row as a batch; values that do not fit their column go into the column ``extra``."""
         import pyarrow as pa
 
         rest = dict(row)
@@ -99,36 +99,36 @@ def _values(rows: list[Row], name: str) -> list[Any]:
 
 
 def _column_type(declared: pa.DataType | None, values: list[Any]) -> pa.DataType | None:
-    """The declared type, wide enough for the values; the type of the values where it fits none; else None."""
+    """The declared type, widened to fit the values; or, if it fits none, the inferred type; None without either."""
     import pyarrow as pa
 
     if not values:
         return declared or pa.string()
     if declared is not None and all(_array(value, declared) is not None for value in values):
         return declared
-    seen = _inferred(values)
-    if declared is None or seen is None:
-        return declared or seen
-    wide = _widened(declared, seen)
-    return wide if any(_array(value, wide) is not None for value in values) else seen
+    inferred = _inferred(values)
+    if declared is None or inferred is None:
+        return declared or inferred
+    wide = _widened(declared, inferred)
+    return wide if any(_array(value, wide) is not None for value in values) else inferred
 
 
 def _inferred(values: list[Any]) -> pa.DataType | None:
-    """The type of all values or, where they do not agree, of the first that has one."""
+    """The common type of all values; if they have none, the type of the first value with a storable type."""
     import pyarrow as pa
 
     for sample in (values, *([value] for value in values)):
         try:
-            found = _storable(pa.array(sample).type)
+            kind = _storable(pa.array(sample).type)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             continue
-        if found is not None:
-            return found
+        if kind is not None:
+            return kind
     return None
 
 
 def _storable(kind: pa.DataType) -> pa.DataType | None:
-    """What Parquet can hold: not every type, no structure without fields, and no column without a type."""
+    """The type under which Parquet can store a column, or None: Parquet has no null type and no empty structs."""
     import pyarrow as pa
 
     if pa.types.is_null(kind):
@@ -143,29 +143,30 @@ def _storable(kind: pa.DataType) -> pa.DataType | None:
     return kind if (plain and not pa.types.is_duration(kind)) or pa.types.is_decimal(kind) else None
 
 
-def _widened(declared: pa.DataType, seen: pa.DataType) -> pa.DataType:
+def _widened(declared: pa.DataType, inferred: pa.DataType) -> pa.DataType:
+    """The declared type with the additional struct fields of the inferred one, at all levels."""
     import pyarrow as pa
 
-    if pa.types.is_list(declared) and pa.types.is_list(seen):
-        return pa.list_(_widened(declared.value_type, seen.value_type))
-    if pa.types.is_struct(declared) and pa.types.is_struct(seen):
+    if pa.types.is_list(declared) and pa.types.is_list(inferred):
+        return pa.list_(_widened(declared.value_type, inferred.value_type))
+    if pa.types.is_struct(declared) and pa.types.is_struct(inferred):
         fields = {field.name: field.type for field in declared}
-        for field in seen:
+        for field in inferred:
             fields[field.name] = _widened(fields[field.name], field.type) if field.name in fields else field.type
         return pa.struct(fields)
     return declared
 
 
 def _array(value: Any, kind: pa.DataType) -> pa.Array | None:
-    """A column of one row, None if the value does not fit as it is, nor plain."""
+    """A column of one row; None if neither the value nor its plain form fits the type."""
     array = _exact(value, kind)
     return _exact(plain(value), kind) if array is None else array
 
 
 def _exact(value: Any, kind: pa.DataType) -> pa.Array | None:
-    """A column of one row, None if it would not give the value back.
+    """A column of one row; None if the value would not survive the round trip.
 
-    Arrow is too obliging: it makes 1.5 an integer, "abc" a list of letters, and drops unknown fields.
+    Arrow converts silently: 1.5 to an integer, "abc" to a list of letters. It also drops unknown struct fields.
     """
     import pyarrow as pa
 
@@ -177,7 +178,7 @@ def _exact(value: Any, kind: pa.DataType) -> pa.Array | None:
 
 
 def _same(value: Any, back: Any) -> bool:
-    """True if what Arrow gives back says what the value says; fields that it adds are empty."""
+    """True if Arrow returns a value unchanged, apart from struct fields that it adds as nulls."""
     if value is None or back is None:
         return value is back
     if isinstance(value, dict):
@@ -192,12 +193,12 @@ def _same(value: Any, back: Any) -> bool:
         return isinstance(value, bool) == isinstance(back, bool) and (
             value == back or (value != value and back != back)
         )
-    is_moment = isinstance(value, datetime) == isinstance(back, datetime)  # a moment is a date, for Python
-    return is_moment and isinstance(value, type(back)) and bool(value == back)
+    same_kind = isinstance(value, datetime) == isinstance(back, datetime)  # datetime is a subclass of date
+    return same_kind and isinstance(value, type(back)) and bool(value == back)
 
 
 def plain(value: Any) -> Any:
-    """A copy, with nested items, sets and numpy values as what Arrow and JSON know."""
+    """Copy a value, converting nested items, sets and numpy values to types that Arrow and JSON support."""
     if value is None or isinstance(value, bool | int | float):
         return value.tolist() if isinstance(value, np.generic) else value
     if isinstance(value, str):
@@ -218,7 +219,7 @@ def _plain_mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
 def _json(value: Row) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_jsonable)
-    except ValueError:  # NaN and infinity are no JSON: they become strings
+    except ValueError:  # NaN and infinity are not valid JSON: they become strings
         loose = json.dumps(value, default=_jsonable)
         return json.dumps(json.loads(loose, parse_constant=str), ensure_ascii=False)
 

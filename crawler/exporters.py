@@ -19,32 +19,32 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BATCH_ITEMS: Final = 256
-#: A row group of very long pages is written earlier.
+#: A row group is also written when it reaches this size: pages can be very long.
 BATCH_BYTES: Final = 32 << 20
 
 
 class ParquetItemExporter(BaseItemExporter):
-    """Writes items to a Parquet file, a row group every few hundred items.
+    """Write items to a Parquet file, with a row group every few hundred items.
 
-    Switched on by ``FEED_EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}``.
+    Enable it with ``FEED_EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}``.
 
-    The columns are those of the feed, version 1, then the other fields of the items, whose types are inferred from the
-    first row group, then ``extra``: a JSON object with the fields that do not fit their column, and those without one,
-    because they came later. A feed column takes a foreign item's type where no value of the first row group has the
-    feed's. Fields that an item lacks are null. Lone surrogates, which UTF-8 cannot hold, become U+FFFD.
+    The columns of the feed, version 1, come first. The other fields of the items follow, with types inferred from the
+    first row group. The last column, ``extra``, is a JSON object with the values that do not fit their column and with
+    fields that first appear after that row group. A feed column takes the type of the items if no value of the first
+    row group has the feed's type. Missing fields are null. Lone surrogates, which UTF-8 cannot encode, become U+FFFD.
 
-    Parquet is readable only when it was finished, and cannot be appended to. So a crawl whose feed already exists stops
-    after its first item with an ERROR line (``-O`` and ``"overwrite": True`` replace the file), and a crawl that may be
-    killed is better written in parts, with ``FEED_EXPORT_BATCH_ITEM_COUNT``.
+    A Parquet file is readable only once it is finished, and cannot be appended to. A crawl whose feed already exists
+    therefore stops after its first item with an ERROR line (``-O`` and ``"overwrite": True`` replace the file). Write
+    a crawl that may be killed in parts, with ``FEED_EXPORT_BATCH_ITEM_COUNT``.
 
     Parameters
     ----------
     file
-        Open for writing bytes; it is not closed.
+        Open for writing bytes; the exporter does not close it.
     batch_items
-        Items of a row group, at least 1.
+        Number of items in a row group, at least 1.
     compression
-        Any that Parquet knows: ``zstd``, ``snappy``, ``gzip``, ``none``.
+        A Parquet codec: ``zstd``, ``snappy``, ``gzip`` or ``none``.
 
     Raises
     ------
@@ -75,14 +75,14 @@ class ParquetItemExporter(BaseItemExporter):
         self._size = 0
         self._writer: Any = None
         self._thread = ThreadPoolExecutor(1, "parquet")
-        # Scrapy 2.14 has it under a private name.
+        # The method is private in Scrapy 2.14.
         self._serialized = getattr(self, "get_serialized_fields", None) or getattr(self, "_get_serialized_fields")  # noqa: B009
         self._writing: Future[None] | None = None
         self._fault: OSError | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> Self:
-        """Stop a crawl whose items could not be written, rather than lose every one of them."""
+        """Create an exporter; if that fails, stop the crawl, because every item would be lost."""
         try:
             return cls(file, **kwargs)
         except (ImportError, ValueError):
@@ -91,11 +91,11 @@ class ParquetItemExporter(BaseItemExporter):
             raise
 
     def export_item(self, item: Any) -> None:
-        """Keep what the item is now until its row group is full.
+        """Add a snapshot of the item to the current row group.
 
         Raises
         ------
-        OSError : if the file could not be written; then, and for all later items, for the file has a hole
+        OSError : if the file could not be written; also for all later items, because the file is incomplete
         """
         if self._fault is not None:
             raise self._fault
@@ -106,15 +106,15 @@ class ParquetItemExporter(BaseItemExporter):
         self._first.append({name: plain(value) for name, value in row.items()})
         self._size += sum(len(value) for value in row.values() if isinstance(value, str))
         if self._is_full(len(self._first)):
-            self._settle()
+            self._start_file()
 
     def finish_exporting(self) -> None:
-        """Write the last row group and what makes the file readable."""
+        """Write the last row group and the footer, without which the file is unreadable."""
         try:
             if self._fault is not None:
                 raise self._fault
             if self._columns is None:
-                self._settle()
+                self._start_file()
             if self._batches:
                 self._write()
             self._wait()
@@ -125,7 +125,8 @@ class ParquetItemExporter(BaseItemExporter):
     def _is_full(self, items: int) -> bool:
         return items >= self._batch_items or self._size >= BATCH_BYTES
 
-    def _settle(self) -> None:
+    def _start_file(self) -> None:
+        """Infer the columns from the first row group and open the writer."""
         from pyarrow.parquet import ParquetWriter
 
         first, self._first, self._size = self._first, [], 0
@@ -146,7 +147,7 @@ class ParquetItemExporter(BaseItemExporter):
             self._write()
 
     def _write(self) -> None:
-        """Let a thread write the row group; one at a time, for memory is bounded."""
+        """Write the row group in a thread; one at a time, to bound memory."""
         batches, self._batches, self._size = self._batches, [], 0
         self._wait()
         self._writing = self._thread.submit(self._write_group, batches)
@@ -166,7 +167,7 @@ class ParquetItemExporter(BaseItemExporter):
                 raise
 
     def _declared(self) -> dict[str, pa.DataType | None]:
-        """Give the columns known before the first item, with the types of those that belong to the feed."""
+        """Return the columns known before the first item, with the types of those that belong to the feed."""
         feed = feed_types()
         if self.fields_to_export is None:
             return dict(feed)
@@ -176,7 +177,7 @@ class ParquetItemExporter(BaseItemExporter):
 
 
 def _stop(spider: Spider) -> None:
-    """Close while a request is on its way: closing in the middle of items of ``start()`` never ends (Scrapy 2.19)."""
+    """Close the spider while a request is in flight: closing it while ``start()`` yields items hangs (Scrapy 2.19)."""
     engine = spider.crawler.engine
     assert engine is not None
     deferred_from_coro(engine.close_spider_async(reason="parquet_not_writable"))
@@ -187,11 +188,11 @@ def _fail(sender: Crawler) -> None:
 
 
 def require_pyarrow() -> None:
-    """Make sure that Parquet can be written.
+    """Check that pyarrow is installed.
 
     Raises
     ------
-    ImportError : if the library for it is missing
+    ImportError : if it is not
     """
     try:
         import pyarrow.parquet  # noqa: F401
@@ -207,7 +208,7 @@ def _has_data(file: IO[bytes]) -> bool:
 
 
 class _Sink:
-    """What Arrow wants of a file, over files that cannot tell their position; it leaves them open."""
+    """The file interface that Arrow needs, for files without ``tell``; closing it leaves the file open."""
 
     closed = False
 

@@ -1,4 +1,4 @@
-"""What a crawl has learnt, in the log."""
+"""The extension that logs progress and a summary of each site."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from scrapy_pagelets.templates.detection.incremental import RepeatedPagelets
 
 logger = logging.getLogger(__name__)
 
-#: A line of progress each so many items.
-_EVERY: Final = 500
+#: Items between two progress lines.
+_INTERVAL: Final = 500
 
 
 class SiteReport:
-    """A progress line each 500 items, and a line a site when the spider closes."""
+    """Log progress every 500 items, and a summary of each site when the spider closes."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.session = session_of(crawler)
@@ -32,24 +32,24 @@ class SiteReport:
 
     def item_scraped(self) -> None:
         self._items += 1
-        if self._items % _EVERY == 0:
-            logger.info("%d items, %d %% of the words were template", self._items, self._share())
+        if self._items % _INTERVAL == 0:
+            logger.info("%d items, %d %% of their words are template", self._items, self._template_percentage())
 
     def spider_closed(self) -> None:
         sites = self.session.sites.about()
         for name, pages, templates in sites:
-            logger.info("%s: %d pages, %d classes of pages", name, pages, templates)
+            logger.info("%s: %d pages, %d page classes", name, pages, templates)
             if pages == 1:
-                sentence = "%s: one page alone does not tell its template, what was stripped is a guess"
+                sentence = "%s: a single page does not reveal its template; what was stripped is a guess"
                 self.session.tell("sites/of_one_page", sentence, name)
         self.session.count("sites", len(sites))
         self.session.count("templates", sum(templates for _, _, templates in sites))
         if self.session.shared is not None:
-            self._tell_of(self.session.shared)
+            self._report_shared(self.session.shared)
 
-    def _tell_of(self, shared: RepeatedPagelets) -> None:
+    def _report_shared(self, shared: RepeatedPagelets) -> None:
         for shares in shared.about():
-            logger.info("%s: of %d pagelets %d repeat on the site, %d on pages that link each other", *shares[:4])
+            logger.info("%s: of %d pagelets, %d repeat on the site and %d on pages that link each other", *shares[:4])
             for name in ("pagelets", "local", "linked", "near"):
                 self.session.count(f"detection/{name}", getattr(shares, name))
         for sisters in shared.sisters():
@@ -57,10 +57,10 @@ class SiteReport:
             self.session.count("detection/sisters")
         if shared.full:
             self.session.tell(
-                "detection/full", "There are more pagelets than can be counted: the last pages are missing"
+                "detection/full", "there are more pagelets than can be counted: the last pages were not counted"
             )
 
-    def _share(self) -> int:
+    def _template_percentage(self) -> int:
         stats = self.session.stats
         words = stats.get_value("pagelets/words", 0) if stats is not None else 0
         return round(100 * stats.get_value("pagelets/words/template", 0) / words) if stats is not None and words else 0

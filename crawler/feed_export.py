@@ -1,4 +1,4 @@
-"""Feeds that say what they could not write."""
+"""Feed exports that report what they could not write."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ _REMEDY: Final = "make room on the disk, or name another file, and crawl again"
 
 
 class Feeds(FeedExporter):
-    """Scrapy's feed exports, which the add-on replaces by this.
+    """Scrapy's feed exports with error reports; the add-on replaces Scrapy's extension with this one.
 
-    A feed whose library is missing calls the crawl off before it begins. A feed that cannot be written keeps no other
-    feed from being written; the first failure is a warning, all are counted in ``pagelets/feeds/failed``, and the run
-    ends with an ERROR line and the exit code 1. In a job, each item is handed to the system at once, for a process
-    that is killed.
+    A feed whose library is missing ends the crawl before it starts. A feed that cannot be written does not affect the
+    other feeds: the first failure is a warning, ``pagelets/feeds/failed`` counts all of them, and the run ends with an
+    ERROR line and exit code 1. In a job, the feed is flushed after each item, so that a killed process loses none.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -41,26 +40,26 @@ class Feeds(FeedExporter):
                     call_off(crawler, f"{_shown(uri)} cannot be written: {error}")
 
     def item_scraped(self, item: Any, spider: Spider) -> None:
-        """Write an item to each feed, whatever becomes of the others."""
+        """Write an item to each feed, even if another feed fails."""
         slots: list[FeedSlot] = []
-        fault: Exception | None = None
+        failure: Exception | None = None
         for slot in self.slots:
             before, self.slots = self.slots, [slot]
             try:
                 super().item_scraped(item, spider)
             except Exception as error:
                 self._lose(slot, "items could not be written to %s", error)
-                fault = fault or error
+                failure = failure or error
             slots += self.slots
             self.slots = before
             self._flush(slot)
         self.slots = slots
-        if fault is not None and not isinstance(fault, OSError):
-            raise fault  # an item that the format cannot hold, or an error of an exporter: Scrapy logs where it stands
+        if failure is not None and not isinstance(failure, OSError):
+            raise failure  # the format cannot hold the item, or the exporter has a bug: Scrapy logs the traceback
 
     def _flush(self, slot: FeedSlot) -> None:
         if self._flushes and slot.file is not None and not slot.file.closed:
-            with suppress(OSError):  # what could not be written is tried again with the next item, and at the end
+            with suppress(OSError):  # the next item, and finally closing the slot, flush again
                 slot.file.flush()
 
     async def close_spider(self, spider: Spider) -> None:
@@ -78,7 +77,7 @@ class Feeds(FeedExporter):
                 slot.file.flush()
             await super()._close_slot(slot, spider)
         except Exception as error:
-            # A feed that no item could be written to has been told of already.
+            # The failure of a feed without any item has been reported already.
             items = slot.itemcount or int(slot.uri not in self._failing)
             self._lose(slot, "items may be missing from %s, which could not be finished", error, items)
             with suppress(OSError):
@@ -96,7 +95,7 @@ class Feeds(FeedExporter):
 
 
 def _shown(uri: str) -> str:
-    """The address of a feed without user and password, for logs; of a file its name."""
+    """The name of a feed for logs: a file's name, or a URL without user and password."""
     parts = urlsplit(uri)
     if parts.scheme in ("", "file"):
         return Path(parts.path).name or uri

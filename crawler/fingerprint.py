@@ -1,4 +1,4 @@
-"""One fingerprint for one page, whatever way its URL is written."""
+"""Request fingerprints that do not depend on how the URL of a page is written."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from scrapy_pagelets.urls import normalise
 
 
 class PageFingerprinter:
-    """Fingerprint of method, body and normalised URL: ``/`` and ``/index.html``, http and https are one page.
+    """Fingerprint requests by method, body and normalised URL: ``/`` and ``/index.html``, http and https are one page.
 
-    Unless the site itself redirects from one to the other: then the second one is not the first one again.
+    A redirect of the site from one form to the other is an exception: its target gets a fingerprint of its own.
     """
 
     def fingerprint(self, request: Request) -> bytes:
-        """Twenty bytes."""
+        """Return the fingerprint of a request, 20 bytes."""
         url = _normalised(request.url)
         hops = sum(_normalised(old) == url for old in request.meta.get("redirect_urls", ()))
         parts = (request.method.encode(), url.encode(), request.body, b"%d" % hops)
@@ -26,5 +26,5 @@ class PageFingerprinter:
 def _normalised(url: str) -> str:
     try:
         return normalise(url)
-    except ValueError:  # a host that no parser takes; the download will say so
+    except ValueError:  # a malformed host: the download will fail with an error message
         return url

@@ -1,4 +1,4 @@
-"""What the spiders yield."""
+"""The items that the spiders yield."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scrapy_pagelets.session.config import Config
 
 
 def page_item(url: str, config: Config) -> dict[str, Any]:
-    """A line of the feed, version 1, before the pipelines have filled it."""
+    """Return an item with the fields of the feed, version 1; the pipelines fill the blank ones."""
     line: dict[str, Any] = {
         "url": url,
         "title": None,

@@ -1,4 +1,4 @@
-"""Scrapy's scheduler, its queues and the state of the spider, for job directories that may be full."""
+"""Scrapy's scheduler, disk queues and spider state, made robust against a full disk."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _REMEDY: Final = "make room on the disk and crawl again, with a new job director
 
 
 class JobScheduler(Scheduler):
-    """Keep requests in memory for which the job directory has no room; without a job directory as Scrapy's.
+    """Scrapy's scheduler, but requests that cannot be written to the job directory stay in memory.
 
-    The first such request is a warning, all are counted in ``pagelets/scheduler/in_memory``. If the crawl is
-    interrupted, what stands in memory is lost, which is told at the end.
+    The first such request is a warning; ``pagelets/scheduler/in_memory`` counts all of them. If the crawl is
+    interrupted, the requests in memory are lost, and an ERROR line at the end says so.
     """
 
     def enqueue_request(self, request: Request) -> bool:
@@ -33,7 +33,7 @@ class JobScheduler(Scheduler):
             return super().enqueue_request(request)
         except OSError as error:
             assert self.crawler is not None
-            sentence = "requests cannot be written to the job directory and wait in memory: %s"
+            sentence = "requests cannot be written to the job directory and stay in memory: %s"
             session_of(self.crawler).tell("scheduler/in_memory", sentence, error)
         self.mqs.push(request)
         if self.stats is not None:
@@ -42,7 +42,7 @@ class JobScheduler(Scheduler):
         return True
 
     def close(self, reason: str) -> Any:
-        """Write down what a run that continues the job has to know."""
+        """Save the state that the next run of the job needs."""
         left, in_memory = len(self), len(self.mqs) if self.dqs is not None else 0
         try:
             return super().close(reason)
@@ -58,9 +58,9 @@ class JobScheduler(Scheduler):
 
 
 class WholeLifoQueue(PickleLifoDiskQueue):  # type: ignore[valid-type,misc]
-    """Scrapy's default queue on disk, but a request is written at once and whole, or an OSError is raised.
+    """Scrapy's default disk queue, but each request is written immediately and completely, or raises an OSError.
 
-    Scrapy's own keeps the last requests in a buffer. When that cannot be written, no request of the file is to be had.
+    Scrapy's queue buffers the last requests. If the buffer cannot be written, the whole file becomes unreadable.
     """
 
     f: IO[bytes]
@@ -71,7 +71,7 @@ class WholeLifoQueue(PickleLifoDiskQueue):  # type: ignore[valid-type,misc]
             self.f.close()
         except OSError:
             with suppress(OSError):
-                if not os.path.getsize(key):  # made now: an empty file cannot be opened again
+                if not os.path.getsize(key):  # just created: an empty file could not be opened again
                     Path(key).unlink()
             raise
         self.f = _Unbuffered(key, "rb+")
@@ -87,10 +87,10 @@ class WholeLifoQueue(PickleLifoDiskQueue):  # type: ignore[valid-type,misc]
 
 
 class WholeFifoQueue(PickleFifoDiskQueue):  # type: ignore[valid-type,misc]
-    """Scrapy's default queue of start requests on disk, which can be closed on a full disk when it is empty."""
+    """Scrapy's default disk queue of start requests, but an empty one can be closed on a full disk."""
 
     def close(self) -> None:
-        """Close the queue; an empty one is removed."""
+        """Close the queue; remove it if it is empty."""
         if len(self):
             super().close()
             return
@@ -100,15 +100,15 @@ class WholeFifoQueue(PickleFifoDiskQueue):  # type: ignore[valid-type,misc]
 
 
 class JobState(SpiderState):
-    """Scrapy's extension that keeps ``spider.state``, but a state that cannot be kept costs a sentence."""
+    """Scrapy's extension that saves ``spider.state``, but a state that cannot be read or saved is only reported."""
 
     def spider_opened(self, spider: Spider) -> None:
         """Read the state."""
         try:
             super().spider_opened(spider)
-        except Exception as error:  # whatever unpickling a damaged file ends with
+        except Exception as error:  # unpickling a damaged file can raise anything
             spider.state = {}  # type: ignore[attr-defined]
-            sentence = "%s cannot be read, the spider begins without: %r"
+            sentence = "%s cannot be read, the spider starts with an empty state: %r"
             session_of(spider.crawler).tell("store/failed", sentence, self.statefn, error)
 
     def spider_closed(self, spider: Spider) -> None:
@@ -124,7 +124,7 @@ class JobState(SpiderState):
 
 
 class _Unbuffered(FileIO):
-    """A file that writes all it is given, at once."""
+    """A file whose ``write`` writes everything immediately."""
 
     def write(self, data: Any) -> int:
         rest = memoryview(data)

@@ -1,4 +1,4 @@
-"""The project that ``scrapy crawl site`` and ``scrapy crawl archive`` run in."""
+"""Settings of the project in which ``scrapy crawl site`` and ``scrapy crawl archive`` run."""
 
 BOT_NAME = "scrapy-pagelets"
 USER_AGENT = "scrapy-pagelets (+https://pypi.org/project/scrapy-pagelets/)"
@@ -6,13 +6,13 @@ SPIDER_MODULES = ["scrapy_pagelets.crawler.spiders"]
 ADDONS = {"scrapy_pagelets.Addon": 500}
 
 ROBOTSTXT_OBEY = True
-# As fast as the site answers, and no faster: delays follow its latency.
+# As fast as the site answers and no faster: delays follow its latency.
 AUTOTHROTTLE_ENABLED = True
 AUTOTHROTTLE_START_DELAY = 0.2
 AUTOTHROTTLE_TARGET_CONCURRENCY = 4.0
 CONCURRENT_REQUESTS_PER_DOMAIN = 8
 DOWNLOAD_DELAY = 0
-# A page may be large; Scrapy's warning about it says nothing new here.
+# CrawlSession already warns about large pages.
 DOWNLOAD_WARNSIZE = 0
 
 REQUEST_FINGERPRINTER_CLASS = "scrapy_pagelets.crawler.fingerprint.PageFingerprinter"

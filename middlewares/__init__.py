@@ -1,1 +1,1 @@
-"""The download side: menu subdigraphs, stored responses, the response behind an item."""
+"""Downloader and spider middlewares."""

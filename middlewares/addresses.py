@@ -1,4 +1,4 @@
-"""Addresses that links of pages must not lead to: this machine, and the network that it stands in."""
+"""The downloader middleware that keeps links from leading to this machine and its private network."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from scrapy_pagelets.ip_addresses import is_private
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.urls import host_of, is_web
 
-#: Request meta: the URL was found on a page by a part of ours, not given by the user or the spider.
+#: Request meta: one of our components found the URL on a page; neither the user nor a spider of the project chose it.
 FOLLOWED: Final = "_pagelets_followed"
 
 
 def requested_url(url: str) -> str:
-    """The URL that Scrapy will really ask for; "" if that is none of the web, or may be read in two ways.
+    """Return the URL that Scrapy will actually request; "" if it is not a web URL or is ambiguous.
 
     >>> requested_url("http://example.com/a b"), requested_url("file:///etc/passwd"), requested_url("http://h:65536/")
     ('http://example.com/a%20b', '', '')
@@ -36,15 +36,15 @@ def requested_url(url: str) -> str:
 
 
 class ForbiddenAddress(IgnoreRequest):
-    """Raised for a link that leads to a private address; the message says how to follow it all the same."""
+    """Raised for a link that leads to a private address; the message says how to permit it."""
 
 
 class AddressMiddleware:
-    """Refuse links to loopback, link-local and private addresses, after each redirect too.
+    """Refuse links to loopback, link-local and private addresses, also after each redirect.
 
-    It concerns pages that are loaded for templates and those that the spider `site` follows, and not the hosts that
-    the crawl was started on. ``PAGELETS_PRIVATE_ADDRESSES`` switches it off. The stat ``pagelets/links/private``
-    counts what was refused. Behind a proxy, which looks up names itself, only addresses in URLs are seen.
+    This concerns pages that are loaded for templates and links that the spider `site` follows, but not the hosts on
+    which the crawl was started. ``PAGELETS_PRIVATE_ADDRESSES`` switches it off. The stat ``pagelets/links/private``
+    counts the refused requests. Behind a proxy, which resolves names itself, only addresses in URLs are checked.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -69,21 +69,21 @@ class AddressMiddleware:
 
 
 async def is_forbidden(name: str, *, resolve: bool = True) -> bool:
-    """True if a host is a private address, or if a name stands for one."""
-    known = is_private(name)
-    if known is None and resolve:
+    """True if a host is a private address or, if ``resolve`` is set, a name that resolves to one."""
+    private = is_private(name)
+    if private is None and resolve:
         return any(map(is_private, await _addresses(name)))
-    return bool(known)
+    return bool(private)
 
 
 async def _addresses(name: str) -> list[str]:
-    """Addresses of a name, as the download will look them up, from whose cache it then takes them; none if it fails."""
+    """The addresses of a name, from the resolver and cache that the download uses; none if the lookup fails."""
     try:
         if is_reactor_installed():
             return await maybe_deferred_to_future(_resolved(name))
-        found = await asyncio.get_running_loop().getaddrinfo(name, None)
-        return [str(address[0]) for *_, address in found]
-    except Exception:  # the download will say so
+        results = await asyncio.get_running_loop().getaddrinfo(name, None)
+        return [str(address[0]) for *_, address in results]
+    except Exception:  # the download will fail with the same error
         return []
 
 
@@ -93,7 +93,7 @@ def _resolved(name: str) -> Any:
     from twisted.internet.interfaces import IResolutionReceiver
     from zope.interface import implementer
 
-    found: list[str] = []
+    addresses: list[str] = []
     done: Deferred[list[str]] = Deferred()
 
     @implementer(IResolutionReceiver)
@@ -102,10 +102,10 @@ def _resolved(name: str) -> Any:
             pass
 
         def addressResolved(self, address: Any) -> None:
-            found.append(address.host)
+            addresses.append(address.host)
 
         def resolutionComplete(self) -> None:
-            done.callback(found)
+            done.callback(addresses)
 
     resolver: Any = reactor
     resolver.nameResolver.resolveHostName(Receiver(), name)

@@ -1,4 +1,4 @@
-"""Requests that are answered by pages of an archive."""
+"""The downloader middleware that answers requests from an archive."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from scrapy_pagelets.session.threads import in_thread
 
 #: Request meta: source, offset and base of the archived page that answers the request.
 ARCHIVED: Final = "_pagelets_archived"
-#: Scrapy drops requests with longer URLs; the response has the whole one.
+#: Scrapy drops requests with longer URLs. The response has the full URL.
 _LONGEST: Final = 2000
 
 
 class ArchivedMiddleware:
-    """Answer requests of the spider `archive` before any other middleware sees them: nothing is fetched."""
+    """Answer requests of the spider `archive` before any other middleware sees them, so that nothing is fetched."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.session = session_of(crawler)
@@ -37,9 +37,9 @@ class ArchivedMiddleware:
     async def process_request(self, request: Request) -> Response | None:
         if ARCHIVED not in request.meta:
             return None
-        kept = await in_thread(self.session.spool.take, place_of(request)) if self.session.config.render else None
-        if kept is not None:
-            return kept.replace(request=request)
+        rendered = await in_thread(self.session.spool.take, place_of(request)) if self.session.config.render else None
+        if rendered is not None:
+            return rendered.replace(request=request)
         return await in_thread(self._read, *request.meta[ARCHIVED])
 
     def _read(self, source: str, offset: int, base: str) -> Response:
@@ -55,14 +55,14 @@ class ArchivedMiddleware:
 
 
 def archived(record: Record, base: str) -> Request:
-    """Request that is answered by a page of an archive.
+    """Return a request that `ArchivedMiddleware` answers with a page of an archive.
 
     Raises
     ------
-    ValueError : if the URL is none that Scrapy takes
+    ValueError : if Scrapy does not accept the URL
     """
     meta: dict[str, Any] = {ARCHIVED: (record.source, record.offset, base), "pagelets_fetched_at": record.fetched_at}
-    # No middleware shall send it out into the world, whatever the page says.
+    # No middleware may send the request to the network, whatever the page contains.
     meta |= dict.fromkeys(
         ("dont_redirect", "dont_retry", "dont_cache", "dont_merge_cookies", "dont_obey_robotstxt"), True
     )
@@ -70,6 +70,6 @@ def archived(record: Record, base: str) -> Request:
 
 
 def place_of(request: Request) -> str:
-    """Under what an archived page is kept that has been rendered: where it stands."""
+    """Return the key of a rendered page in the response store, made from its location in the archive."""
     source, offset, _ = request.meta[ARCHIVED]
     return f"archived-{blake2b(f'{source}:{offset}'.encode(), digest_size=16).hexdigest()}"

@@ -1,4 +1,4 @@
-"""Responses that are here already, because they were loaded for a template."""
+"""The downloader middleware that answers requests with responses already loaded for a template."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
 from scrapy_pagelets.session.threads import in_thread
 
-#: Request meta: the request loads a page for a template; the value is the token under which its response is kept.
+#: Request meta: the request is a probe, which loads a page for a template; the value is the token of its response.
 PROBE: Final = "_pagelets_probe"
-#: Request meta of a probe: its response as the downloader gave it.
+#: Request meta of a probe: its response as the downloader returned it.
 RECEIVED: Final = "_pagelets_received"
 
 
 class AnotherVisitor(IgnoreRequest):
-    """Raised for a probe that would be sent otherwise than the request of the page that waits for it."""
+    """Raised for a probe that would be sent differently from the request of its key page."""
 
 
-class _Less(StatsCollector):
-    """Stats from which is taken what would be added."""
+class _Subtracting(StatsCollector):
+    """A stats collector that subtracts every increment from the stats of the crawl."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -41,18 +41,18 @@ class _Less(StatsCollector):
 
 
 class HandoverMiddleware:
-    """Answer requests by what was loaded for a template, so that no page is fetched twice.
+    """Answer requests with responses that were loaded for a template, so that no page is fetched twice.
 
-    It stands behind the middlewares that change requests, where they are as they are sent. A request gets the response
-    that `MenuSubdigraphMiddleware` has loaded, or is loading, for the same URL, if it would have been sent with the
-    same headers, the same way, and without a session. The response is the one that the downloader gave; all middlewares
-    see it on its way to the spider. Each is handed over once; ``pagelets/probe/unclaimed`` counts those that were not
-    asked for.
+    The middleware comes after those that change requests, and sees requests as they are sent. A request gets the
+    response that `MenuSubdigraphMiddleware` has loaded, or is loading, for the same URL, if it would be sent with the
+    same headers, by the same route, and without a session. The response is the one that the downloader returned; all
+    middlewares process it on its way to the spider. Each response is handed over once. ``pagelets/probe/unclaimed``
+    counts the responses that were never requested.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         if crawler.spider is None or isinstance(crawler.spider, DefaultSpider):
-            raise NotConfigured  # `scrapy shell`, `fetch` and `view` want the page as it is
+            raise NotConfigured  # `scrapy shell`, `fetch` and `view` show the page as it is
         self.session = session_of(crawler)
         self.crawler = crawler
         self._identities = Identities(crawler)
@@ -77,29 +77,28 @@ class HandoverMiddleware:
             await asyncio.wait({loading})
         elif not self.session.spool.has(token):
             return None
-        kept = await in_thread(self.session.spool.take, token)
-        if kept is None:
+        stored = await in_thread(self.session.spool.take, token)
+        if stored is None:
             return None
         self.session.count("probe/handed_over")
-        if kept.request is not None:
-            request.meta.update(kept.request.meta)
-        if isinstance(kept, RenderedResponse):
-            request.meta[FRAMES] = kept.frames
-        response = kept.replace(request=request)
+        if stored.request is not None:
+            request.meta.update(stored.request.meta)
+        if isinstance(stored, RenderedResponse):
+            request.meta[FRAMES] = stored.frames
+        response = stored.replace(request=request)
         self._uncount(request, response)
         return response
 
     def _uncount(self, request: Request, response: Response) -> None:
-        """Take back what `DownloaderStats` will count: it has counted the response when it came."""
+        """Subtract in advance what `DownloaderStats` will count: it counted the response when it was loaded."""
         if self.crawler.stats is not None and self.crawler.get_downloader_middleware(DownloaderStats) is not None:
-            counted = DownloaderStats(_Less(self.crawler))
-            counted.process_response(request, response)
+            DownloaderStats(_Subtracting(self.crawler)).process_response(request, response)
 
     def _check(self, probe: Request, identity: str | None) -> None:
-        """Refuse a probe that would be sent otherwise than the page that waits for it, as somebody else."""
+        """Refuse a probe that a middleware has given another identity than the request of its key page."""
         if identity is None or token_of(self.crawler, probe, identity) != probe.meta[PROBE]:
             raise AnotherVisitor
-        probe.meta["dont_merge_cookies"] = True  # its answer shall not change the spider's cookies either
+        probe.meta["dont_merge_cookies"] = True  # nor may its response change the cookies of the spider
 
     def process_response(self, request: Request, response: Response) -> Response:
         if PROBE in request.meta:
@@ -107,7 +106,7 @@ class HandoverMiddleware:
         return response
 
     def scheduler_empty(self) -> None:
-        """Give up slow pages that nobody waits for, when they are all that keeps the crawl from its end."""
+        """Cancel probes that are still loading if they alone keep the crawl from finishing."""
         assert self.crawler.engine is not None
         engine: Any = self.crawler.engine
         active = engine.downloader.active
@@ -123,11 +122,11 @@ class HandoverMiddleware:
 
 
 def fingerprint_of(crawler: Crawler, request: Request) -> str:
-    """Fingerprint of a request as text."""
+    """Return the fingerprint of a request in hexadecimal digits."""
     assert crawler.request_fingerprinter is not None
     return crawler.request_fingerprinter.fingerprint(request).hex()
 
 
 def token_of(crawler: Crawler, request: Request, identity: str) -> str:
-    """Under what the response to a request is kept: its fingerprint, and as whom it was asked for."""
+    """Return the key of a response in the response store: the fingerprint of its request and the request's identity."""
     return fingerprint_of(crawler, request) + identity

@@ -1,4 +1,4 @@
-"""Focused crawling: links that are likely to lead to the topic go first, those of templates last."""
+"""The spider middleware for focused crawling: requests for links that match the topic go first, template links last."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
 
-#: Priority of a link that could not be more relevant, in steps: a scheduler opens a queue, or a file, for each.
+#: Priority of a link of relevance 1. Priorities come in steps because a scheduler opens a queue, or a file, for each.
 _MOST: Final = 100
 _STEP: Final = 4
-#: What a link loses if it stands in nothing but template and its target was seen in one before.
+#: What a link loses if it appears only in the template and its target has been in a template of the site before.
 _TEMPLATE: Final = 10
-#: Request meta: what a page hands down to those that it links to, from 0 to 1.
+#: Request meta: relevance that a page passes on to the pages it links to, from 0 to 1.
 _INHERITED: Final = "_pagelets_inherited"
 _FILE: Final = "pagelets-topic.npz"
 
 
 class PriorityMiddleware(BaseSpiderMiddleware):
-    """Add to the priorities of requests: 0 to 100 for what they have to do with ``PAGELETS_TOPIC``, start requests 100.
+    """Raise the priority of requests by their relevance to ``PAGELETS_TOPIC``, 0 to 100; start requests get 100.
 
-    A request is matched by its normalised URL with the links of the page that it comes from; one that is no link of it
-    gets what the page hands down. To links that stand in nothing but template it hands nothing down, and they lose 10
-    unless their target is seen for the first time on the site. Without a topic (``PAGELETS_PRIORITY``) only this loss
-    remains.
+    A request is matched by its normalised URL with the links of the page that it comes from. A request that matches no
+    link gets the relevance that the page passes on. Links that appear only in the template inherit nothing, and lose 10
+    unless their target is new on the site. Without a topic (``PAGELETS_PRIORITY``) only this loss applies.
 
-    Pages are cut once, for this and for the pipelines, in a thread, and only if they yield requests. Responses that are
-    no pages, and those with request meta ``pagelets_probe: False``, leave their requests as they are.
+    A page is cut only once, here or in the pipelines. Here that happens in a thread, and only if the page yields
+    requests. Requests keep their priority if their response is not a page or has the meta ``pagelets_probe: False``.
 
-    Stats: ``pagelets/priority/pages`` were weighed, ``.../requests`` matched with links of theirs, ``.../unmatched``
-    not; ``.../template`` lost priority; ``.../relevance`` is the mean of the pages.
+    Stats: ``pagelets/priority/pages`` counts the scored pages, ``.../requests`` the requests that match a link of their
+    page, ``.../unmatched`` those that match none, and ``.../template`` those that lost priority. ``.../relevance`` is
+    the mean relevance of the pages.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -59,12 +59,12 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         self._file = Path(job, _FILE) if job else None
         self.topic = self._topic()
         self._seen = Seen()
-        self._weighed: WeakKeyDictionary[Response, tuple[Weighed, set[int]] | None] = WeakKeyDictionary()
+        self._scored: WeakKeyDictionary[Response, tuple[Weighed, set[int]] | None] = WeakKeyDictionary()
         self._relevance = 0.0
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def _topic(self) -> Topic | None:
-        """The topic of the crawl, None if there is nothing to make it of."""
+        """The topic of the crawl, None if the settings give none that can be used."""
         if not focused(self.crawler.settings):
             return None
         texts = [self.session.config.topic]
@@ -77,71 +77,71 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             topic = Topic(texts)
         except ValueError as error:
             self.session.tell(
-                "priority/no_topic", "the crawl has no topic, %s: set PAGELETS_TOPIC to other words", error
+                "priority/no_topic", "the crawl has no topic (%s): set PAGELETS_TOPIC to other words", error
             )
             return None
         if self._file is not None and self._file.exists():
             try:
                 topic.load(self._file)
             except ValueError as error:
-                self.session.tell("store/failed", "%s: words are counted anew", error)
+                self.session.tell("store/failed", "%s; word counts start from zero", error)
         return topic
 
     async def process_spider_output_async(  # type: ignore[override]  # Scrapy deprecates the argument `spider`
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        async for found in result:
-            if isinstance(found, Request):
-                if response not in self._weighed:
-                    visit = self._visit(response)
-                    self._take(response, visit, await in_thread(self._look, visit, response))
-                yield self.get_processed_request(found, response)
+        async for output in result:
+            if isinstance(output, Request):
+                if response not in self._scored:
+                    context = self._context(response)
+                    self._remember(response, context, await in_thread(self._scored_links, context, response))
+                yield self.get_processed_request(output, response)
             else:
-                yield found
+                yield output
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request:
         if response is None:
             request.priority += _MOST if self.topic else 0
             return request
-        if response not in self._weighed:  # an older Scrapy, which does not wait for what plain callbacks yield
-            visit = self._visit(response)
-            self._take(response, visit, self._look(visit, response))
-        if (weighed := self._weighed[response]) is not None:
-            self._add(request, *weighed)
+        if response not in self._scored:  # older versions of Scrapy pass the output of plain callbacks synchronously
+            context = self._context(response)
+            self._remember(response, context, self._scored_links(context, response))
+        if (scores := self._scored[response]) is not None:
+            self._add_priority(request, *scores)
         return request
 
-    def _visit(self, response: Response) -> PageContext | None:
-        """The page of a response, None if its links are not to be weighed."""
+    def _context(self, response: Response) -> PageContext | None:
+        """The context of a response, None if its links are not scored."""
         return context_of(response, self.session) if response.meta.get("pagelets_probe", True) else None
 
-    def _look(self, visit: PageContext | None, response: Response) -> Weighed | None:
-        """Weigh the links of a page; for a thread."""
-        if visit is None:
+    def _scored_links(self, context: PageContext | None, response: Response) -> Weighed | None:
+        """Score the links of a page; runs in a thread."""
+        if context is None:
             return None
         try:
-            return self.weigh(visit, response.meta.get(_INHERITED, 0.0))
+            return self.weigh(context, response.meta.get(_INHERITED, 0.0))
         except Exception:
-            visit.fail()
+            context.fail()
             return None
 
-    def weigh(self, visit: PageContext, inherited: float) -> Weighed:
-        """The links of a page by its pagelets."""
-        return weigh(visit.pagelets(), self.topic, inherited)
+    def weigh(self, context: PageContext, inherited: float) -> Weighed:
+        """Score the links of a page by its pagelets."""
+        return weigh(context.pagelets(), self.topic, inherited)
 
-    def _take(self, response: Response, visit: PageContext | None, weighed: Weighed | None) -> None:
-        if visit is None or weighed is None:
-            self._weighed[response] = None
+    def _remember(self, response: Response, context: PageContext | None, scores: Weighed | None) -> None:
+        if context is None or scores is None:
+            self._scored[response] = None
             return
-        template = [key for key, link in weighed.links.items() if link.template]
-        self._weighed[response] = weighed, self._seen.again(visit.page.site, template)
+        template = [key for key, link in scores.links.items() if link.template]
+        self._scored[response] = scores, self._seen.again(context.page.site, template)
         self.session.count("priority/pages")
-        self._relevance += weighed.relevance
+        self._relevance += scores.relevance
 
-    def _add(self, request: Request, page: Weighed, again: set[int]) -> None:
+    def _add_priority(self, request: Request, page: Weighed, again: set[int]) -> None:
         key = _key(request)
         self.session.count("priority/requests" if key in page.links else "priority/unmatched")
         link = page.links.get(key, Link(page.inherited, template=False))
-        request.priority += _STEP * round(_MOST / _STEP * sqrt(link.relevance))  # the root: few are above one quarter
+        request.priority += _STEP * round(_MOST / _STEP * sqrt(link.relevance))  # few relevances exceed 0.25
         if key in again:
             request.priority -= _TEMPLATE
             self.session.count("priority/template")
@@ -155,7 +155,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             return
         stats.set_value("pagelets/priority/relevance", round(self._relevance / pages, 4))
         logger.info(
-            "priorities for the links of %d pages, whose mean relevance was %.3f; %d lost some to templates",
+            "scored the links of %d pages, whose mean relevance is %.3f; %d requests for template links lost priority",
             pages,
             self._relevance / pages,
             stats.get_value("pagelets/priority/template", 0),
@@ -168,7 +168,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
 
 
 def _key(request: Request) -> int:
-    """Key of the page that is asked for, 0 for a URL that cannot be read."""
+    """Key of the requested page, 0 for a malformed URL."""
     try:
         return urls.key(request.url)
     except ValueError:

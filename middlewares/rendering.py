@@ -1,4 +1,4 @@
-"""Pages rendered in a browser, between download and spider."""
+"""The downloader middleware that renders pages in a browser."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ RENDER = "pagelets_render"
 
 
 class RenderingMiddleware:
-    """Render pages: their tree is then the browser's, and every node has its layout.
+    """Render pages, so that their tree is that of the browser and every node has a layout.
 
-    All pages by ``PAGELETS_RENDER``, single ones by request meta ``pagelets_render``. Nothing is downloaded twice: the
-    browser shows the response that Scrapy has downloaded, or that stands in an archive, and asks the network, or that
-    archive, only for what is on the page. The response itself is not changed; body and selectors are as received.
+    ``PAGELETS_RENDER`` renders all pages, request meta ``pagelets_render`` single ones. No page is downloaded twice:
+    the browser loads the response that Scrapy has downloaded or read from an archive, and requests only the resources
+    of the page, from the network or that archive. Body and selectors of the response stay as received.
 
-    The browser is started by scrapy-playwright with your ``PLAYWRIGHT_`` settings. A page that cannot be rendered goes
-    on without layout and is counted in ``pagelets/render/failed/<why>``.
+    scrapy-playwright starts the browser with your ``PLAYWRIGHT_`` settings. A page that cannot be rendered is processed
+    without layout and counted in ``pagelets/render/failed/<why>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.session = session_of(crawler)
         if isinstance(crawler.spider, DefaultSpider):
-            raise NotConfigured  # `scrapy fetch`, `view` and `shell` want the page as it is
+            raise NotConfigured  # `scrapy fetch`, `view` and `shell` show the page as it is
         self.settings = crawler.settings
         self._browser: Browser | None = None
         self._provider: BrowserProvider | None = None
@@ -92,7 +92,7 @@ class RenderingMiddleware:
 
     async def _rendered(self, request: Request, response: HtmlResponse) -> RenderedResponse:
         if self._missing:
-            raise MissingBrowser("there is no browser")
+            raise MissingBrowser("no browser is available")
         if self._browser is None:
             self._browser = Browser(
                 self._launch,
@@ -109,7 +109,7 @@ class RenderingMiddleware:
         return response.replace(cls=RenderedResponse, frames=frames)
 
     def _permit(self, page: str) -> Permit:
-        """Whether a page may have something from a URL: not from private addresses, but for its own host."""
+        """Return a check of the URLs that a page may load: none at private addresses, except those of its own host."""
         hosts = {host_of(page), *self.session.hosts}
 
         async def permit(url: str) -> bool:
@@ -125,11 +125,11 @@ class RenderingMiddleware:
         return None if resources is None else await in_thread(resources.get, url)
 
     def _require_browser(self) -> dict[str, Any]:
-        """Options to launch the browser with, those of the project first.
+        """Return the launch options of the browser; options of the project take precedence.
 
         Raises
         ------
-        MissingBrowser : if there is none, or something else is missing without which pages need not be rendered
+        MissingBrowser : if there is no browser, or another requirement of rendering is missing
         """
         if obstacle := self.session.config.obstacle_to_rendering:
             raise MissingBrowser(obstacle)
@@ -158,7 +158,7 @@ class RenderingMiddleware:
 
 
 def _provider(settings: BaseSettings, options: dict[str, Any]) -> BrowserProvider:
-    """What starts the browser: scrapy-playwright's own, or the project's."""
+    """The object that starts the browser: scrapy-playwright's default or that of the project."""
     from scrapy_playwright.handler import DEFAULT_BROWSER_PROVIDER, Config
 
     config = Config.from_settings(settings)
@@ -168,7 +168,7 @@ def _provider(settings: BaseSettings, options: dict[str, Any]) -> BrowserProvide
 
 
 def _is_elsewhere(settings: BaseSettings) -> bool:
-    """True if the project has a browser that is not Chromium on this machine."""
+    """True if the project configures a browser other than a local Chromium."""
     names = ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL", "PLAYWRIGHT_BROWSER_PROVIDER")
     return (
         any(settings.get(name) for name in names) or settings.get("PLAYWRIGHT_BROWSER_TYPE", "chromium") != "chromium"

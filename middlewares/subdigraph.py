@@ -1,4 +1,4 @@
-"""Menu subdigraphs: learn the template of a site from the pages that its menu links together."""
+"""The downloader middleware that learns the template of a site from pages that its menu links to each other."""
 
 from __future__ import annotations
 
@@ -31,44 +31,44 @@ from scrapy_pagelets.templates.site_counts import outline, same_class
 
 logger = logging.getLogger(__name__)
 
-#: Answered requests that are written at once.
+#: Answered requests that are saved in one batch.
 _FLUSH: Final = 50
-#: Sites whose shapes of URLs are remembered, and shapes of a site.
+#: Number of sites whose URL shapes are remembered, and of shapes per site.
 _MAX_SITES: Final = 1000
 _MAX_SHAPES: Final = 100
 
 
 @dataclass
 class _Decision:
-    """A subdigraph that is being looked for, and whom it concerns."""
+    """A running search for a subdigraph, and the outline of the pages that wait for it."""
 
     outline: frozenset[int]
     done: asyncio.Event = field(default_factory=asyncio.Event)
     search: asyncio.Task[None] | None = None
 
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         if self.search is not None:
             self.search.cancel()
 
 
 class MenuSubdigraphMiddleware:
-    """Load pages of the menu until ``PAGELETS_PROBE`` of them link each other, before the first page of a class goes.
+    """Load pages of a menu until ``PAGELETS_PROBE`` of them link each other, before the spider gets the key page.
 
     The key page is the first page that fits no known template of its site. Pages are loaded one by one through the
-    crawler's own downloader: robots.txt, throttle, cache and retries apply; redirects are followed within the host.
-    Responses of the same class wait for the decision, others pass; the wait has a limit, and ends when the spider
-    closes. Loaded pages are kept for the spider (`HandoverMiddleware`). Links that are forbidden, broken, slow, not
-    HTML, or redirected elsewhere cost their stat, ``pagelets/probe/failed/<why>``, and no more.
+    crawler's own downloader: robots.txt, throttling, cache and retries apply, and redirects are followed within the
+    host. Responses of the same page class wait for the search, others pass. The wait is limited, and ends when the
+    spider closes. Loaded pages are stored for the spider (`HandoverMiddleware`). Links that are forbidden, broken,
+    slow, not HTML, or redirected elsewhere are only counted, in ``pagelets/probe/failed/<why>``.
 
     Nothing is loaded for a page that was requested with cookies or an Authorization header, nor on a site that has set
-    cookies: ``pagelets/templates/not_probed``. Its template is learnt from the pages that the spider asks for.
+    cookies (``pagelets/templates/not_probed``). Its template is learnt from the pages that the spider requests.
 
-    Request meta ``pagelets_probe: False`` keeps a response out of all this: it is neither a key page nor learnt.
+    A response with request meta ``pagelets_probe: False`` is neither a key page nor learnt.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.session = session_of(crawler)
-        # `scrapy fetch` and `view` want one page and no more; so does `shell`, which has no spider yet.
+        # `scrapy fetch` and `view` load a single page; so does `shell`, which has no spider yet.
         if not self.session.config.probe or crawler.spider is None or isinstance(crawler.spider, DefaultSpider):
             raise NotConfigured
         if not is_asyncio_available():
@@ -100,26 +100,26 @@ class MenuSubdigraphMiddleware:
             self.traffic.arrived(request)
             return response
         try:
-            await self._meet(request, response)
+            await self._wait_and_learn(request, response)
         except Exception:
             self.traffic.arrived(request)
             self.session.failed(response.url)
         return response
 
-    async def _meet(self, request: Request, response: Response) -> None:
-        """Let a page wait until the template of its class is known, and learn it."""
+    async def _wait_and_learn(self, request: Request, response: Response) -> None:
+        """Wait until the template of the page's class is known, and learn the page."""
         assert isinstance(response, HtmlResponse)
-        page, mark, targets = await in_thread(self._read, response)
+        page, page_outline, targets = await in_thread(self._read, response)
         site = await in_thread(self.session.sites.of, page)
         self.traffic.arrived(request, targets)
         self._remember_shape(site, page)
         decisions = self._decisions.setdefault(site.name, [])
-        waiting = next((decision for decision in decisions if same_class(decision.outline, mark)), None)
+        waiting = next((decision for decision in decisions if same_class(decision.outline, page_outline)), None)
         if waiting is not None:
             await waiting.done.wait()
-        elif not site.fits(mark) and not self._closing:
-            # Nobody may wait between this and the decision: two pages would both be key pages.
-            await self._decide(site, page, mark, request)
+        elif not site.fits(page_outline) and not self._closing:
+            # No await between the check and the decision: two pages would both become key pages.
+            await self._decide(site, page, page_outline, request)
         await in_thread(self._learn, page)
 
     def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int], Targets]:
@@ -138,14 +138,15 @@ class MenuSubdigraphMiddleware:
         if len(shapes) < _MAX_SHAPES:
             shapes.add(shape(urls.normalise(page.url)))
 
-    async def _decide(self, site: Site, page: Page, mark: frozenset[int], request: Request) -> None:
-        decision = _Decision(mark)
+    async def _decide(self, site: Site, page: Page, page_outline: frozenset[int], request: Request) -> None:
+        """Search for a subdigraph from a key page on, within the time limit."""
+        decision = _Decision(page_outline)
         self._decisions[site.name].append(decision)
         try:
             search = MenuSearch(self.session, self.prober, self.traffic, site, self._shapes[site.name])
             decision.search = asyncio.ensure_future(search.run(page, request))
             await asyncio.wait({decision.search}, timeout=self.prober.limit(request, MAX_LOADS))
-            decision.give_up()
+            decision.cancel()
         finally:
             self._decisions[site.name].remove(decision)
             decision.done.set()
@@ -153,17 +154,17 @@ class MenuSubdigraphMiddleware:
         self.session.count(f"templates/subdigraph/{len(search.best)}")
         if not search.possible:
             self.session.count("templates/not_probed")
-        sentence = "%s: a template from %d pages that link each other, %d loaded for it"
+        sentence = "%s: learnt a template from %d pages that link each other, after loading %d"
         logger.info(sentence, site.name, len(search.best), search.loads)
         if decision.search.done() and not decision.search.cancelled():
-            decision.search.result()  # raises what the search has ended with
+            decision.search.result()  # raises the exception of the search
 
     def _close(self) -> None:
-        """Let every page go, and give up what was loading: nothing may keep the spider from closing."""
+        """Release every waiting page and cancel the probes, so that nothing keeps the spider from closing."""
         self._closing = True
         for decisions in self._decisions.values():
             for decision in decisions:
-                decision.give_up()
+                decision.cancel()
         self.session.cancel_probes()
 
     def spider_closed(self) -> None:
@@ -174,7 +175,7 @@ class MenuSubdigraphMiddleware:
 
 
 def _is_page(request: Request, response: Response) -> bool:
-    """False for errors, what is not HTML, and what is kept out."""
+    """False for errors, for responses that are not HTML, and with request meta ``pagelets_probe: False``."""
     return (
         isinstance(response, HtmlResponse) and response.status == 200 and bool(request.meta.get("pagelets_probe", True))
     )

@@ -1,1 +1,1 @@
-"""The item side: segment and strip."""
+"""Item pipelines: segment pages, strip templates, find near-duplicates, write to a search index."""

@@ -1,4 +1,4 @@
-"""Near-duplicates by what is left when the template is taken away."""
+"""The item pipeline that finds near-duplicates by the content of pages, without their template."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _FILE: Final = "pagelets-duplicates.sqlite"
 
 
 class DuplicatesPipeline:
-    """Compare each page's content with what came before: sets ``near_duplicate_of``, ``similarity`` and ``sketch``.
+    """Compare the content of each page with earlier pages; set ``near_duplicate_of``, ``similarity`` and ``sketch``.
 
-    With ``PAGELETS_DUPLICATES=drop`` items of near-duplicates are dropped. ``pagelets/duplicates`` counts the
-    near-duplicates, ``pagelets/duplicates/dropped`` the items dropped, ``pagelets/duplicates/too_short`` texts of fewer
-    words than a shingle, which are not judged.
+    ``PAGELETS_DUPLICATES=drop`` drops the items of near-duplicates. ``pagelets/duplicates`` counts the near-duplicates,
+    ``pagelets/duplicates/dropped`` the dropped items, and ``pagelets/duplicates/too_short`` the texts with fewer words
+    than a shingle, which are not compared.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -56,24 +56,24 @@ class DuplicatesPipeline:
         self._store = self._open(path) if path is None else self._open_file(path)
 
     def _open_file(self, path: Path) -> ContentStore:
-        """The store of a job; a temporary one if its file cannot be used."""
-        why: Exception
+        """The content store of a job; a temporary one if its file cannot be used."""
+        cause: Exception
         try:
             return self._open(path)
         except DiskError as error:
-            why = error
+            cause = error
         except StoreError as error:
             try:
-                aside = _set_aside(path)
+                renamed = _set_aside(path)
                 store = self._open(path)
             except (OSError, StoreError):
-                why = error
+                cause = error
             else:
-                sentence = "%s is set aside, no page is known that was met before: %s"
-                self.session.tell("duplicates/set_aside", sentence, aside, error)
+                sentence = "%s is set aside, pages are not compared with those of earlier runs: %s"
+                self.session.tell("duplicates/set_aside", sentence, renamed, error)
                 return store
-        sentence = "%s is left alone, the next run will know no page: %s"
-        self.session.tell("duplicates/set_aside", sentence, path, why)
+        sentence = "%s is not used, the next run cannot compare its pages with those of this run: %s"
+        self.session.tell("duplicates/set_aside", sentence, path, cause)
         return self._open(None)
 
     def _open(self, path: Path | None) -> ContentStore:
@@ -87,57 +87,57 @@ class DuplicatesPipeline:
         )
 
     async def process_item(self, item: Any) -> Any:
-        visit = current_context()
-        if visit is None or visit.failed:
+        context = current_context()
+        if context is None or context.failed:
             return item
         try:
-            verdict, sketch = await in_thread(self._judged, visit, self._text(item))
+            verdict, sketch = await in_thread(self._judge, context, self._text(item))
         except sqlite3.Error as error:
-            self.session.tell("duplicates/failed", "%s is not compared with other pages: %s", visit.url, error)
+            self.session.tell("duplicates/failed", "%s is not compared with other pages: %s", context.url, error)
             self.session.lose("pages were not compared with others", "make room on the disk and crawl them again")
             return item
         except Exception:
-            visit.fail()
+            context.fail()
             return item
         if verdict is not None:
-            self._found(visit, verdict)
+            self._count_or_drop(context, verdict)
         self.fields.put(item, "near_duplicate_of", verdict.url if verdict else None)
         self.fields.put(item, "similarity", round(verdict.similarity, 4) if verdict else None)
         self.fields.put(item, "sketch", sketch)
         return item
 
     def _text(self, item: Any) -> str | None:
-        """The text of an item as it is to be indexed, None if `StripPipeline` has put none there."""
-        found = self.fields.get(item, "text")
-        return found if isinstance(found, str) else None
+        """The text that `StripPipeline` has set on an item, None if it has set none."""
+        value = self.fields.get(item, "text")
+        return value if isinstance(value, str) else None
 
-    def _judged(self, visit: PageContext, content: str | None) -> tuple[Verdict | None, str | None]:
-        page = visit.page
-        document = Document(page.url, _content(visit) if content is None else content, address_of(page), page.site)
+    def _judge(self, context: PageContext, content: str | None) -> tuple[Verdict | None, str | None]:
+        page = context.page
+        document = Document(page.url, _content(context) if content is None else content, address_of(page), page.site)
         verdict, sketch = self._store.judge(document)
         if sketch is None:
             self.session.count("duplicates/too_short")
         return verdict, None if sketch is None else encode(sketch)
 
-    def _found(self, visit: PageContext, verdict: Verdict) -> None:
+    def _count_or_drop(self, context: PageContext, verdict: Verdict) -> None:
         self.session.count("duplicates")
-        logger.debug("%s resembles %s: %.3f", visit.url, *verdict)
+        logger.debug("%s resembles %s: %.3f", context.url, *verdict)
         if self.session.config.duplicates == "drop":
             self.session.count("duplicates/dropped")
-            raise DropItem(f"near-duplicate of {verdict.url}: {visit.url}", log_level="DEBUG")
+            raise DropItem(f"near-duplicate of {verdict.url}: {context.url}", log_level="DEBUG")
 
     def close_spider(self) -> None:
         self._store.close()
 
 
-def _content(visit: PageContext) -> str:
-    """The text that `StripPipeline` makes, for items that have no field for it."""
-    parts = [pagelet.index for pagelet in visit.pagelets() if pagelet.role == CONTENT]
-    return text.text_of(visit.page.nodes, np.sort(np.concatenate(parts))) if parts else ""
+def _content(context: PageContext) -> str:
+    """The text as `StripPipeline` extracts it, for items that have no field for it."""
+    parts = [pagelet.index for pagelet in context.pagelets() if pagelet.role == CONTENT]
+    return text.text_of(context.page.nodes, np.sort(np.concatenate(parts))) if parts else ""
 
 
 def address_of(page: Page) -> int:
-    """Key of the URL under which a page says it belongs: its canonical link, without a usable one its own."""
+    """Return the key of the page's canonical URL; without a usable canonical link, of the page's own URL."""
     for link in page.root.iter("link"):
         href = link.get("href", "").strip()
         if href and "canonical" in link.get("rel", "").lower().split():
@@ -147,9 +147,9 @@ def address_of(page: Page) -> int:
 
 
 def _set_aside(path: Path) -> Path:
-    """Give a file another name; returns that."""
-    other = next(name for n in range(1, 1000) if not (name := path.with_name(f"{path.name}.{n}")).exists())
+    """Rename an SQLite file and its companions; return the new path."""
+    target = next(name for n in range(1, 1000) if not (name := path.with_name(f"{path.name}.{n}")).exists())
     for end in ("", "-wal", "-shm"):
         if (file := path.with_name(path.name + end)).exists():
-            file.rename(other.with_name(other.name + end))
-    return other
+            file.rename(target.with_name(target.name + end))
+    return target

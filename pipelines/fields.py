@@ -1,4 +1,4 @@
-"""Writing to items of any kind."""
+"""Setting fields on items of any type."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from scrapy_pagelets.session.page_context import current_places
 
 logger = logging.getLogger(__name__)
 
-#: Other names of fields, for items that have a value of the spider under the first one; without one, ``page_<name>``.
-_OTHER: Final = {"text": "content"}
+#: Field -> its alternative name, for items whose spider has set the field; for other fields it is ``page_<name>``.
+_ALTERNATIVES: Final = {"text": "content"}
 _COLLECTIONS: Final = (str, bytes, list, tuple, dict, set, frozenset)
 
 
 class Fields:
-    """Set fields of the feed on items of any type, under the names that ``PAGELETS_FIELDS`` gives them.
+    """Set fields of the feed on items of any type, under the names from ``PAGELETS_FIELDS``.
 
-    What a spider has set stays. In a dict, our value goes under another name then: ``content`` for ``text``,
-    ``page_<name>`` for others; ``pagelets/fields/renamed`` counts such values. A value for which an item has no place
-    is left out and counted in ``pagelets/fields/missing``. The first case of a type and a field is a warning.
+    Values that a spider has set stay. In a dict, our value then goes under an alternative name: ``content`` for
+    ``text``, ``page_<name>`` for other fields; ``pagelets/fields/renamed`` counts such values. A value that fits
+    nowhere in an item is left out and counted in ``pagelets/fields/missing``. The first case for each type and field
+    is a warning.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -35,18 +36,18 @@ class Fields:
         self._warned: set[tuple[str, type, str]] = set()
 
     def put(self, item: Any, name: str, value: Any) -> None:
-        """Set a field, under another name if the spider has set it."""
+        """Set a field, under an alternative name if the spider has set it."""
         field = self.session.config.field_name(name)
         if field is None:
             return
         if not self._is_set(item, field):
             self._write(item, name, field, value)
-        elif (other := self._other(item, name)) is None:
-            what = "what the spider has set stays, ours is left out; give it another name in PAGELETS_FIELDS, or None"
-            self._tell("missing", item, field, what)
-        elif self._write(item, name, other, value):
-            what = f"what the spider has set stays, ours goes into {other!r}; PAGELETS_FIELDS can give it another name"
-            self._tell("renamed", item, field, what)
+        elif (alternative := self._alternative(item, name)) is None:
+            what = "the spider's value stays, ours is left out; give it another name in PAGELETS_FIELDS, or None"
+            self._report("missing", item, field, what)
+        elif self._write(item, name, alternative, value):
+            what = f"the spider's value stays, ours goes into {alternative!r}; PAGELETS_FIELDS can give it another name"
+            self._report("renamed", item, field, what)
 
     def fill(self, item: Any, name: str, value: Any) -> None:
         """Set a field if the spider has not."""
@@ -55,12 +56,12 @@ class Fields:
             self._write(item, name, field, value)
 
     def get(self, item: Any, name: str) -> Any:
-        """The value of a field that we have set, wherever it went; None without one."""
+        """Return the value of a field that we have set, under whatever name; None if we have not set it."""
         field = current_places().get(name)
         return None if field is None else value_of(item, field)
 
     def _is_set(self, item: Any, field: str) -> bool:
-        """True if a value is there that is not ours, but for what the type of the item has put there as a blank."""
+        """True if the spider has set a field; blank values do not count if they are the default of the item's type."""
         if not ItemAdapter.is_item(item) or field not in list(ItemAdapter(item)):
             return False
         value = ItemAdapter(item)[field]
@@ -68,26 +69,28 @@ class Fields:
             return True
         return not getattr(self._crawler.spider, "yields_blanks", False) and not _is_default(item, field, value)
 
-    def _other(self, item: Any, name: str) -> str | None:
-        """Another name for a field, None if there is no room for it."""
-        other = _OTHER.get(name, f"page_{name}")
+    def _alternative(self, item: Any, name: str) -> str | None:
+        """The alternative name of a field, None if the item cannot take it."""
+        alternative = _ALTERNATIVES.get(name, f"page_{name}")
         taken = {self.session.config.field_name(each) for each in FIELDS}
-        return other if isinstance(item, dict) and other not in item and other not in taken else None
+        return alternative if isinstance(item, dict) and alternative not in item and alternative not in taken else None
 
     def _write(self, item: Any, name: str, field: str, value: Any) -> bool:
         if not ItemAdapter.is_item(item):
-            self._tell("missing", item, field, "this is no item; yield a dict, a dataclass, an attrs class or an Item")
+            what = "this is not an item; yield a dict, a dataclass, an attrs class or an Item"
+            self._report("missing", item, field, what)
             return False
         try:
             ItemAdapter(item)[field] = value
-        except Exception:  # whatever the validators of a type raise
-            what = "the type has no such field, or does not take our value; change it, or PAGELETS_FIELDS"
-            self._tell("missing", item, field, what)
+        except Exception:  # validators can raise anything
+            what = "the type has no such field, or does not accept our value; change it, or PAGELETS_FIELDS"
+            self._report("missing", item, field, what)
             return False
         current_places()[name] = field
         return True
 
-    def _tell(self, case: str, item: Any, field: str, what: str) -> None:
+    def _report(self, case: str, item: Any, field: str, what: str) -> None:
+        """Count a case; warn of the first one of each type and field."""
         self.session.count(f"fields/{case}")
         kind = type(item)
         if (case, kind, field) not in self._warned:
@@ -96,7 +99,7 @@ class Fields:
 
 
 def value_of(item: Any, field: str | None) -> Any:
-    """The value of a field of an item, None if it has none: a ``defaultdict`` is not to make one."""
+    """Return the value of a field of an item, None without one; a ``defaultdict`` does not create it."""
     if field is None or not ItemAdapter.is_item(item) or field not in list(ItemAdapter(item)):
         return None
     return ItemAdapter(item)[field]
@@ -107,7 +110,7 @@ def _is_blank(value: Any) -> bool:
 
 
 def _is_default(item: Any, field: str, blank: Any) -> bool:
-    """True if a blank value is what the type of an item gives a field that nobody sets; a dict gives none."""
+    """True if a blank value is the default that the item's type gives a field; dicts and Items have no defaults."""
     if isinstance(item, (dict, Item)):
         return False
     if is_dataclass(item):

@@ -1,4 +1,4 @@
-"""Pages into a search index."""
+"""The item pipeline that writes pages to a search index."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
 
-#: Seconds that the end of a crawl waits for an index that is away.
+#: Seconds that the crawl waits at its end for an index that is unavailable.
 _PATIENCE: Final = 20.0
-#: When the crawl began and which sites it has seen, in the job directory.
+#: In the job directory: when the crawl began and which sites it has seen.
 _FILE: Final = "pagelets-index.json"
 _ABOUT: Final = ("title", "language", "fetched_at")
 
 
 class IndexPipeline:
-    """Write each page and its pagelets to the index that ``PAGELETS_INDEX`` names.
+    """Write each page and its pagelets to the index ``PAGELETS_INDEX``.
 
-    A page replaces the one of the same URL. Items of one page are one page of the index, unless they have URLs of their
-    own. Near-duplicates are indexed, and a search shows the best page of each group. While the index is away, pages
-    are kept on disk. Stats: ``pagelets/index/pages``, ``.../pagelets``, ``.../batches``, and what went wrong.
+    A page replaces an earlier one with the same URL. All items of a page become one page of the index, unless they
+    have URLs of their own. Near-duplicates are indexed, and a search shows the best page of each group. While the index
+    is unavailable, pages wait on disk. Stats: ``pagelets/index/pages``, ``.../pagelets``, ``.../batches``, and those of
+    failures.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -50,12 +51,12 @@ class IndexPipeline:
         if not self._target:
             raise NotConfigured
         job = job_dir(crawler.settings)
-        self._memory = Path(job, _FILE) if job else None
+        self._state_file = Path(job, _FILE) if job else None
         self._seen: WeakKeyDictionary[PageContext, set[str]] = WeakKeyDictionary()
         try:
-            self._began, self._sites = _remembered(self._memory)
-            self._spool = PendingPages(Path(job) if job else folder_of(self._target), self._target)
-            self._writer = Writer(self._open, self._first(), self._spool, self.session.tell, self.session.count)
+            self._began, self._sites = _saved_state(self._state_file)
+            self._pending = PendingPages(Path(job) if job else folder_of(self._target), self._target)
+            self._writer = Writer(self._open, self._first(), self._pending, self.session.tell, self.session.count)
         except (IndexUnusable, OSError) as error:
             call_off(crawler, error)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
@@ -68,60 +69,60 @@ class IndexPipeline:
         return open_index(self._target)
 
     def _first(self) -> Index | None:
-        """The index; None if it is away when the crawl begins."""
+        """The index; None if it is unavailable when the crawl begins."""
         try:
             return self._open()
         except IndexAway as error:
-            self.session.tell("index/away", "%s; pages are kept on disk until it is back", error)
+            self.session.tell("index/away", "%s; pages wait on disk until it is available", error)
             return None
 
     def open_spider(self) -> None:
         provide_contexts(self.crawler)
-        self._remember()
+        self._save_state()
         self._writer.start()
 
     async def process_item(self, item: Any) -> Any:
-        visit = current_context()
-        if visit is None or visit.failed:
+        context = current_context()
+        if context is None or context.failed:
             return item
-        line = self._line(item, visit)
-        urls = self._seen.setdefault(visit, set())
+        line = self._line(item, context)
+        urls = self._seen.setdefault(context, set())
         if line["url"] not in urls:
             urls.add(line["url"])
-            await in_thread(self._put, line, visit)
+            await in_thread(self._put, line, context)
         return item
 
-    def _line(self, item: Any, visit: PageContext) -> dict[str, Any]:
-        """What the item says of the page, under the names of the feed.
+    def _line(self, item: Any, context: PageContext) -> dict[str, Any]:
+        """The fields of an item that describe its page, under their names in the feed.
 
-        Of what a spider has set, URL, title, language and time say something of the page, if they come with a URL;
-        other fields have a meaning of the spider's own.
+        Of the spider's own fields only URL, title, language and time of fetching describe the page, and the last three
+        only if the item has a URL. Other fields may mean anything.
         """
         own = {name: value_of(item, self.session.config.field_name(name)) for name in ("url", *_ABOUT)}
         if "url" in current_places() or not isinstance(own["url"], str):
-            own = {"url": visit.url}
+            own = {"url": context.url}
         line = {name: value for name, value in own.items() if isinstance(value, str)}
         near, pagelets = self.fields.get(item, "near_duplicate_of"), self.fields.get(item, "pagelets")
         line |= {"near_duplicate_of": near} if isinstance(near, str) else {}
         return line | ({"pagelets": pagelets} if isinstance(pagelets, list) else {})
 
-    def _put(self, line: dict[str, Any], visit: PageContext) -> None:
+    def _put(self, line: dict[str, Any], context: PageContext) -> None:
         try:
-            page = page_of(self._about(visit) | line, now())
+            page = page_of(self._about(context) | line, now())
         except ValueError as error:
-            self.session.tell("index/no_page", "%s is not indexed: %s", visit.url, error)
+            self.session.tell("index/no_page", "%s is not indexed: %s", context.url, error)
             return
         except Exception:
-            visit.fail()
+            context.fail()
             return
         self._sites.add(page.site)
         self._writer.put(page)
 
-    def _about(self, visit: PageContext) -> dict[str, Any]:
-        """What stands in for what the item does not have: a spider's items may lack the fields."""
-        page = visit.page
-        about = {"url": page.url, "title": page.title, "language": page.language, "fetched_at": visit.fetched_at}
-        return about | {"pagelets": [pagelet.record() for pagelet in visit.pagelets() if pagelet.role == CONTENT]}
+    def _about(self, context: PageContext) -> dict[str, Any]:
+        """Values for the fields that an item lacks."""
+        page = context.page
+        about = {"url": page.url, "title": page.title, "language": page.language, "fetched_at": context.fetched_at}
+        return about | {"pagelets": [pagelet.record() for pagelet in context.pagelets() if pagelet.role == CONTENT]}
 
     async def spider_closed(self, spider: Spider, reason: str) -> None:
         await in_thread(self._close, reason)
@@ -130,11 +131,11 @@ class IndexPipeline:
         if left := self._writer.close(_PATIENCE):
             self.session.count("index/left", left)
             logger.warning(
-                "%d pages are not in %s, which is away: they wait in %s for the next crawl into it, or for "
+                "%d pages are not in %s, which is unavailable: they wait in %s for the next crawl into it, or for "
                 "`scrapy pagelets index`",
                 left,
                 shown(self._target),
-                self._spool.path,
+                self._pending.path,
             )
         elif self.session.config.index_purge and reason == "finished":
             self._purge()
@@ -143,40 +144,40 @@ class IndexPipeline:
             self.session.lose(
                 what, "make room on the disk and crawl again, or fill it with the feed", self._writer.lost
             )
-        if self._spool.unreadable:
+        if self._pending.unreadable:
             what = f"pages that waited for the index {shown(self._target)} could not be read"
-            self.session.lose(what, "crawl again", self._spool.unreadable)
-        self._spool.close()
-        if reason == "finished" and self._memory is not None:
-            self._memory.unlink(missing_ok=True)
+            self.session.lose(what, "crawl again", self._pending.unreadable)
+        self._pending.close()
+        if reason == "finished" and self._state_file is not None:
+            self._state_file.unlink(missing_ok=True)
         else:
-            self._remember()
+            self._save_state()
 
     def _purge(self) -> None:
-        if self._writer.lost:  # what the index has of these pages is old, but it is all there is
-            sentence = "pages that were not seen stay in the index: %d that were seen could not be written to it"
+        if self._writer.lost:  # the index may have older versions of the lost pages, which are better than none
+            sentence = "old pages stay in the index because %d pages of this crawl could not be written to it"
             self.session.tell("index/not_purged", sentence, self._writer.lost)
         else:
             self._writer.purge(self._began, self._sites)
 
-    def _remember(self) -> None:
-        """Write down what a run that continues the job has to know before it can purge."""
-        if self._memory is None:
+    def _save_state(self) -> None:
+        """Save what the next run of the job needs for a purge: when the crawl began, and its sites."""
+        if self._state_file is None:
             return
-        known = json.dumps({"began": self._began, "sites": sorted(self._sites)})
+        state = json.dumps({"began": self._began, "sites": sorted(self._sites)})
         try:
-            self._memory.parent.mkdir(parents=True, exist_ok=True)
-            new = self._memory.with_suffix(".new")
-            new.write_text(known, encoding="utf-8")
-            new.replace(self._memory)  # whole or not at all: a purge deletes what is older than it says
+            self._state_file.parent.mkdir(parents=True, exist_ok=True)
+            new = self._state_file.with_suffix(".new")
+            new.write_text(state, encoding="utf-8")
+            new.replace(self._state_file)  # atomic: a purge deletes all pages older than the time in this file
         except OSError as error:
-            self.session.tell("store/failed", "a run that continues the job will not know when it began: %s", error)
+            self.session.tell("store/failed", "the next run of the job will not know when the job began: %s", error)
 
 
-def _remembered(memory: Path | None) -> tuple[str, set[str]]:
-    """When the crawl began, and the sites that it has seen; of a job that goes on, in earlier runs as well."""
-    if memory is not None:
+def _saved_state(file: Path | None) -> tuple[str, set[str]]:
+    """When the crawl began and the sites that it has seen, including those of earlier runs of the job."""
+    if file is not None:
         with suppress(OSError, ValueError, LookupError, TypeError):
-            known = json.loads(memory.read_bytes())
-            return str(known["began"]), set(known["sites"])
+            state = json.loads(file.read_bytes())
+            return str(state["began"]), set(state["sites"])
     return now(), set()

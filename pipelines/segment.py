@@ -1,4 +1,4 @@
-"""Pagelets for items."""
+"""The item pipeline that cuts pages into pagelets."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from scrapy_pagelets.session.threads import in_thread
 
 
 class SegmentPipeline:
-    """Cut the page behind an item into pagelets: sets ``pagelets``, and ``blocks`` with ``PAGELETS_VIPS_TREE``.
+    """Cut the page of an item into pagelets; set ``pagelets``, and ``blocks`` with ``PAGELETS_VIPS_TREE``.
 
-    Also ``url``, ``title``, ``language`` and ``fetched_at`` where the spider has not set them. Items that come from no
-    HTML page pass untouched and are counted in ``pagelets/items/no_page``.
+    Also set ``url``, ``title``, ``language`` and ``fetched_at`` if the spider has not. Items that do not come from an
+    HTML page pass unchanged and are counted in ``pagelets/items/no_page``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -34,14 +34,14 @@ class SegmentPipeline:
         provide_contexts(self.crawler)
 
     async def process_item(self, item: Any) -> Any:
-        visit = current_context()
-        if visit is None:
+        context = current_context()
+        if context is None:
             self.session.count("items/no_page")
             return item
         try:
-            about, parts = await in_thread(self._segmented, visit)
+            about, parts = await in_thread(self._segment, context)
         except Exception:
-            visit.fail()
+            context.fail()
             return item
         for name, value in about.items():
             self.fields.fill(item, name, value)
@@ -49,11 +49,11 @@ class SegmentPipeline:
             self.fields.put(item, name, value)
         return item
 
-    def _segmented(self, visit: PageContext) -> tuple[dict[str, Any], dict[str, Any]]:
-        page, config = visit.page, self.session.config
+    def _segment(self, context: PageContext) -> tuple[dict[str, Any], dict[str, Any]]:
+        page, config = context.page, self.session.config
         every = config.export == "all"
-        # Link counts cut, others see: a region that they see is not parted in what it holds of content and template.
-        pagelets = visit.pagelets(whole=every and not config.segmenter.startswith("pagelets"))
-        about = {"url": page.url, "title": page.title, "language": page.language, "fetched_at": visit.fetched_at}
+        # The link-based segmenters split regions into content and template; the visual ones keep regions whole.
+        pagelets = context.pagelets(whole=every and not config.segmenter.startswith("pagelets"))
+        about = {"url": page.url, "title": page.title, "language": page.language, "fetched_at": context.fetched_at}
         parts = {"pagelets": [pagelet.record() for pagelet in pagelets if every or pagelet.role == CONTENT]}
         return about, parts | ({"blocks": vips(page).record(page)} if config.vips_tree else {})

@@ -1,4 +1,4 @@
-"""The content of items: what is left when the template is taken away."""
+"""The item pipeline that strips the template and keeps the content."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from scrapy_pagelets.session.threads import in_thread
 
 
 class StripPipeline:
-    """Take the template away: sets the forms of the content that ``PAGELETS_FORMATS`` names, and ``template``.
+    """Strip the template; set the content in the formats of ``PAGELETS_FORMATS``, and ``template``.
 
-    Stats: ``pagelets/words`` and ``pagelets/words/template`` give the chrome ratio of the crawl,
-    ``pagelets/pages/empty`` counts pages of which nothing is left.
+    Stats: ``pagelets/words`` and ``pagelets/words/template`` count the words of all pages and those in templates;
+    ``pagelets/pages/empty`` counts pages without any content.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -35,22 +35,22 @@ class StripPipeline:
         provide_contexts(self.crawler)
 
     async def process_item(self, item: Any) -> Any:
-        visit = current_context()
-        if visit is None or visit.failed:
+        context = current_context()
+        if context is None or context.failed:
             return item
         try:
-            stripped = await in_thread(self._stripped, visit)
+            stripped = await in_thread(self._strip, context)
         except Exception:
-            visit.fail()
+            context.fail()
             return item
         for name, value in stripped.items():
             self.fields.put(item, name, value)
         return item
 
-    def _stripped(self, visit: PageContext) -> dict[str, Any]:
-        page, nodes = visit.page, visit.page.nodes
+    def _strip(self, context: PageContext) -> dict[str, Any]:
+        page, nodes = context.page, context.page.nodes
         keep = np.zeros(len(nodes.leaves), np.bool_)
-        for pagelet in visit.pagelets():
+        for pagelet in context.pagelets():
             if pagelet.role == CONTENT:
                 keep |= pagelet.leaves
         forms = {
@@ -60,7 +60,7 @@ class StripPipeline:
         }
         total, kept = int(nodes.words.sum()), int(nodes.words[keep].sum())
         self._count(total, kept)
-        template = visit.template
+        template = context.template
         about = {
             "id": template.id,
             "pages": template.pages,

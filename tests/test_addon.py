@@ -1,4 +1,4 @@
-"""A stranger's project, made by ``scrapy startproject``: one line switches everything on, its own settings win."""
+"""A project made by ``scrapy startproject``: one line enables everything, and its own settings take precedence."""
 
 import json
 import subprocess
@@ -33,7 +33,7 @@ NAMES = ["home", *"abcdef"]
 
 @pytest.fixture
 def project(tmp_path):
-    """A project as its user's first command makes it, but for the delay that its template sets."""
+    """A new project, without the download delay that its template sets."""
     made = scrapy("startproject", "stranger", str(tmp_path / "stranger"), cwd=tmp_path)
     assert made.returncode == 0
     folder = tmp_path / "stranger"
@@ -42,7 +42,7 @@ def project(tmp_path):
 
 
 def crawl_in(project: Path, lines: str, start: str, feed: str = "feed.jsonl", *more: str) -> Crawl:
-    """Crawl with lines added to the project's settings; nothing that matters comes from the command line."""
+    """Crawl with lines added to the settings of the project, and no relevant command line options."""
     settings = project / "stranger" / "settings.py"
     quick = "DOWNLOAD_DELAY = 0\nCONCURRENT_REQUESTS_PER_DOMAIN = 8\n"
     settings.write_text(settings.read_text(encoding="utf-8") + quick + lines, encoding="utf-8")
@@ -58,7 +58,7 @@ def assert_clean(found: Crawl) -> None:
         assert line["text"].endswith(f"{name}word59")
 
 
-def test_one_line_switches_everything_on(project):
+def test_one_line_enables_everything(project):
     with SiteServer(routes=menu_site(*NAMES)) as server:
         found = crawl_in(project, ADDON, server.url(""))
     assert_clean(found)
@@ -73,13 +73,13 @@ def test_the_lines_of_the_pipelines_alone_do_too(project):
     assert len(found.lines) == len(NAMES)
     assert found.stat("probe/loaded") == 0
     assert all(line["pagelets"] for line in found.lines)
-    last = found.lines[-1]  # what a page is cleaned by comes before it
+    last = found.lines[-1]  # its template is known by then
     assert "slogan" not in last["text"]
     assert last["text"].endswith("word59")
     assert found.errors == []
 
 
-def test_the_projects_own_settings_win(project):
+def test_the_settings_of_the_project_take_precedence(project):
     own = """
 ITEM_PIPELINES = {"scrapy_pagelets.pipelines.strip.StripPipeline": 50}
 FEED_EXPORTERS = {"parquet": "scrapy.exporters.JsonLinesItemExporter"}
@@ -148,7 +148,7 @@ def test_the_older_crawler_process_does_as_well(tmp_path):
     assert found.stat("probe/loaded") == 4
 
 
-def test_two_crawls_in_one_process_know_nothing_of_each_other(tmp_path):
+def test_two_crawls_in_one_process_are_independent(tmp_path):
     script = """
 from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
@@ -186,7 +186,7 @@ if __name__ == "__main__":
         ("PAGELETS_FIELDS", '{"texts": "x"}', "PAGELETS_FIELDS has 'texts': choose from url, title"),
     ],
 )
-def test_a_setting_that_cannot_be_used_calls_the_crawl_off(tmp_path, setting, value, sentence):
+def test_an_unusable_setting_ends_the_crawl_before_it_begins(tmp_path, setting, value, sentence):
     with SiteServer(routes=menu_site(*NAMES)) as server:
         found = run_spider(tmp_path, ONE_PAGE, base=server.url(""), settings={setting: value}, code=1)
     assert len(found.errors) == 1
@@ -195,7 +195,7 @@ def test_a_setting_that_cannot_be_used_calls_the_crawl_off(tmp_path, setting, va
     assert not (tmp_path / "feed.jsonl").exists()
 
 
-def test_it_is_called_off_with_the_pipelines_alone(project):
+def test_that_also_holds_with_the_pipelines_alone(project):
     with SiteServer(routes=menu_site(*NAMES)) as server:
         settings = project / "stranger" / "settings.py"
         bad = PIPELINES + "PAGELETS_SETTLE = 0\n"

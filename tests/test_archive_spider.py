@@ -1,4 +1,4 @@
-"""The spider ``archive``: what was crawled before comes out as clean as a crawl, and nothing is ever fetched."""
+"""The spider ``archive``: pages are as clean as those of a live crawl, and nothing is fetched."""
 
 import gzip
 import random
@@ -14,7 +14,7 @@ NAMES = [f"{kind}{letter}" for kind in ("blog", "shop") for letter in "abcdefgh"
 
 
 def pages(base, names=NAMES):
-    """Two classes of pages, each with its own menu, as (URL, body)."""
+    """Pages of two classes, each with its own menu, as (URL, body)."""
     for name in names:
         menu = [f"/{other}" for other in NAMES if other[:4] == name[:4]]
         yield base + name, page(name, menu, kind=name[:4]).encode()
@@ -36,7 +36,7 @@ def texts(found):
 
 @pytest.mark.parametrize("name", ["crawl.warc", "crawl.warc.gz"])
 def test_pages_of_an_archive_are_clean_and_nothing_is_fetched(tmp_path, name):
-    with SiteServer() as server:  # where the pages come from; it would note every visit
+    with SiteServer() as server:  # the site of the pages, which would record any request
         path = warc(tmp_path / name, pages(server.url("")), date="2020-02-03T04:05:06Z")
         found = crawl(tmp_path, "archive", path=path)
         assert server.hits == []
@@ -62,7 +62,7 @@ def test_the_order_of_the_pages_changes_no_text(tmp_path):
     assert results[0] == results[1]
 
 
-def test_a_folder_gives_what_a_crawl_of_it_gives(tmp_path):
+def test_a_folder_gives_the_same_as_a_crawl_of_it(tmp_path):
     with SiteServer(SITE) as server:
         crawled = crawl(tmp_path, "site", url=server.url("index.html"), feed="crawled.jsonl")
         server.hits.clear()
@@ -81,8 +81,8 @@ def test_a_glob_reads_many_archives_as_one_site(tmp_path):
     assert all("slogan" not in line["text"] for line in found.lines)
 
 
-def test_nothing_in_a_page_sends_the_crawler_out(tmp_path):
-    """Meta refreshes, redirects, frames, cookies, robots.txt of a server that is there and would note every visit."""
+def test_nothing_in_a_page_causes_a_request(tmp_path):
+    """Meta refreshes, redirects, frames, cookies and robots.txt point to a server that would record any request."""
     with SiteServer() as server:
         refresh = f'<meta http-equiv="refresh" content="0; url={server.url("away")}">'
         frames = f'<iframe src="{server.url("frame")}"></iframe><img src="{server.url("a.png")}">'
@@ -125,7 +125,7 @@ def test_two_captures_of_a_page_are_two_lines(tmp_path):
     assert sorted(line["title"] for line in found.lines) == ["Title of again", "Title of once"]
 
 
-def test_an_archive_that_is_cut_off_gives_what_is_before(tmp_path):
+def test_a_truncated_archive_gives_the_pages_before(tmp_path):
     path = warc(tmp_path / "cut.warc.gz", pages("http://example.com/"))
     path.write_bytes(path.read_bytes()[:-100])
     found = crawl(tmp_path, "archive", path=path)
@@ -167,7 +167,7 @@ def test_an_archive_of_noise_says_so(tmp_path):
 
 
 @pytest.mark.parametrize("folder", ["empty", "files"])
-def test_a_folder_without_pages_calls_the_reading_off(tmp_path, folder):
+def test_a_folder_without_pages_ends_the_crawl_before_it_begins(tmp_path, folder):
     (tmp_path / "empty").mkdir()
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "a.png").write_bytes(b"\x89PNG")

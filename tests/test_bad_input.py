@@ -1,4 +1,4 @@
-"""Sites, pages and arguments as they should not be: a clear sentence each, crawl and feed intact, a stat counts it."""
+"""Bad sites, pages and arguments: each is explained in a sentence and counted, and crawl and feed stay intact."""
 
 import re
 import socket
@@ -11,7 +11,7 @@ from tests.server import SiteServer, redirect
 
 
 def refused(tmp_path, spider, **arguments):
-    """The one sentence of a crawl that did not begin."""
+    """Return the only error of a crawl that did not begin."""
     found = crawl(tmp_path, spider, code=1, **arguments)
     assert len(found.errors) == 1, found.log
     assert "Spider opened" not in found.log
@@ -27,33 +27,33 @@ def refused(tmp_path, spider, **arguments):
         ({"url": "http://a.invalid/", "depth": "x"}, "depth is 'x': give a whole number, 0 for no limit"),
     ],
 )
-def test_bad_arguments_call_the_crawl_of_a_site_off(tmp_path, arguments, sentence):
+def test_bad_arguments_end_the_crawl_of_a_site_before_it_begins(tmp_path, arguments, sentence):
     assert sentence in refused(tmp_path, "site", **arguments)
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({}, "the spider archive needs something to read: -a path=FILE"),
+        ({}, "the spider archive needs a path: -a path=FILE"),
         ({"path": "nowhere/at/all"}, "nowhere/at/all does not exist: give a WARC file, a glob in quotes, or a folder"),
-        ({"path": "tests/site", "base": "example.com"}, "base is 'example.com': give what URLs begin with"),
+        ({"path": "tests/site", "base": "example.com"}, "base is 'example.com': give the beginning of a URL"),
     ],
 )
-def test_bad_arguments_call_the_reading_of_an_archive_off(tmp_path, arguments, sentence):
+def test_bad_arguments_end_the_crawl_of_an_archive_before_it_begins(tmp_path, arguments, sentence):
     assert sentence in refused(tmp_path, "archive", **arguments)
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"url": "http://a.invalid/", "urls": "urls.txt"}, "or -a urls=FILE with one a line, not both"),
-        ({"urls": "urls.txt"}, "urls.txt has no start page: write one a line"),
-        ({"url": "ftp://a.invalid/"}, "'ftp://a.invalid/' is not the address of a page: give one like https://"),
-        ({"url": "http://[broken/"}, "'http://[broken/' is not the address of a page"),
-        ({"url": "http:///path"}, "'http:///path' is not the address of a page"),
-        ({"url": "http://a:port/"}, "'http://a:port/' is not the address of a page"),
-        ({"url": "a page"}, "'a page' is not the address of a page"),
-        ({"url": "http://a.invalid/", "sitemap": "yes"}, "sitemap is 'yes': give 1, or 0 for no"),
+        ({"url": "http://a.invalid/", "urls": "urls.txt"}, "or -a urls=FILE with one per line, not both"),
+        ({"urls": "urls.txt"}, "urls.txt has no start page: write one per line"),
+        ({"url": "ftp://a.invalid/"}, "'ftp://a.invalid/' is not the URL of a page: give one like https://"),
+        ({"url": "http://[broken/"}, "'http://[broken/' is not the URL of a page"),
+        ({"url": "http:///path"}, "'http:///path' is not the URL of a page"),
+        ({"url": "http://a:port/"}, "'http://a:port/' is not the URL of a page"),
+        ({"url": "a page"}, "'a page' is not the URL of a page"),
+        ({"url": "http://a.invalid/", "sitemap": "yes"}, "sitemap is 'yes': give 1 for yes or 0 for no"),
         ({"url": "http://a.invalid/", "pages": "-1"}, "pages is '-1': give a whole number"),
         ({"url": "http://a.invalid/", "pages": "\u00b2"}, "pages is '\u00b2': give a whole number"),
     ],
@@ -65,7 +65,7 @@ def test_arguments_are_refused_in_a_sentence(tmp_path, monkeypatch, arguments, s
         SiteSpider(**arguments)
 
 
-def test_an_unknown_argument_is_told_and_the_crawl_goes_on(tmp_path):
+def test_an_unknown_argument_is_reported_and_the_crawl_goes_on(tmp_path):
     with SiteServer(routes=menu_site("home", "a")) as server:
         found = crawl(tmp_path, "site", url=server.url(""), depht=1, _job="4711")
     assert len(found.lines) == 2
@@ -73,7 +73,7 @@ def test_an_unknown_argument_is_told_and_the_crawl_goes_on(tmp_path):
 
 
 def start_page_that(tmp_path, routes, path="", robots="", **settings):
-    """A crawl that gets no page, and the sentence that says why."""
+    """Run a crawl that gets no page; return it and the sentence that explains why."""
     with SiteServer(routes=routes) as server:
         if robots:
             server.routes["/robots.txt"] = answer(robots, Content_Type="text/plain")
@@ -91,7 +91,7 @@ def test_a_site_that_is_down(tmp_path):
         found = crawl(tmp_path, "site", url=url)
     [sentence] = found.errors
     assert sentence.startswith(f"{url} cannot be loaded: ")
-    assert sentence.endswith("; check the address and whether the site is up")
+    assert sentence.endswith("; check the URL and whether the site is up")
     assert found.stat("start/failed") == 1
 
 
@@ -102,9 +102,9 @@ def test_a_host_that_does_not_exist(tmp_path):
     assert found.stat("start/failed") == 1
 
 
-def test_a_start_page_that_is_not_there(tmp_path):
+def test_a_missing_start_page(tmp_path):
     sentence, _ = start_page_that(tmp_path, {"/": not_found})
-    assert sentence == "/ answers 404: nothing to crawl; check the address"
+    assert sentence == "/ returned status 404: nothing to crawl; check the URL"
 
 
 def test_robots_txt_that_forbids_all(tmp_path):
@@ -113,17 +113,17 @@ def test_robots_txt_that_forbids_all(tmp_path):
     assert hits == ["/robots.txt"]
 
 
-def test_a_start_page_that_redirects_in_a_circle(tmp_path):
+def test_a_start_page_that_redirects_in_a_loop(tmp_path):
     routes = {"/": lambda path: redirect("/b"), "/b": lambda path: redirect("/")}
     sentence, hits = start_page_that(tmp_path, routes)
-    assert sentence.endswith("redirects in a circle: nothing to crawl; check the address")
+    assert sentence.endswith("redirects in a loop: nothing to crawl; check the URL")
     assert len(hits) < 30
 
 
-def test_a_start_page_that_is_no_page(tmp_path):
+def test_a_start_page_that_is_not_html(tmp_path):
     routes = {"/a.pdf": answer(b"%PDF-1.4", Content_Type="application/pdf")}
     sentence, _ = start_page_that(tmp_path, routes, "a.pdf")
-    assert sentence == "/a.pdf is not an HTML page (application/pdf): give the address of a page"
+    assert sentence == "/a.pdf is not an HTML page (application/pdf): give the URL of a page"
 
 
 def test_robots_txt_that_forbids_a_part(tmp_path):
@@ -144,13 +144,13 @@ def test_a_site_of_one_page_keeps_its_text(tmp_path, menu):
     assert words("home") in line["text"]
     assert pages_asked_for(server.hits) == ["/"]
     assert len(found.warnings) == 1
-    assert "one page alone does not tell its template" in found.warnings[0]
+    assert "a single page does not reveal its template" in found.warnings[0]
     assert found.stat("sites/of_one_page") == 1
     assert found.errors == []
 
 
 def one_bad_page(tmp_path, name, body, **headers):
-    """A site with one bad page; the line of that page, and the sentence about it."""
+    """Crawl a site with one bad page; return the line of that page and the warning about it."""
     with SiteServer(routes=menu_site("home", *"abcd")) as server:
         for path in ("/", "/a", "/b", "/c", "/d"):
             server.routes[path] = answer(page(path[1:] or "home", ["/", "/a", "/b", "/c", "/d", "/bad"]))
@@ -165,7 +165,7 @@ def one_bad_page(tmp_path, name, body, **headers):
     return next(line for line in found.lines if line["url"].endswith("/bad"))
 
 
-def test_a_page_without_a_byte(tmp_path):
+def test_an_empty_page(tmp_path):
     line = one_bad_page(tmp_path, "blank", b"")
     assert (line["text"], line["pagelets"], line["title"]) == ("", [], "")
 

@@ -1,4 +1,4 @@
-"""Sites that deceive a comparison of pages, and stores that fail: the crawl goes on, and what it exports is right."""
+"""Sites that mislead a comparison of pages, and stores that fail: the crawl goes on, and its items are right."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def text_of(one: Page, site: Site) -> str:
 
 
 def stored_pages(folder, name):
-    """Number of pages that a store has of a site, read without the store."""
+    """Return the number of pages of a site in a store file."""
     store = SiteStore(folder, load(LABELLED))
     site = Site(name)
     store.load(site)
@@ -44,7 +44,7 @@ def test_a_site_whose_pages_are_all_equal_keeps_its_content(tmp_path):
 
 
 @pytest.mark.parametrize("body", ["<html>", "<p>", "one", "<br>", "<!doctype html>"])
-def test_a_page_of_one_node_among_others(tmp_path, body):
+def test_a_page_with_a_single_node(tmp_path, body):
     menu = ["/", "/a", "/b", "/c", "/one"]
     routes = {path: answer(page(path[1:] or "home", menu)) for path in menu[:-1]}
     with SiteServer(routes=routes | {"/one": answer(body)}) as server:
@@ -61,7 +61,7 @@ def old_look(path):
 
 
 def new_look(path):
-    """Other elements, other words, and the menu at the end."""
+    """A template with other elements and other words, and with the menu at the end."""
     name = path.strip("/") or "home"
     rows = "".join(f"<tr><td><a href='{url}'>Chapter {url.strip('/')}</a></td></tr>" for url in MENU)
     return f"""<html><head><title>{name}</title></head><body class=relaunch><section class=frame>
@@ -70,7 +70,7 @@ def new_look(path):
 <table class=chapters>{rows}</table><div class=small>Printed on recycled electrons</div></section></body></html>"""
 
 
-def test_pages_are_clean_after_the_template_has_changed_in_mid_crawl(tmp_path):
+def test_pages_are_clean_after_the_template_has_changed_during_the_crawl(tmp_path):
     asked: list[str] = []
 
     def route(path):
@@ -88,14 +88,14 @@ def test_pages_are_clean_after_the_template_has_changed_in_mid_crawl(tmp_path):
         name = line["url"].removeprefix(server.url("")) or "home"
         assert words(name) in line["text"]
         known[line["template"]["id"]] += 1
-        if known[line["template"]["id"]] < 3:  # whoever is first knows least
+        if known[line["template"]["id"]] < 3:  # the first pages have the least evidence
             continue
         for text in ("slogan", "Menu entry", "All rights", "motto", "Chapter", "recycled"):
             assert text not in line["text"], line["url"]
 
 
 def test_a_real_template_after_another(tmp_path):
-    """The site in tests/site, then pages with another look under the same host: as clean as if they were alone."""
+    """Pages of tests/site, then pages with another template on the same host, are as clean as if they were alone."""
     before = [Page.parse(f.read_bytes(), f"http://host.test/{f.name}") for f in sorted(SITE.rglob("*.html"))[:20]]
     after = [Page.parse(new_look(path).encode(), f"http://host.test{path}") for path in MENU]
     both, alone = Site("host.test"), Site("host.test")
@@ -111,7 +111,7 @@ def test_a_real_template_after_another(tmp_path):
 
 @pytest.mark.parametrize("copies", [1, 2, 5])
 def test_a_hostile_page_cannot_have_the_content_of_another_stripped(copies):
-    """Somebody posts the text of a page of the site on pages of the same site, once and several times."""
+    """An attacker posts the text of a page on other pages of the same site, once and several times."""
     site = Site("victim.test")
     pages = {path: Page.parse(old_look(path).encode(), f"http://victim.test{path}") for path in MENU}
     for one in pages.values():
@@ -127,7 +127,7 @@ def test_a_hostile_page_cannot_have_the_content_of_another_stripped(copies):
     assert text_of(victim, site) == before
 
 
-def test_a_store_of_another_model_costs_a_warning(tmp_path):
+def test_a_store_of_another_model_causes_a_warning(tmp_path):
     store = {"PAGELETS_STORE": str(tmp_path / "store")}
     with SiteServer(routes=menu_site("home", *"abcdef")) as server:
         crawl(tmp_path, "site", url=server.url(""), settings=store | {"PAGELETS_MODEL": "automatic"})
@@ -138,12 +138,12 @@ def test_a_store_of_another_model_costs_a_warning(tmp_path):
     assert "is of another version or model: it is left alone, and the sites are learnt again" in found.warnings[0]
     assert found.stat("templates/probed") == 1
     assert third.warnings == found.errors == third.errors == []
-    assert third.stat("templates/probed") == 0  # it knows the site from the second
+    assert third.stat("templates/probed") == 0  # it has the counts of the second run
     assert len(list((tmp_path / "store").glob("*.sqlite"))) == 2
 
 
 def test_two_crawls_on_one_store_at_once_add_up(tmp_path):
-    """Both crawl the same site; each page counts once, and both feeds are whole."""
+    """Both crawl the same site; each page counts once, and both feeds are complete."""
     names = ["home", *(f"p{i}" for i in range(30))]
     settings = {"PAGELETS_STORE": str(tmp_path / "store"), "PAGELETS_SETTLE": 5}
     feeds = [tmp_path / "one.jsonl", tmp_path / "other.jsonl"]
@@ -178,8 +178,8 @@ class Spider(scrapy.Spider):
 
 
 @pytest.mark.parametrize("limit", [45_000, 20_000])
-def test_a_full_disk_costs_a_warning_and_the_crawl_goes_on(tmp_path, limit):
-    """At 45,000 bytes what is known of the site does not fit any more, at 20,000 not even an empty store."""
+def test_a_full_disk_causes_a_warning_and_the_crawl_goes_on(tmp_path, limit):
+    """45,000 bytes are too few for the counts of the site, 20,000 even for an empty store."""
     settings = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_DUPLICATES": "off", "PAGELETS_FIELDS": {"pagelets": None}}
     with SiteServer(routes={path: answer(old_look(path)) for path in MENU}) as server:
         found = run_spider(tmp_path, FULL_DISK.format(limit=limit), start=server.url(""), settings=settings)
@@ -191,7 +191,7 @@ def test_a_full_disk_costs_a_warning_and_the_crawl_goes_on(tmp_path, limit):
     assert found.errors == []
 
 
-def test_a_folder_that_cannot_be_made_costs_a_warning_and_the_crawl_goes_on(tmp_path):
+def test_a_folder_that_cannot_be_created_causes_a_warning_and_the_crawl_goes_on(tmp_path):
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     with SiteServer(routes=menu_site("home", *"abcd")) as server:
         settings = {"PAGELETS_STORE": str(tmp_path / "file" / "store")}

@@ -1,4 +1,4 @@
-"""Settings: each is read, checked and named in one place, and what is no setting is told of."""
+"""Settings: each is read and checked, and unknown ones are reported."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VALUES = st.one_of(
 
 
 def refusal(settings):
-    """The sentence with which settings are refused, "" if they are taken."""
+    """Return the error with which settings are refused, "" if they are accepted."""
     try:
         Config.from_settings(settings)
     except ConfigError as error:
@@ -37,7 +37,7 @@ def refusal(settings):
 
 
 @given(st.sampled_from(NAMES), VALUES)
-def test_any_value_is_taken_or_refused_in_a_sentence_that_names_the_setting(name, value):
+def test_any_value_is_accepted_or_refused_in_a_sentence_that_names_the_setting(name, value):
     settings = Settings({name: value})
     told = refusal(settings)
     assert told == "" or told.startswith(f"{name} ")
@@ -47,7 +47,7 @@ def test_any_value_is_taken_or_refused_in_a_sentence_that_names_the_setting(name
 
 
 @given(st.sampled_from(NAMES), VALUES)
-def test_what_was_read_is_read_again_as_it_is(name, value):
+def test_reading_a_value_twice_changes_nothing(name, value):
     try:
         config = Config.from_settings({name: value})
     except ConfigError:
@@ -58,21 +58,21 @@ def test_what_was_read_is_read_again_as_it_is(name, value):
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("PROBE", "x", "is 'x': give 0 to load no pages, or how many shall link each other, from 2"),
+        ("PROBE", "x", "is 'x': give 0 to load no pages, or how many must link each other, from 2"),
         ("PROBE", 2.5, "is 2.5: give 0 to load no pages"),
         ("SETTLE", [], "is []: give a number of pages, from 1"),
         ("RENDER", "yes", "is 'yes': give True or False, 1 or 0"),
         ("RENDER_TIMEOUT", "soon", "is 'soon': give seconds, from 1 to 3600"),
         ("EXPORT", 3, "has 3: choose from content, all"),
         ("FORMATS", "text,word", "has 'word': choose from text, markdown, html"),
-        ("FORMATS", 3, "is 3: give a list of names, or names parted by commas"),
+        ("FORMATS", 3, "is 3: give a list of names, or names separated by commas"),
         ("STORE", "a\0b", r"is 'a\x00b': give the path of a file or folder, in one string"),
         ("TOPIC_PAGES", ["a", 3], "is 3: give the path of a file or folder"),
         ("INDEX", 3, "is 3: give the path"),
-        ("INDEX", "pages.txt", "cannot be used: 'pages.txt' names no index"),
-        ("FIELDS", "text=body", "is 'text=body': give other names by the names of the feed"),
-        ("FIELDS", {"text": 5}, "has 5 for text: give other names by the names of the feed"),
-        ("FIELDS", {"text": "title"}, "gives two fields the name title: give each a name of its own"),
+        ("INDEX", "pages.txt", "cannot be used: 'pages.txt' is not the name of an index"),
+        ("FIELDS", "text=body", "is 'text=body': map names of the feed to new names"),
+        ("FIELDS", {"text": 5}, "has 5 for text: map names of the feed to new names"),
+        ("FIELDS", {"text": "title"}, "gives two fields the name title: give each a different name"),
     ],
 )
 def test_values_that_are_refused(name, value, sentence):
@@ -82,13 +82,13 @@ def test_values_that_are_refused(name, value, sentence):
 
 
 @pytest.mark.parametrize("name", ["postgresql://me:secret@host/\0", "postgre://me:secret@host/search"])
-def test_a_password_is_not_told(name):
+def test_a_password_is_not_shown(name):
     with pytest.raises(ConfigError) as refused:
         Config(index=name)
     assert "secret" not in str(refused.value)
 
 
-def test_settings_from_the_command_line_are_what_they_are_in_a_file():
+def test_settings_from_the_command_line_equal_those_from_a_file():
     told = {
         "PROBE": "0",
         "RENDER_SCRIPTS": "false",
@@ -111,19 +111,19 @@ def test_settings_from_the_command_line_are_what_they_are_in_a_file():
     assert read[0].fields == MappingProxyType({"text": "body", "sketch": None})
 
 
-def test_names_may_be_exchanged_and_those_that_are_not_exported_taken():
+def test_names_may_be_swapped_and_names_of_fields_that_are_not_exported_reused():
     assert Config(fields={"text": "title", "title": "text"}).field_name("text") == "title"
     assert Config(fields={"text": "html"}).field_name("text") == "html"
     with pytest.raises(ConfigError, match="gives two fields the name html"):
         Config(fields={"text": "html"}, formats=("text", "html"))
 
 
-def test_all_settings_are_explained():
+def test_all_settings_are_documented():
     explained = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     assert [name for name in NAMES if f"\n### {name}\n" not in explained] == []
 
 
-def test_what_looks_like_a_setting_of_ours_and_is_none():
+def test_unknown_settings_that_look_like_ours():
     names = ["PAGELETS_FILEDS", "PAGELET_PROBE", "pagelets_store", "PAGELETS_PROBE", "PAGES", "PAGELETS_"]
     found = list(unknown(names))
     assert [sentence.split()[4:9] for sentence in found[:3]] == [
@@ -134,7 +134,7 @@ def test_what_looks_like_a_setting_of_ours_and_is_none():
     assert len(found) == 4
 
 
-def test_unknown_settings_are_told_of_once_each_and_the_crawl_goes_on(tmp_path):
+def test_unknown_settings_are_reported_once_each_and_the_crawl_goes_on(tmp_path):
     with SiteServer(routes=menu_site("home", "a")) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_FILEDS": 1, "PAGELETS_PROBES": 0})
     assert len(found.lines) == 2
@@ -145,6 +145,6 @@ def test_unknown_settings_are_told_of_once_each_and_the_crawl_goes_on(tmp_path):
     assert found.stat("settings/unknown") == 2
 
 
-def test_a_bad_topic_calls_the_crawl_off_and_the_add_on_does_not_mind(tmp_path):
+def test_a_bad_topic_ends_the_crawl_but_not_the_add_on(tmp_path):
     found = crawl(tmp_path, "site", url="http://a.invalid/", settings={"PAGELETS_PROBE": "x"}, code=1)
-    assert found.errors == ["PAGELETS_PROBE is 'x': give 0 to load no pages, or how many shall link each other, from 2"]
+    assert found.errors == ["PAGELETS_PROBE is 'x': give 0 to load no pages, or how many must link each other, from 2"]

@@ -1,4 +1,4 @@
-"""The spider ``site``: all pages of a site, each once, in the feed that docs/feed.md describes."""
+"""Crawls with the spider ``site``: every page appears once, in the feed that docs/feed.md describes."""
 
 import gzip
 import json
@@ -37,12 +37,12 @@ def paths(lines, server):
     return sorted(line["url"].removeprefix(server.url("")[:-1]) for line in lines)
 
 
-#: A site that is crawled sooner than the bundled one.
+#: A smaller site than the bundled one.
 SMALL = ["home", *"abcdefghijkl"]
 
 
 def assert_complete(found, server, pages=PAGES):
-    """Every page once, and none fetched twice."""
+    """Assert that every page is in the feed once, and that none was fetched twice."""
     assert paths(found.lines, server) == sorted(pages)
     assert set(Counter(server.hits).values()) == {1}
     assert found.stat("pages/cleaned") == len(pages)
@@ -115,7 +115,7 @@ def test_a_second_crawl_is_answered_by_the_cache(tmp_path):
 
 
 @pytest.mark.parametrize("settle", [4, 100])
-def test_a_job_that_was_interrupted_goes_on(tmp_path, settle):
+def test_an_interrupted_job_continues(tmp_path, settle):
     settings = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_SETTLE": settle, "CONCURRENT_REQUESTS": 2}
     with SiteServer(routes=menu_site(*SMALL)) as server:
         url = server.url("")
@@ -129,7 +129,7 @@ def test_a_job_that_was_interrupted_goes_on(tmp_path, settle):
     assert first.errors == second.errors == []
 
 
-def test_a_job_stopped_by_its_user_while_it_probes_goes_on(tmp_path):
+def test_a_job_that_its_user_stops_while_it_probes_continues(tmp_path):
     go, asked = Event(), Event()
 
     def slow(path):
@@ -152,12 +152,12 @@ def test_a_job_stopped_by_its_user_while_it_probes_goes_on(tmp_path):
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
     assert paths(found.lines, server) == ["/", "/a", "/b", "/c"]
     hits = Counter(pages_asked_for(server.hits))
-    assert hits.pop("/b") == 2  # it was given up for the crawl to end
+    assert hits.pop("/b") == 2  # cancelled so that the crawl could end, and requested again
     assert set(hits.values()) == {1}
     assert {line["text"].split()[1] for line in found.lines} == {"home", "a", "b", "c"}
 
 
-def test_held_pages_are_not_lost_when_something_ends_the_crawl(tmp_path):
+def test_settling_pages_are_not_lost_when_the_crawl_is_stopped(tmp_path):
     with SiteServer(routes=menu_site(*SMALL)) as server:
         settings = {"CLOSESPIDER_PAGECOUNT": 9}
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
@@ -185,7 +185,7 @@ def test_depth_is_the_number_of_links_from_the_start(tmp_path, depth, expected):
 
 
 @pytest.mark.parametrize("pages", [1, 7])
-def test_no_more_pages_are_fetched_than_are_wanted(tmp_path, pages):
+def test_the_number_of_pages_is_limited(tmp_path, pages):
     with SiteServer(routes=menu_site(*SMALL)) as server:
         found = crawl(tmp_path, "site", url=server.url(""), pages=pages)
     assert len(found.lines) == pages
@@ -194,7 +194,7 @@ def test_no_more_pages_are_fetched_than_are_wanted(tmp_path, pages):
     assert extra <= 8
 
 
-def test_pages_that_fail_are_replaced_while_pages_are_wanted(tmp_path):
+def test_failed_pages_are_replaced_up_to_the_limit(tmp_path):
     names = ["home", *(f"p{n}" for n in range(12))]
     routes = menu_site(*names)
     for n in range(0, 12, 2):
@@ -243,7 +243,7 @@ def test_sitemaps_are_start_pages_too(tmp_path):
     assert found.errors == []
 
 
-def test_without_robots_txt_the_sitemap_stands_in_the_usual_place(tmp_path):
+def test_without_robots_txt_the_sitemap_is_at_its_default_url(tmp_path):
     with SiteServer(routes=menu_site("home")) as server:
         server.routes["/sitemap.xml"] = lambda path: (200, {}, sitemap(server.url("isle")))
         server.routes["/isle"] = answer(page("isle"))
@@ -252,7 +252,7 @@ def test_without_robots_txt_the_sitemap_stands_in_the_usual_place(tmp_path):
 
 
 @pytest.mark.parametrize(("status", "body"), [(404, b""), (200, b"<html><p>Hello")])
-def test_a_sitemap_that_is_none_costs_a_sentence(tmp_path, status, body):
+def test_an_invalid_sitemap_causes_a_warning(tmp_path, status, body):
     with SiteServer(routes=menu_site("home", "a")) as server:
         server.routes["/sitemap.xml"] = lambda path: (status, {"Content-Type": "text/html"}, body)
         found = crawl(tmp_path, "site", url=server.url(""), sitemap=1)
@@ -280,7 +280,7 @@ def test_frames_areas_and_links_below_a_base_are_followed(tmp_path):
     assert found.errors == []
 
 
-def test_what_leads_away_or_nowhere_is_left_alone(tmp_path):
+def test_external_and_invalid_links_are_not_followed(tmp_path):
     links = [
         "http://elsewhere.invalid/",
         "mailto:a@b.c",
@@ -297,7 +297,7 @@ def test_what_leads_away_or_nowhere_is_left_alone(tmp_path):
     assert found.errors == []
 
 
-def test_a_dead_link_with_a_slash_is_tried_without(tmp_path):
+def test_a_dead_link_with_a_trailing_slash_is_tried_without_it(tmp_path):
     routes = {"/": answer(page("home", ["/guide/", "/gone/"])), "/guide": answer(page("guide"))}
     with SiteServer(routes=routes) as server:
         found = crawl(tmp_path, "site", url=server.url(""))
@@ -365,7 +365,7 @@ def test_all_pagelets_make_up_the_page(tmp_path, segmenter):
         assert [pagelet["id"] for pagelet in line["pagelets"]] == list(range(len(line["pagelets"])))
 
 
-def test_weights_of_ones_own_cut_pages(tmp_path):
+def test_custom_weights_cut_pages(tmp_path):
     shipped = files("scrapy_pagelets.segmentation").joinpath("gcuts-top.npz")
     (tmp_path / "own.npz").write_bytes(shipped.read_bytes())
     (tmp_path / "pages").mkdir()
@@ -388,16 +388,20 @@ def test_weights_of_ones_own_cut_pages(tmp_path):
             "gcuts",
             "PAGELETS_SEGMENTER_WEIGHTS cannot be used: there are no weights none.npz: give top, inner or the path",
         ),
-        ("vips", "PAGELETS_SEGMENTER_WEIGHTS is set, but vips has none: choose PAGELETS_SEGMENTER from gcuts-top, "),
+        (
+            "vips",
+            "PAGELETS_SEGMENTER_WEIGHTS is set, but the segmenter vips has no weights: "
+            "choose PAGELETS_SEGMENTER from gcuts-top, ",
+        ),
     ],
 )
-def test_weights_that_cannot_be_used_call_the_crawl_off(tmp_path, segmenter, message):
+def test_unusable_weights_end_the_crawl_before_it_starts(tmp_path, segmenter, message):
     settings = {"PAGELETS_SEGMENTER": segmenter, "PAGELETS_SEGMENTER_WEIGHTS": "none.npz"}
     found = crawl(tmp_path, "site", url="http://127.0.0.1:1/", settings=settings, code=1)
     assert found.errors[0].startswith(message)
 
 
-def test_without_probing_the_held_pages_teach_the_template(tmp_path):
+def test_without_probing_the_template_is_learnt_from_settling_pages(tmp_path):
     with SiteServer(routes=menu_site(*SMALL)) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_PROBE": 0})
     assert_complete(found, server, server.routes)
@@ -414,7 +418,7 @@ def test_parquet_has_the_same_lines(tmp_path):
     assert rows == [json.loads(line) for line in (tmp_path / "both.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def test_fields_have_the_names_that_the_settings_give(tmp_path):
+def test_fields_have_the_names_from_the_settings(tmp_path):
     fields = {"text": "body", "template": None, "sketch": None, "pagelets": "parts", "url": "address"}
     with SiteServer(routes=menu_site("home", "a", "b", "c")) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_FIELDS": fields})
@@ -425,8 +429,8 @@ def test_fields_have_the_names_that_the_settings_give(tmp_path):
         assert line["parts"]
 
 
-def test_a_slow_page_does_not_keep_the_others(tmp_path):
-    """The slow page comes when all others are here."""
+def test_a_slow_page_does_not_delay_the_others(tmp_path):
+    """The server sends the slow page after all others have arrived."""
     go = Event()
     names = ["home", "a", "b", "c", "d", "last"]
     routes = menu_site(*names)

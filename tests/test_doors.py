@@ -1,4 +1,4 @@
-"""What pages must not be able to do: reach files and internal services, act, or come in the place of other pages."""
+"""Pages must not reach files or internal services, trigger actions, or be handed over in place of other pages."""
 
 import gzip
 import json
@@ -13,7 +13,7 @@ from tests.crawling import answer, crawl, menu_site, options, page, pages_asked_
 from tests.server import Reply, SiteServer, html, redirect
 
 SECRET = "the text of a local file that nobody may read"
-#: Follows every link of the first page, as a careless spider would.
+#: Follows every link of the first page without any checks.
 FOLLOWING = """
 class Spider(scrapy.Spider):
     name = "stranger"
@@ -27,7 +27,7 @@ class Spider(scrapy.Spider):
     def parse_page(self, response):
         yield {"url": response.url}
 """
-#: Asks for one page and no more: whatever else is asked for is ours.
+#: Requests a single page: all other requests are ours.
 ONE_PAGE = """
 class Spider(scrapy.Spider):
     name = "stranger"
@@ -40,7 +40,7 @@ class Spider(scrapy.Spider):
 
 @pytest.fixture
 def secret(tmp_path):
-    """A file that could be a page of the template."""
+    """A local file that looks like a page with the template."""
     menu = [f"/{name}" for name in "abcd"]
     path = tmp_path / "secret.html"
     path.write_text(page("secret", menu).replace("<h1>", f"<h1>{SECRET} "), encoding="utf-8")
@@ -48,13 +48,13 @@ def secret(tmp_path):
 
 
 def ways_to(url):
-    """Everything in a page that leads somewhere."""
+    """Every kind of HTML element that can link to a URL."""
     return f"""<a href="{url}">x</a><area href="{url}"><iframe src="{url}"></iframe><form action="{url}"></form>
     <link rel="canonical" href="{url}"><link rel="next" href="{url}"><embed src="{url}">"""
 
 
 def leading_site(urls, bases=("",)):
-    """A menu of pages that lead to all URLs in every way, one page for each base."""
+    """A menu of pages that link to all URLs in every way, one page for each base."""
     menu = ["/", *(f"/p{letter}" for letter, _ in zip("abcdefghijkl", [*bases, *bases, *bases], strict=False))]
     routes = {}
     for path, base in zip(menu, [*bases] * 4, strict=False):
@@ -65,7 +65,7 @@ def leading_site(urls, bases=("",)):
 
 
 def crawled(tmp_path, spider, server, **arguments):
-    """The crawl of a site by our spider, or by a stranger's that asks for one page and leaves the rest to us."""
+    """Crawl a site with our spider, or with one that requests a single page, so that all other requests are ours."""
     if spider == "site":
         return crawl(tmp_path, "site", url=server.url(""), settings={"RETRY_ENABLED": 0}, **arguments)
     return run_spider(tmp_path, ONE_PAGE, base=server.url("")[:-1], settings={"RETRY_ENABLED": 0})
@@ -87,7 +87,7 @@ def test_no_page_leads_to_a_local_file(tmp_path, secret, spider):
         paths = pages_asked_for(server.hits)
     assert set(paths) <= {*server.routes, "/sitemap.xml"}
     assert not any(SECRET in json.dumps(line) for line in found.lines)
-    assert found.stats["downloader/request_method_count/GET"] == len(server.hits)  # a file is a request as well
+    assert found.stats["downloader/request_method_count/GET"] == len(server.hits)  # a file would count too
     assert found.lines
     assert found.errors == []
 
@@ -133,11 +133,11 @@ KINDS = """javascript:alert(1) mailto:a@b tel:1 data:text/html,<p>x ftp://{host}
 
 
 @pytest.mark.parametrize("spider", ["site", "stranger"])
-def test_links_of_every_kind_cost_nothing(tmp_path, spider):
+def test_no_kind_of_link_causes_an_error(tmp_path, spider):
     with SiteServer() as server:
         server.routes |= leading_site([link.format(host=f"{server.host}:{server.port}") for link in KINDS])
         found = crawled(tmp_path, spider, server)
-    assert set(pages_asked_for(server.hits)) <= {*server.routes, "/x"}  # which is what http:///x is joined to
+    assert set(pages_asked_for(server.hits)) <= {*server.routes, "/x"}  # http:///x resolves to /x
     assert found.lines
     assert found.errors == []
 
@@ -145,7 +145,7 @@ def test_links_of_every_kind_cost_nothing(tmp_path, spider):
 @pytest.mark.parametrize("allowed", [0, 1])
 @pytest.mark.parametrize("place", ["http://127.0.0.2:{port}/", "http://localhost:{port}/", "http://127.1:{port}/"])
 def test_a_start_page_redirects_to_no_private_address_unless_allowed(tmp_path, place, allowed):
-    """The crawl is started on one port of 127.0.0.1, so that this alone is allowed."""
+    """The crawl is started on one port of 127.0.0.1, and only that port is permitted."""
     host = "127.0.0.2" if "127.0.0.2" in place else "127.0.0.1"
     with SiteServer(routes=menu_site("home", "a"), host=host) as internal, SiteServer() as server:
         server.routes["/"] = lambda path: redirect(place.format(port=internal.port))
@@ -165,7 +165,7 @@ def test_a_sitemap_may_not_be_at_a_private_address(tmp_path):
     assert found.stat("links/private") == 1
 
 
-# Handed over is only what would have been sent the same
+# Responses are handed over only to requests of the same identity
 
 
 LOGIN = """
@@ -183,7 +183,7 @@ class Spider(scrapy.Spider):
 
 
 def members_site(server, *, logout="/abmelden"):
-    """A site with a login; its pages say who sees them, and the menu has a link that ends the session."""
+    """A site with a login; its pages name the current user, and the menu has a logout link."""
     menu = ["/", "/a", "/b", "/c", "/d", logout]
     sessions = set()
 
@@ -207,7 +207,7 @@ def members_site(server, *, logout="/abmelden"):
 
 @pytest.mark.parametrize("logout", ["/abmelden", "/quit"])
 def test_a_spider_that_logs_in_sees_what_members_see(tmp_path, logout):
-    """It follows the menu itself, the link that ends its session last."""
+    """The spider follows the menu itself, the logout link last."""
     with SiteServer() as server:
         server.routes |= members_site(server, logout=logout)
         source = LOGIN.replace('css="li a"', f"css='li a:not([href=\"{logout}\"])'")
@@ -219,7 +219,7 @@ def test_a_spider_that_logs_in_sees_what_members_see(tmp_path, logout):
     assert found.errors == []
 
 
-#: As whom a page is asked for that a probe has loaded before.
+#: Requests for a page that a probe has loaded, with various identities.
 OTHERWISE = """
 [dict(cookies={"currency": "USD"}, meta={"cookiejar": 1}), dict(headers={"Cookie": "currency=USD"}),
  dict(headers={"Authorization": "Basic eDp5"}),
@@ -230,8 +230,8 @@ OTHERWISE = """
 """
 
 
-def test_a_page_is_fetched_that_would_have_been_sent_otherwise(tmp_path):
-    """The last one asks as the probe has asked, and gets its page."""
+def test_a_request_with_another_identity_is_fetched(tmp_path):
+    """Only the last request has the identity of the probe, and gets its response."""
     source = f"""
     class Spider(scrapy.Spider):
         name = "stranger"
@@ -288,7 +288,7 @@ def test_on_a_site_that_sets_cookies_nothing_is_loaded_twice(tmp_path):
 
 
 def test_probes_do_not_change_the_cookies_of_the_spider(tmp_path):
-    """Each page of the menu sets a cookie; the spider asks for none of them."""
+    """Each page of the menu sets a cookie; the spider requests none of them."""
     source = """
     class Spider(scrapy.Spider):
         name = "stranger"
@@ -327,7 +327,7 @@ ACTIONS = """
 """.split()
 
 
-def test_no_probe_acts(tmp_path):
+def test_probes_do_not_follow_links_to_actions(tmp_path):
     menu = [*ACTIONS, "/", "/about", "/team", "/news.html"]
     with SiteServer() as server:
         server.routes["*"] = lambda path: html(page(path, menu))
@@ -339,7 +339,7 @@ def test_no_probe_acts(tmp_path):
 @pytest.mark.parametrize(
     "label", ["Log out", "Abmelden", "Déconnexion", "Выйти", "退出", "ログアウト", "Delete account", "Kaufen"]
 )
-def test_what_a_link_says_of_itself_counts(tmp_path, label):
+def test_the_label_of_a_link_reveals_an_action(tmp_path, label):
     menu = page("home", ["/a"]).replace("<ul", f'<a href="/x1">{label}</a><a href="/x2" title="{label}">x</a><ul')
     with SiteServer() as server:
         server.routes["*"] = lambda path: html(menu)
@@ -347,11 +347,11 @@ def test_what_a_link_says_of_itself_counts(tmp_path, label):
     assert server.hits == ["/", "/a"]
 
 
-# Waiting
+# Time limits
 
 
 def patient(limit):
-    """A preface that sets how long a search waits, in seconds."""
+    """Code that sets the time limits of a search, in seconds."""
     return f"""
 import scrapy_pagelets.probing.prober
 scrapy_pagelets.probing.prober.PATIENCE = scrapy_pagelets.probing.prober.LIMIT = {limit}
@@ -359,13 +359,13 @@ scrapy_pagelets.probing.prober.PATIENCE = scrapy_pagelets.probing.prober.LIMIT =
 
 
 def hanging_site():
-    """A home page whose menu leads to pages that never come."""
+    """A home page whose menu links to pages that never arrive."""
     never = Reply(*html(page("slow"))[:3], Event())
     menu = [f"/slow{name}" for name in "abcdefgh"]
     return {"/": answer(page("home", menu)), "/slow*": lambda path: never}
 
 
-def test_one_limit_holds_for_a_whole_decision(tmp_path):
+def test_a_whole_search_has_one_time_limit(tmp_path):
     source = patient(1000) + "scrapy_pagelets.probing.prober.LIMIT = 0.2\n" + ONE_PAGE
     with SiteServer(routes=hanging_site()) as server:
         found = run_spider(tmp_path, source, base=server.url("")[:-1], settings={"DOWNLOAD_TIMEOUT": 1000})
@@ -406,13 +406,13 @@ def test_a_search_does_not_keep_a_user_from_stopping_a_crawl(tmp_path):
     assert [json.loads(line)["url"] for line in feed.read_text().splitlines()] == [server.url("")]
 
 
-# What the engine counts, and what a response has
+# Statistics of the engine, and attributes of responses
 
 
 FIFO = "scrapy.squeues.FifoMemoryQueue"
 
 
-def test_probes_are_no_responses_of_the_spider(tmp_path):
+def test_probes_are_not_counted_as_responses_of_the_spider(tmp_path):
     with SiteServer(routes=menu_site("home", *(f"p{n}" for n in range(30)))) as server:
         base, settings = (
             server.url("")[:-1],
@@ -427,7 +427,7 @@ def test_probes_are_no_responses_of_the_spider(tmp_path):
     assert found.stats["downloader/request_count"] == found.stats["downloader/response_count"] == len(set(server.hits))
 
 
-def test_a_page_that_is_handed_over_has_what_a_fetched_one_has(tmp_path):
+def test_a_response_that_is_handed_over_has_the_attributes_of_a_fetched_one(tmp_path):
     source = """
     class Spider(scrapy.Spider):
         name = "stranger"
@@ -463,7 +463,7 @@ def test_a_compressed_page_is_handed_over_as_it_would_be_fetched(tmp_path):
 @pytest.mark.parametrize(
     "arguments", [("shell", "{url}", "-c", "response.status"), ("fetch", "{url}"), ("view", "{url}")]
 )
-def test_commands_that_want_one_page_get_one_page(tmp_path, arguments, monkeypatch):
+def test_commands_for_one_page_load_one_page(tmp_path, arguments, monkeypatch):
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
@@ -474,7 +474,7 @@ def test_commands_that_want_one_page_get_one_page(tmp_path, arguments, monkeypat
     assert [name for name in os.listdir(folder) if name.startswith("pagelets")] == []
 
 
-# Requests that go their own way
+# Requests that another download handler sends
 
 
 RENDERED = """
@@ -515,7 +515,7 @@ class Spider(scrapy.Spider):
 """
 
 
-def test_nothing_is_asked_directly_for_a_page_that_came_through_a_renderer(tmp_path):
+def test_probes_for_a_rendered_page_do_not_bypass_the_renderer(tmp_path):
     menu = [f"/{name}" for name in "abcd"]
     with SiteServer(routes=menu_site("home", *"abcd")) as server, SiteServer() as renderer:
         renderer.routes["/render*"] = lambda path: html(page("home", map(server.url, menu)))
@@ -525,7 +525,7 @@ def test_nothing_is_asked_directly_for_a_page_that_came_through_a_renderer(tmp_p
     assert found.stat("probe/loaded") == 0
 
 
-def test_pages_that_a_handler_of_the_project_loads_its_own_way_are_fetched_once(tmp_path):
+def test_pages_that_a_custom_handler_may_route_differently_are_fetched_once(tmp_path):
     with SiteServer(routes=menu_site("home", *"abcd")) as server:
         found = run_spider(tmp_path, HANDLED, base=server.url("")[:-1])
     assert set(Counter(server.hits).values()) == {1}
@@ -537,7 +537,7 @@ def test_pages_that_a_handler_of_the_project_loads_its_own_way_are_fetched_once(
 
 
 @pytest.mark.parametrize("spider", ["site", "stranger"])
-def test_a_menu_whose_links_redirect_teaches_its_template(tmp_path, spider):
+def test_a_template_is_learnt_from_a_menu_whose_links_redirect(tmp_path, spider):
     names = [f"x{letter}" for letter in "abcdefghi"]
     menu = ["/", *(f"/{name}" for name in names)]
     routes = {"/": answer(page("home", menu))}

@@ -1,4 +1,4 @@
-"""Shingles, sketches, bands and the store against brute force, datasketch and bad input."""
+"""Shingles, sketches, bands and the content store, compared with brute force and datasketch, and with bad input."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def resemblance(one, other, size=5):
 
 
 def judge(store, *pairs, site="site"):
-    """Verdicts on texts by URL; the pages have no canonical link."""
+    """Return the verdicts on texts by URL; the pages have no canonical link."""
     return [store.judge(Document(url, text, hash(url) >> 1, site))[0] for url, text in pairs]
 
 
@@ -84,13 +84,13 @@ def test_words_are_those_of_the_definition(text):
     assert len(set(found)) == len(set(hashes)) == len(set(zip(found, hashes, strict=True)))
 
 
-def test_hashes_stay():
-    """They are stored: another version, machine or process must make the same."""
+def test_hashes_are_stable():
+    """Hashes are stored: another version, machine or process must compute the same ones."""
     assert tokens("Café, café 12").tolist() == [2945578491600794847, 2945578491600794847, 17490304171035453615]
     assert shingles(tokens("one two three four five six")).tolist() == [1636188962, 2572225449]
 
 
-def test_a_word_has_one_hash_whatever_stands_beside_it():
+def test_the_hash_of_a_word_does_not_depend_on_its_neighbours():
     assert tokens("plain words")[0] == tokens("é plain")[1] == tokens("東plain")[1]
 
 
@@ -174,13 +174,13 @@ def foreign(**options):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "this is no sketch"),
-        ("no hexadecimal digits", "this is no sketch"),
-        (foreign(scheme="legacy"), "of another kind"),
-        (foreign(scheme="affine64"), "of another kind"),
-        (foreign(seed=2), "of another kind"),
-        (foreign(num_perm=64), "of another kind"),
-        (foreign()[:-2], "of another kind"),
+        ("", "this is not a sketch"),
+        ("no hexadecimal digits", "this is not a sketch"),
+        (foreign(scheme="legacy"), "is not of datasketch's scheme"),
+        (foreign(scheme="affine64"), "is not of datasketch's scheme"),
+        (foreign(seed=2), "is not of datasketch's scheme"),
+        (foreign(num_perm=64), "is not of datasketch's scheme"),
+        (foreign()[:-2], "is not of datasketch's scheme"),
     ],
 )
 def test_sketches_of_another_scheme_are_refused(text, sentence):
@@ -249,7 +249,7 @@ def test_thousands_of_equal_sketches_cost_no_more_than_some():
     assert number.tolist() == list(range(4936, 5000))
 
 
-def test_an_index_that_is_full_says_so(monkeypatch):
+def test_a_full_index_raises_an_error(monkeypatch):
     index = BandIndex(0.8)
     monkeypatch.setattr(index_module, "_LIMIT", 100_000)
     with pytest.raises(OverflowError, match="use BloomBands"):
@@ -291,7 +291,7 @@ def test_the_first_page_of_a_group_is_named(store):
     ]
 
 
-def test_where_the_first_page_is_too_far_the_nearest_one_is_named(store):
+def test_the_most_similar_page_is_named_if_the_first_is_too_different(store):
     texts = [text_of(*range(start, start + 100)) for start in (0, 10, 20)]
     verdicts = judge(store, *((f"http://h/{i}", text) for i, text in enumerate(texts)))
     assert [v and v.url for v in verdicts] == [None, "http://h/0", "http://h/1"]
@@ -311,7 +311,7 @@ def test_equal_pages_under_a_thousand_urls_are_one_content(tmp_path):
     base.close()
 
 
-def test_a_page_that_comes_again_gets_its_verdict_again(store):
+def test_a_repeated_page_gets_the_same_verdict(store):
     a, b = text_of(*range(50)), text_of(*range(1, 51))
     first = judge(store, ("http://h/a", a), ("http://h/b", b), ("http://h/c", b))
     again = judge(store, ("http://h/c", b), ("http://h/a", a), ("http://h/b", b))
@@ -326,7 +326,7 @@ def test_a_page_that_has_changed_is_no_duplicate_of_itself(store):
 
 
 @pytest.mark.parametrize("text", ["", "   \n", "one two three", "!!! ??? ... --- ,,,"])
-def test_what_has_fewer_words_than_a_shingle_is_not_judged(store, text):
+def test_texts_shorter_than_a_shingle_are_not_judged(store, text):
     for url in ("http://h/a", "http://h/b"):
         assert store.judge(Document(url, text, 1, "site")) == (None, None)
 
@@ -340,7 +340,7 @@ def test_a_page_of_a_million_words_is_judged(store):
     assert 0.99999 < other.similarity < 1
 
 
-def test_canonical_links_are_believed_if_the_contents_bear_them_out(store):
+def test_canonical_links_are_verified_by_the_contents(store):
     text = text_of(*range(50))
     for url, content, expected in (
         ("http://h/print", text, None),
@@ -366,7 +366,7 @@ def test_sites_are_compared_or_not():
 
 
 def library(seed, pages=120):
-    """Texts with near-duplicates among them, some of chains."""
+    """Texts with near-duplicates, some of them in chains."""
     generator = random.Random(seed)
     texts = [[generator.randrange(3000) for _ in range(generator.randrange(5, 120))] for _ in range(pages // 3)]
     while len(texts) < pages:
@@ -378,7 +378,7 @@ def library(seed, pages=120):
 
 
 @pytest.mark.parametrize("cut", [1, 50, 119])
-def test_a_store_that_was_closed_goes_on(tmp_path, store, cut):
+def test_a_closed_store_can_be_opened_again(tmp_path, store, cut):
     pages = library(cut)
     unbroken = judge(store, *pages)
     first = ContentStore(tmp_path / "store")
@@ -404,7 +404,7 @@ sys.stdin.read()
 """
 
 
-def test_a_store_whose_process_was_killed_goes_on(tmp_path, store):
+def test_the_store_of_a_killed_process_can_be_opened_again(tmp_path, store):
     path, pages = tmp_path / "store", library(3)
     with subprocess.Popen(
         [sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, cwd=ROOT
@@ -415,7 +415,7 @@ def test_a_store_whose_process_was_killed_goes_on(tmp_path, store):
                 break
         process.kill()
     opened = ContentStore(path)
-    found = judge(opened, *pages)  # the job asks again for all that it has no answer of
+    found = judge(opened, *pages)  # the job requests everything without a response again
     opened.close()
     assert found == judge(store, *pages)
 
@@ -469,7 +469,7 @@ def test_threads_find_one_new_page_for_each_text(store):
 # Bloom filters
 
 
-def test_filters_know_what_was_added(tmp_path):
+def test_filters_recognise_added_texts(tmp_path):
     sketches = np.random.default_rng(0).integers(0, 2**32, (2000, PERMUTATIONS), np.uint32)
     filters = BloomBands(2000, error=0.01)
     assert filters.add(sketches).mean() < 0.01
@@ -505,7 +505,7 @@ def test_filters_of_another_scheme_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("bad", [{"capacity": 0}, {"threshold": 0}, {"threshold": 1.1}, {"error": 0}, {"error": 1}])
-def test_filters_refuse_what_makes_no_sense(bad):
+def test_filters_refuse_invalid_parameters(bad):
     with pytest.raises(ValueError, match="give a capacity from 1"):
         BloomBands(**({"capacity": 10} | bad))
 
@@ -540,7 +540,7 @@ def test_blocks_are_counted_by_pages_and_sites():
     assert spread([[0, 1, 2, 3], [3, 4]], urls) == [(0, 3, 2)]
 
 
-# The process of the paper
+# The method of the GCuts paper
 
 
 @given(st.lists(small_words, max_size=30))

@@ -1,4 +1,4 @@
-"""Near-duplicates in real crawls: flagged, dropped, or let be; the same groups after an interruption."""
+"""Near-duplicates in real crawls: flagged, dropped or ignored; the same groups after an interruption."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ COPIES = ["/copy", "/near"]
 
 
 def content(name: str, *, edited: bool = False) -> str:
-    """A page of the menu site under another URL; edited, a word of its content is another one."""
+    """A page of the menu site under another URL; ``edited`` replaces a word of its content."""
     made = page(name, PATHS)
     return made.replace(words(name).split()[30], "altogether", 1) if edited else made
 
 
 def routes():
-    """Pages of a menu, and two that the home page links: the same as /a, and nearly the same as /b."""
+    """Pages of a menu, and two more that the home page links to: a copy of /a, and a near-copy of /b."""
     links = "".join(f'<p><a href="{path}">More</a>' for path in COPIES)
     return menu_site(*NAMES) | {
         "/": answer(page("home", PATHS, more=links)),
@@ -42,7 +42,7 @@ def by_path(found):
 
 
 def groups(found):
-    """Sets of paths that near_duplicate_of connects, whichever of them came first."""
+    """Return the sets of paths that near_duplicate_of connects, whichever of them came first."""
     lines = by_path(found)
     sets = {path: {path} for path in lines}
     for path, line in lines.items():
@@ -124,10 +124,10 @@ def test_nothing_is_compared_if_duplicates_are_off(tmp_path):
         ),
         ("PAGELETS_DUPLICATES_THRESHOLD", "nan", "PAGELETS_DUPLICATES_THRESHOLD is nan: give a resemblance"),
         ("PAGELETS_DUPLICATES_THRESHOLD_ACROSS", "1.5", "PAGELETS_DUPLICATES_THRESHOLD_ACROSS is 1.5: give a"),
-        ("PAGELETS_DUPLICATES_SHINGLE", "0", "PAGELETS_DUPLICATES_SHINGLE is 0: give words, from 1"),
+        ("PAGELETS_DUPLICATES_SHINGLE", "0", "PAGELETS_DUPLICATES_SHINGLE is 0: give a number of words, from 1"),
     ],
 )
-def test_settings_out_of_range_call_the_crawl_off(tmp_path, name, value, sentence):
+def test_settings_out_of_range_end_the_crawl_before_it_begins(tmp_path, name, value, sentence):
     found = crawl(tmp_path, "site", url="http://127.0.0.1:1/", settings={name: value}, code=1)
     assert len(found.errors) == 1
     assert found.errors[0].startswith(sentence)
@@ -146,14 +146,15 @@ def test_an_interrupted_job_finds_the_same_groups(tmp_path, settle):
     assert first.errors == both.errors == first.warnings == both.warnings == []
 
 
-def test_what_was_kept_with_other_settings_is_set_aside(tmp_path):
+def test_a_store_with_other_settings_is_set_aside(tmp_path):
     job = {"JOBDIR": str(tmp_path / "job")}
     with SiteServer(routes=routes()) as server:
         crawl(tmp_path, "site", url=server.url(""), settings=job | {"CLOSESPIDER_PAGECOUNT": 4})
         found = crawl(tmp_path, "site", url=server.url(""), settings=job | {"PAGELETS_DUPLICATES_SHINGLE": 3})
     assert found.stat("duplicates/set_aside") == 1
     assert len(found.warnings) == 1
-    assert "is set aside, no page is known that was met before: it cannot be used: its scheme is" in found.warnings[0]
+    assert "is set aside, pages are not compared with those of earlier runs: it cannot be used" in found.warnings[0]
+    assert "its scheme is" in found.warnings[0]
     assert sorted(path.name for path in (tmp_path / "job").glob("*duplicates*")) == [
         "pagelets-duplicates.sqlite",
         "pagelets-duplicates.sqlite.1",
@@ -171,7 +172,7 @@ def test_what_was_kept_with_other_settings_is_set_aside(tmp_path):
         ("<link rel=canonical><link rel=stylesheet href=/style><link href=/nothing>", "http://h/a/b"),
     ],
 )
-def test_a_page_belongs_under_its_canonical_link(head, address):
+def test_the_address_of_a_page_is_its_canonical_link(head, address):
     assert address_of(Page.parse(f"<head>{head}</head>text".encode(), "http://h/a/b")) == urls.key(address)
 
 
@@ -187,7 +188,7 @@ class Spider(scrapy.Spider):
 """
 
 
-def test_items_of_a_page_are_no_duplicates_of_each_other(tmp_path):
+def test_items_of_a_page_are_not_duplicates_of_each_other(tmp_path):
     settings = {"CONCURRENT_REQUESTS": 1, "PAGELETS_PROBE": 0, "PAGELETS_FIELDS": {"text": None, "sketch": "mark"}}
     with SiteServer(routes=routes()) as server:
         found = run_spider(tmp_path, STRANGER, base=server.url("")[:-1], settings=settings)
@@ -237,8 +238,8 @@ def test_the_command_shows_groups_and_copied_sites(tmp_path):
     assert command(feed, "--bloom", "100")[1] == [f"http://mirror/{i}" for i in range(4)]
 
 
-def test_the_command_joins_what_the_crawl_could_not(tmp_path, flagged):
-    """A feed without texts still says what was flagged."""
+def test_the_command_joins_groups_that_the_crawl_left_apart(tmp_path, flagged):
+    """A feed without texts still has the flags."""
     lines = [found | {"text": None} for found in flagged.lines]
     code, out, _ = command(write(tmp_path / "feed.jsonl", *lines))
     assert code == 0
@@ -265,7 +266,7 @@ def test_the_command_shows_blocks_on_several_sites(tmp_path):
         ('{"url": "http://h/"}', ["--bloom", "0"], "--bloom is 0: give the number of pages, from 1"),
     ],
 )
-def test_the_command_says_what_it_cannot_use(tmp_path, content, arguments, sentence):
+def test_the_command_explains_unusable_input(tmp_path, content, arguments, sentence):
     path = tmp_path / "feed.jsonl"
     path.write_text(content, encoding="utf-8")
     code, _, err = command(str(path), *arguments)

@@ -1,4 +1,4 @@
-"""Feeds as Parquet: every item is in the file, in order, as it was when it was exported."""
+"""Parquet feeds: every item is in the file, in order, as it was when it was exported."""
 
 import dataclasses
 import io
@@ -33,7 +33,7 @@ FEED_COLUMNS = [
 
 
 def line(number: int, **other: Any) -> dict[str, Any]:
-    """One line of the feed, as docs/feed.md describes it."""
+    """Return a line of the feed, as docs/feed.md describes it."""
     link = {"url": f"http://example.com/{number + 1}", "anchor": "nächste 次 🕷"}
     pagelet = {
         "id": number,
@@ -76,7 +76,7 @@ def export(items, **options):
 
 
 def read_back(items, **options):
-    """Each row without its nulls, ``extra`` decoded."""
+    """Return the rows without nulls, with ``extra`` decoded."""
     rows = pq.read_table(export(items, **options)).to_pylist()
     for row in rows:
         row["extra"] = json.loads(row["extra"]) if row["extra"] else None
@@ -148,7 +148,7 @@ def test_very_long_pages_make_smaller_row_groups(monkeypatch):
     assert [groups.row_group(number).num_rows for number in range(groups.num_row_groups)] == [3, 3, 3, 3]
 
 
-def test_foreign_fields_get_the_types_of_the_first_row_group():
+def test_other_fields_get_the_types_of_the_first_row_group():
     day, moment = date(2026, 11, 20), datetime(2026, 11, 20, 10, 0, 0, 5)
     foreign = {
         "price": 9.5,
@@ -173,7 +173,7 @@ def test_foreign_fields_get_the_types_of_the_first_row_group():
     assert table["extra"].null_count == 2
 
 
-def test_what_does_not_fit_is_kept_in_extra():
+def test_values_that_do_not_fit_are_stored_in_extra():
     first = line(1, stock=3, tags=["a"], maker={"name": "x"}, day=date(2026, 11, 20), ratio=0.5)
     later = {
         "url": "http://example.com/x",
@@ -205,7 +205,7 @@ def test_types_that_do_not_agree_in_the_first_row_group_follow_the_first():
     assert rows == [{"size": 1}, {"extra": {"size": "XL"}}, {}, {"size": 2}]
 
 
-def test_a_foreign_type_takes_over_a_feed_column_only_where_nothing_fits():
+def test_another_type_replaces_that_of_a_feed_column_only_where_nothing_fits():
     assert read_back([{"title": ["a"]}, {"title": ["b", "c"]}]) == [{"title": ["a"]}, {"title": ["b", "c"]}]
     assert read_back([{"title": ["a"]}, {"title": "b"}]) == [{"extra": {"title": ["a"]}}, {"title": "b"}]
 
@@ -257,7 +257,7 @@ def test_items_of_every_kind_and_nested_ones_are_written():
     ]
 
 
-def test_what_an_item_becomes_after_its_export_does_not_matter():
+def test_changes_to_an_item_after_its_export_have_no_effect():
     shared: list[str] = []
     file = io.BytesIO()
     exporter = ParquetItemExporter(file, batch_items=2)
@@ -351,7 +351,7 @@ def test_a_full_disk_is_reported():
             raise OSError(28, "No space left on device")
 
     exporter = ParquetItemExporter(Full(), batch_items=1)
-    for number in range(2):  # whoever asks again is told again: the file has a hole
+    for number in range(2):  # every later call fails too: the file is incomplete
         with pytest.raises(OSError, match="No space left"):
             exporter.export_item(line(number))
     with pytest.raises(OSError, match="No space left"):
@@ -366,7 +366,7 @@ def test_a_disk_that_fills_up_is_reported():
             return super().write(data)
 
     exporter = ParquetItemExporter(Filling(), batch_items=1)
-    with pytest.raises(OSError, match="No space left"):  # from the thread that writes, so an item later
+    with pytest.raises(OSError, match="No space left"):  # the error of the writing thread arrives an item later
         add(exporter, map(line, range(50)))
 
 

@@ -1,4 +1,4 @@
-"""Our fields on items of any type: what a spider has set stays, whatever it is."""
+"""Our fields on items of any type: values that a spider has set stay."""
 
 import asyncio
 from collections import OrderedDict, defaultdict
@@ -15,7 +15,7 @@ from scrapy import Field, Item, Spider
 from scrapy.utils.test import get_crawler
 
 from scrapy_pagelets.pipelines.fields import Fields, value_of
-from scrapy_pagelets.session import page_context as visit
+from scrapy_pagelets.session import page_context
 from scrapy_pagelets.session.config import FIELDS
 from scrapy_pagelets.session.crawl_session import session_of
 from tests.crawling import answer, crawl, menu_site, run_spider
@@ -25,14 +25,14 @@ OURS = {name: f"our {name}" for name in FIELDS}
 
 
 class Blanks(Spider):
-    """Says of its items what our own spiders say of theirs."""
+    """A spider whose blank fields the pipelines fill, like those of our own spiders."""
 
     name = "blanks"
     yields_blanks = True
 
 
 class Putting:
-    """Puts our fields on items, as the pipelines of one crawl do; each item is in the pipelines by itself."""
+    """Sets our fields on items, as the pipelines of one crawl do, one item at a time."""
 
     def __init__(self, spider: type[Spider] = Spider, **settings: Any) -> None:
         self.crawler = get_crawler(settings_dict=settings)
@@ -40,14 +40,14 @@ class Putting:
         self.fields = Fields(self.crawler)
 
     def __call__(self, item: Any, *names: str) -> dict[str, Any]:
-        """What is in the fields of ours, by their names in the feed."""
-        before = visit._places.set({})
+        """Set fields on an item; return their values by their names in the feed."""
+        before = page_context._places.set({})
         try:
             for name in names or FIELDS:
                 self.fields.put(item, name, OURS[name])
-            return {name: self.fields.get(item, name) for name in visit.current_places()}
+            return {name: self.fields.get(item, name) for name in page_context.current_places()}
         finally:
-            visit._places.reset(before)
+            page_context._places.reset(before)
 
     def stat(self, name: str) -> Any:
         assert self.crawler.stats is not None
@@ -81,7 +81,7 @@ def test_whatever_a_spider_has_set_in_a_dict_stays(putting, own, kind):
 
 @pytest.mark.parametrize("value", ["mine", "", None, 0, False, [], {}, b"", ()])
 @pytest.mark.parametrize(("name", "other"), [("text", "content"), ("pagelets", "page_pagelets"), ("url", "page_url")])
-def test_in_a_dict_ours_goes_under_another_name(putting, name, other, value):
+def test_in_a_dict_our_value_goes_under_another_name(putting, name, other, value):
     item = {name: value}
     assert putting(item, name) == {name: OURS[name]}
     assert item == {name: value, other: OURS[name]}
@@ -166,7 +166,7 @@ class Empty(Item):
     ],
     ids=lambda value: ",".join(sorted(value)) if isinstance(value, set) else repr(value),
 )
-def test_types_that_declare_their_fields_take_what_nobody_has_set(putting, item, placed):
+def test_declared_fields_that_are_not_set_are_filled(putting, item, placed):
     before, missing = ItemAdapter(item).asdict(), putting.stat("missing")
     assert putting(item).keys() == placed
     after = ItemAdapter(item).asdict()
@@ -177,21 +177,21 @@ def test_types_that_declare_their_fields_take_what_nobody_has_set(putting, item,
 
 
 @pytest.mark.parametrize("item", ["text", b"", 5, None, [], ({},), object(), Data, Frozen])
-def test_what_is_no_item_is_left_alone(putting, item):
+def test_objects_that_are_not_items_stay_unchanged(putting, item):
     missing = putting.stat("missing")
     assert putting(item) == {}
     assert value_of(item, "text") is None
     assert putting.stat("missing") - missing == len(FIELDS)
 
 
-def test_a_dict_that_makes_its_values_is_not_asked_to(putting):
+def test_a_defaultdict_does_not_create_values(putting):
     item: defaultdict[str, Any] = defaultdict(list, author="x")
     assert value_of(item, "text") is None
     assert putting(item, "text") == {"text": "our text"}
     assert item == {"author": "x", "text": "our text"}
 
 
-def test_each_type_and_field_is_told_of_once(caplog):
+def test_each_type_and_field_is_reported_once(caplog):
     putting = Putting()
     for _ in range(3):
         putting({"text": "mine"}, "text", "html")
@@ -201,14 +201,15 @@ def test_each_type_and_field_is_told_of_once(caplog):
         putting("mine", "text")
     putting.close()
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
-        "Field 'text' of dict: what the spider has set stays, ours goes into 'content'; "
+        "Field 'text' of dict: the spider's value stays, ours goes into 'content'; "
         "PAGELETS_FIELDS can give it another name",
-        "Field 'text' of dict: what the spider has set stays, ours is left out; "
+        "Field 'text' of dict: the spider's value stays, ours is left out; "
         "give it another name in PAGELETS_FIELDS, or None",
-        "Field 'text' of Declared: what the spider has set stays, ours is left out; "
+        "Field 'text' of Declared: the spider's value stays, ours is left out; "
         "give it another name in PAGELETS_FIELDS, or None",
-        "Field 'text' of Frozen: the type has no such field, or does not take our value; change it, or PAGELETS_FIELDS",
-        "Field 'text' of str: this is no item; yield a dict, a dataclass, an attrs class or an Item",
+        "Field 'text' of Frozen: the type has no such field, or does not accept our value; "
+        "change it, or PAGELETS_FIELDS",
+        "Field 'text' of str: this is not an item; yield a dict, a dataclass, an attrs class or an Item",
     ]
     assert (putting.stat("renamed"), putting.stat("missing")) == (3, 12)
 
@@ -218,14 +219,14 @@ def test_names_are_those_of_the_settings():
     mine = {"text": "mine", "html": "mine"}
     assert putting(mine, "text", "html", "sketch") == {"text": "our text", "sketch": "our sketch"}
     assert mine == {"text": "mine", "html": "mine", "body": "our text", "content": "our sketch"}
-    # Names that the settings have given are not taken for something else.
+    # A name from the settings is not used for another field.
     taken = {"body": "mine", "pagelets": "mine"}
     assert putting(taken, "text", "pagelets") == {}
     assert taken == {"body": "mine", "pagelets": "mine"}
     putting.close()
 
 
-def test_what_our_own_spiders_leave_blank_is_filled():
+def test_blank_fields_of_our_own_spiders_are_filled():
     putting = Putting(Blanks)
     item: dict[str, Any] = {"url": "u", "title": "of a pipeline", "text": None, "pagelets": [], "template": None}
     assert putting(item, "text", "pagelets", "template", "sketch").keys() == {"text", "pagelets", "template", "sketch"}
@@ -288,9 +289,9 @@ def again(tmp_path_factory):
 def test_an_object_that_is_yielded_again_is_a_new_item(again):
     found, base = again
     *first, last = sorted((line for line in found.lines if "number" in line), key=lambda line: "seen" in line)
-    assert [(line["number"], line["url"]) for line in first] == [(3, base)] * 4  # Scrapy takes the object four times
+    assert [(line["number"], line["url"]) for line in first] == [(3, base)] * 4  # Scrapy processes it four times
     assert all(line["text"].startswith("Heading home") for line in first)
-    assert last["seen"] == ["number"]  # nothing of ours is on what the spider holds
+    assert last["seen"] == ["number"]  # the spider's own object has none of our fields
     assert (last["url"], last["title"]) == (base + "a", "Title of a")
     assert last["text"].startswith("Heading a")
     assert not any("content" in line for line in [*first, last])
@@ -305,7 +306,7 @@ def test_items_that_cannot_be_copied_get_their_fields(again):
     assert sized["text"].startswith("Heading home")
 
 
-def test_items_of_errbacks_and_of_other_documents_are_left_alone(again):
+def test_items_of_errbacks_and_of_other_documents_stay_unchanged(again):
     found, _ = again
     others = [line for line in found.lines if line.get("kind") in ("json", "failed")]
     assert others == [{"kind": "failed", "text": "mine"}, {"kind": "json", "text": None}] or others == [
@@ -315,7 +316,7 @@ def test_items_of_errbacks_and_of_other_documents_are_left_alone(again):
     assert found.stat("items/no_page") == 2
 
 
-def test_none_is_what_the_spider_has_set(again):
+def test_none_counts_as_set_by_the_spider(again):
     found, _ = again
     [blank] = [line for line in found.lines if line.get("kind") == "blank"]
     assert (blank["text"], blank["title"], blank["pagelets"]) == (None, None, 0)

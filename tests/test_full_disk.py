@@ -1,4 +1,4 @@
-"""Disks that are full, or fill up: every item comes out, and a run that loses something says so and ends with 1."""
+"""Full disks: every item is yielded, and a run that loses something reports it and ends with exit code 1."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.server import Route, SiteServer, html
 
 NAMES = ["home", *(f"p{number}" for number in range(60))]
 PATHS = ["/", *(f"/{name}" for name in NAMES[1:])]
-#: The spider `site`; from some response on no file grows any more.
+#: The spider `site`; from some response on, no file can grow.
 SPIDER = """
 import resource
 from scrapy_pagelets.crawler.spiders.site import SiteSpider
@@ -72,7 +72,7 @@ def fill(folder: Path) -> None:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Disk]:
-    """A disk of its own, of 4 MB."""
+    """A separate disk of 4 MB."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
@@ -84,7 +84,7 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
 
 
 def site(after: int, fill: Callable[[], None] | None) -> dict[str, Route]:
-    """The menu site; when so many pages were asked for, the disk fills up."""
+    """The menu site; after a number of requests the disk is full."""
     asked: list[str] = []
 
     def route(path: str) -> Any:
@@ -99,7 +99,7 @@ def site(after: int, fill: Callable[[], None] | None) -> dict[str, Route]:
 def crawl_until_full(
     tmp_path: Path, disk: Disk, after: int, code: int, more: Mapping[str, Any] | None = None, *, tmp: str = ""
 ) -> Crawl:
-    """Crawl with something on a disk that fills up; the feed goes to the standard output."""
+    """Crawl with files on a disk that fills up; the feed goes to standard output."""
     if not after and disk.fill is not None:
         disk.fill()
     (tmp_path / "stranger.py").write_text(PREFACE + dedent(SPIDER), encoding="utf-8")
@@ -124,7 +124,7 @@ def crawl_until_full(
 
 
 @pytest.mark.parametrize("after", [0, 20])
-def test_every_item_comes_out_when_the_folder_for_temporary_files_is_full(tmp_path, disk, after):
+def test_every_item_is_yielded_when_the_folder_for_temporary_files_is_full(tmp_path, disk, after):
     found = crawl_until_full(tmp_path, disk, after, 0, tmp=str(disk.folder))
     assert found.errors == []
     assert len(found.warnings) <= 2
@@ -133,14 +133,14 @@ def test_every_item_comes_out_when_the_folder_for_temporary_files_is_full(tmp_pa
         assert "No space left" in found.warnings[0] or "File too large" in found.warnings[0]
 
 
-def test_every_item_comes_out_when_the_job_directory_is_full_at_the_start(tmp_path, disk):
+def test_every_item_is_yielded_when_the_job_directory_is_full_at_the_start(tmp_path, disk):
     found = crawl_until_full(tmp_path, disk, 0, 0, {"JOBDIR": str(disk.folder / "job")})
     assert found.errors == []
     assert found.stat("scheduler/in_memory") >= 1
     assert found.stat("store/failed") >= 1
 
 
-def test_every_item_comes_out_when_the_job_directory_fills_up(tmp_path, disk):
+def test_every_item_is_yielded_when_the_job_directory_fills_up(tmp_path, disk):
     found = crawl_until_full(tmp_path, disk, 20, 1, {"JOBDIR": str(disk.folder / "job")})
     assert found.stat("lost") == found.stat("duplicates/failed") >= 1
     assert len(found.errors) == 1
@@ -148,8 +148,8 @@ def test_every_item_comes_out_when_the_job_directory_fills_up(tmp_path, disk):
     assert "make room on the disk" in found.errors[0]
 
 
-def test_the_files_of_the_index_have_room_of_their_own(tmp_path, monkeypatch):
-    """A mapped file that has none takes it when it is written to, and the process dies if there is none left."""
+def test_the_files_of_the_index_reserve_their_blocks(tmp_path, monkeypatch):
+    """Writing to a sparse mapped file on a full disk would kill the process."""
     opened, temporary = list[int](), tempfile.TemporaryFile
 
     def watched(**options: Any) -> Any:
@@ -177,14 +177,14 @@ def test_an_index_without_room_on_disk_is_kept_in_memory_and_finds_the_same(tmp_
     for mine, theirs in zip(on_disk.query(keys[:50]), in_memory.query(keys[:50]), strict=True):
         assert mine.tolist() == theirs.tolist()
     assert told
-    assert all("is kept in memory" in sentence for sentence in told)
+    assert all("stays in memory" in sentence for sentence in told)
 
 
 # Feeds
 
 
-def test_a_feed_on_a_full_disk_is_told_of_at_the_end(tmp_path):
-    """And it keeps no other feed from being written."""
+def test_a_feed_on_a_full_disk_is_reported_at_the_end(tmp_path):
+    """The failure does not affect other feeds."""
     good = tmp_path / "good.jsonl"
     settings = {"FEEDS": {"/dev/full": {"format": "jsonl"}, str(good): {"format": "jsonl"}}}
     with SiteServer(routes=menu_site(*NAMES[:12])) as server:
@@ -198,7 +198,7 @@ def test_a_feed_on_a_full_disk_is_told_of_at_the_end(tmp_path):
 
 
 @pytest.mark.parametrize("items", [1, 256])
-def test_a_parquet_feed_on_a_full_disk_is_told_of_at_the_end(tmp_path, items):
+def test_a_parquet_feed_on_a_full_disk_is_reported_at_the_end(tmp_path, items):
     feed = {"format": "parquet", "item_export_kwargs": {"batch_items": items}}
     with SiteServer(routes=menu_site(*NAMES[:12])) as server:
         settings = {"FEEDS": {"/dev/full": {**feed, "overwrite": True}}}
@@ -209,7 +209,7 @@ def test_a_parquet_feed_on_a_full_disk_is_told_of_at_the_end(tmp_path, items):
     assert "items may be missing from full, which could not be finished" in found.errors[0]
 
 
-def test_a_feed_that_cannot_be_opened_is_told_of_at_the_end(tmp_path):
+def test_a_feed_that_cannot_be_opened_is_reported_at_the_end(tmp_path):
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     settings = {"FEEDS": {str(tmp_path / "file" / "feed.csv"): {"format": "csv"}}}
     with SiteServer(routes=menu_site(*NAMES[:6])) as server:
@@ -221,7 +221,7 @@ def test_a_feed_that_cannot_be_opened_is_told_of_at_the_end(tmp_path):
     ]
 
 
-def test_an_item_that_a_feed_cannot_hold_is_told_of_at_the_end_with_scrapys_traceback(tmp_path):
+def test_an_item_that_a_feed_cannot_hold_is_reported_with_scrapys_traceback(tmp_path):
     source = """
 class Spider(scrapy.Spider):
     name = "stranger"
@@ -286,7 +286,7 @@ def test_parquet_without_its_library_is_refused_at_the_start(tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("name", ["pages.sqlite", "pages.ndjson"])
-def test_pages_that_an_index_has_lost_are_told_of_at_the_end(tmp_path, disk, name):
+def test_pages_that_an_index_has_lost_are_reported_at_the_end(tmp_path, disk, name):
     index = disk.folder / name
     settings = {"PAGELETS_INDEX": str(index), "PAGELETS_INDEX_PURGE": 1, "PAGELETS_SETTLE": 2}
     found = crawl_until_full(tmp_path, disk, 20, 1, settings)
@@ -299,14 +299,14 @@ def test_pages_that_an_index_has_lost_are_told_of_at_the_end(tmp_path, disk, nam
 # Responses
 
 
-def test_a_file_in_place_of_the_folder_for_responses_costs_a_warning(tmp_path):
+def test_a_file_in_place_of_the_folder_for_responses_causes_a_warning(tmp_path):
     (tmp_path / "job").mkdir()
     (tmp_path / "job" / "pagelets-responses").write_text("in the way", encoding="utf-8")
     with SiteServer(routes=menu_site(*NAMES[:12])) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings={"JOBDIR": str(tmp_path / "job")})
     assert len(found.lines) == 12
     assert len(found.warnings) == found.stat("store/failed") == 1
-    assert "cannot be put aside on disk and stay in memory" in found.warnings[0]
+    assert "cannot be stored on disk and stay in memory" in found.warnings[0]
     assert found.errors == []
 
 

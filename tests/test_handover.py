@@ -1,4 +1,4 @@
-"""Pages that were loaded for a template reach the spider when it asks for them, and are not fetched twice."""
+"""Pages loaded for a template are handed over when the spider requests them, and are not fetched twice."""
 
 from collections import Counter
 from threading import Event
@@ -8,7 +8,7 @@ import pytest
 from tests.crawling import answer, menu_site, not_found, page, pages_asked_for, run_spider
 from tests.server import Reply, SiteServer, html, redirect
 
-#: Follows the links of each page, as the tutorial has it.
+#: Follows the links of each page, like the spider of Scrapy's tutorial.
 FOLLOWING = """
 class Spider(scrapy.Spider):
     name = "stranger"
@@ -33,7 +33,7 @@ def test_callback_and_meta_are_those_of_the_spiders_request(tmp_path):
     assert found.stat("probe/handed_over") == found.stat("probe/loaded") == 4
     assert found.stat("probe/unclaimed") == 0
     for line in found.lines:
-        if line["url"] == server.url(""):  # items come in any order
+        if line["url"] == server.url(""):  # the order of items varies
             continue
         assert line["callback"] == "parse_page"
         assert line["mine"] == 1
@@ -41,7 +41,7 @@ def test_callback_and_meta_are_those_of_the_spiders_request(tmp_path):
         assert line["asked"] == line["url"]
 
 
-def test_what_was_no_page_is_handed_over_too(tmp_path):
+def test_responses_that_are_not_pages_are_handed_over_too(tmp_path):
     menu = ["/gone", "/moved", "/file", "/a", "/b"]
     routes = {path: answer(page(path[1:] or "home", menu)) for path in ["/", "/a", "/b", "/new"]} | {
         "/gone": not_found,
@@ -59,7 +59,7 @@ def test_what_was_no_page_is_handed_over_too(tmp_path):
 
 
 def test_a_page_is_handed_over_while_it_is_still_loading(tmp_path):
-    """The spider asks for the page when its probe has reached the downloader; the server answers when it has asked."""
+    """The spider requests the page after its probe has reached the downloader; only then does the server answer."""
     source = """
     import asyncio
     class Spider(scrapy.Spider):
@@ -91,7 +91,7 @@ def test_a_page_is_handed_over_while_it_is_still_loading(tmp_path):
     assert found.stat("probe/handed_over") == 1
 
 
-def test_one_visitors_page_is_not_handed_to_another(tmp_path):
+def test_a_page_is_not_handed_over_to_another_identity(tmp_path):
     source = """
     class Spider(scrapy.Spider):
         name = "stranger"
@@ -110,7 +110,7 @@ def test_one_visitors_page_is_not_handed_to_another(tmp_path):
     assert found.stat("probe/handed_over") == 1
 
 
-def test_a_page_that_is_asked_for_again_is_fetched_again(tmp_path):
+def test_a_page_that_is_requested_again_is_fetched_again(tmp_path):
     source = """
     class Spider(scrapy.Spider):
         name = "stranger"
@@ -144,7 +144,7 @@ def test_probed_pages_survive_an_interruption(tmp_path):
 
 
 @pytest.mark.parametrize("broken", ["pagelets-sites-*.sqlite", "pagelets-responses"])
-def test_a_job_directory_that_was_damaged_costs_a_sentence(tmp_path, broken):
+def test_a_damaged_job_directory_causes_a_warning(tmp_path, broken):
     settings = {"JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 1}
     with SiteServer(routes=menu_site("home", *"abcdef")) as server:
         base = server.url("")[:-1]
@@ -159,7 +159,7 @@ def test_a_job_directory_that_was_damaged_costs_a_sentence(tmp_path, broken):
     assert found.errors == []
 
 
-def test_pages_are_fetched_by_the_spider_where_the_part_is_switched_off(tmp_path):
+def test_without_the_middleware_the_spider_fetches_all_pages_itself(tmp_path):
     off = {"scrapy_pagelets.middlewares.handover.HandoverMiddleware": None}
     with SiteServer(routes=menu_site("home", *"abcdef")) as server:
         base = server.url("")[:-1]
@@ -170,7 +170,7 @@ def test_pages_are_fetched_by_the_spider_where_the_part_is_switched_off(tmp_path
     assert found.errors == []
 
 
-def test_probes_ask_for_the_form_that_their_key_page_has(tmp_path):
+def test_probes_have_the_negotiation_headers_of_their_key_page(tmp_path):
     source = """
     class Spider(scrapy.Spider):
         name = "stranger"
@@ -187,7 +187,7 @@ def test_probes_ask_for_the_form_that_their_key_page_has(tmp_path):
 
 
 @pytest.mark.parametrize("status", [403, 500])
-def test_an_error_that_may_pass_is_for_the_spider_to_see_itself(tmp_path, status):
+def test_temporary_errors_are_not_handed_over(tmp_path, status):
     with SiteServer(routes=menu_site("home", *"abcdef")) as server:
         bad = html(page("a"), status=status)
         good = server.routes["/a"]

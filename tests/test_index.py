@@ -1,4 +1,4 @@
-"""Indexes: one behaviour of all, whatever they are made of; scores that agree where they should; bad input."""
+"""Indexes: all kinds behave alike, their scores agree where they should, and bad input is refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KINDS = ("sqlite", "tantivy", "postgres")
 
 @pytest.fixture(params=KINDS)
 def target(request, tmp_path):
-    """The name of an index of each kind that can be searched, none of which is there yet."""
+    """The name of a new index, of each kind that can be searched."""
     if request.param == "postgres":
         return request.getfixturevalue("database")
     return {"sqlite": str(tmp_path / "pages.sqlite"), "tantivy": f"tantivy:{tmp_path / 'folder'}"}[request.param]
@@ -53,7 +53,7 @@ def found(index, query, limit=10):
 
 
 def tokens(texts):
-    """What FTS5 makes of each text."""
+    """Return the terms into which FTS5 splits each text."""
     with closing(sqlite3.connect(":memory:")) as base:
         base.execute(f'CREATE VIRTUAL TABLE texts USING fts5(text, tokenize="{_TOKENIZER}")')
         base.execute("CREATE VIRTUAL TABLE places USING fts5vocab(texts, 'instance')")
@@ -66,7 +66,7 @@ def tokens(texts):
 
 
 def characters():
-    """Those of the first two planes: in the others no letter is folded, and none counts by itself."""
+    """The characters of the first two planes: in the others no letter is folded or a term by itself."""
     return [chr(code) for code in range(0x20000) if not 0xD800 <= code < 0xE000]
 
 
@@ -84,23 +84,23 @@ def test_plain_characters_are_tokenized_as_ours():
 
 @settings(deadline=None)
 @given(st.text(st.sampled_from("aZ09é Ŵßøµ°.,_-'’“—…\n\0\x7f东ก가ー\u0301\u0308½²"), max_size=80))
-def test_what_is_plain_is_tokenized_as_ours(text):
+def test_plain_texts_are_tokenized_as_ours(text):
     text = storable(text)
     stored = text if is_plain(text) else " ".join(terms(text))
     assert tokens([stored]) == [terms(text)]
 
 
-def test_long_runs_are_cut():
+def test_long_terms_are_truncated():
     assert terms("x" * 1000 + " y") == ["x" * 64, "y"]
     assert is_plain("x" * 64)
     assert not is_plain("é" * 65)
 
 
-def test_words_of_india_keep_their_marks():
+def test_indic_words_keep_their_marks():
     assert terms("हिन्दी") == ["हिन्दी"]
 
 
-def test_phrases_part_where_words_do():
+def test_phrases_end_where_words_do():
     assert phrases("東京Tower大阪 大阪") == [["東", "京"], ["tower"], ["大", "阪"]]
     assert phrases('" AND (NEAR* "') == [["and"], ["near"]]
     assert phrases("東・京 ฿") == [["東"], ["京"]]
@@ -116,7 +116,7 @@ def test_phrases_have_the_terms(text):
 # Documents
 
 
-def test_a_page_survives_its_line():
+def test_a_page_survives_the_round_trip_through_a_line():
     page = indexed("http://example.com/", "Text", ("Menu", "navigation"), title="Title")
     assert page_of(json.loads(json.dumps(line_of(page)))) == page
 
@@ -132,8 +132,8 @@ def test_a_page_survives_its_line():
         [],
     ],
 )
-def test_what_is_no_page_is_refused(bad):
-    with pytest.raises(ValueError, match="it is no page of the feed"):
+def test_lines_that_are_not_pages_are_refused(bad):
+    with pytest.raises(ValueError, match="it is not a page of the feed"):
         page_of(bad, now())
 
 
@@ -178,7 +178,7 @@ def test_an_older_page_replaces_nothing(index):
     ]
 
 
-def test_of_one_page_in_a_batch_the_last_stays(index):
+def test_a_batch_keeps_the_latest_version_of_a_page(index):
     index.upsert(
         [indexed("http://example.com/1", word, minute=minute) for word, minute in (("b", 1), ("c", 2), ("a", 0))]
     )
@@ -202,7 +202,7 @@ def test_of_near_duplicates_one_page_is_shown(index):
     assert len(found(index, "common", 2)) == 2
 
 
-def test_templates_are_kept_but_not_searched(index):
+def test_templates_are_stored_but_not_searched(index):
     index.upsert([indexed("http://example.com/1", "text", ("menu", "navigation"), ("footer", "template"))])
     assert [len(found(index, word)) for word in ("text", "menu", "footer")] == [1, 0, 0]
     index.upsert([indexed("http://example.com/1", ("menu", "navigation"), minute=1)])
@@ -210,13 +210,13 @@ def test_templates_are_kept_but_not_searched(index):
     assert index.purge(at(2), ["example.com"]) == 1
 
 
-def test_pages_without_pagelets_are_pages(index):
+def test_pages_without_pagelets_are_stored(index):
     index.upsert([indexed("http://example.com/1"), indexed("http://example.com/2")])
     assert found(index, "anything") == []
     assert index.purge(at(1), ["example.com"]) == 2
 
 
-def test_an_index_is_there_when_it_is_opened_again(target):
+def test_an_index_can_be_opened_again(target):
     with open_index(target) as index:
         index.upsert([indexed("http://example.com/1", "text")])
     with open_index(target) as index:
@@ -231,7 +231,7 @@ def test_odd_queries_find_nothing(index, query):
     assert found(index, query) == []
 
 
-def test_a_query_of_many_words_finds_what_it_should(index):
+def test_a_query_of_many_words_finds_its_page(index):
     index.upsert([indexed("http://example.com/1", "word77"), indexed("http://example.com/2", "another")])
     assert found(index, " ".join(f"word{number}" for number in range(10_000))) == ["http://example.com/1"]
 
@@ -253,7 +253,7 @@ def test_words_of_all_scripts_are_found(index, text, query, other):
     assert (found(index, query), found(index, other)) == (["http://example.com/1"], [])
 
 
-def test_what_databases_do_not_take_is_replaced(index):
+def test_characters_that_databases_refuse_are_replaced(index):
     index.upsert(
         [indexed("http://example.com/\ud800", "one\0two \udc00three", title="A\0B", language="\0", fetched_at="\ud9ff")]
     )
@@ -273,18 +273,18 @@ def test_a_pagelet_of_many_different_long_words_is_found_by_each(index):
     assert found(index, words[0]) == found(index, words[-1]) == ["http://example.com/1"]
 
 
-def test_urls_of_8_kb_are_told_apart(index):
+def test_urls_of_8_kb_are_distinguished(index):
     urls = [f"http://{'x' * 8000}.com/{'y' * 8000}{end}" for end in "ab"]
     index.upsert([indexed(url, "text", title="Title") for url in urls])
     index.upsert([indexed(urls[0], "other", minute=1)])
     assert (found(index, "text"), found(index, "other")) == ([urls[1]], [urls[0]])
 
 
-# Versions and other things in the place of an index
+# Other versions, and files that are not an index
 
 
 def spoil(target, version):
-    """Give an index another version."""
+    """Change the version of an index."""
     with open_index(target) as index:
         if isinstance(index, SQLiteIndex):
             index.base.execute("UPDATE meta SET value = ? WHERE key = 'version'", (version,))
@@ -299,20 +299,20 @@ def spoil(target, version):
 def test_an_index_of_another_version_is_refused(target):
     spoil(target, "7")
     with pytest.raises(
-        IndexUnusable, match=r"^\S+ is an index of version 7, not 1: fill a new one, under another name\.$"
+        IndexUnusable, match=r"^\S+ is an index of version 7, not 1: create a new one, under another name\.$"
     ):
         open_index(target)
 
 
-def test_a_database_of_something_else_is_refused(tmp_path):
+def test_a_database_that_is_not_an_index_is_refused(tmp_path):
     path = tmp_path / "other.sqlite"
     with closing(sqlite3.connect(path)) as base:
         base.execute("CREATE TABLE accounts (name)")
-    with pytest.raises(IndexUnusable, match="is a database of something else: name another file"):
+    with pytest.raises(IndexUnusable, match="is a database but not an index: name another file"):
         open_index(str(path))
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path):
+def test_a_file_that_is_not_a_database_is_refused(tmp_path):
     path = tmp_path / "other.sqlite"
     path.write_text("text " * 1000)
     with pytest.raises(IndexUnusable, match=r"cannot be used .*name another file"):
@@ -320,32 +320,32 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
     assert path.read_text() == "text " * 1000
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path):
+def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(IndexUnusable, match="unable to open database file"):
         open_index(str(tmp_path / "no" / "pages.sqlite"))
 
 
-def test_a_folder_of_something_else_is_refused(tmp_path):
+def test_a_folder_that_is_not_an_index_is_refused(tmp_path):
     (tmp_path / "meta.json").write_text("{}")
     with pytest.raises(IndexUnusable, match="is an index of version None"):
         open_index(f"tantivy:{tmp_path}")
 
 
-def test_a_server_that_turns_us_away_is_told_of(postgres, database):
+def test_a_refused_connection_is_explained(postgres, database):
     for wrong in (database + "_not", database.replace("pagelets@", "nobody:secret@"), database + "?bogus=1"):
         with pytest.raises(IndexUnusable) as caught:
             open_index(wrong)
         assert "secret" not in str(caught.value)
-        assert "see to its address and rights" in str(caught.value)
+        assert "check its address and permissions" in str(caught.value)
 
 
-def test_a_server_that_is_not_there_is_away():
+def test_a_missing_server_is_unavailable():
     with pytest.raises(IndexAway, match="Connection refused"):
         open_index("postgresql://pagelets@127.0.0.1:1/postgres")
 
 
 @pytest.mark.parametrize("name", ["pages.txt", "http://127.0.0.1:9200/", "", 3])
-def test_a_name_that_means_no_index_is_refused(name):
+def test_a_name_that_is_not_that_of_an_index_is_refused(name):
     with pytest.raises(IndexUnusable, match="give a"):
         kind_of(name)
 
@@ -437,13 +437,13 @@ def test_fts5_agrees_with_its_content(tmp_path):
         assert rows(index, "SELECT * FROM postings") == before != []
 
 
-def test_an_index_that_is_to_be_read_must_be_there(tmp_path):
-    with pytest.raises(IndexUnusable, match="is not there: make an index with PAGELETS_INDEX"):
+def test_an_index_to_read_must_exist(tmp_path):
+    with pytest.raises(IndexUnusable, match="does not exist: create an index with PAGELETS_INDEX"):
         SQLiteIndex(tmp_path / "pages.sqlite", create=False)
     assert not (tmp_path / "pages.sqlite").exists()
 
 
-def test_a_batch_is_written_whole_or_not_at_all(tmp_path):
+def test_a_batch_is_written_completely_or_not_at_all(tmp_path):
     with SQLiteIndex(tmp_path / "pages.sqlite") as index:
         index.upsert([indexed("http://example.com/1", "text")])
         (size,) = rows(index, "PRAGMA page_count")[0]
@@ -473,7 +473,7 @@ def corpus():
 
 @pytest.fixture
 def filled(corpus, tmp_path, database):
-    """An index of each kind that holds the corpus."""
+    """An index of the corpus, of each kind."""
     names = str(tmp_path / "pages.sqlite"), f"tantivy:{tmp_path / 'folder'}", database
     indexes = {kind: open_index(name) for kind, name in zip(KINDS, names, strict=True)}
     for index in indexes.values():
@@ -484,7 +484,7 @@ def filled(corpus, tmp_path, database):
 
 
 def test_scores_of_one_word_differ_by_its_weight_alone(tmp_path):
-    """BM25 of FTS5 and tantivy: the same but for the 1 in the logarithm, for pagelets of 40 words at the most."""
+    """BM25 of FTS5 and tantivy differs only in the 1 in the logarithm, for pagelets of at most 40 words."""
     generator = random.Random(7)
     words = [f"w{number}" for number in range(30)]
     pages = [
@@ -518,7 +518,7 @@ def test_all_indexes_find_the_same_pages(filled, corpus):
 
 
 def test_bm25_ranks_alike_for_rare_words(filled, corpus):
-    """Pages in the same order in SQLite and tantivy, but for near ties: tantivy rounds lengths."""
+    """SQLite and tantivy rank pages in the same order, except near ties: tantivy rounds lengths."""
     pagelets = [set(terms(pagelet.text)) for page in corpus for pagelet in page.pagelets]
     frequency: dict[str, int] = {}
     for known in pagelets:
@@ -582,7 +582,7 @@ def test_a_bulk_file_asks_for_pages_to_be_deleted(tmp_path):
 
 
 @pytest.mark.parametrize("cut", ["document", "action", "letters"])
-def test_a_bulk_file_of_a_crawl_that_was_killed_is_mended(tmp_path, cut):
+def test_a_bulk_file_of_a_killed_crawl_is_repaired(tmp_path, cut):
     path = tmp_path / "pages.ndjson"
     with open_index(str(path)) as index:
         index.upsert([indexed("http://example.com/1", "text " * 30_000)])
@@ -604,7 +604,7 @@ def test_a_bulk_file_of_another_version_is_refused(tmp_path):
 
 
 def test_the_analyzer_of_the_mapping_has_our_words(tmp_path):
-    """Its expression is one of Java, which has classes of Unicode; here they are put in by hand."""
+    """Python lacks the Unicode classes of its Java regular expression; the test replaces them."""
     import re
     import unicodedata
 

@@ -1,4 +1,4 @@
-"""Real crawls into indexes: again, two at once, while the server goes away and comes back."""
+"""Real crawls into indexes: repeated, two at once, and while the server is unavailable."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.crawling import crawl, finished, letters, menu_site, options, run_spi
 from tests.server import SiteServer
 
 NAMES = ["home", *"abcdefgh"]
-#: Pages go to the index one after the other, as soon as they are there.
+#: Pages go to the index one by one, as soon as they arrive.
 ONE_BY_ONE = {"PAGELETS_SETTLE": 1, "CONCURRENT_REQUESTS": 1, "PAGELETS_PROBE": 0}
 
 
 def indexed(target):
-    """The pages that an index finds, by the words of their contents, whatever the order."""
+    """Return the pages that an index finds by the words of their contents, in any order."""
     found = {}
     with open_index(target) as index:
         for name in NAMES:
@@ -48,7 +48,7 @@ def test_a_crawl_fills_an_index(tmp_path):
     assert [file.name for file in tmp_path.iterdir() if "pagelets-index" in file.name] == []
 
 
-def test_pages_that_are_gone_are_purged_by_a_crawl_that_has_finished(tmp_path):
+def test_a_finished_crawl_purges_pages_that_no_longer_exist(tmp_path):
     path = str(tmp_path / "pages.sqlite")
     settings = {"PAGELETS_INDEX": path, "PAGELETS_INDEX_PURGE": 1}
     with SiteServer(routes=menu_site(*NAMES)) as server:
@@ -71,13 +71,15 @@ def test_an_index_of_another_version_ends_the_crawl_before_it_begins(tmp_path):
     with SiteServer(routes=menu_site(*NAMES)) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_INDEX": path}, code=1)
         assert server.hits == []
-    assert found.errors == [f"{path} is an index of version 0, not 1: fill a new one, under another name."]
+    assert found.errors == [f"{path} is an index of version 0, not 1: create a new one, under another name."]
 
 
-def test_a_name_that_means_no_index_ends_the_crawl_before_it_begins(tmp_path):
+def test_an_invalid_name_ends_the_crawl_before_it_begins(tmp_path):
     found = crawl(tmp_path, "site", url="http://127.0.0.1:1/", settings={"PAGELETS_INDEX": "pages.txt"}, code=1)
     assert len(found.errors) == 1
-    assert found.errors[0].startswith("PAGELETS_INDEX cannot be used: 'pages.txt' names no index: give a path")
+    assert found.errors[0].startswith(
+        "PAGELETS_INDEX cannot be used: 'pages.txt' is not the name of an index: give a path"
+    )
 
 
 def test_two_crawls_at_once_fill_one_index(tmp_path):
@@ -111,7 +113,7 @@ class Spider(scrapy.Spider):
 """
 
 
-def test_items_of_one_page_are_told_apart_by_their_urls_alone(tmp_path):
+def test_items_of_one_page_are_distinguished_only_by_their_urls(tmp_path):
     path = str(tmp_path / "pages.sqlite")
     settings = {"PAGELETS_INDEX": path, "PAGELETS_FIELDS": {"pagelets": None, "url": "url"}, "PAGELETS_PROBE": 0}
     with SiteServer(routes=menu_site("home")) as server:
@@ -124,7 +126,7 @@ def test_items_of_one_page_are_told_apart_by_their_urls_alone(tmp_path):
     assert titles == dict(zip(urls, ["A title of their own", "Title of home", "Title of home"], strict=True))
 
 
-# A server that goes away
+# A server that becomes unavailable
 
 
 def is_spooled(folder):
@@ -138,7 +140,7 @@ def is_spooled(folder):
 
 
 def site_that(actions):
-    """The menu site; before some of its pages are answered, something happens. The last link is followed first."""
+    """The menu site; something happens before some of its pages are sent. The last link is followed first."""
     routes = menu_site(*NAMES)
 
     def acting(route, action):
@@ -153,7 +155,7 @@ def site_that(actions):
 
 @pytest.fixture
 def server_again(postgres):
-    """The server; it runs when the test is over."""
+    """The server, which is running again after the test."""
     yield postgres
     if not postgres.runs:
         postgres.start()
@@ -176,7 +178,7 @@ def test_nothing_is_lost_when_the_server_is_killed_and_started_again(tmp_path, d
     assert found.stat("index/left") == found.stat("index/lost") == 0
     assert found.errors == []
     assert len(found.warnings) == 1
-    assert found.warnings[0].endswith("; pages are kept on disk until it is back")
+    assert found.warnings[0].endswith("; pages wait on disk until it is available")
     assert list(job.glob("pagelets-index-*")) == []
 
 
@@ -239,7 +241,7 @@ def test_the_command_writes_a_feed_to_an_index(tmp_path, feed):
     assert len(indexed(path)) == 4
 
 
-def test_pages_that_waited_are_not_purged_with_those_that_are_gone(tmp_path, feed):
+def test_pages_that_waited_are_not_purged(tmp_path, feed):
     path, waited = str(tmp_path / "pages.sqlite"), tmp_path / "waited.jsonl"
     lines = [json.loads(line) for line in feed.read_text().splitlines()]
     for crawled, chosen in (("2026-01-01", lines), ("2026-02-01", lines[:3])):
@@ -257,7 +259,7 @@ def test_pages_that_waited_are_not_purged_with_those_that_are_gone(tmp_path, fee
         ("", "pages.sqlite", "it has no pages"),
         ('{"url": "http://a/", "pagelets": []}\n{"a": 1}\n', "pages.sqlite", "line 2 is not a page"),
         ('{"url": "http://a/", "pagelets": []}\n{"a', "pages.sqlite", "line 2 is not a page"),
-        ("", "pages.txt", "names no index: give a path that ends in .sqlite or .ndjson"),
+        ("", "pages.txt", "is not the name of an index: give a path that ends in .sqlite or .ndjson"),
         ('{"url": "http://a/", "text": "b"}\n', "postgresql://pagelets@127.0.0.1:1/base", "cannot be used now"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Writing beside a crawl: nothing is lost when the index goes away, and nothing waits for good."""
+"""Writing during a crawl: no page is lost if the index is unavailable, and nothing waits forever."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scrapy_pagelets.index.writer import Writer
 from tests.crawling import ROOT
 from tests.indexing import at, indexed
 
-#: Seconds after which a test gives up.
+#: Seconds after which a test fails.
 LIMIT = 120
 
 
@@ -29,14 +29,14 @@ def pages(number, minute=0):
 
 
 class Watched:
-    """A writer, and what it has told."""
+    """A writer that records its reports and counts."""
 
     def __init__(self, opened, folder, *, away=False):
         self.counts: Counter[str] = Counter()
         self.told: list[str] = []
         self.changed = threading.Condition()
-        self.spool = PendingPages(folder, "index")
-        self.writer = Writer(opened, None if away else opened(), self.spool, self.tell, self.count)
+        self.pending = PendingPages(folder, "index")
+        self.writer = Writer(opened, None if away else opened(), self.pending, self.tell, self.count)
         self.writer.start()
 
     def count(self, name, by):
@@ -58,13 +58,13 @@ class Watched:
 
     def close(self, patience=LIMIT):
         left = self.writer.close(patience)
-        self.spool.close()
+        self.pending.close()
         return left
 
 
 @pytest.fixture
 def path(tmp_path):
-    """Of an index whose folder is not there yet: until then it is away."""
+    """The path of an index whose folder does not exist yet: until it does, the index is unavailable."""
     return tmp_path / "later" / "pages.sqlite"
 
 
@@ -88,7 +88,7 @@ def test_pages_are_written_in_batches(tmp_path):
     assert list(tmp_path.glob("*.jsonl")) == []
 
 
-def test_pages_wait_on_disk_while_the_index_is_away(tmp_path, path):
+def test_pages_wait_on_disk_while_the_index_is_unavailable(tmp_path, path):
     watched = Watched(lambda: SQLiteIndex(path), tmp_path, away=True)
     watched.put(pages(100))
     watched.wait("index/spooled", 100)
@@ -106,7 +106,7 @@ def test_pages_wait_on_disk_while_the_index_is_away(tmp_path, path):
     assert not file.exists()
 
 
-def test_what_is_left_at_the_end_is_written_by_the_next_crawl(tmp_path, path):
+def test_the_next_crawl_writes_the_pages_that_are_left(tmp_path, path):
     first = Watched(lambda: SQLiteIndex(path), tmp_path, away=True)
     first.put(pages(10))
     assert first.close(patience=0) == 10
@@ -120,7 +120,7 @@ def test_what_is_left_at_the_end_is_written_by_the_next_crawl(tmp_path, path):
     assert list(tmp_path.glob("*.jsonl")) == []
 
 
-def test_a_page_that_is_refused_holds_no_other_one_up(tmp_path, database):
+def test_a_refused_page_does_not_block_others(tmp_path, database):
     watched = Watched(lambda: open_index(database), tmp_path, away=True)
     bad = replace(indexed("http://example.com/bad", "text"), words=10**30)
     watched.put([*pages(5), bad, *pages(10)[5:]])
@@ -128,11 +128,11 @@ def test_a_page_that_is_refused_holds_no_other_one_up(tmp_path, database):
     with open_index(database) as index:
         assert len(index.search("common", 100)) == 10
     assert watched.counts["index/refused"] == 1
-    assert watched.told[-1].startswith("the index does not take http://example.com/bad: ")
+    assert watched.told[-1].startswith("the index does not accept http://example.com/bad: ")
 
 
-def test_nothing_waits_for_good_while_the_index_does_not_answer(tmp_path, database):
-    """Somebody has locked its tables."""
+def test_nothing_waits_forever_while_the_index_does_not_answer(tmp_path, database):
+    """Another connection has locked its tables."""
     watched = Watched(lambda: open_index(database), tmp_path)
     with psycopg.connect(database) as other:
         other.execute("LOCK TABLE pagelets.pages")
@@ -145,7 +145,7 @@ def test_nothing_waits_for_good_while_the_index_does_not_answer(tmp_path, databa
     assert watched.counts["index/unspooled"] == watched.counts["index/spooled"]
 
 
-def test_pages_that_were_not_seen_are_purged(tmp_path):
+def test_old_pages_are_purged(tmp_path):
     path = tmp_path / "pages.sqlite"
     watched = Watched(lambda: SQLiteIndex(path), tmp_path)
     watched.put([*pages(3), *pages(2, minute=5)])
@@ -154,48 +154,48 @@ def test_pages_that_were_not_seen_are_purged(tmp_path):
     assert (watched.counts["index/purged"], set(texts(path))) == (1, {"http://example.com/0", "http://example.com/1"})
 
 
-def test_an_index_that_is_away_is_not_purged(tmp_path, path):
+def test_an_unavailable_index_is_not_purged(tmp_path, path):
     watched = Watched(lambda: SQLiteIndex(path), tmp_path, away=True)
     assert watched.close() == 0
     watched.writer.purge(at(5), {"example.com"})
     assert watched.counts == {"index/not_purged": 1}
 
 
-# The spool
+# Pending pages
 
 
-def taken(spool):
+def taken(pending):
     found = []
-    while len(spool):
-        found += spool.take()
-        spool.sent()
+    while len(pending):
+        found += pending.take()
+        pending.sent()
     return found
 
 
-def test_a_spool_gives_back_what_was_put_there_in_its_order(tmp_path):
-    spool = PendingPages(tmp_path, "index")
-    spool.append(pages(3))
-    assert [page.url for page in spool.take()] == [page.url for page in spool.take()]
-    spool.append(pages(200)[3:])
-    assert len(spool) == 200
-    assert taken(spool) == pages(200)
-    spool.append(pages(1))
-    assert taken(spool) == pages(1)
-    spool.close()
+def test_pending_pages_keep_their_order(tmp_path):
+    pending = PendingPages(tmp_path, "index")
+    pending.append(pages(3))
+    assert [page.url for page in pending.take()] == [page.url for page in pending.take()]
+    pending.append(pages(200)[3:])
+    assert len(pending) == 200
+    assert taken(pending) == pages(200)
+    pending.append(pages(1))
+    assert taken(pending) == pages(1)
+    pending.close()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_pages_that_are_put_there_meanwhile_come_later(tmp_path):
-    spool = PendingPages(tmp_path, "index")
-    spool.append(pages(2))
-    assert spool.take() == pages(2)
-    spool.append([indexed("http://example.com/new", "text")])
-    spool.sent()
-    assert taken(spool) == [indexed("http://example.com/new", "text")]
-    spool.close()
+def test_pages_that_are_appended_meanwhile_come_later(tmp_path):
+    pending = PendingPages(tmp_path, "index")
+    pending.append(pages(2))
+    assert pending.take() == pages(2)
+    pending.append([indexed("http://example.com/new", "text")])
+    pending.sent()
+    assert taken(pending) == [indexed("http://example.com/new", "text")]
+    pending.close()
 
 
-def test_two_spools_of_one_index_have_files_of_their_own(tmp_path):
+def test_two_queues_of_one_index_have_separate_files(tmp_path):
     one, other, third = (
         PendingPages(tmp_path, "index"),
         PendingPages(tmp_path, "index"),
@@ -204,28 +204,28 @@ def test_two_spools_of_one_index_have_files_of_their_own(tmp_path):
     one.append(pages(1))
     other.append(pages(2))
     third.append(pages(3))
-    assert [len(taken(spool)) for spool in (one, other)] == [1, 2]
+    assert [len(taken(pending)) for pending in (one, other)] == [1, 2]
     one.append(pages(4))
-    for spool in (one, other, third):
-        spool.close()
+    for pending in (one, other, third):
+        pending.close()
     again = PendingPages(tmp_path, "index")
     assert taken(again) == pages(4)
     again.close()
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_damaged_lines_are_counted_and_left_out(tmp_path):
-    spool = PendingPages(tmp_path, "index")
-    spool.append(pages(3))
-    spool.close()
+def test_damaged_lines_are_counted_and_skipped(tmp_path):
+    pending = PendingPages(tmp_path, "index")
+    pending.append(pages(3))
+    pending.close()
     (file,) = tmp_path.iterdir()
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(lines[0] + b"\xff{\n{}\n" + lines[1] + lines[2][:20])
-    spool = PendingPages(tmp_path, "index")
-    assert len(spool) == 4
-    assert taken(spool) == pages(2)
-    assert spool.unreadable == 2
-    spool.close()
+    pending = PendingPages(tmp_path, "index")
+    assert len(pending) == 4
+    assert taken(pending) == pages(2)
+    assert pending.unreadable == 2
+    pending.close()
     assert list(tmp_path.iterdir()) == [file.with_suffix(".damaged")]
 
 
@@ -234,19 +234,19 @@ import resource, sys
 from pathlib import Path
 from scrapy_pagelets.index.pending_pages import PendingPages
 from tests.indexing import indexed
-spool = PendingPages(Path(sys.argv[1]), "index")
-spool.append([indexed("http://example.com/1", "text")])
+pending = PendingPages(Path(sys.argv[1]), "index")
+pending.append([indexed("http://example.com/1", "text")])
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
-    spool.append([indexed(f"http://example.com/{n}", "text " * 100) for n in range(2, 20)])
+    pending.append([indexed(f"http://example.com/{n}", "text " * 100) for n in range(2, 20)])
 except OSError as error:
     print(error.strerror)
-spool.append([indexed("http://example.com/20", "text")])
-spool.close()
+pending.append([indexed("http://example.com/20", "text")])
+pending.close()
 """
 
 
-def test_a_full_disk_leaves_no_half_lines(tmp_path):
+def test_a_full_disk_leaves_no_partial_lines(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT
     )

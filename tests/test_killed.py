@@ -1,4 +1,4 @@
-"""Jobs of the spider `site` that were killed: the next run asks for what has no answer, and hands out what was held."""
+"""Killed jobs of the spider `site`: the next run sends unanswered requests again, and yields the settling pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ JOURNAL = "pagelets-journal.sqlite"
 
 
 class Site:
-    """The menu site, whose server kills the crawler when it is asked for so many pages."""
+    """The menu site, whose server kills the crawler after a number of requests."""
 
     def __init__(self, *kills: int, paths: list[str] = PATHS) -> None:
         self.paths = paths
@@ -46,7 +46,7 @@ class Site:
 
 
 def killed(tmp_path: Path, site: Site, url: str, settings: dict[str, Any], **arguments: Any) -> int:
-    """Crawl until the process is killed; returns the number of pages that it has left behind."""
+    """Crawl until the process is killed; return the number of settling pages on disk."""
     command = ["crawl", "site", "-o", str(tmp_path / "feed.jsonl"), *options(settings, {"url": url, **arguments})]
     process = start(*command)
     site.kill = process.kill
@@ -59,8 +59,8 @@ def paths(found: Crawl) -> list[str]:
     return sorted("/" + url.split("/", 3)[3] for url in found.urls)
 
 
-def test_pages_that_scrapy_takes_for_answered_come_out_although_the_process_was_killed(tmp_path):
-    """Of so many requests Scrapy has written down that they were made, and not that most of them still wait."""
+def test_pages_that_scrapy_considers_answered_are_yielded_after_the_process_was_killed(tmp_path):
+    """Scrapy has saved the fingerprints of these requests, but not that most of them are still pending."""
     settings = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_SETTLE": 400}
     site = Site(100, paths=["/", *(f"/p{number}" for number in range(240))])
     with SiteServer(routes=site.routes()) as server:
@@ -74,7 +74,7 @@ def test_pages_that_scrapy_takes_for_answered_come_out_although_the_process_was_
 
 
 @pytest.mark.parametrize(("settle", "kills"), [(100, [30]), (100, [15, 40]), (10, [35]), (1, [20])])
-def test_every_page_comes_out_once_although_the_process_was_killed(tmp_path, settle, kills):
+def test_every_page_is_yielded_once_although_the_process_was_killed(tmp_path, settle, kills):
     settings = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_SETTLE": settle}
     site = Site(*kills)
     with SiteServer(routes=site.routes()) as server:
@@ -88,11 +88,11 @@ def test_every_page_comes_out_once_although_the_process_was_killed(tmp_path, set
     assert found.errors == found.warnings == []
     assert list((tmp_path / "job" / "pagelets-responses").iterdir()) == []
     again = sum(number - 1 for number in Counter(site.asked).values())
-    assert again <= sum(kills) - held  # what was held is not asked for again
+    assert again <= sum(kills) - held  # settling pages are not requested again
     assert all("slogan" not in line["text"] for line in found.lines if line["template"]["pages"] > 20)
 
 
-def test_what_was_answered_by_no_page_is_not_asked_for_again(tmp_path):
+def test_requests_that_led_to_no_page_are_not_sent_again(tmp_path):
     settings = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_PROBE": 0, "CONCURRENT_REQUESTS": 1}
     site = Site(8)
     asked: list[str] = []
@@ -111,11 +111,11 @@ def test_what_was_answered_by_no_page_is_not_asked_for_again(tmp_path):
         hits = Counter(pages_asked_for(server.hits))
     assert set(paths(found)) == {"/", *PATHS[1:]}
     assert len(found.lines) == len(set(found.urls))
-    assert hits["/gone"] + hits["/file"] <= 3  # one of them may have been on its way
+    assert hits["/gone"] + hits["/file"] <= 3  # one of them may have been pending
     assert found.errors == []
 
 
-def test_no_more_pages_come_out_than_are_wanted_although_the_process_was_killed(tmp_path):
+def test_the_number_of_pages_is_limited_although_the_process_was_killed(tmp_path):
     settings = {"JOBDIR": str(tmp_path / "job")}
     site = Site(10)
     with SiteServer(routes=site.routes()) as server:
@@ -126,8 +126,8 @@ def test_no_more_pages_come_out_than_are_wanted_although_the_process_was_killed(
 
 
 @pytest.mark.parametrize("content", [b"", b"a file of something else", b"SQLite format 3\x00 that was cut off", None])
-def test_a_journal_that_cannot_be_read_costs_a_sentence_and_no_held_page(tmp_path, content):
-    """None cuts the journal off in the middle."""
+def test_an_unreadable_journal_causes_a_warning_and_loses_no_settling_page(tmp_path, content):
+    """None truncates the journal in the middle."""
     settings = {"JOBDIR": str(tmp_path / "job")}
     site = Site(30)
     with SiteServer(routes=site.routes()) as server:
@@ -145,7 +145,7 @@ def test_a_journal_that_cannot_be_read_costs_a_sentence_and_no_held_page(tmp_pat
         assert f"{JOURNAL} cannot be read, it is renamed to {JOURNAL}.broken" in found.warnings[0]
 
 
-def test_a_held_page_that_cannot_be_read_is_asked_for_again(tmp_path):
+def test_an_unreadable_settling_page_is_requested_again(tmp_path):
     settings = {"JOBDIR": str(tmp_path / "job")}
     site = Site(30)
     with SiteServer(routes=site.routes()) as server:
@@ -159,7 +159,7 @@ def test_a_held_page_that_cannot_be_read_is_asked_for_again(tmp_path):
     assert found.stat("lost") == 0
 
 
-def test_a_held_page_that_vanishes_is_told_of_at_the_end(tmp_path):
+def test_a_settling_page_that_vanishes_is_reported_at_the_end(tmp_path):
     settings = {"JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 1, "PAGELETS_PROBE": 0}
     responses = tmp_path / "job" / "pagelets-responses"
     removed: list[Path] = []
@@ -204,7 +204,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["ask", "hold", "settle", "again"]), 
 
 @settings(deadline=None, max_examples=50)
 @given(STEPS, STEPS)
-def test_a_journal_that_is_opened_anew_knows_what_it_knew(folders, before, after):
+def test_a_reopened_journal_has_the_same_state(folders, before, after):
     path = next(folders)
     spider, states = Stranger(), dict[int, str]()
     for steps in (before, after):
@@ -234,7 +234,7 @@ def test_a_journal_that_is_opened_anew_knows_what_it_knew(folders, before, after
             journal.close()
 
 
-def test_a_journal_that_cannot_be_written_says_so_once_and_is_not_complete(tmp_path):
+def test_a_journal_that_cannot_be_written_is_reported_and_not_complete(tmp_path):
     journal, told = RequestJournal(tmp_path / "journal"), list[str]()
     journal.failed = told.append
     assert journal.ask("a", Request("http://a/"), Stranger()) == 1
@@ -245,4 +245,4 @@ def test_a_journal_that_cannot_be_written_says_so_once_and_is_not_complete(tmp_p
     assert not unusable.complete
     assert "cannot be used" in unusable.complaint
     assert unusable.ask("a", Request("http://a/"), Stranger()) is None
-    assert told == []  # the complaint is told by whoever has opened it
+    assert told == []  # its owner reports the complaint

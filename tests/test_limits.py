@@ -1,4 +1,4 @@
-"""Pages that are made to take memory and time: they go on as they are, and nothing else suffers."""
+"""Pages designed to exhaust memory and time are not cleaned, and do not affect other pages."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in HARMLESS.items()])
-def test_what_is_only_large_is_parsed(body):
+def test_large_pages_are_parsed(body):
     page = Page.parse(body.encode(), "http://example.com/")
     assert len(page.nodes) < 100_000
 
@@ -76,7 +76,7 @@ def test_thirty_megabytes_of_text_are_a_page():
     assert page.nodes.words.sum() == 4 * (30_000_000 // 26)
 
 
-def test_bytes_are_limited():
+def test_the_size_is_limited():
     body = b"<p>" + b"x" * 100
     Page.parse(body, "http://example.com/", limits=Limits(size=103))
     with pytest.raises(TooLarge, match="103 bytes, more than the 102 of PAGELETS_MAX_SIZE"):
@@ -110,7 +110,7 @@ def test_a_page_is_refused_if_it_has_more_nodes(text, most):
 
 
 def bomb_site(body):
-    """A site with a bomb in its menu, packed as it would come."""
+    """A site with a bomb in its menu, compressed as in an attack."""
     menu = ["/", "/a", "/b", "/bomb", "/c", "/d"]
     routes = {**menu_site("home", "a", "b", "bomb", "c", "d"), "/after": lambda _: (404, {}, b"")}
     routes["/bomb"] = lambda _: Reply(200, {"Content-Type": "text/html", "Content-Encoding": "gzip"}, body)
@@ -132,7 +132,7 @@ def test_a_bomb_in_a_site(tmp_path, bomb, settle):
     others = [line for url, line in lines.items() if url != bombed]
     assert all("word" in line["text"] and "Menu" not in line["text"] for line in others)
     assert found.errors == []
-    assert len([w for w in found.warnings if "too large" in w and bombed in w and "goes on as it is" in w]) == 1
+    assert len([w for w in found.warnings if "too large" in w and bombed in w and "is not cleaned" in w]) == 1
     assert found.stat("pages/too_large") == 1
     assert found.stat("pages/cleaned") == 5
     assert found.stat("pages/failed") == 0
@@ -185,8 +185,8 @@ def test_the_limits_are_settings(tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs limits of the address space")
 @pytest.mark.parametrize("megabytes", [500, 600, 700])
-def test_a_crawl_with_too_little_memory_is_called_off(tmp_path, megabytes):
-    """SciPy's OpenBLAS waited for memory without end, in a thread, and the crawl with it."""
+def test_a_crawl_with_too_little_memory_ends_before_it_begins(tmp_path, megabytes):
+    """Without the check, OpenBLAS would wait for memory forever in a thread, and block the crawl."""
     program = (
         f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({megabytes} << 20,) * 2)\n"
         "import sys; from scrapy.cmdline import execute; execute()"

@@ -1,4 +1,4 @@
-"""Items of any type, from any callback, find their page; what comes from no page passes untouched."""
+"""Items of any type, from any callback, are matched with their page; items without a page pass unchanged."""
 
 from typing import Any
 
@@ -132,7 +132,7 @@ def kinds(tmp_path_factory):
         ("late", "d", 1),
     ],
 )
-def test_items_with_the_fields_have_what_their_page_says(kinds, kind, name, number):
+def test_items_with_the_fields_get_the_values_of_their_page(kinds, kind, name, number):
     items = kinds[1][kind]
     assert len(items) == number
     for item in items:
@@ -141,7 +141,7 @@ def test_items_with_the_fields_have_what_their_page_says(kinds, kind, name, numb
         assert [pagelet["text"] for pagelet in item["pagelets"]] == [item["text"]]
 
 
-def test_url_title_and_the_like_are_filled_where_the_spider_has_not(kinds):
+def test_url_title_and_similar_fields_are_filled_if_the_spider_has_not_set_them(kinds):
     [full], [own] = kinds[1]["full"], kinds[1]["own"]
     assert full["url"] == kinds[2].url("a")
     assert full["title"] == "Title of a"
@@ -165,20 +165,20 @@ def test_url_title_and_the_like_are_filled_where_the_spider_has_not(kinds):
         ("failed", set()),
     ],
 )
-def test_items_that_take_no_fields_or_have_no_page_are_left_alone(kinds, kind, left):
+def test_items_without_fields_or_page_pass_unchanged(kinds, kind, left):
     for item in kinds[1][kind]:
         assert item.keys() == {"kind"} | left
         assert item.get("text") in (None, "", 0)
 
 
-def test_what_passed_untouched_is_counted(kinds):
+def test_items_that_pass_unchanged_are_counted(kinds):
     found, items, _ = kinds
     assert len(items["failed"]) == 2
     assert found.stat("items/no_page") == 4  # from start, the file, two errbacks
     assert found.stat("fields/missing") > 0
     assert found.stat("fields/renamed") == 1
     assert len([w for w in found.warnings if "'text' of Bare: the type has no such field" in w]) == 1
-    assert len([w for w in found.warnings if "what the spider has set stays" in w and "of dict" in w]) == 1
+    assert len([w for w in found.warnings if "the spider's value stays" in w and "of dict" in w]) == 1
     assert found.errors == []
 
 
@@ -204,7 +204,7 @@ def test_fields_get_other_names_or_are_left_out(tmp_path):
 
 
 @pytest.mark.parametrize("probe", [0, 3])
-def test_what_a_spider_does_to_its_tree_does_no_harm(tmp_path, probe):
+def test_changes_of_a_spider_to_its_tree_have_no_effect(tmp_path, probe):
     source = """
     class Spider(scrapy.Spider):
         name = "stranger"
@@ -227,7 +227,7 @@ def test_what_a_spider_does_to_its_tree_does_no_harm(tmp_path, probe):
     assert found.errors == []
 
 
-def test_a_page_that_we_cannot_cut_goes_on_as_it_is(tmp_path):
+def test_the_item_of_a_page_that_cannot_be_cut_passes_unchanged(tmp_path):
     broken = """
 import scrapy_pagelets.session.page_context
 def labels_of(*args):

@@ -1,4 +1,4 @@
-"""Priorities of requests: by responses as a crawl hands them over, and in real crawls."""
+"""Priorities of requests, for single responses and in real crawls."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -26,7 +26,7 @@ TOPIC = {"PAGELETS_TOPIC": "volcano glacier"}
 
 
 def entries(text: str, *links: str) -> str:
-    """Paragraphs with as many links as make a pagelet, and enough words to be content."""
+    """Return paragraphs with enough links for a pagelet, and enough words to be content."""
     some = [f"<a href={link}>read on</a>" for link in links] + ["<a href=/more>more</a>"] * 6
     return "".join(
         f"<p>{text} is what they talked of on day {i}, and {text} it was. {link}</p>" for i, link in enumerate(some)
@@ -40,7 +40,7 @@ BODY = (
 
 
 class Passing:
-    """The middleware of a crawl that has not begun."""
+    """The middleware of a crawl that does not run."""
 
     def __init__(self, **settings: Any) -> None:
         self.crawler = get_crawler(settings_dict=settings)
@@ -54,7 +54,7 @@ class Passing:
             asyncio.run(part.spider_closed())
 
     def __call__(self, response: Response, *found: Any) -> list[Any]:
-        """What comes out for what the spider has yielded for a response."""
+        """Return the output of the middleware for what the spider has yielded for a response."""
 
         async def results() -> AsyncIterator[Any]:
             for each in found:
@@ -83,10 +83,10 @@ def passing() -> Iterator[Passing]:
         yield found
 
 
-def test_what_is_near_the_topic_goes_first(passing):
+def test_requests_near_the_topic_go_first(passing):
     fire, fish, other = passing.priorities(response(), "http://h/fire", "http://h/fish", "http://other/volcano")
     assert 0 < fish < fire <= 100
-    assert fish < other <= 100  # its anchor tells
+    assert fish < other <= 100  # because of its anchor
     assert (passing.stat("priority/pages"), passing.stat("priority/requests")) == (1, 3)
 
 
@@ -97,13 +97,13 @@ def test_the_priorities_of_the_spider_are_added_to(passing):
     assert {type(priority) for priority in own} == {int}
 
 
-def test_links_are_known_by_their_normalised_url(passing):
+def test_links_are_matched_by_their_normalised_url(passing):
     ways = ["http://h/fire", "https://h/fire#top", "http://H:80/fire?utm_source=x", "http://h/a/../fire"]
     assert len(set(passing.priorities(response(), *ways))) == 1
     assert passing.stat("priority/unmatched") == 0
 
 
-def test_a_request_that_is_no_link_gets_what_the_page_hands_down(passing):
+def test_a_request_that_matches_no_link_inherits_from_its_page(passing):
     near, far = response(), response("<p>The price of cod", "http://h/fish")
     requests = [Request("http://h/api?page=2"), FormRequest("http://h/search", formdata={"q": "x"})]
     found = passing(near, *requests)
@@ -112,7 +112,7 @@ def test_a_request_that_is_no_link_gets_what_the_page_hands_down(passing):
     assert passing.stat("priority/unmatched") == 3
 
 
-def test_relevance_is_handed_on_through_pages_without_any(passing):
+def test_relevance_is_inherited_through_irrelevant_pages(passing):
     fire, fish = passing(response(), Request("http://h/fire"), Request("http://h/fish"))
     empty = "<p>Nothing <a href=/next>next</a>"
     near = passing.priorities(response(empty, "http://h/fire", **fire.meta), "http://h/next")
@@ -135,18 +135,18 @@ def test_items_pass_and_a_page_is_cut_only_for_requests(passing, monkeypatch):
     passing(here, item, Request("http://h/fire"), item, Request("http://h/fish"))
     shared = page_context.context_of(here, session_of(passing.crawler))
     assert shared is not None
-    assert shared.pagelets()  # as the pipelines ask for them
+    assert shared.pagelets()  # as in the pipelines
     assert cut == [1]
 
 
-def test_an_older_scrapy_asks_without_waiting(passing):
+def test_older_versions_of_scrapy_call_synchronously(passing):
     late = [
         request.priority for request in passing.middleware.process_spider_output(response(), [Request("http://h/fire")])
     ]
     assert late == passing.priorities(response(), "http://h/fire")
 
 
-def test_start_requests_come_before_what_they_lead_to(passing):
+def test_start_requests_come_before_links(passing):
     start = passing.middleware.get_processed_request(Request("http://h/", priority=1), None)
     assert start.priority == 101
     assert max(passing.priorities(response(), "http://h/fire")) <= 100
@@ -161,7 +161,7 @@ def test_start_requests_come_before_what_they_lead_to(passing):
         HtmlResponse("http://h/", body=BODY.encode(), request=Request("http://h/", meta={"pagelets_probe": False})),
     ],
 )
-def test_what_is_no_page_leaves_its_requests_alone(passing, other):
+def test_requests_of_other_responses_stay_unchanged(passing, other):
     [request] = passing(other, Request("http://h/fire", priority=7))
     assert (request.priority, request.meta) == (7, {})
     assert passing.stat("priority/pages") == 0
@@ -172,7 +172,7 @@ def test_pages_without_links(passing, body):
     assert passing.priorities(response(body), "http://h/x", "http://g/") == [0, 0]
 
 
-def test_a_page_that_we_cannot_cut_leaves_its_requests_alone(passing, monkeypatch, caplog):
+def test_requests_of_a_page_that_cannot_be_cut_stay_unchanged(passing, monkeypatch, caplog):
     def labels_of(*_: object) -> None:
         raise RuntimeError("made up")
 
@@ -183,7 +183,7 @@ def test_a_page_that_we_cannot_cut_leaves_its_requests_alone(passing, monkeypatc
 
 
 def learnt(found: Passing, count: int = 8) -> list[HtmlResponse]:
-    """Pages of one menu, all of them known; the contents of the first two have a link in common."""
+    """Pages with one menu, all of them learnt; the contents of the first two have a common link."""
     menu = [f"/{i}" for i in range(count)]
     own = "<p>More of name{} than is said here is said on <a href=/own>another page</a></p>"
     pages = [
@@ -207,14 +207,14 @@ def test_links_of_a_template_lose_priority_when_they_are_seen_again():
         assert (start.priority, start.meta) == (0, {})
 
 
-def test_a_page_of_the_topic_hands_nothing_down_to_the_links_of_its_template():
+def test_template_links_do_not_inherit_the_relevance_of_their_page():
     with Passing(PAGELETS_TOPIC="nameaword1 nameaword2 nameaword3") as passing:
         first, second, *others = learnt(passing)
         imprint, own, form = passing(first, *map(Request, ("http://h/5", "http://h/own", "http://h/search")))
         assert own.priority > imprint.priority == 0
         assert own.meta == form.meta
         assert own.meta["_pagelets_inherited"] > imprint.meta["_pagelets_inherited"] == 0
-        # So the page behind it has no more relevance than one that was reached by chance.
+        # So the page behind it is no more relevant than one that was reached by chance.
         [behind] = passing.priorities(response(others[3].text, others[3].url, **imprint.meta), "http://h/search")
         [after] = passing.priorities(response(second.text, second.url, **own.meta), "http://h/own")
         assert after > behind == 0
@@ -241,12 +241,12 @@ def test_it_is_off_without_a_topic():
 
 
 @pytest.mark.parametrize("topic", ["the and of", "?!", "-- a"])
-def test_a_topic_of_stop_words_is_told_of(topic, caplog):
+def test_a_topic_of_stop_words_is_reported(topic, caplog):
     with Passing(PAGELETS_TOPIC=topic) as passing:
         assert passing.priorities(response(), "http://h/fire", "http://h/fish") == [0, 0]
         assert passing.stat("priority/no_topic") == 1
     assert [r.getMessage() for r in caplog.records if r.levelname == "WARNING"] == [
-        "the crawl has no topic, no word tells what it is about: set PAGELETS_TOPIC to other words"
+        "the crawl has no topic (no word tells what it is about): set PAGELETS_TOPIC to other words"
     ]
 
 
@@ -256,7 +256,7 @@ def test_a_topic_of_ten_thousand_words():
         assert fire >= fish >= 0
 
 
-def test_files_that_are_no_examples_are_told_of(tmp_path, caplog):
+def test_unusable_examples_are_reported(tmp_path, caplog):
     good, empty = tmp_path / "good.html", tmp_path / "empty.html"
     good.write_text("<p>volcano and glacier, a volcano below the glacier</p>", encoding="utf-8")
     empty.touch()
@@ -275,7 +275,7 @@ def test_a_topic_is_one_string():
         Config.from_settings(Settings({"PAGELETS_TOPIC": 5}))
 
 
-def test_words_are_known_to_the_next_run_of_a_job(tmp_path, caplog):
+def test_word_counts_are_kept_for_the_next_run_of_a_job(tmp_path, caplog):
     job = {"JOBDIR": str(tmp_path), **TOPIC}
     with Passing(**job) as passing:
         passing.priorities(response(), "http://h/fire")
@@ -289,7 +289,7 @@ def test_words_are_known_to_the_next_run_of_a_job(tmp_path, caplog):
         assert passing.middleware.topic is not None
         assert passing.middleware.topic.pages == 0
         assert passing.stat("store/failed") == 1
-    assert "words are counted anew" in caplog.text
+    assert "word counts start from zero" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_priorities_count_across_sites_with_a_topic(settings, queue):
     assert found["SCHEDULER_PRIORITY_QUEUE"] == queue
 
 
-#: Two sections, of which the second one is about the topic.
+#: Two sections; the second one is about the topic.
 ABOUT = {"cod": "cod trawler", "volcano": "volcano glacier"}
 SECTIONS = {section: [f"/{section}{i}" for i in range(8)] for section in ABOUT}
 FOLLOW = """
@@ -323,7 +323,7 @@ ONE_BY_ONE = {"CONCURRENT_REQUESTS": 1, "PAGELETS_PROBE": 0, "DEPTH_PRIORITY": 1
 
 
 def sections() -> dict[str, Any]:
-    """A start page that links two sections, each of which links its eight pages."""
+    """A start page that links to two sections, each of which links to its eight pages."""
 
     def text(name: str, section: str) -> str:
         said = " ".join(f"{ABOUT[section]} {word}" for word in words(name, 10).split())
@@ -339,26 +339,26 @@ def sections() -> dict[str, Any]:
 
 
 def assert_focused(asked: list[str]) -> None:
-    """All pages were fetched, those of the topic first; few of the others may be ahead while they are looked at."""
+    """Assert that pages of the topic were fetched first; a few others may precede them while pages are scored."""
     assert sorted(asked) == sorted(sections())
     assert asked[:2] == ["/", "/volcano"]
     last = max(asked.index(path) for path in SECTIONS["volcano"])
     assert sum(asked.index(path) < last for path in SECTIONS["cod"]) <= 4
 
 
-def test_a_crawl_goes_where_the_topic_is(tmp_path):
+def test_a_crawl_fetches_pages_of_the_topic_first(tmp_path):
     with SiteServer(routes=sections()) as server:
         found = run_spider(tmp_path, FOLLOW, base=server.url(""), settings={**ONE_BY_ONE, **TOPIC})
         asked = pages_asked_for(server.hits)
     assert_focused(asked)
-    assert found.stat("priority/pages") == 3  # the others lead nowhere
+    assert found.stat("priority/pages") == 3  # the other pages have no links
     assert 0 < found.stat("priority/relevance") < 1
-    assert found.log.count("priorities for the links of 3 pages") == 1
+    assert found.log.count("scored the links of 3 pages") == 1
     assert all(line["text"] for line in found.lines)
     assert found.errors == found.warnings == []
 
 
-def test_a_crawl_without_a_topic_has_no_part_in_it(tmp_path):
+def test_without_a_topic_the_middleware_is_disabled(tmp_path):
     with SiteServer(routes=sections()) as server:
         found = run_spider(tmp_path, FOLLOW, base=server.url(""), settings=ONE_BY_ONE)
     assert len(found.lines) == 19
@@ -367,7 +367,7 @@ def test_a_crawl_without_a_topic_has_no_part_in_it(tmp_path):
     assert not any(name.startswith("pagelets/priority") for name in found.stats)
 
 
-def test_a_job_goes_on_with_its_priorities(tmp_path):
+def test_a_continued_job_keeps_its_priorities(tmp_path):
     settings = {**ONE_BY_ONE, **TOPIC, "JOBDIR": str(tmp_path / "job")}
     with SiteServer(routes=sections()) as server:
         run_spider(tmp_path, FOLLOW, base=server.url(""), settings={**settings, "CLOSESPIDER_PAGECOUNT": 4})
@@ -379,7 +379,7 @@ def test_a_job_goes_on_with_its_priorities(tmp_path):
     assert found.errors == []
 
 
-def test_pages_loaded_for_a_template_are_handed_over_all_the_same(tmp_path):
+def test_pages_loaded_for_a_template_are_handed_over_with_priorities_too(tmp_path):
     names = ["home", *"abcdef"]
     with SiteServer(routes=menu_site(*names)) as server:
         found = run_spider(tmp_path, FOLLOW, base=server.url(""), settings={"PAGELETS_TOPIC": "slogan cword1"})
@@ -412,7 +412,7 @@ class Spider(CrawlSpider):
 
 
 def test_examples_of_a_real_site(tmp_path):
-    """Pages as examples: start requests go first, and links have the relevance that pages hand down."""
+    """With example pages, start requests go first, and links inherit the relevance of their pages."""
     files = [str(path) for path in sorted((SITE / "news").glob("*.html"))[:2]]
     assert all(Path(file).is_file() for file in files)
     with SiteServer(SITE) as server:

@@ -1,4 +1,4 @@
-"""Spiders of Scrapy's own tutorial and documentation: their items are the same with the add-on and without it.
+"""Spiders from Scrapy's tutorial and documentation: their items are the same with and without the add-on.
 
 The site has the markup of the one that the tutorial crawls, and sayings of its own.
 """
@@ -19,7 +19,7 @@ import pytest
 from tests.crawling import Crawl, answer, run_spider
 from tests.server import Reply, Route, SiteServer, html, redirect
 
-#: From the server to its routes.
+#: Makes the routes of a server.
 Site = Callable[[SiteServer], dict[str, Route]]
 
 AUTHORS = ("Ada Stone", "Bela Novak", "Carl Oduya", "Dora Lindqvist", "Emil Castellanos", "Fay Underhill")
@@ -31,7 +31,7 @@ _PAGES, _SAYINGS = 10, 10
 
 
 def saying(number: int) -> str:
-    """A sentence that no other number has."""
+    """Return a sentence that is different for each number."""
     start, rest = number % 5, number // 5
     return f"“{_STARTS[start]} {_MIDDLES[rest % 5]} {_ENDS[rest // 5 % 4]}”"
 
@@ -46,7 +46,7 @@ def tags(number: int) -> list[str]:
 
 
 def layout(content: str, *, user: bool = False) -> str:
-    """A page of the site: who is logged in is told so on each of them."""
+    """A page of the site; each page shows whether the user is logged in."""
     door = '<a href="/logout">Logout</a>' if user else '<a href="/login">Login</a>'
     top = "".join(f'<span class="tag-item"><a class="tag" href="/tag/{tag}/">{tag}</a></span>' for tag in TAGS)
     return f"""<!DOCTYPE html><html lang="en"><head><meta charset="UTF-8"><title>Sayings to Collect</title></head>
@@ -84,7 +84,7 @@ def about(name: str, number: int) -> str:
 
 
 def sayings() -> dict[str, Route]:
-    """A hundred sayings on ten pages, by six authors who have a page each, and by seven tags."""
+    """A hundred sayings on ten pages, with pages for six authors and seven tags."""
     paths = ["/", *(f"/page/{page}/" for page in range(2, _PAGES + 1)), ""]
     routes = {
         path: answer(listing(range(page * _SAYINGS, (page + 1) * _SAYINGS), after))
@@ -138,7 +138,7 @@ class AuthorSpider(scrapy.Spider):
             "bio": extract_with_css(".author-description::text"),
         }
 """
-#: The example of the documentation; what it calls is deprecated, and in use.
+#: The example of the documentation; it calls a deprecated function that is still in use.
 LOGIN = """
 import warnings
 from scrapy import FormRequest
@@ -175,14 +175,14 @@ FORM = """<form action="/login" method="post"><input type="hidden" name="csrf_to
 
 
 def members(server: SiteServer) -> dict[str, Route]:
-    """Ten pages of which visitors see one saying each, and those who have logged in all of them."""
+    """Ten pages with one saying each for visitors, and all sayings for logged-in users."""
 
     def is_member(path: str) -> bool:
         return "user=john" in server.headers[path].get("Cookie", "")
 
     def login(path: str) -> Reply:
         cookie = server.headers[path].get("Cookie", "")
-        if "Content-Type" not in server.headers[path]:  # the form is asked for, not sent
+        if "Content-Type" not in server.headers[path]:  # a GET request for the form, not a POST
             return html(layout(FORM), Set_Cookie="session=open; Path=/")
         if "session=open" not in cookie:
             return html(layout("<p>Who are you?</p>"), status=403)
@@ -199,7 +199,7 @@ def members(server: SiteServer) -> dict[str, Route]:
     )  # fmt: skip
 
 
-#: Spiders whose callbacks get page objects, as scrapy-poet hands them over.
+#: Spiders whose callbacks receive page objects from scrapy-poet.
 PAGES = """
 from dataclasses import dataclass
 import attrs
@@ -251,7 +251,7 @@ class PoetSpider(scrapy.Spider):
 
 
 def both(tmp_path: Path, source: str, site: Site, **settings: Any) -> tuple[Crawl, Crawl]:
-    """The same spider without the add-on and with it, each on a server of its own."""
+    """Run a spider without the add-on and with it, each with a separate server."""
     found = []
     for addons in ({}, {"scrapy_pagelets.Addon": 500}):
         folder = tmp_path / ("with" if addons else "without")
@@ -264,7 +264,7 @@ def both(tmp_path: Path, source: str, site: Site, **settings: Any) -> tuple[Craw
 
 
 def of_the_spider(items: Iterable[dict[str, Any]], names: Iterable[str]) -> list[str]:
-    """What items have in the fields of their spider, whatever their order and the port of their site."""
+    """Return the values of the spider's own fields, in any order and for any port of the site."""
     some = [{name: item[name] for name in names if name in item} for item in items]
     return sorted(re.sub(r"http://127\.0\.0\.1:\d+/", "http://site/", json.dumps(item)) for item in some)
 
@@ -305,7 +305,7 @@ def quotes(tmp_path_factory):
     return without, found, path / "pages.sqlite"
 
 
-def test_items_of_one_page_are_no_near_duplicates_of_each_other(quotes):
+def test_items_of_one_page_are_not_near_duplicates_of_each_other(quotes):
     without, found, _ = quotes
     assert_same_items(without, found, 100)
     assert found.stat("duplicates") == 0
@@ -322,12 +322,12 @@ def test_the_content_of_the_page_goes_under_another_name(quotes):
         assert line["content"].count("“") == _SAYINGS
         assert "people who never lived" not in line["content"]
     assert found.warnings == [
-        "Field 'text' of dict: what the spider has set stays, ours goes into 'content'; "
+        "Field 'text' of dict: the spider's value stays, ours goes into 'content'; "
         "PAGELETS_FIELDS can give it another name"
     ]
 
 
-def test_the_index_has_the_pages_once_each_with_its_content(quotes):
+def test_the_index_has_each_page_once_with_its_content(quotes):
     _, found, index = quotes
     with closing(sqlite3.connect(index)) as base:
         pages = dict(base.execute("SELECT url, title FROM pages"))

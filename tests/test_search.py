@@ -141,7 +141,7 @@ def test_files_that_are_not_an_index(index, tmp_path, capsys):
         base.execute("CREATE TABLE sea (text)")
     assert "something else" in refused(capsys, tmp_path / "other.sqlite", "sea")
     assert "is not an SQLite index" in refused(capsys, "pages.ndjson", "sea")
-    assert "names no index" in refused(capsys, "pages.json", "sea")
+    assert "is not the name of an index" in refused(capsys, "pages.json", "sea")
 
 
 def test_an_index_of_another_version(index, capsys):

@@ -1,4 +1,4 @@
-"""Menu subdigraphs in real crawls: what is loaded for a template, who waits for it, and who does not."""
+"""Menu subdigraphs in real crawls: which pages are loaded for a template, and which responses wait for it."""
 
 from collections import Counter
 from threading import Event
@@ -6,7 +6,7 @@ from threading import Event
 from tests.crawling import answer, menu_site, not_found, page, pages_asked_for, run_spider
 from tests.server import Reply, SiteServer, html, redirect
 
-#: Asks for all the pages that it is given at once.
+#: Requests all the given pages at once.
 SOME_PAGES = """
 class Spider(scrapy.Spider):
     name = "stranger"
@@ -18,19 +18,19 @@ class Spider(scrapy.Spider):
 """
 
 
-def test_a_spider_that_never_asks_for_the_probed_pages_gets_clean_items(tmp_path):
+def test_a_spider_that_never_requests_the_probed_pages_gets_clean_items(tmp_path):
     with SiteServer(routes=menu_site("home", *"abcdef")) as server:
         found = run_spider(tmp_path, SOME_PAGES, start=server.url(""))
     assert found.urls == [server.url("")]
     assert found.stat("probe/loaded") == found.stat("probe/unclaimed") == 4
     assert found.stat("templates/subdigraph/4") == 1
-    assert len(server.hits) == 5  # robots.txt is not obeyed in a stranger's defaults
+    assert len(server.hits) == 5  # Scrapy's defaults do not obey robots.txt
     text = found.lines[0]["text"]
     assert text.startswith("Heading home")
     assert text.endswith("homeword59")
 
 
-def test_pages_of_one_class_wait_for_one_decision(tmp_path):
+def test_pages_of_one_class_wait_for_one_search(tmp_path):
     names = ["home", *(f"p{n}" for n in range(12))]
     with SiteServer(routes=menu_site(*names)) as server:
         start = " ".join(server.url(path) for path in server.routes)
@@ -44,7 +44,7 @@ def test_pages_of_one_class_wait_for_one_decision(tmp_path):
 
 
 def test_a_page_of_another_class_passes_while_one_waits(tmp_path):
-    """The server answers the probe of the first class when the page of the other class has been scraped."""
+    """The server answers the probe of the first class only after the page of the other class is scraped."""
     source = """
     class Spider(scrapy.Spider):
         name = "stranger"
@@ -100,7 +100,7 @@ def test_every_class_of_pages_gets_its_own_subdigraph(tmp_path):
     assert all("slogan" not in line["text"] for line in found.lines)
 
 
-def test_links_that_cannot_be_had_cost_their_stat_and_harmful_ones_are_not_asked_for(tmp_path):
+def test_links_that_fail_are_counted_and_harmful_ones_are_not_requested(tmp_path):
     bad = ["/gone", "/moved", "/loop", "/file", "/forbidden", "http://elsewhere.invalid/x", "/paper.pdf"]
     harmful = ["/logout", "/user/sign-out", "/delete/4", "/page?action=delete&id=3", "/cart/add-to-cart"]
     good = ["/", "/a", "/b", "/c"]
@@ -125,7 +125,7 @@ def test_links_that_cannot_be_had_cost_their_stat_and_harmful_ones_are_not_asked
     assert found.errors == []
 
 
-def test_what_does_not_answer_is_counted_and_not_loaded_more_than_eight_times(tmp_path):
+def test_failing_links_are_counted_and_at_most_eight_are_loaded(tmp_path):
     menu = [f"/dead{n}" for n in range(40)]
     with SiteServer(routes={"/": answer(page("home", menu)), "/dead*": lambda path: (500, {}, b"")}) as server:
         found = run_spider(tmp_path, SOME_PAGES, start=server.url(""), settings={"RETRY_ENABLED": 0})
@@ -136,22 +136,22 @@ def test_what_does_not_answer_is_counted_and_not_loaded_more_than_eight_times(tm
     assert found.errors == []
 
 
-def test_connections_that_break_count_as_loads(tmp_path):
+def test_broken_connections_count_as_loads(tmp_path):
     menu = [f"/dead{n}" for n in range(40)]
 
     def cut(path):
-        raise ConnectionResetError  # the connection is closed without an answer
+        raise ConnectionResetError  # closes the connection without a response
 
     with SiteServer(routes={"/": answer(page("home", menu)), "/dead*": cut}) as server:
         found = run_spider(tmp_path, SOME_PAGES, start=server.url(""), settings={"RETRY_ENABLED": 0})
-    assert len(set(server.hits)) == 9  # the transport tries a connection that broke once more
+    assert len(set(server.hits)) == 9  # the transport retries a broken connection once
     assert found.stat("probe/failed/broken") == 8
     assert found.stat("probe/unclaimed") == 0
     assert len(found.lines) == 1
 
 
-def test_slow_pages_are_given_up_and_do_not_keep_the_crawl_from_its_end(tmp_path):
-    """Two pages never answer; the server would hold them until the test ends."""
+def test_slow_pages_are_cancelled_and_do_not_keep_the_crawl_from_finishing(tmp_path):
+    """Two pages never arrive; the server holds them back until the test ends."""
     never = Event()
     impatient = """
 import scrapy_pagelets.probing.prober
@@ -181,8 +181,8 @@ def test_robots_txt_that_forbids_all_but_the_start_forbids_the_probes(tmp_path):
     assert len(found.lines) == 1
 
 
-def test_redirects_that_the_spider_asked_for_do_not_hold_up_a_decision(tmp_path):
-    """Both are candidates of the key page, and on their way when it is decided; neither comes as such."""
+def test_pending_redirects_of_the_spider_do_not_delay_a_search(tmp_path):
+    """Both are candidates of the key page and pending during the search; both redirect."""
     menu = ["/old", "/refresh", "/", "/a", "/b", "/c"]
     refresh = '<html><head><meta http-equiv="refresh" content="0; url=/b"></head></html>'
     routes = {path: answer(page(path[1:] or "home", menu)) for path in menu[2:]}
@@ -199,7 +199,7 @@ scrapy_pagelets.probing.prober.PATIENCE = 1000.0
     assert found.errors == []
 
 
-def test_a_page_may_be_kept_out(tmp_path):
+def test_a_page_can_be_excluded(tmp_path):
     source = """
     class Spider(scrapy.Spider):
         name = "stranger"
@@ -214,7 +214,7 @@ def test_a_page_may_be_kept_out(tmp_path):
     assert found.stat("templates/probed") == 0
 
 
-def test_other_reactors_do_without_subdigraphs(tmp_path):
+def test_subdigraphs_are_disabled_on_other_reactors(tmp_path):
     settings = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
     with SiteServer(routes=menu_site("home", *"abc")) as server:
         start = " ".join(map(server.url, ("", "a", "b", "c")))

@@ -1,4 +1,4 @@
-"""The spider ``archive``: clean what was crawled before."""
+"""The spider ``archive``, which cleans pages of an earlier crawl."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
 
-#: Records read by one visit to a thread.
+#: Records read by one call in a thread.
 _BATCH: Final = 32
-#: Pages that wait for the browser at once.
-_WAITING: Final = 8
+#: Pages rendered at the same time.
+_RENDERING: Final = 8
 
 
 class ArchiveSpider(Spider):
     """Read pages from WARC files or folders in two passes: learn all sites, then yield each page as an item.
 
-    Nothing is fetched, even if pages are rendered: what is on them comes from the archive as well. They are rendered in
-    the first pass, learnt as they are shown, and kept on disk for the second. What is not a page is counted in
-    ``pagelets/archive/skipped/<why>``.
+    Nothing is fetched, even if pages are rendered: their resources come from the archive as well. Pages are rendered in
+    the first pass, and the rendered responses are stored on disk for the second. Records that are not pages are counted
+    in ``pagelets/archive/skipped/<why>``.
 
     Arguments (``-a name=value``)
     -----------------------------
     path : a WARC file (plain, gzip or zstd), a glob, or a folder of WARC or HTML files
-    base : what URLs of HTML files begin with, before their path below the folder; without it they are ``file://`` URLs
+    base : URL prefix of HTML files, which precedes their path below the folder; without it they have ``file://`` URLs
     """
 
     name = "archive"
-    #: What is blank in its items is for the pipelines to fill.
+    #: The pipelines fill blank fields of its items.
     yields_blanks = True
 
     def __init__(self, path: str = "", base: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if not path:
-            raise ValueError("the spider archive needs something to read: -a path=FILE, a glob in quotes, or a folder")
+            raise ValueError("the spider archive needs a path: -a path=FILE, a glob in quotes, or a folder")
         if complaint := arguments.unknown(kwargs, "path and base"):
             logger.warning("%s", complaint)
         self.path, self.base = path, arguments.beginning("base", base)
@@ -69,46 +69,46 @@ class ArchiveSpider(Spider):
     async def start(self) -> AsyncIterator[Any]:
         self.session = session_of(self.crawler)
         self.session.resources = Resources(self.sources, self.base)
-        found = await self._learn()
-        logger.info("%d pages in %d sources; cleaning them", found, len(self.sources))
+        pages = await self._learn()
+        logger.info("%d pages in %d sources; cleaning them", pages, len(self.sources))
         async for record in self._records():
-            # The archive is the queue: only as many requests are made as are worked at.
+            # The archive is the queue: make no more requests than the engine can process.
             if self.crawler.engine.needs_backout():
                 await self.crawler.signals.wait_for(signals.scheduler_empty)
             try:
                 request = archived(record, self.base)
             except ValueError as error:
-                self.session.tell("archive/skipped/no_url", "%s is left out, its URL is broken: %s", record.url, error)
+                self.session.tell("archive/skipped/no_url", "%s is skipped, its URL is invalid: %s", record.url, error)
                 continue
             if self.session.config.render:
-                request.meta[RENDER] = False  # it has been, unless that failed
+                request.meta[RENDER] = False  # the first pass has rendered it, or failed to
             yield request
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         yield page_item(response.url, self.session.config)
 
     async def _learn(self) -> int:
-        """First pass: every page becomes known, so that the first one is cleaned as well as the last; their number."""
+        """Learn every page, so that the first one is cleaned as well as the last; return the number of pages."""
         skipped: Counter[str] = Counter()
-        found = 0
+        pages = 0
         rendering: set[asyncio.Task[None]] = set()
         async for record in self._records(skipped):
-            found += 1
+            pages += 1
             if not self.session.config.render:
                 await in_thread(self._learn_page, record)
                 continue
             rendering.add(asyncio.create_task(self._render(record)))
-            if len(rendering) >= _WAITING:
+            if len(rendering) >= _RENDERING:
                 _, rendering = await asyncio.wait(rendering, return_when=asyncio.FIRST_COMPLETED)
         if rendering:
             await asyncio.wait(rendering)
         for why, count in skipped.items():
             self.session.count(f"archive/skipped/{why}", count)
-        if not found:
+        if not pages:
             reasons = ", ".join(f"{count} {why}" for why, count in skipped.items()) or "it is empty"
             self.session.count("start/failed")
             logger.error("%s has no HTML page: %s", self.path, reasons)
-        return found
+        return pages
 
     def _learn_page(self, record: Record) -> None:
         try:
@@ -119,30 +119,30 @@ class ArchiveSpider(Spider):
             self.session.failed(record.url)
 
     async def _render(self, record: Record) -> None:
-        """Render a page, learn it, and keep it for the second pass."""
+        """Render a page, learn it, and store it for the second pass."""
         engine = self.crawler.engine
         assert engine is not None
         try:
             request = archived(record, self.base).replace(callback=NO_CALLBACK)
             response = await engine.download_async(request)
             assert isinstance(response, HtmlResponse)
-            await in_thread(self._keep, place_of(request), response)
+            await in_thread(self._store_rendered, place_of(request), response)
         except (ValueError, IgnoreRequest):
-            pass  # the second pass tells of it
+            pass  # the second pass reports it
         except Exception:
             self.session.failed(record.url)
 
-    def _keep(self, place: str, response: HtmlResponse) -> None:
-        self.session.spool.put(place, response)
+    def _store_rendered(self, token: str, response: HtmlResponse) -> None:
+        self.session.spool.put(token, response)
         self.session.sites.learn(self.session.page(response))
 
     async def _records(self, skipped: Counter[str] | None = None) -> AsyncIterator[Record]:
         for source in self.sources:
-            found = records(source, self.base, skipped, quiet=skipped is None)
-            while batch := await in_thread(_take, found):
+            all_records = records(source, self.base, skipped, quiet=skipped is None)
+            while batch := await in_thread(_next_batch, all_records):
                 for record in batch:
                     yield record
 
 
-def _take(found: Iterator[Record]) -> list[Record]:
-    return list(islice(found, _BATCH))
+def _next_batch(all_records: Iterator[Record]) -> list[Record]:
+    return list(islice(all_records, _BATCH))

@@ -1,4 +1,4 @@
-"""What is given to a spider with ``-a name=value``."""
+"""Checks of spider arguments (``-a name=value``)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-_START: Final = "the spider site needs a start page: -a url=https://example.com/, or -a urls=FILE with one a line"
+_START: Final = "the spider site needs a start page: -a url=https://example.com/, or -a urls=FILE with one per line"
 
 
 def start_urls(url: str, urls: str) -> list[str]:
-    """Start pages: the one of the argument ``url``, or those of the file that ``urls`` names.
+    """Return the start pages: the argument ``url``, or the lines of the file ``urls``.
 
     Raises
     ------
-    ValueError : with a sentence that says what to give
+    ValueError : if the arguments cannot be used; the message says what to give
 
     Examples
     --------
@@ -24,10 +24,10 @@ def start_urls(url: str, urls: str) -> list[str]:
     if bool(url) == bool(urls):
         raise ValueError(f"{_START}, not both" if url else _START)
     lines = _lines(urls) if urls else [url]
-    found = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
-    if not found:
-        raise ValueError(f"{urls} has no start page: write one a line")
-    return [_absolute(line) for line in found]
+    pages = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
+    if not pages:
+        raise ValueError(f"{urls} has no start page: write one per line")
+    return [_absolute(page) for page in pages]
 
 
 def _lines(name: str) -> list[str]:
@@ -45,12 +45,12 @@ def _absolute(url: str) -> str:
     except ValueError:
         usable = False
     if not usable or " " in absolute:
-        raise ValueError(f"{url!r} is not the address of a page: give one like https://example.com/")
+        raise ValueError(f"{url!r} is not the URL of a page: give one like https://example.com/")
     return absolute
 
 
 def number(name: str, value: str) -> int:
-    """Value of an argument that takes a whole number.
+    """Return the value of an argument that takes a whole number.
 
     >>> number("depth", "3")
     3
@@ -61,20 +61,20 @@ def number(name: str, value: str) -> int:
 
 
 def beginning(name: str, value: str) -> str:
-    """Value of an argument that takes the beginning of URLs, "" for none."""
+    """Return the value of an argument that takes a URL prefix, "" for none."""
     if value and not value.lower().startswith(("http://", "https://", "file://")):
-        raise ValueError(f"{name} is {value!r}: give what URLs begin with, like https://example.com/")
+        raise ValueError(f"{name} is {value!r}: give the beginning of a URL, like https://example.com/")
     return value
 
 
 def flag(name: str, value: str) -> bool:
-    """Value of an argument that takes 0 or 1."""
+    """Return the value of an argument that takes 0 or 1."""
     if value not in ("", "0", "1"):
-        raise ValueError(f"{name} is {value!r}: give 1, or 0 for no")
+        raise ValueError(f"{name} is {value!r}: give 1 for yes or 0 for no")
     return value == "1"
 
 
 def unknown(names: dict[str, object], known: str) -> str:
-    """A sentence about arguments that a spider does not have, "" if there are none. Tools pass some like ``_job``."""
-    odd = [name for name in names if not name.startswith("_")]
-    return f"unknown argument {', '.join(odd)}: the spider takes {known}" if odd else ""
+    """Return a sentence about unknown arguments, "" if there are none; tools like scrapyd pass some like ``_job``."""
+    unknown_names = [name for name in names if not name.startswith("_")]
+    return f"unknown argument {', '.join(unknown_names)}: the spider takes {known}" if unknown_names else ""

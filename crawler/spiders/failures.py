@@ -1,4 +1,4 @@
-"""Why a page could not be had, in a sentence."""
+"""Failed requests, explained in a sentence."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from scrapy_pagelets.middlewares.addresses import ForbiddenAddress
 
 
 def why(failure: Failure) -> str:
-    """A sentence for the user of a spider whose start page failed."""
+    """Return a sentence that tells the user why the start page failed."""
     error, url = failure.value, failure.request.url  # type: ignore[attr-defined]
     if isinstance(error, HttpError):
-        return f"{url} answers {error.response.status}: nothing to crawl; check the address"
+        return f"{url} returned status {error.response.status}: nothing to crawl; check the URL"
     if not isinstance(error, IgnoreRequest):
-        return f"{url} cannot be loaded: {_message(error)}; check the address and whether the site is up"
+        return f"{url} cannot be loaded: {_message(error)}; check the URL and whether the site is up"
     if isinstance(error, ForbiddenAddress):
         return f"{error}"
     reason = str(error).lower()
     if "robots.txt" in reason:
         return f"robots.txt of {urlsplit(url).netloc} forbids {url}: nothing to crawl (ROBOTSTXT_OBEY)"
     if "redirection" in reason:
-        return f"{url} redirects in a circle: nothing to crawl; check the address"
+        return f"{url} redirects in a loop: nothing to crawl; check the URL"
     return f"{url} was not loaded: {reason or 'the request was refused'}"
 
 
 def reason(failure: Failure) -> str:
-    """The name under which the failure of a page is counted."""
+    """Return the last part of the stat that counts the failure."""
     error = failure.value
     if isinstance(error, HttpError):
         return str(error.response.status)
@@ -46,7 +46,7 @@ def _message(error: BaseException | None) -> str:
 
 
 def mute(*loggers: str) -> None:
-    """Let loggers tell errors as news, without tracebacks: a site that is down is no bug, and we say so ourselves."""
+    """Log the errors of other loggers at INFO level without tracebacks: the spider reports failed pages itself."""
     for logger in loggers:
         logging.getLogger(logger).addFilter(_muted)
 

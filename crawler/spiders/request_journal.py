@@ -1,4 +1,4 @@
-"""What a job of the spider `site` has asked for, and what came of it: SQLite in the job directory."""
+"""The requests of a job of the spider `site` and their outcomes: an SQLite file in the job directory."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from scrapy.utils.request import request_from_dict
 logger = logging.getLogger(__name__)
 
 _VERSION: Final = 1
-#: What has become of a request: on its way, its page is held back, answered by a page, answered by something else.
+#: State of a request: pending, its page is settling, its item is made, it has led to no page.
 _ASKED, _HELD, _PAGE, _NO_PAGE = range(4)
-#: ``fingerprints`` has a row more for each redirect. ``names`` are hosts of the crawl, and sites that are settled.
+#: ``held`` are settling pages, ``spare`` URLs in reserve. ``fingerprints`` has an additional row for each redirect.
+#: ``names`` are the hosts of the crawl and the sites that have settled.
 _SCHEMA: Final = f"""
 BEGIN;
 CREATE TABLE requests (number INTEGER PRIMARY KEY, state INTEGER NOT NULL, request BLOB);
@@ -32,12 +33,13 @@ COMMIT;
 
 
 class Held(NamedTuple):
-    """A page that is held back.
+    """A settling page.
 
     Attributes
     ----------
-    number : of its request
-    token : under which its response is kept
+    number : number of its request in the journal; None for a page that the journal does not know
+    site : name of its site
+    token : key of its response in the response store
     time : when it was fetched
     """
 
@@ -48,20 +50,20 @@ class Held(NamedTuple):
 
 
 class RequestJournal:
-    """Requests of a job and their state, written as it changes: a process that is killed loses nothing of it.
+    """The requests of a job and their states, written at every change, so that a killed process loses nothing.
 
-    What cannot be written is told to ``failed``, and the crawl goes on.
+    If something cannot be written, the crawl goes on.
 
     Parameters
     ----------
-    path : the file, made if it is not there; None if there is no job: nothing is kept then
+    path : the file, created if it does not exist; None without a job: nothing is written then
 
     Attributes
     ----------
-    goes_on : True if the file has what an earlier run has asked for
+    goes_on : True if the file has requests of an earlier run
     complaint : why an earlier file cannot be used; "" if it can, or if there is none
     complete : False if something could not be written
-    failed : is called with a sentence if something cannot be written
+    failed : called with a sentence if something cannot be written
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -75,12 +77,12 @@ class RequestJournal:
         try:
             return _connect(path)
         except sqlite3.OperationalError as error:
-            self.complaint = f"{path} cannot be used, a run that continues this job will know nothing of it: {error}"
+            self.complaint = f"{path} cannot be used, the job cannot be continued: {error}"
             self.complete = False
             return None
         except sqlite3.DatabaseError as error:
             broken = path.with_name(path.name + ".broken")
-            self.complaint = f"{path} cannot be read, it is renamed to {broken.name}: {error}"
+            self.complaint = f"{path} cannot be read and was renamed to {broken.name}: {error}"
             path.replace(broken)
             for end in ("-wal", "-shm"):
                 path.with_name(path.name + end).unlink(missing_ok=True)
@@ -88,88 +90,88 @@ class RequestJournal:
 
     @property
     def is_open(self) -> bool:
-        """True if requests can be written down."""
+        """True if requests can be written."""
         return self._base is not None
 
     def number_of(self, fingerprint: str) -> int | None:
-        """The number of the request with a fingerprint, None if there is none."""
-        found = self._all("SELECT number FROM fingerprints WHERE fingerprint = ?", fingerprint)
-        return found[0][0] if found else None
+        """Return the number of the request with a fingerprint, None if there is none."""
+        rows = self._all("SELECT number FROM fingerprints WHERE fingerprint = ?", fingerprint)
+        return rows[0][0] if rows else None
 
     def ask(self, fingerprint: str, request: Request, spider: Spider) -> int | None:
-        """Write a request down; returns its number, None if it cannot be written."""
+        """Write a request; return its number, None if it cannot be written."""
         try:
-            kept = pickle.dumps(request.to_dict(spider=spider), pickle.HIGHEST_PROTOCOL)
-        except (pickle.PicklingError, AttributeError, TypeError, ValueError):  # Scrapy's queue could not keep it either
+            pickled = pickle.dumps(request.to_dict(spider=spider), pickle.HIGHEST_PROTOCOL)
+        except (pickle.PicklingError, AttributeError, TypeError, ValueError):  # nor could Scrapy's disk queue store it
             return None
-        number = self._write("INSERT INTO requests (state, request) VALUES (?, ?)", _ASKED, kept)
+        number = self._write("INSERT INTO requests (state, request) VALUES (?, ?)", _ASKED, pickled)
         if number is not None:
             self.name(fingerprint, number)
         return number
 
     def name(self, fingerprint: str, number: int) -> None:
-        """Let a request be known by a fingerprint; a redirect has several."""
+        """Add a fingerprint to a request; one that was redirected has several."""
         self._write("INSERT OR REPLACE INTO fingerprints VALUES (?, ?)", fingerprint, number)
 
     def hold(self, held: Held) -> None:
-        """A page is here, and held back."""
+        """Record that a page is settling."""
         if held.number is not None:
             self._write("INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?)", *held)
-            self._become(_HELD, held.number)
+            self._set_state(_HELD, held.number)
 
     def ask_again(self, number: int) -> None:
-        """The page that was held back is gone."""
-        self._become(_ASKED, number)
+        """Record that a settling page is lost, and that its request has to be sent again."""
+        self._set_state(_ASKED, number)
 
     def settle(self, number: int | None, *, page: bool = True) -> None:
-        """A request is done with: its item is made, or there is none to be had."""
+        """Record that a request is done: its item is made or, if ``page`` is False, it has led to no page."""
         if number is not None:
             self._write("DELETE FROM held WHERE number = ?", number)
             state = _PAGE if page else _NO_PAGE
             self._write("UPDATE requests SET state = ?, request = NULL WHERE number = ?", state, number)
 
-    def _become(self, state: int, number: int) -> None:
+    def _set_state(self, state: int, number: int) -> None:
         self._write("UPDATE requests SET state = ? WHERE number = ?", state, number)
 
     def held(self) -> list[Held]:
-        """The pages that are held back, as they came."""
-        found = self._all("SELECT held.* FROM held JOIN requests USING (number) WHERE state = ? ORDER BY number", _HELD)
-        return [Held(*row) for row in found]
+        """Return the settling pages in the order of their requests."""
+        rows = self._all("SELECT held.* FROM held JOIN requests USING (number) WHERE state = ? ORDER BY number", _HELD)
+        return [Held(*row) for row in rows]
 
     def asked(self, spider: Spider) -> Iterator[tuple[int, Request]]:
-        """The requests without an answer, as they were made."""
+        """Yield the requests without a response and their numbers, in the order in which they were made."""
         last = -1
         query = "SELECT number, request FROM requests WHERE state = ? AND number > ? ORDER BY number LIMIT 1000"
         while rows := self._all(query, _ASKED, last):
-            for last, kept in rows:
-                yield last, request_from_dict(pickle.loads(kept), spider=spider)
+            for last, pickled in rows:
+                yield last, request_from_dict(pickle.loads(pickled), spider=spider)
 
     @property
     def pages(self) -> int:
-        """Number of requests that were answered by a page."""
-        found = self._all("SELECT count(*) FROM requests WHERE state IN (?, ?)", _HELD, _PAGE)
-        return int(found[0][0]) if found else 0
+        """Number of requests that have led to a page."""
+        rows = self._all("SELECT count(*) FROM requests WHERE state IN (?, ?)", _HELD, _PAGE)
+        return int(rows[0][0]) if rows else 0
 
     @property
     def requests(self) -> int:
         """Number of requests."""
-        found = self._all("SELECT count(*) FROM requests")
-        return int(found[0][0]) if found else 0
+        rows = self._all("SELECT count(*) FROM requests")
+        return int(rows[0][0]) if rows else 0
 
     def spare(self) -> list[tuple[str, int]]:
-        """URLs in reserve, and their depths."""
+        """Return the URLs in reserve and their depths."""
         return [(url, depth) for url, depth in self._all("SELECT url, depth FROM spare ORDER BY number")]
 
     def add_spare(self, url: str, depth: int) -> None:
-        """Put a URL into the reserve."""
+        """Add a URL to the reserve."""
         self._write("INSERT INTO spare (url, depth) VALUES (?, ?)", url, depth)
 
     def drop_spare(self, count: int) -> None:
-        """Take the first URLs out of the reserve."""
+        """Remove the first URLs from the reserve."""
         self._write("DELETE FROM spare WHERE number IN (SELECT number FROM spare ORDER BY number LIMIT ?)", count)
 
     def names(self, kind: str) -> set[str]:
-        """The names of a kind."""
+        """Return the names of a kind, ``host`` or ``settled``."""
         return {name for (name,) in self._all("SELECT name FROM names WHERE kind = ?", kind)}
 
     def add_names(self, kind: str, names: Iterable[str]) -> None:
@@ -189,37 +191,37 @@ class RequestJournal:
         try:
             return self._base.execute(query, values).fetchall()
         except sqlite3.Error as error:
-            self._fault(error)
+            self._report(error)
             return []
 
     def _write(self, statement: str, *values: object) -> int | None:
-        """Change something; returns the number of a row that was inserted, None if nothing could be changed."""
+        """Execute a statement; return the number of the last inserted row, None if the statement failed."""
         if self._base is None:
             return None
         try:
             return self._base.execute(statement, values).lastrowid
         except sqlite3.Error as error:
-            self._fault(error)
+            self._report(error)
             return None
 
-    def _fault(self, error: sqlite3.Error) -> None:
+    def _report(self, error: sqlite3.Error) -> None:
         self.complete = False
-        self.failed(f"the journal of the job cannot be written, a run that continues it may miss pages: {error}")
+        self.failed(f"the journal of the job cannot be written, the next run of the job may miss pages: {error}")
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     base = sqlite3.connect(path, isolation_level=None)
     try:
-        # What was written survives the process in any case; it need not reach the disk before the crawl goes on.
+        # Written data survives the process, though perhaps not a crash of the system: no need to wait for the disk.
         base.execute("PRAGMA journal_mode = WAL")
         base.execute("PRAGMA synchronous = OFF")
         (version,) = base.execute("PRAGMA user_version").fetchone()
         if not version and not base.execute("SELECT 1 FROM sqlite_master").fetchone():
             base.executescript(_SCHEMA)
         elif version != _VERSION:
-            raise sqlite3.DatabaseError("it is a file of something else, or of another version")
-        if (found := base.execute("PRAGMA quick_check(1)").fetchone()) != ("ok",):
-            raise sqlite3.DatabaseError(str(found[0]))
+            raise sqlite3.DatabaseError("it is not a journal, or one of another version")
+        if (result := base.execute("PRAGMA quick_check(1)").fetchone()) != ("ok",):
+            raise sqlite3.DatabaseError(str(result[0]))
     except BaseException:
         base.close()
         raise

@@ -1,4 +1,4 @@
-"""Pages that wait until their site is known well enough."""
+"""Settling pages, which wait until the crawl has seen enough of their site."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from scrapy_pagelets.session.threads import in_thread
 
 #: Request meta: the number of the request in the journal.
 NUMBER: Final = "_pagelets_number"
-#: Of the tokens of pages that are held back.
+#: Prefix of the tokens of settling pages in the response store.
 _PREFIX: Final = "held-"
 
 
 class SettlingPages:
-    """Hold back the first pages of each site on disk: the first item is then as clean as the last.
+    """Hold back the first pages of each site on disk, so that the first item is as clean as the last.
 
     Parameters
     ----------
-    make : the item of a response
-    journal : where it is written down what is held
+    make : returns the item of a response
+    journal : records which pages are settling
     """
 
     def __init__(self, crawler: Crawler, make: Callable[[HtmlResponse], Any], journal: RequestJournal) -> None:
@@ -40,7 +40,7 @@ class SettlingPages:
         self._settled = journal.names("settled")
 
     async def resume(self) -> None:
-        """Go on with what an earlier run has held back; what cannot be read is to be asked for again."""
+        """Take over the settling pages of an earlier run; the journal marks unreadable ones to be requested again."""
         for held in self._journal.held():
             if await in_thread(self._learn_again, held):
                 self._waiting.setdefault(held.site, []).append(held)
@@ -49,13 +49,13 @@ class SettlingPages:
         await in_thread(self._drop_unknown if self._journal.goes_on else self._adopt)
 
     def _drop_unknown(self) -> None:
-        """Remove pages of which the journal does not know yet: they are asked for again."""
+        """Remove stored pages that are not in the journal: they will be requested again."""
         known = {held.token for waiting in self._waiting.values() for held in waiting}
         for token in set(self.session.spool.tokens(_PREFIX)) - known:
             self.session.spool.take(token)
 
     def _adopt(self) -> None:
-        """Take over pages of which no journal knows: that of the run that has held them back was damaged."""
+        """Take over stored pages without a journal: that of the run that stored them was damaged."""
         for token in self.session.spool.tokens(_PREFIX):
             response = self.session.spool.read(token)
             if isinstance(response, HtmlResponse):
@@ -64,7 +64,7 @@ class SettlingPages:
                 self._waiting.setdefault(page.site, []).append(Held(None, page.site, token, fetched_at(response)))
 
     def _learn_again(self, held: Held) -> bool:
-        """Learn a page, which a run that was killed may not have written down; False if it cannot be read."""
+        """Learn a page again, because a killed run may not have saved its counts; False if it cannot be read."""
         response = self.session.spool.read(held.token)
         if not isinstance(response, HtmlResponse):
             return False
@@ -72,52 +72,52 @@ class SettlingPages:
         return True
 
     async def put(self, response: HtmlResponse, page: Page) -> None:
-        """Hold a page back; lets all pages of its site go as soon as there are ``PAGELETS_SETTLE``."""
+        """Hold back a page; release all pages of its site once there are ``PAGELETS_SETTLE``."""
         assert response.request is not None
         token = _PREFIX + fingerprint_of(self.crawler, response.request)
-        await in_thread(self._keep, token, response, page)
+        await in_thread(self._learn_and_store, token, response, page)
         held = Held(response.meta.get(NUMBER), page.site, token, fetched_at(response))
         self._journal.hold(held)
         waiting = self._waiting.setdefault(page.site, [])
-        waiting[:] = [*(other for other in waiting if other.token != token), held]  # it may have been adopted
+        waiting[:] = [*(other for other in waiting if other.token != token), held]  # replaces an adopted page
         if self.is_settled(page.site) or len(waiting) >= self.session.config.settle:
             self._settled.add(page.site)
             self._journal.add_names("settled", [page.site])
             await self._release(page.site)
 
     def is_settled(self, site: str) -> bool:
-        """True if the pages of a site need not wait any more."""
+        """True if the pages of a site need not wait any longer."""
         return site in self._settled
 
     async def release(self, *, lasting: bool = True) -> None:
-        """Let all pages go.
+        """Release all pages.
 
         Parameters
         ----------
-        lasting : False to keep those for the next run of the job that are on disk
+        lasting : False to leave the pages on disk to the next run of the job
         """
         for site in list(self._waiting):
             await self._release(site, lasting=lasting)
 
-    def _keep(self, token: str, response: HtmlResponse, page: Page) -> None:
+    def _learn_and_store(self, token: str, response: HtmlResponse, page: Page) -> None:
         self.session.sites.learn(page)
         self.session.spool.put(token, response)
 
     async def _release(self, site: str, *, lasting: bool = True) -> None:
-        waiting, kept = self._waiting[site], []
+        waiting, postponed = self._waiting[site], []
         while waiting:
             held = waiting.pop(0)
             if not lasting and held.number is not None and self.session.spool.lasts(held.token):
-                kept.append(held)
+                postponed.append(held)
                 continue
             response = await in_thread(self.session.spool.take, held.token)
             if response is None:
                 self.session.count("pages/lost")
-                self.session.lose("pages that were held back are gone from the disk", "crawl them again")
+                self.session.lose("pages that were held back cannot be read from disk", "crawl them again")
                 self._journal.settle(held.number, page=False)
                 continue
             assert isinstance(response, HtmlResponse)
             assert self.crawler.engine is not None
             response.request = Request(response.url, meta={"pagelets_fetched_at": held.time, NUMBER: held.number})
             await self.crawler.engine.scraper.start_itemproc_async(self._make(response), response=response)
-        waiting += kept
+        waiting += postponed

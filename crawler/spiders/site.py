@@ -1,4 +1,4 @@
-"""The spider ``site``: crawl a site, or some, into clean text."""
+"""The spider ``site``, which crawls one or several sites."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from scrapy_pagelets.urls import host_of, is_page, key
 
 logger = logging.getLogger(__name__)
 
-#: Pages in reserve for those of a limited number that fail.
+#: With a limited number of pages: URLs in reserve, to replace pages that fail.
 _SPARE: Final = 10_000
-#: What a job has asked for, in its folder; and where Scrapy keeps the requests of a job.
+#: In the job directory: our journal of requests, and Scrapy's request queue.
 _JOURNAL: Final = "pagelets-journal.sqlite"
 _QUEUE: Final = "requests.queue"
 _ARGUMENTS: Final = "url, urls, depth, pages and sitemap"
@@ -44,20 +44,20 @@ class SiteSpider(Spider):
     Arguments (``-a name=value``)
     -----------------------------
     url : start page; the crawl stays on its host
-    urls : file with a start page a line
-    depth : how many links away from the start pages at the most; 0, the default, is no limit
-    pages : how many pages at the most; 0, the default, is no limit
+    urls : file with one start page per line
+    depth : maximal number of links between a start page and a page; 0, the default, is no limit
+    pages : maximal number of pages; 0, the default, is no limit
     sitemap : ``1`` to start from the site's sitemaps as well
 
-    The first ``PAGELETS_SETTLE`` pages of a site are held back on disk until so many are known or the crawl ends: the
-    first page is then as clean as the last.
+    The first ``PAGELETS_SETTLE`` pages of a site are held back on disk until that many have arrived or the crawl ends,
+    so that the first page is as clean as the last.
 
-    With ``JOBDIR``, what was asked for and what came of it is written down as it happens. A run that continues the job
-    asks for what has no answer, even if the one before was killed.
+    With ``JOBDIR``, a journal records every request and its outcome immediately. The next run of the job sends the
+    requests without a response again, even if the run before was killed.
     """
 
     name = "site"
-    #: What is blank in its items is for the pipelines to fill.
+    #: The pipelines fill blank fields of its items.
     yields_blanks = True
 
     def __init__(
@@ -70,9 +70,9 @@ class SiteSpider(Spider):
         if complaint := arguments.unknown(kwargs, _ARGUMENTS):
             logger.warning("%s", complaint)
         self.journal = RequestJournal(None)
-        self._asked = self._got = 0
+        self._requested = self._received = 0
         self._spare: list[tuple[str, int]] = []
-        self._met: set[int] = set()
+        self._seen_links: set[int] = set()
         self._finished = False
 
     @classmethod
@@ -83,7 +83,7 @@ class SiteSpider(Spider):
             call_off(crawler, error)
         if job := job_dir(crawler.settings):
             spider.journal = RequestJournal(Path(job, _JOURNAL))
-            if spider.journal.goes_on:  # what stands in Scrapy's queue is older, and damaged if that run was killed
+            if spider.journal.goes_on:  # Scrapy's queue is redundant, and damaged if that run was killed
                 shutil.rmtree(Path(job, _QUEUE), ignore_errors=True)
         crawler.signals.connect(spider.spider_opened, signals.spider_opened)
         crawler.signals.connect(spider.spider_closed, signals.spider_closed)
@@ -107,20 +107,21 @@ class SiteSpider(Spider):
                 yield Request(url, self.parse_robots, errback=self.failed, meta=meta, dont_filter=True)
 
     async def _resume(self) -> None:
-        """Go on from where an earlier run of the job has stopped, or was killed."""
+        """Continue where an earlier run of the job stopped or was killed."""
         self.journal.failed = lambda sentence: self.session.tell("journal/failed", "%s", sentence)
         if self.journal.complaint:
             self.session.tell("journal/failed", "%s", self.journal.complaint)
         self.hosts = self.journal.names("host") or set(map(_host, self.start_urls))
         self.journal.add_names("host", self.hosts)
-        self._asked, self._got, self._spare = self.journal.requests, self.journal.pages, self.journal.spare()
+        self._requested, self._received = self.journal.requests, self.journal.pages
+        self._spare = self.journal.spare()
         await self.held.resume()
         for number, request in self.journal.asked(self):
-            request.meta[NUMBER], request.dont_filter = number, True  # it has been seen, but not answered
+            request.meta[NUMBER], request.dont_filter = number, True  # the dupefilter has seen it before
             self.crawler.engine.crawl(request)
 
     def item(self, response: HtmlResponse) -> Any:
-        """The item of a page, before the pipelines have filled it."""
+        """Return the item of a page, whose fields the pipelines fill."""
         return page_item(response.url, self.session.config)
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
@@ -130,9 +131,9 @@ class SiteSpider(Spider):
             self.session.count("pages/not_html")
             if start:
                 self.session.count("start/failed")
-                logger.error("%s is not an HTML page (%s): give the address of a page", response.url, _type(response))
+                logger.error("%s is not an HTML page (%s): give the URL of a page", response.url, _type(response))
             return
-        self._got += 1
+        self._received += 1
         try:
             page = await in_thread(self.session.page, response)
         except Exception:
@@ -152,7 +153,7 @@ class SiteSpider(Spider):
             await self.held.put(response, page)
 
     def parse_robots(self, response: Response) -> Iterator[Request]:
-        response.meta["depth"] = -1  # what sitemaps list is as near as a start page
+        response.meta["depth"] = -1  # pages in a sitemap have depth 0, like start pages
         for url in filter(None, map(requested_url, sitemaps.sitemaps_of(response))):
             yield self._sitemap(url)
         self._settle(response.request)
@@ -172,13 +173,13 @@ class SiteSpider(Spider):
         yield from self._within_limit(self._page(url, 0) for url in pages)
 
     def start_failed(self, failure: Failure) -> None:
-        """Say in a sentence why there is nothing to crawl."""
+        """Log in a sentence why there is nothing to crawl."""
         self._settle(failure.request)  # type: ignore[attr-defined]
         self.session.count("start/failed")
         logger.error("%s", failures.why(failure))
 
     def failed(self, failure: Failure) -> Iterator[Request]:
-        """Count a page that cannot be had; of a dead ``/page/`` try ``/page``: static hosts take both, mirrors one."""
+        """Count a failed page. After a 404 of ``/page/`` try ``/page``: static hosts serve both, their mirrors one."""
         why = failures.reason(failure)
         self.session.count(f"pages/missing/{why}")
         request: Request = failure.request  # type: ignore[attr-defined]
@@ -190,53 +191,53 @@ class SiteSpider(Spider):
     def sitemap_failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]
         self._settle(request)
-        self.session.tell("sitemaps/failed", "%s cannot be had (%s)", request.url, failures.reason(failure))
+        self.session.tell("sitemaps/failed", "%s cannot be loaded (%s)", request.url, failures.reason(failure))
 
     def request_scheduled(self, request: Request) -> None:
-        """Keep redirects from leading away from the site, but for those of a start page; write requests down."""
+        """Drop redirects to other sites, except those of start pages, and write requests into the journal."""
         if "redirect_urls" in request.meta and "pagelets_start" not in request.meta and not self._is_own(request.url):
             self._settle(request)
             self.session.count("pages/missing/offsite")
             raise IgnoreRequest("redirected to another site")
         if self.journal.is_open:
-            self._write_down(request)
+            self._record(request)
 
-    def _write_down(self, request: Request) -> None:
-        """Write a request into the journal; one that an earlier run has made is not made again."""
+    def _record(self, request: Request) -> None:
+        """Write a request into the journal; drop it if it is there already, perhaps from an earlier run."""
         number, fingerprint = request.meta.get(NUMBER), fingerprint_of(self.crawler, request)
         known = self.journal.number_of(fingerprint)
         if known not in (None, number) and not (request.dont_filter and number is None):
             self._settle(request)
-            raise IgnoreRequest("asked for before")
+            raise IgnoreRequest("requested before")
         if number is not None and known is None:
             self.journal.name(fingerprint, number)  # a redirect
         elif number is None and (number := self.journal.ask(fingerprint, request, self)) is not None:
             request.meta[NUMBER] = number
 
     def request_dropped(self, request: Request) -> None:
-        """Scrapy knows of an earlier request for the same page."""
+        """Settle a request that Scrapy's dupefilter has dropped."""
         self._settle(request)
 
     def item_made(self, response: Response | None) -> None:
-        """The item of a page has left the pipelines, in whatever way."""
+        """Settle the request of an item that has left the pipelines, was dropped or has failed."""
         if response is not None and response.request is not None:
             self.journal.settle(response.request.meta.get(NUMBER))
 
     def _settle(self, request: Request | None) -> None:
-        """A request has led to no page."""
+        """Record that a request has led to no page."""
         if request is not None:
             self.journal.settle(request.meta.get(NUMBER), page=False)
 
     def spider_closed(self, reason: str) -> None:
-        """Say so if a run that continues the job may miss something."""
+        """Report if the job cannot be continued, and close the journal."""
         if reason != "finished" and job_dir(self.settings) and not self.journal.complete:
-            what = "job cannot be continued: what it has asked for could not be written down"
+            what = "job cannot be continued: its requests could not be written down"
             session_of(self.crawler).lose(what, "make room on the disk and crawl again, with a new job directory")
         self.journal.close()
 
     def spider_opened(self) -> None:
-        """Let the held pages go before the pipelines close, whatever ends the crawl."""
-        # After the feeds: an item is done with when they have it.
+        """Release the settling pages before the pipelines close, however the crawl ends."""
+        # Connected after the feeds: a request is settled only when they have its item.
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             self.crawler.signals.connect(self.item_made, signal)
         assert self.crawler.engine is not None
@@ -245,18 +246,18 @@ class SiteSpider(Spider):
 
         async def close_spider_async() -> None:
             try:
-                # What is on disk waits for the next run of the job, if that will know of it.
-                waits = not self._finished and job_dir(self.settings) and self.journal.complete
-                await self.held.release(lasting=not waits)
+                # Pages on disk stay for the next run of the job, if the journal tells it about them.
+                postponed = not self._finished and job_dir(self.settings) and self.journal.complete
+                await self.held.release(lasting=not postponed)
             finally:
                 await close()
 
         scraper.close_spider_async = close_spider_async
 
     def spider_idle(self) -> None:
-        """Ask for other pages instead of those that failed, if the number is limited."""
+        """Request spare pages instead of those that failed, if the number of pages is limited."""
         assert self.crawler.engine is not None
-        missing = max(0, self.pages - self._got)
+        missing = max(0, self.pages - self._received)
         spare, self._spare = self._spare[:missing], self._spare[missing:]
         self.journal.drop_spare(len(spare))
         self._finished = not spare
@@ -272,21 +273,21 @@ class SiteSpider(Spider):
         return Request(url, self.parse_sitemap, errback=self.sitemap_failed, meta={FOLLOWED: True})
 
     def _within_limit(self, requests: Iterable[Request]) -> Iterator[Request]:
-        """The requests that are still to be sent; the others stay in reserve."""
+        """Yield requests up to the limit of pages; keep the others in reserve."""
         for request in requests:
-            if not self.pages or self._asked < self.pages:
-                self._asked += 1
+            if not self.pages or self._requested < self.pages:
+                self._requested += 1
                 yield request
             elif len(self._spare) < _SPARE:
                 self._spare.append((request.url, request.meta.get("depth", 0)))
                 self.journal.add_spare(*self._spare[-1])
 
     def _links(self, page: Page) -> Iterator[str]:
-        """Links to pages of the site that no earlier page had: menus would fill the dupefilter's ears."""
+        """Yield the page's links within the site that no earlier page had: the dupefilter need not see whole menus."""
         links = page.nodes.links
         for link, href, target in zip(links.key.tolist(), links.href, links.target, strict=True):
-            if link and link not in self._met:
-                self._met.add(link)
+            if link and link not in self._seen_links:
+                self._seen_links.add(link)
                 url = requested_url(urldefrag(urljoin(page.base, href.strip())).url)
                 if is_page(target) and self._is_own(url):
                     yield url

@@ -1,4 +1,4 @@
-"""Sitemaps, as far as a crawl needs them."""
+"""Parsing of sitemaps."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from lxml import etree
 from scrapy.http import Response
 from scrapy.utils.gz import gunzip, gzip_magic_number
 
-_NAMED: Final = re.compile(r"^\s*sitemap\s*:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
+_SITEMAP_LINE: Final = re.compile(r"^\s*sitemap\s*:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
 
 
 class Entry(NamedTuple):
-    """A URL in a sitemap, of a page or of another sitemap."""
+    """The URL of a page or of another sitemap, as a sitemap lists it."""
 
     url: str
     is_sitemap: bool
 
 
 def sitemaps_of(robots: Response) -> list[str]:
-    """The sitemaps that robots.txt names, or the usual place."""
-    named = _NAMED.findall(robots.body.decode("utf-8", "replace")) if robots.status == 200 else []
-    return [urljoin(robots.url, url) for url in named] or [urljoin(robots.url, "/sitemap.xml")]
+    """Return the URLs of the sitemaps in robots.txt; without one, ``/sitemap.xml``."""
+    listed = _SITEMAP_LINE.findall(robots.body.decode("utf-8", "replace")) if robots.status == 200 else []
+    return [urljoin(robots.url, url) for url in listed] or [urljoin(robots.url, "/sitemap.xml")]
 
 
 def entries(response: Response) -> list[Entry]:
-    """What a sitemap or an index of sitemaps lists.
+    """Return the entries of a sitemap or a sitemap index.
 
     Raises
     ------
-    ValueError : if it is neither
+    ValueError : if the response is neither
     """
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, huge_tree=True)
     try:
@@ -42,5 +42,5 @@ def entries(response: Response) -> list[Entry]:
     kind = "nothing" if root is None else etree.QName(root).localname
     if kind not in ("urlset", "sitemapindex"):
         raise ValueError(f"{response.url} is not a sitemap: it begins with {kind}")
-    found = root.xpath("*[local-name() = 'url' or local-name() = 'sitemap']/*[local-name() = 'loc']")
-    return [Entry(urljoin(response.url, (loc.text or "").strip()), kind == "sitemapindex") for loc in found]
+    locs = root.xpath("*[local-name() = 'url' or local-name() = 'sitemap']/*[local-name() = 'loc']")
+    return [Entry(urljoin(response.url, (loc.text or "").strip()), kind == "sitemapindex") for loc in locs]

@@ -1,1 +1,1 @@
-"""Content to shingles, sketches and near-duplicates."""
+"""Near-duplicates: shingles, sketches, and the search for texts that resemble each other."""

@@ -1,4 +1,4 @@
-"""An index of band keys: which earlier sketches have a band in common with this one."""
+"""An index of band keys, which finds the earlier sketches that have a band in common with a new one."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from scrapy_pagelets.nodes import Ints
 
 logger = logging.getLogger(__name__)
 
-#: Sketches that there is room for at the beginning.
-_ROOM: Final = 1024
-#: Entries of a chain that are looked at, the last ones first: of thousands of pages that resemble each other, some tell
-#: as much as all.
+#: Initial capacity, in sketches.
+_CAPACITY: Final = 1024
+#: Maximal number of entries read from a chain, the last ones first: where thousands of pages resemble each other, a few
+#: of them suffice.
 _LONGEST: Final = 64
-#: Sketches that are linked at once when the index has grown.
+#: Sketches that are linked at once after the index has grown.
 _BLOCK: Final = 1 << 15
+#: Entries are numbered by 32-bit integers.
 _LIMIT: Final = 1 << 31
 
 
 class BandIndex:
-    """Chained hash tables of band keys in temporary files, which the system keeps in memory as long as there is room.
+    """Chained hash tables of band keys in temporary files, which the system caches in memory while there is room.
 
-    Sketches are numbered from 0 in the order in which they are added. Nothing outlives the process: an index is made
-    again from the sketches, a million in a few seconds. A table for which the disk has no room is kept in memory.
+    Sketches are numbered from 0 in the order in which they are added. The index does not outlive the process; it is
+    rebuilt from the sketches, a million in a few seconds. A table for which the disk has no room stays in memory.
 
     Parameters
     ----------
-    threshold : the resemblance that settles the bands, see `banding`
-    folder : for the files; the system's for temporary ones if None
-    failed : is called with a sentence if the disk has no room for a table
+    threshold : the resemblance that determines the bands, see `banding`
+    folder : folder for the files; None for the system's temporary folder
+    failed : called with a sentence if the disk has no room for a table
 
     Examples
     --------
@@ -55,7 +56,7 @@ class BandIndex:
         self._failed = failed
         self._bands = banding(threshold)[0]
         self._count: int = 0
-        self._room(_ROOM)
+        self._allocate(_CAPACITY)
 
     def __len__(self) -> int:
         """Return the number of sketches."""
@@ -63,11 +64,11 @@ class BandIndex:
 
     @property
     def nbytes(self) -> int:
-        """Size of the tables."""
+        """Size of the tables in bytes."""
         return int(self._keys.nbytes + self._next.nbytes + self._heads.nbytes)
 
     def add(self, keys: NDArray[np.uint32]) -> int:
-        """Add sketches; returns the number of the first of them.
+        """Add sketches; return the number of the first one.
 
         Parameters
         ----------
@@ -75,7 +76,7 @@ class BandIndex:
 
         Raises
         ------
-        OverflowError : if there are more than the numbers of this index reach, 2^31 over the number of bands
+        OverflowError : if there are 2^31 / bands sketches or more
         """
         first: int = self._count
         if first + len(keys) > len(self._keys):
@@ -86,9 +87,9 @@ class BandIndex:
         return first
 
     def query(self, keys: NDArray[np.uint32]) -> tuple[Ints, Ints, Ints]:
-        """The sketches with a key in common, as pairs: row of ``keys``, number of the sketch, number of common keys.
+        """Find sketches with a key in common; return rows of ``keys``, sketch numbers, and numbers of common keys.
 
-        Ordered by row; for a row those with the most common keys first, the earlier ones among equals.
+        Ordered by row, then by descending number of common keys, then by sketch number.
 
         Parameters
         ----------
@@ -115,9 +116,9 @@ class BandIndex:
         return slots
 
     def _link(self, start: int, end: int) -> None:
-        """Put the entries of some sketches at the heads of their chains."""
+        """Prepend the entries of some sketches to their chains."""
         slots = self._slots(self._keys[start:end].ravel())
-        # Numbers are sorted ten times as fast as their indices.
+        # Sorting combined values is ten times as fast as argsort.
         both = slots.astype(np.int64) * _LIMIT + np.arange(start * self._bands, end * self._bands)
         both.sort()
         slots, entries = np.divmod(both, _LIMIT)
@@ -128,9 +129,9 @@ class BandIndex:
         last = np.concatenate((~again, [True]))
         self._heads[slots[last]] = entries[last]
 
-    def _room(self, sketches: int) -> None:
+    def _allocate(self, sketches: int) -> None:
         if sketches * self._bands >= _LIMIT:
-            raise OverflowError(f"the index has no room for {sketches} sketches of {self._bands} bands: use BloomBands")
+            raise OverflowError(f"{sketches} sketches of {self._bands} bands exceed the index: use BloomBands")
         self._keys = self._table((sketches, self._bands), np.uint32)
         self._next = self._table((sketches * self._bands,), np.int32)
         self._heads = self._table((1 << (sketches * self._bands - 1).bit_length(),), np.int32)
@@ -138,7 +139,7 @@ class BandIndex:
 
     def _grow(self, sketches: int) -> None:
         keys = self._keys
-        self._room(max(2 * len(keys), sketches))
+        self._allocate(max(2 * len(keys), sketches))
         self._keys[: self._count] = keys[: self._count]
         for start in range(0, self._count, _BLOCK):
             self._link(start, min(start + _BLOCK, self._count))
@@ -147,7 +148,7 @@ class BandIndex:
         try:
             return _mapped(shape, dtype, self._folder)
         except OSError as error:
-            self._failed(f"the disk has no room for the index of near-duplicates, which is kept in memory: {error}")
+            self._failed(f"the disk has no room for the index of near-duplicates, which stays in memory: {error}")
             return np.zeros(shape, dtype)
 
 
@@ -161,7 +162,7 @@ def _mapped(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> Any:
     if not hasattr(os, "posix_fallocate"):  # macOS
         return np.zeros(shape, dtype)
     with tempfile.TemporaryFile(dir=folder) as file:
-        # Without blocks of its own a file takes them when it is written to, and a full disk then kills the process.
+        # Reserve the blocks now: writing to a sparse mapped file on a full disk would kill the process.
         os.posix_fallocate(file.fileno(), 0, int(np.prod(shape)) * np.dtype(dtype).itemsize)
-        # As a plain array, whose slices cost a third.
+        # Slicing a plain array takes a third of the time of slicing a memmap.
         return np.memmap(file, dtype, "r+", shape=shape).view(np.ndarray)

@@ -1,4 +1,4 @@
-"""Bands in Bloom filters: whether such a text was met before, in fixed memory, for corpora whose index does not fit.
+"""Bloom filters of bands: they detect near-duplicates in fixed memory, for corpora whose band index does not fit.
 
 Source: Khan et al. 2024, *LSHBloom: Memory-efficient, Extreme-scale Document Deduplication* (arXiv 2411.04257); Bloom
 1970, *Space/Time Trade-offs in Hash Coding with Allowable Errors*.
@@ -20,14 +20,14 @@ _BYTE: Final = 8
 
 
 class BloomBands:
-    """A Bloom filter for each band: says that a near-duplicate was met, but not which, nor how near it is.
+    """One Bloom filter per band: they tell whether a text has a near-duplicate, but not which, nor its resemblance.
 
     Parameters
     ----------
-    capacity : number of texts that it should take
-    threshold : resemblance from which texts should be recognised, see `banding`
-    error : share of new texts that are taken for known ones once the capacity is reached, beside those that resemble a
-        known one somewhat less than the threshold; between 0 and 1
+    capacity : number of texts for which the filters are sized
+    threshold : least resemblance of near-duplicates, see `banding`
+    error : share of new texts that are reported as near-duplicates once the capacity is reached, in addition to those
+        whose resemblance to an earlier text is slightly below the threshold; between 0 and 1
 
     Attributes
     ----------
@@ -53,12 +53,12 @@ class BloomBands:
             )
         self.capacity, self.threshold, self.error = capacity, threshold, error
         bands = banding(threshold)[0]
-        one = -log(1 - (1 - error) ** (1 / bands)) / log(2)  # each band has its part of the error
+        one = -log(1 - (1 - error) ** (1 / bands)) / log(2)  # distributes the error over the bands
         self._probes = max(1, round(one))
         self.bits = np.zeros((bands, ceil(capacity * one / log(2) / _BYTE)), np.uint8)
 
     def add(self, sketches: NDArray[np.uint32]) -> Bools:
-        """(n,) whether each text is a near-duplicate of one before, of those that are added with it as well.
+        """Add texts; return (n,) whether each is a near-duplicate of an earlier one, including the rows before it.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class BloomBands:
         return np.array([self._add(places) for places in self._places(sketches)], np.bool_)
 
     def _places(self, sketches: NDArray[np.uint32]) -> Ints:
-        """(n, bands, probes) the bits of each sketch, by double hashing (Kirsch & Mitzenmacher 2006)."""
+        """(n, bands, probes) bit positions of each sketch, by double hashing (Kirsch & Mitzenmacher 2006)."""
         keys = band_keys(sketches, self.threshold).astype(np.int64)
         step = mix(keys) | 1
         start = mix(step)
@@ -77,27 +77,27 @@ class BloomBands:
     def _add(self, places: Ints) -> bool:
         band = np.arange(len(self.bits))[:, None]
         byte, bit = places // _BYTE, np.left_shift(1, places % _BYTE).astype(np.uint8)
-        known = bool((self.bits[band, byte] & bit != 0).all(1).any())
+        seen = bool((self.bits[band, byte] & bit != 0).all(1).any())
         np.bitwise_or.at(self.bits, (band, byte), bit)
-        return known
+        return seen
 
     def save(self, path: Path) -> None:
-        """Write the filters to a file, which ends in ``.npz``."""
+        """Write the filters to a file, whose name ends in ``.npz``."""
         np.savez(
             path, bits=self.bits, scheme=SCHEME, capacity=self.capacity, threshold=self.threshold, error=self.error
         )
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """The filters of a file.
+        """Load filters from a file.
 
         Raises
         ------
-        SketchError : if they were made of sketches of another scheme
+        SketchError : if the file is for sketches of another scheme
         """
         with np.load(path) as file:
             if (scheme := str(file["scheme"])) != SCHEME:
-                raise SketchError(f"{path} has sketches of the scheme {scheme}, not {SCHEME}: make it again")
+                raise SketchError(f"{path} is for sketches of the scheme {scheme}, not {SCHEME}: create it again")
             numbers: list[Any] = [file[name].item() for name in ("capacity", "threshold", "error")]
             filters = cls(*numbers)
             filters.bits = file["bits"]

@@ -1,4 +1,4 @@
-"""What a crawl knows of the contents it has met: SQLite on disk, an index of bands beside it, and a lock."""
+"""The store of the contents that a crawl has seen: an SQLite file and an index of bands."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from scrapy_pagelets.errors import PageletsError
 logger = logging.getLogger(__name__)
 
 _VERSION: Final = 1
-#: Errors for which the file itself is not to blame: the disk is full, or does not let it be written.
+#: Errors of the disk, not of the file: it is full or not writable.
 _DISK: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY")
-#: Candidates that are compared shingle by shingle: those with the most common bands.
+#: Number of candidates that are verified by their shingles: those with the most common bands.
 _VERIFIED: Final = 8
-#: Sketches that are read at once when a job goes on.
+#: Sketches that are read at once when a job is continued.
 _BLOCK: Final = 4096
-_CACHE: Final = "-32768"  # kilobytes
-#: ``scope`` is the site if pages are compared with those of their own only, else 0; ``head`` is the first page of the
-#: group, ``of`` the page that is named.
+#: SQLite's cache_size: a negative number of KiB.
+_CACHE: Final = "-32768"
+#: ``scope`` is the site if pages are compared only within sites, else 0; ``head`` is the first page of the group of
+#: near-duplicates, ``of`` the page that the verdict names.
 _SCHEMA: Final = """
 BEGIN;
 CREATE TABLE scheme (scheme TEXT);
@@ -46,20 +47,20 @@ COMMIT;
 
 
 class StoreError(PageletsError, ValueError):
-    """Raised for a file that holds contents of another scheme, or none at all; the message says what is the matter."""
+    """Raised for a file of another scheme, or one that is damaged; the message says what is wrong."""
 
 
 class DiskError(StoreError):
-    """Raised for a file that the disk does not let us use; what it holds may be fine."""
+    """Raised if the disk is full or not writable; the file itself may be intact."""
 
 
 class Verdict(NamedTuple):
-    """What an earlier page says of a page.
+    """The earlier page of which a page is a near-duplicate.
 
     Attributes
     ----------
-    url : of the earlier page
-    similarity : how much the shingles of the two resemble each other (Jaccard), from the threshold on
+    url : URL of the earlier page
+    similarity : resemblance (Jaccard of the shingles) of the two pages, at least the threshold
     """
 
     url: str
@@ -68,14 +69,14 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Document:
-    """A text that is to be judged.
+    """A text to compare with earlier ones.
 
     Attributes
     ----------
-    url : of its page
+    url : URL of its page
     text : the content
-    address : hash of the URL under which the page itself says it belongs: its canonical link, without one its own
-    site : its name
+    address : hash of the canonical URL of the page; without a canonical link, of its own URL
+    site : name of its site
     """
 
     url: str
@@ -84,8 +85,8 @@ class Document:
     site: str
 
 
-class _Mark(NamedTuple):
-    """What a document is found by: URL and hashes."""
+class _DocumentKey(NamedTuple):
+    """The URL of a document and the hashes by which it is looked up."""
 
     url: str
     address: int
@@ -95,15 +96,15 @@ class _Mark(NamedTuple):
 
 
 class _Resemblance(NamedTuple):
-    """How much a text resembles a content, and whether that is enough; the largest is the one to be named."""
+    """How much a text resembles a content, and whether that reaches the threshold; the best one is the largest."""
 
     enough: bool
     similarity: float
-    content: int  # negative: among equals the first one
+    content: int  # negative, so that the first of equals is the largest
 
 
-class _Found(NamedTuple):
-    """Numbers of the first page of a group and of the page to be named, and how much that resembles the text."""
+class _Group(NamedTuple):
+    """Numbers of the first page of a group and of the page that the verdict names, and the resemblance to that page."""
 
     head: int
     of: int
@@ -111,20 +112,20 @@ class _Found(NamedTuple):
 
 
 class ContentStore:
-    """The contents of a crawl. Safe for several threads.
+    """The contents that a crawl has seen. Thread-safe.
 
     Parameters
     ----------
-    path : the file, made if it is not there; None for a temporary one
-    threshold : from which resemblance on texts are near-duplicates
-    size : words of a shingle
+    path : the file, created if it does not exist; None for a temporary one
+    threshold : least resemblances of near-duplicates
+    size : number of words in a shingle
     within_sites : whether pages are compared only with those of their own site
-    failed : is called with a sentence if the disk has no room for the index, which is then kept in memory
+    failed : called with a sentence if the disk has no room for the index, which then stays in memory
 
     Raises
     ------
     StoreError : if the file has another scheme, or is damaged
-    DiskError : if the disk is full, or does not let the file be written
+    DiskError : if the disk is full or not writable
 
     Examples
     --------
@@ -150,7 +151,7 @@ class ContentStore:
         self._least = self._threshold.within if within_sites else self._threshold.least
         self._lock = threading.Lock()
         try:
-            # Without a name the file is a temporary one, most of which SQLite keeps out of memory.
+            # With an empty name SQLite uses a temporary file on disk.
             self._base = sqlite3.connect(path or "", check_same_thread=False, isolation_level=None)
         except sqlite3.Error as error:
             raise _unusable(error) from error
@@ -171,10 +172,10 @@ class ContentStore:
             self._base.executescript(_SCHEMA.format(ours))
         (theirs,) = self._base.execute("SELECT scheme FROM scheme").fetchone()
         if theirs != ours:
-            raise ValueError(f"its scheme is {theirs!r}, this crawl's is {ours!r}")
+            raise ValueError(f"its scheme is {theirs!r}, that of this crawl is {ours!r}")
 
     def _load(self) -> None:
-        """Make the index of the sketches in the file."""
+        """Build the index from the sketches in the file."""
         with closing(self._base.execute("SELECT scope, sketch FROM contents ORDER BY id")) as rows:
             while block := rows.fetchmany(_BLOCK):
                 sketches = np.frombuffer(b"".join(sketch for _, sketch in block), np.uint32)
@@ -182,54 +183,54 @@ class ContentStore:
                 self._index.add(band_keys(sketches.reshape(-1, PERMUTATIONS), self._least, scopes))
 
     def judge(self, document: Document) -> tuple[Verdict | None, Hashes | None]:
-        """Whether such a text was met before, and its sketch, (128,); from now on the text is known.
+        """Compare a text with earlier ones and add it; return the verdict and the sketch, (128,).
 
-        The verdict names the first page of the group of near-duplicates. Where that one does not resemble the text
-        enough, it names the page of the group that does. It is None for a text that is new. A text of fewer words than
-        a shingle has no sketch and is not judged. The same text from the same URL gets the same verdict again.
+        The verdict names the first page of the group of near-duplicates or, if the resemblance to that page is below
+        the threshold, the page of the group that is most alike. It is None for a new text. A text with fewer words than
+        a shingle has neither verdict nor sketch. The same text from the same URL gets the same verdict again.
         """
         token = tokens(document.text)
         if len(token) < self._size:
             return None, None
         exact = xxh3_64_intdigest(token.tobytes()) >> 1
         site = xxh3_64_intdigest(document.site.encode()) >> 1
-        mark = _Mark(document.url, document.address, site, site if self._within_sites else 0, exact)
+        key = _DocumentKey(document.url, document.address, site, site if self._within_sites else 0, exact)
         with self._lock:
-            if (known := self._exact(mark)) is not None:
+            if (known := self._exact(key)) is not None:
                 return known
         shingle = shingles(token, self._size)
         sketch = minhash(shingle)
-        with self._lock:  # another thread may have met the same text in the meantime
-            return self._exact(mark) or (self._near(mark, shingle, sketch), sketch)
+        with self._lock:  # another thread may have added the same text in the meantime
+            return self._exact(key) or (self._near(key, shingle, sketch), sketch)
 
-    def _exact(self, mark: _Mark) -> tuple[Verdict | None, Hashes] | None:
-        """The answer to a text whose words were met before, in the same order."""
+    def _exact(self, key: _DocumentKey) -> tuple[Verdict | None, Hashes] | None:
+        """The result for a text whose words were seen before in the same order."""
         query = "SELECT id, content, head, of, similarity FROM pages WHERE exact = ? AND scope = ?"
-        first = self._base.execute(f"{query} ORDER BY id LIMIT 1", (mark.exact, mark.scope)).fetchone()
+        first = self._base.execute(f"{query} ORDER BY id LIMIT 1", (key.exact, key.scope)).fetchone()
         if first is None:
             return None
         page, content, head, of, similarity = first
-        again = self._base.execute(f"{query} AND url = ? LIMIT 1", (mark.exact, mark.scope, mark.url)).fetchone()
+        again = self._base.execute(f"{query} AND url = ? LIMIT 1", (key.exact, key.scope, key.url)).fetchone()
         if again is None:
             of, similarity = (page, 1.0) if of is None else (of, similarity)
-            self._insert(mark, content, _Found(head, of, similarity))
+            self._insert(key, content, _Group(head, of, similarity))
         else:
             of, similarity = again[-2:]
         (sketch,) = self._base.execute("SELECT sketch FROM contents WHERE id = ?", (content,)).fetchone()
         return self._verdict(of, similarity), np.frombuffer(sketch, np.uint32)
 
-    def _near(self, mark: _Mark, shingle: Hashes, sketch: Hashes) -> Verdict | None:
-        """The verdict on a text whose words were not met before."""
-        keys = band_keys(sketch[None], self._least, mark.scope)
-        found = self._alike(mark, shingle, self._canonical(mark))
-        found = found or self._alike(mark, shingle, self._index.query(keys)[1][:_VERIFIED].tolist())
+    def _near(self, key: _DocumentKey, shingle: Hashes, sketch: Hashes) -> Verdict | None:
+        """The verdict on a text that is not an exact copy of an earlier one."""
+        keys = band_keys(sketch[None], self._least, key.scope)
+        group = self._group_among(key, shingle, self._canonical(key))
+        group = group or self._group_among(key, shingle, self._index.query(keys)[1][:_VERIFIED].tolist())
         content = len(self._index)
         with self._transaction():
-            page = self._insert(mark, content, found)
-            row = content, page, mark.site, mark.scope, sketch.tobytes(), shingle.tobytes()
+            page = self._insert(key, content, group)
+            row = content, page, key.site, key.scope, sketch.tobytes(), shingle.tobytes()
             self._base.execute("INSERT INTO contents VALUES (?, ?, ?, ?, ?, ?)", row)
         self._index.add(keys)
-        return self._verdict(found.of, found.similarity) if found else None
+        return self._verdict(group.of, group.similarity) if group else None
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -238,38 +239,38 @@ class ContentStore:
             yield
             self._base.execute("COMMIT")
         except BaseException:
-            if self._base.in_transaction:  # a full disk has ended it
+            if self._base.in_transaction:  # SQLite ends the transaction itself if the disk is full
                 self._base.execute("ROLLBACK")
             raise
 
-    def _canonical(self, mark: _Mark) -> list[int]:
-        """The content of the first page under the same address: many a site gives one address to all of its pages."""
+    def _canonical(self, key: _DocumentKey) -> list[int]:
+        """The content of the first page with the same address; some sites give the same address to all pages."""
         query = "SELECT content FROM pages WHERE address = ? AND scope = ? ORDER BY id LIMIT 1"
-        return [content for (content,) in self._base.execute(query, (mark.address, mark.scope))]
+        return [content for (content,) in self._base.execute(query, (key.address, key.scope))]
 
-    def _alike(self, mark: _Mark, shingle: Hashes, contents: list[int]) -> _Found | None:
-        """The group to which a text belongs, by the content that resembles it most, the first one among equals."""
-        best = max((self._resemblance(mark, shingle, content) for content in contents), default=None)
+    def _group_among(self, key: _DocumentKey, shingle: Hashes, contents: list[int]) -> _Group | None:
+        """The group of the content that resembles a text most, the first one among equals; None if none is similar."""
+        best = max((self._resemblance(key, shingle, content) for content in contents), default=None)
         if best is None or not best.enough:
             return None
         query = "SELECT id, head FROM pages WHERE id = (SELECT page FROM contents WHERE id = ?)"
         of, head = self._base.execute(query, (-best.content,)).fetchone()
         url, content = self._base.execute("SELECT url, content FROM pages WHERE id = ?", (head,)).fetchone()
-        if url == mark.url:
-            return None  # the page itself, which has changed since
-        if of != head and (to_head := self._resemblance(mark, shingle, content)).enough:
+        if url == key.url:
+            return None  # an earlier version of the page itself
+        if of != head and (to_head := self._resemblance(key, shingle, content)).enough:
             of, best = head, to_head
-        return _Found(head, of, best.similarity)
+        return _Group(head, of, best.similarity)
 
-    def _resemblance(self, mark: _Mark, shingle: Hashes, content: int) -> _Resemblance:
+    def _resemblance(self, key: _DocumentKey, shingle: Hashes, content: int) -> _Resemblance:
         site, blob = self._base.execute("SELECT site, shingles FROM contents WHERE id = ?", (content,)).fetchone()
         similarity = jaccard(shingle, np.frombuffer(blob, np.uint32))
-        return _Resemblance(similarity >= self._threshold.between(mark.site, site), similarity, -content)
+        return _Resemblance(similarity >= self._threshold.between(key.site, site), similarity, -content)
 
-    def _insert(self, mark: _Mark, content: int, found: _Found | None) -> int:
-        """Write a page down; returns its number."""
+    def _insert(self, key: _DocumentKey, content: int, group: _Group | None) -> int:
+        """Insert a page; return its number."""
         (page,) = self._base.execute("SELECT coalesce(max(id), -1) + 1 FROM pages").fetchone()
-        row = page, mark.url, mark.scope, mark.address, mark.exact, content, *(found or (page, None, None))
+        row = page, key.url, key.scope, key.address, key.exact, content, *(group or (page, None, None))
         self._base.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         return int(page)
 

@@ -1,4 +1,4 @@
-"""Near-duplicates among many texts at once: groups, blocks that many hosts carry, and hosts that are copies."""
+"""Near-duplicates in a whole collection: groups, blocks that appear on many hosts, and mirrored hosts."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.templates.detection.components import Components
 from scrapy_pagelets.urls import host_of
 
-#: Texts that are sketched before the index is asked.
+#: Texts that are sketched before each query of the index.
 _BLOCK: Final = 256
-#: Candidates of a text that are compared shingle by shingle.
+#: Number of candidates of a text that are verified by their shingles.
 _VERIFIED: Final = 8
-#: A host is a copy of another one if that has so many of its pages, and so large a part of them.
+#: A host is a mirror of another one that has at least this number and this share of its pages.
 _PAGES: Final = 3
 _SHARE: Final = 0.5
 
 
 class Mirror(NamedTuple):
-    """A host whose pages are those of another one.
+    """A host whose pages are also on another host.
 
     Attributes
     ----------
-    host, of : ``of`` is the one with more pages, the first one among equals
-    pages : number of pages of the host that the other one has as well
-    share : of the pages of the host
+    host, of : the mirror and the original, which is the host with more pages, or the first one among equals
+    pages : number of pages of the mirror that the original has as well
+    share : share of these among the pages of the mirror
     """
 
     host: str
@@ -47,15 +47,15 @@ class Mirror(NamedTuple):
 def near_pairs(
     texts: Iterable[tuple[str, str]], threshold: Threshold | None = None, size: int = SIZE
 ) -> Iterator[tuple[int, int, float]]:
-    """Pairs of near-duplicates: number of a text, of an earlier one, and their resemblance (Jaccard of the shingles).
+    """Yield pairs of near-duplicates: number of a text, of an earlier one, and their resemblance (Jaccard of shingles).
 
-    The pairs connect whatever a chain of near-duplicates connects, but not every pair of a large group is among them.
-    Texts of fewer words than a shingle are in no pair.
+    The pairs suffice to connect each group, but do not include every pair of a large one. Texts with fewer words than a
+    shingle are left out.
 
     Parameters
     ----------
-    texts : the site and the text of each
-    size : words of a shingle
+    texts : the site and the text of each document
+    size : number of words in a shingle
 
     Examples
     --------
@@ -87,7 +87,7 @@ def _pairs(
 
 
 class _Shingles:
-    """The shingles of texts by their order, in a file."""
+    """The shingles of texts, in a file; texts are numbered in the order in which they are added."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -104,15 +104,15 @@ class _Shingles:
     def __getitem__(self, place: int) -> Hashes:
         start, end = self._ends[place : place + 2]
         self._file.seek(start)
-        found = np.frombuffer(self._file.read(end - start), np.uint32)
+        shingle = np.frombuffer(self._file.read(end - start), np.uint32)
         self._file.seek(self._ends[-1])
-        return found
+        return shingle
 
 
 def _near(
     index: BandIndex, known: _Shingles, fresh: list[Hashes], threshold: Threshold
 ) -> Iterator[tuple[int, int, float]]:
-    """The pairs of the last texts with earlier ones; the index knows them from now on."""
+    """Add new texts to the index; yield their pairs with earlier ones."""
     keys = band_keys(minhashes(fresh), threshold.least)
     start = index.add(keys)
     compared: Counter[int] = Counter()
@@ -128,7 +128,7 @@ def _near(
 def near_groups(
     texts: Iterable[tuple[str, str]], threshold: Threshold | None = None, size: int = SIZE
 ) -> list[list[int]]:
-    """Groups of near-duplicates: the connected components of `near_pairs` as ascending numbers of texts, largest first.
+    """Return groups of near-duplicates: the connected components of `near_pairs`, largest first, as ascending numbers.
 
     Examples
     --------
@@ -143,14 +143,14 @@ def near_groups(
 
 
 def mirrors(groups: Iterable[Sequence[str]], urls: Iterable[str]) -> list[Mirror]:
-    """Sites that were copied as a whole: most pages of one host have a near-duplicate on another.
+    """Find mirrored hosts: most pages of one host have a near-duplicate on another.
 
-    Bar-Yossef & Rajagopalan (2002, Section 1) tell mirrors from templates, which pages of one authority share.
+    Bar-Yossef & Rajagopalan (2002, Section 1) distinguish mirrors from templates, which pages of one authority share.
 
     Parameters
     ----------
-    groups : of near-duplicates, as URLs of pages
-    urls : of all pages
+    groups : groups of near-duplicates, as URLs of pages
+    urls : URLs of all pages
     """
     pages = Counter(map(host_of, dict.fromkeys(urls)))
     common: Counter[tuple[str, str]] = Counter()
@@ -160,21 +160,22 @@ def mirrors(groups: Iterable[Sequence[str]], urls: Iterable[str]) -> list[Mirror
             common[one, other] += hosts[one]
             common[other, one] += hosts[other]
     rank = {host: place for place, (host, _) in enumerate(pages.most_common())}
-    found = (Mirror(host, of, n, n / pages[host]) for (host, of), n in common.items() if rank[host] > rank[of])
-    return sorted((m for m in found if m.pages >= _PAGES and m.share >= _SHARE), key=lambda m: (-m.pages, m))
+    pairs = (Mirror(host, of, n, n / pages[host]) for (host, of), n in common.items() if rank[host] > rank[of])
+    return sorted((m for m in pairs if m.pages >= _PAGES and m.share >= _SHARE), key=lambda m: (-m.pages, m))
 
 
 def spread(groups: Iterable[Sequence[int]], urls: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Of groups of blocks, those on several hosts: number of the first block, of pages and of hosts; most hosts first.
+    """Return the groups of blocks on several hosts, most hosts first: first block, number of pages, number of hosts.
 
     Parameters
     ----------
-    urls : of the page of each block
+    groups : groups of near-duplicate blocks, as numbers
+    urls : URL of the page of each block
     """
-    found = []
+    rows = []
     for group in groups:
-        on = defaultdict(set)
+        pages_by_host = defaultdict(set)
         for block in group:
-            on[host_of(urls[block])].add(urls[block])
-        found.append((group[0], sum(map(len, on.values())), len(on)))
-    return sorted((row for row in found if row[2] > 1), key=lambda row: (-row[2], -row[1], row[0]))
+            pages_by_host[host_of(urls[block])].add(urls[block])
+        rows.append((group[0], sum(map(len, pages_by_host.values())), len(pages_by_host)))
+    return sorted((row for row in rows if row[2] > 1), key=lambda row: (-row[2], -row[1], row[0]))

@@ -1,4 +1,4 @@
-"""Near-duplicates by the process of the paper on GCuts, for comparison: `store` has the one that crawls use.
+"""Near-duplicates by the method of the GCuts paper, for comparison only; `content_store` has the better method.
 
 Source: Chakrabarti, Kumar & Punera 2008, *A Graph-Theoretic Approach to Webpage Segmentation*, Section 5.2: "all text
 was converted to lowercase and all non-alphanumeric characters were removed. The window size used for shingling was 6
@@ -20,27 +20,27 @@ from scrapy_pagelets.segmentation.pagelet import Pagelet
 WINDOW: Final = 6
 MINIMA: Final = 8
 SHARED: Final = 4
-_ODD: Final = re.compile(r"[^\w\s]|_")
+_NON_ALPHANUMERIC: Final = re.compile(r"[^\w\s]|_")
 
 
 def signature(text: str) -> frozenset[int]:
-    """The 8 least hashes of the windows of 6 words; fewer if there are fewer windows, none below 6 words.
+    """Return the 8 least hashes of the windows of 6 words; fewer for a short text, none for less than 6 words.
 
     Examples
     --------
     >>> sorted(map(len, (signature("Too short."), signature("It has 7 words, not one more!"))))
     [0, 2]
     """
-    words = _ODD.sub("", text.lower()).split()
+    words = _NON_ALPHANUMERIC.sub("", text.lower()).split()
     windows = (" ".join(words[i : i + WINDOW]) for i in range(len(words) - WINDOW + 1))
     return frozenset(sorted({xxh3_64_intdigest(w.encode("utf-8", "replace")) for w in windows})[:MINIMA])
 
 
 def near(one: frozenset[int], other: frozenset[int]) -> bool:
-    """True if two signatures have four hashes in common."""
+    """True if two signatures have at least four hashes in common."""
     return len(one & other) >= SHARED
 
 
 def largest(pagelets: Sequence[Pagelet]) -> str:
-    """Text of the segment with the most words, the first one among equals; "" without a segment."""
+    """Return the text of the segment with the most words, the first one among equals; "" without a segment."""
     return max(pagelets, key=lambda pagelet: pagelet.words).text if pagelets else ""

@@ -1,6 +1,6 @@
-"""Shingles of a text: hashes of runs of words, all at once; the one definition for sketches and for verification.
+"""Shingles of a text: hashes of word n-grams, used both for sketches and for verification.
 
-Words are those of `scrapy_pagelets.words`: scripts without spaces count by character, so that a shingle of these is a
+Words are those of `scrapy_pagelets.words`. In scripts without spaces each character is a word, and a shingle is a
 character n-gram. Source: Broder et al. 1997, *Syntactic Clustering of the Web*, Section 3.
 """
 
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from scrapy_pagelets.nodes import mix
 from scrapy_pagelets.words import WORD
 
-#: Words of a shingle.
+#: Default number of words in a shingle.
 SIZE: Final = 5
-#: What a code point is: part of no word, of a word, a word by itself.
+#: Kinds of code points: not part of a word, part of a word, a word by itself.
 _NONE, _PART, _WHOLE = range(3)
 _CODE_POINTS: Final = 0x110000
 _BMP: Final = 0x10000
-#: Weights of the characters of a word by their place; longer words, which are none, use them again.
+#: Weights of the characters of a word by position. Longer strings, which are hardly words, use them cyclically.
 _PLACES: Final = 64
 _WEIGHTS: Final = mix(np.arange(1, _PLACES + 1)).view(np.uint64) | np.uint64(1)
 _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -32,9 +32,9 @@ Hashes = NDArray[np.uint32]
 
 
 def tokens(text: str) -> Tokens:
-    """(w,) hashes of the words of a text, case folded, in compatibility form.
+    """(w,) hashes of the words of a text, case folded and in compatibility form (NFKC).
 
-    Vectorised: the characters of a word weigh by their place, and their sum is mixed (multilinear hashing).
+    Vectorised multilinear hashing: the sum of the characters of a word, weighted by position, is mixed.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def tokens(text: str) -> Tokens:
 
 
 def _characters(text: str) -> tuple[NDArray[np.uint8], NDArray[np.unsignedinteger[Any]]]:
-    """(c,) what each character of the folded text is, and (c,) its code point."""
+    """(c,) kind and (c,) code point of each character of the case-folded text."""
     codes: NDArray[np.unsignedinteger[Any]]
     if text.isascii():
         codes = np.frombuffer(text.lower().encode(), np.uint8)
@@ -68,7 +68,7 @@ def _characters(text: str) -> tuple[NDArray[np.uint8], NDArray[np.unsignedintege
 
 
 def shingles(token: Tokens, size: int = SIZE) -> Hashes:
-    """(s,) distinct hashes of the runs of ``size`` words, ascending; none if there are fewer words.
+    """(s,) distinct hashes of the n-grams of ``size`` words, ascending; none if there are fewer words.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def shingles(token: Tokens, size: int = SIZE) -> Hashes:
 
 
 def jaccard(one: Hashes, other: Hashes) -> float:
-    """Resemblance of two texts: shingles that both have over shingles that one of them has; 0 for two empty ones.
+    """Return the resemblance of two texts, the size of the intersection over that of the union; 0 for two empty texts.
 
     Parameters
     ----------
@@ -112,9 +112,9 @@ def jaccard(one: Hashes, other: Hashes) -> float:
 
 @cache
 def _kinds() -> NDArray[np.uint8]:
-    """(code points,) what each is, by the expression that defines words; made at the first use, in a tenth of a second.
+    """(code points,) kind of each, by the regular expression that defines words; takes a tenth of a second once.
 
-    Beyond the basic plane no script counts by character.
+    Beyond the basic multilingual plane no character is a word by itself.
     """
     kinds = np.zeros(_CODE_POINTS, np.uint8)
     for code in range(_BMP):

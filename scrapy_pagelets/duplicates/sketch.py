@@ -1,9 +1,9 @@
-"""Sketches: MinHash signatures of shingles, in the values and the byte format of datasketch, and their bands.
+"""Sketches: MinHash signatures of shingles with the values and the byte format of datasketch, and their bands.
 
 Source: Broder 1997, *On the Resemblance and Containment of Documents*; bands after Leskovec, Rajaraman & Ullman,
-*Mining of Massive Datasets*, Section 3.4. The values are those of a ``datasketch.MinHash`` of the scheme below that is
-fed with shingles as they are; ``datasketch.LeanMinHash.deserialize(bytes.fromhex(sketch), "<")`` reads what `encode`
-writes.
+*Mining of Massive Datasets*, Section 3.4. The values equal those of a ``datasketch.MinHash`` with the scheme below that
+is updated with the shingles as integers. ``datasketch.LeanMinHash.deserialize(bytes.fromhex(sketch), "<")`` reads the
+output of `encode`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ SEED: Final = 1
 #: datasketch's number of the scheme.
 _CODE: Final = 1
 _HEADER: Final = struct.Struct("<qiB")
-#: Shingles that are permuted at once: more do not fit into the cache of a processor, fewer cost more calls.
+#: Shingles that are permuted at once: more do not fit the processor's cache, fewer cost more calls.
 _BLOCK: Final = 512
 #: Shingles of several texts that are permuted at once.
 _BATCH: Final = 1 << 16
-#: Share of the pairs at the threshold that may have no band in common.
+#: Accepted share of pairs at the threshold that have no band in common.
 _MISSED: Final = 0.001
 
 
@@ -39,7 +39,7 @@ class SketchError(PageletsError, ValueError):
 
 
 def minhash(shingles: Hashes) -> Hashes:
-    """(128,) the least value of all shingles under each permutation; the highest value throughout if there are none.
+    """(128,) the least value of the shingles under each permutation; the highest 32-bit value if there are none.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def minhash(shingles: Hashes) -> Hashes:
 
 
 def minhashes(texts: Sequence[Hashes]) -> Hashes:
-    """(n, 128) the sketches of several texts, see `minhash`, three times as fast as one by one.
+    """(n, 128) the sketches of several texts, see `minhash`; three times as fast as one by one.
 
-    Each permutation takes the shingles of many texts in one go: long rows are what processors are quick at.
+    Each permutation is applied to the shingles of many texts at once, because long rows are processed faster.
 
     Parameters
     ----------
@@ -105,14 +105,14 @@ def _least(texts: list[Hashes]) -> Hashes:
 @cache
 def _permutations() -> tuple[Hashes, Hashes]:
     """(128, 1) odd factors and summands, modulo 2^32."""
-    from datasketch.minhash import MinHash  # takes SciPy along: half a second that not every command has to wait
+    from datasketch.minhash import MinHash  # also imports SciPy, in half a second: not every command needs it
 
     factor, summand = MinHash(PERMUTATIONS, SEED, scheme=SCHEME).permutations
     return factor[:, None].copy(), summand[:, None].copy()
 
 
 def _fmix(h: Hashes) -> Hashes:
-    """The finaliser of MurmurHash3, with which datasketch's scheme begins."""
+    """The finaliser of MurmurHash3, the first step of datasketch's scheme."""
     h = h ^ (h >> np.uint32(16))
     h *= np.uint32(0x85EBCA6B)
     h ^= h >> np.uint32(13)
@@ -122,38 +122,36 @@ def _fmix(h: Hashes) -> Hashes:
 
 
 def encode(sketch: Hashes) -> str:
-    """Hexadecimal digits of a sketch with its seed and scheme."""
+    """Return a sketch with its seed and scheme in hexadecimal digits."""
     return (_HEADER.pack(SEED, -len(sketch), _CODE) + sketch.astype("<u4").tobytes()).hex()
 
 
 def decode(text: str) -> Hashes:
-    """The values of a sketch that `encode` has written.
+    """Return the values of a sketch that `encode` has written.
 
     Raises
     ------
-    SketchError : for a sketch of another scheme, seed or length, whose values cannot be compared, and for a text that
-        is not a sketch
+    SketchError : if the text is not a sketch, or one of another scheme, seed or length, which cannot be compared
     """
     try:
         content = bytes.fromhex(text)
         header = _HEADER.unpack_from(content)
     except (ValueError, struct.error):
-        raise SketchError("this is no sketch: hexadecimal digits of a LeanMinHash are expected") from None
+        raise SketchError("this is not a sketch: hexadecimal digits of a LeanMinHash are expected") from None
     if header != (SEED, -PERMUTATIONS, _CODE) or len(content) != _HEADER.size + 4 * PERMUTATIONS:
         raise SketchError(
-            f"the sketch is of another kind than datasketch's {SCHEME} with {PERMUTATIONS} values and seed {SEED}: "
-            "make it again from the text"
+            f"the sketch is not of datasketch's scheme {SCHEME} with {PERMUTATIONS} values and seed {SEED}: "
+            "create it again from the text"
         )
     return np.frombuffer(content, "<u4", offset=_HEADER.size).astype(np.uint32)
 
 
 @cache
 def banding(threshold: float) -> tuple[int, int]:
-    """Number of bands and values of a band with which pairs are found that resemble each other so much or more.
+    """Return the number of bands b, and of values per band r, that find pairs from a threshold of resemblance on.
 
-    A pair of resemblance J has one of b bands of r values in common with probability ``1 - (1 - J^r)^b``. The longest
-    bands are taken that miss at most one pair in a thousand at the threshold. Verification sorts out what else they
-    find.
+    A pair of resemblance J has one of the b bands in common with probability ``1 - (1 - J^r)^b``. The result has the
+    largest r that misses at most one pair in a thousand at the threshold. Verification removes other candidates.
 
     Examples
     --------
@@ -168,12 +166,12 @@ def banding(threshold: float) -> tuple[int, int]:
 
 
 def band_keys(sketches: Hashes, threshold: float, salt: Ints | int = 0) -> Hashes:
-    """(n, bands) keys: two sketches with one in common are candidates.
+    """(n, bands) keys of the bands; two sketches with a common key are candidates.
 
     Parameters
     ----------
     sketches : (n, 128)
-    salt : (n,) or one for all: sketches of different salts have no key in common
+    salt : (n,) or one for all; sketches with different salts have no key in common
     """
     bands, rows = banding(threshold)
     parts = sketches[:, : bands * rows].reshape(len(sketches), bands, rows).astype(np.int64)

@@ -1,18 +1,18 @@
-"""From which resemblance on two texts are near-duplicates."""
+"""The thresholds of resemblance for near-duplicates."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-#: Sketches cannot tell a lower resemblance from none.
+#: Sketches cannot distinguish smaller resemblances from none.
 LEAST: Final = 0.1
 
 
 class Threshold(NamedTuple):
-    """Resemblances (Jaccard of the shingles): one for two pages of a site, another for pages of two sites.
+    """Least resemblances (Jaccard of the shingles) of near-duplicates, on one site and on two sites.
 
-    Pages of one site resemble each other without being duplicates: releases of a manual, classes of one interface.
-    Texts that resemble each other on two sites were copied, and may have lost a word here and there.
+    Pages of one site may resemble each other without being duplicates: releases of a manual, classes of an interface.
+    Similar pages on two sites are copies, perhaps with small changes.
 
     Attributes
     ----------
@@ -29,9 +29,9 @@ class Threshold(NamedTuple):
 
     @property
     def least(self) -> float:
-        """The smaller one: pairs of less need not be looked for."""
+        """The smaller threshold: pairs with less resemblance are never near-duplicates."""
         return min(self)
 
     def between(self, one: object, other: object) -> float:
-        """The threshold for two texts of these sites."""
+        """Return the threshold for a text of each of these sites."""
         return self.within if one == other else self.across

@@ -1,1 +1,1 @@
-"""Pages in a search index: pagelets are the units that are found, pages their groups."""
+"""Search indexes: a query matches single pagelets, and the results are grouped by page."""

@@ -1,4 +1,4 @@
-"""What all indexes have in common."""
+"""The interface of all indexes."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Final, NamedTuple, Self
 from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.index.documents import IndexedPage
 
-#: Of the schema; an index of another version is not touched.
+#: Version of the schema. An index of another version is refused.
 VERSION: Final = 1
-#: Terms that a query may have; further ones are left out.
+#: Maximal number of terms in a query; further ones are ignored.
 QUERY_TERMS: Final = 1024
 
 
 class IndexUnusable(PageletsError, ValueError):
-    """Raised for an index that cannot be used, now or later; the message is a sentence that says what to do."""
+    """Raised for an index that can never be used; the message is a sentence that says what to do."""
 
 
 class IndexAway(PageletsError, ConnectionError):
-    """Raised when an index cannot be reached or is locked: the same call may succeed later."""
+    """Raised when an index is unavailable or locked: the same call may succeed later."""
 
 
 class PageRefused(PageletsError, ValueError):
-    """Raised when an index takes a page neither now nor later."""
+    """Raised when an index can never accept a page."""
 
 
 class Match(NamedTuple):
-    """A pagelet that a query has found."""
+    """A pagelet that matches a query."""
 
     url: str
     title: str
@@ -40,12 +40,12 @@ class Match(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A page that a query has found.
+    """A page that matches a query.
 
     Attributes
     ----------
-    score : of its best pagelet
-    pagelets : those that the query has found, the best first
+    score : score of its best pagelet
+    pagelets : the matching pagelets, the best first
     """
 
     url: str
@@ -55,34 +55,34 @@ class Hit(NamedTuple):
 
 
 class Index(ABC):
-    """Pages and pagelets in an index, which is opened when this is made; a context manager.
+    """An index of pages and pagelets, open from its creation on; also a context manager.
 
     Raises
     ------
-    IndexUnusable : for an index of another version, a file that is none, a library that is missing
-    IndexAway : if it cannot be reached; of all methods
+    IndexUnusable : for an index of another version, a file that is not an index, or a missing library
+    IndexAway : if the index is unavailable; all methods raise it
     """
 
     @abstractmethod
     def upsert(self, pages: Sequence[IndexedPage]) -> None:
-        """Write pages, all or none; each replaces the page of its URL with all pagelets, unless that was seen later.
+        """Write pages, all or none; each replaces the page with its URL, unless that page was seen later.
 
         Raises
         ------
-        PageRefused : if the index does not take one of them
+        PageRefused : if the index does not accept one of them
         """
 
     @abstractmethod
     def purge(self, before: str, sites: Collection[str]) -> int:
-        """Delete the pages of some sites that were last seen before a moment (see `now`); returns their number."""
+        """Delete the pages of some sites that were last seen before a time (see `now`); return their number."""
 
     @abstractmethod
     def search(self, query: str, limit: int = 10) -> list[Hit]:
-        """The pages whose pagelets have terms of a query, the best first; of near-duplicates the best one."""
+        """Return the pages with terms of a query, the best first; of a group of near-duplicates only the best page."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the index."""
+        """Close the index."""
 
     def __enter__(self) -> Self:
         return self
@@ -96,25 +96,25 @@ def check_version(name: str, version: object) -> None:
 
     Raises
     ------
-    IndexUnusable : if it is one
+    IndexUnusable : if the version is another one
     """
     if version != str(VERSION):
         raise IndexUnusable(
-            f"{name} is an index of version {version}, not {VERSION}: fill a new one, under another name."
+            f"{name} is an index of version {version}, not {VERSION}: create a new one, under another name."
         )
 
 
 def latest(pages: Iterable[IndexedPage]) -> list[IndexedPage]:
-    """Pages by their URL, of each the one that was seen last."""
-    found: dict[str, IndexedPage] = {}
+    """Return pages sorted by URL, with only the latest page for each URL."""
+    by_url: dict[str, IndexedPage] = {}
     for page in pages:
-        if page.url not in found or page.crawled >= found[page.url].crawled:
-            found[page.url] = page
-    return [found[url] for url in sorted(found)]
+        if page.url not in by_url or page.crawled >= by_url[page.url].crawled:
+            by_url[page.url] = page
+    return [by_url[url] for url in sorted(by_url)]
 
 
 def hits_of(matches: Iterable[Match], limit: int) -> list[Hit]:
-    """Pages of pagelets, in the order of their best one; of pages that are near-duplicates only the first.
+    """Group pagelets by page, in the order of their best pagelets; of near-duplicates only the first page stays.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def hits_of(matches: Iterable[Match], limit: int) -> list[Hit]:
     for match in matches:
         groups.setdefault(match.url, []).append(match)
     first: dict[str, Hit] = {}
-    for url, found in groups.items():
-        hit = Hit(url, found[0].title, found[0].score, tuple(found))
-        first.setdefault(found[0].near_duplicate_of or url, hit)
+    for url, pagelets in groups.items():
+        hit = Hit(url, pagelets[0].title, pagelets[0].score, tuple(pagelets))
+        first.setdefault(pagelets[0].near_duplicate_of or url, hit)
     return list(first.values())[:limit]

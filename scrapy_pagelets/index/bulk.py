@@ -1,8 +1,8 @@
 """Pages as a file for the ``_bulk`` interface of OpenSearch and Elasticsearch.
 
-A page is one document with its pagelets nested, because ``_bulk`` deletes by identity alone: a page that is indexed
-anew then replaces all of its pagelets, whatever their number was. Its identity is a hash of the URL (theirs has 512
-bytes at the most), its version the time of the crawl: an older page never replaces a later one.
+A page is one document with nested pagelets, because ``_bulk`` can delete only by identifier: indexing a page again
+then replaces all of its pagelets. Its identifier is a hash of the URL (identifiers are limited to 512 bytes), and its
+version is the time of the crawl, so that an older page never replaces a later one.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import Any, BinaryIO, Final, cast
 from scrapy_pagelets.index.base import VERSION, Hit, Index, IndexAway, IndexUnusable, check_version
 from scrapy_pagelets.index.documents import TITLE, UNSEARCHED, IndexedPage, key_of
 
-#: Bytes that are read at once when a file is mended.
+#: Bytes that are read at once when a file is repaired.
 _BLOCK: Final = 1 << 16
 _KEYWORD: Final = {"type": "keyword", "ignore_above": 8000}
 _STORED: Final = {"type": "keyword", "index": False, "doc_values": False}
 _ALONE: Final = r"\u0E00-\u0E7F\u3040-\u30FF\u3400-\u9FFF\uAC00-\uD7AF"
-#: The words of `terms`: a regular expression of Java.
+#: The definition of `terms`, with a Java regular expression.
 _ANALYSIS: Final = {
     "tokenizer": {
         "pagelets": {"type": "pattern", "pattern": rf"[{_ALONE}]|[\p{{L}}\p{{M}}\p{{N}}&&[^{_ALONE}]]+", "group": 0}
@@ -72,10 +72,10 @@ MAPPING: Final[dict[str, Any]] = {
 
 
 class BulkFile(Index):
-    """A file of ``_bulk`` lines that grows; several crawls may write to it at once.
+    """A growing file of ``_bulk`` lines; several crawls may write to it at the same time.
 
-    Beside ``NAME.ndjson`` it writes ``NAME.mapping.json``, with which the index is to be made, and when pages are
-    purged ``NAME.purge.json``, the request for ``_delete_by_query``: ``_bulk`` cannot delete by time.
+    Next to ``NAME.ndjson`` it writes ``NAME.mapping.json``, the mapping to create the index with. A purge writes
+    ``NAME.purge.json``, a request for ``_delete_by_query``, because ``_bulk`` cannot delete by time.
 
     Raises
     ------
@@ -90,7 +90,7 @@ class BulkFile(Index):
                 check_version(str(path), _version(mapping))
             _replace(mapping, MAPPING)
             with self._locked() as file:
-                _mend(file)
+                _repair(file)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -101,7 +101,7 @@ class BulkFile(Index):
 
     @contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
-        """The file, at its end, for nobody else."""
+        """The file, exclusively locked and positioned at its end."""
         with open(self._path, "ab+", buffering=0) as file:
             flock(file, LOCK_EX)
             file.seek(0, os.SEEK_END)
@@ -120,18 +120,18 @@ class BulkFile(Index):
                 raise
 
     def purge(self, before: str, sites: Collection[str]) -> int:
-        """Write the request that deletes pages; how many these are, only the server knows: 0."""
+        """Write the request that deletes pages; return 0, because only the server knows their number."""
         filters = [{"terms": {"site": sorted(sites)}}, {"range": {"crawled": {"lt": before}}}]
         with self._errors():
             _replace(self._path.with_suffix(".purge.json"), {"query": {"bool": {"filter": filters}}})
         return 0
 
     def search(self, query: str, limit: int = 10) -> list[Hit]:  # noqa: ARG002
-        """Refuse: the file is for a server."""
+        """Raise an error: only a server can search the file."""
         raise IndexUnusable(f"{self._path} cannot be searched: send it to the _bulk interface of a server.")
 
     def close(self) -> None:
-        """Do nothing: the file is open only while it is written."""
+        """Do nothing: the file is open only while it is being written."""
 
 
 def _lines_of(page: IndexedPage) -> Iterator[dict[str, Any]]:
@@ -142,8 +142,8 @@ def _lines_of(page: IndexedPage) -> Iterator[dict[str, Any]]:
     yield asdict(replace(page, pagelets=tuple(pagelets)))
 
 
-def _mend(file: BinaryIO) -> None:
-    """Cut off a line that was not finished, and an action without its document: a crawl that was killed."""
+def _repair(file: BinaryIO) -> None:
+    """Remove an unfinished last line, and a last action without its document, which a killed crawl may leave."""
     end, tail = file.tell(), b""
     while end and tail.count(b"\n") < 2:
         start = max(0, end - _BLOCK)
@@ -164,10 +164,10 @@ def _version(mapping: Path) -> str | None:
 
 
 def _replace(path: Path, value: object) -> None:
-    """Write a file that others may read meanwhile."""
-    made = path.with_name(f"{path.name}.{os.getpid()}")
-    made.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-    made.replace(path)
+    """Write a JSON file atomically."""
+    new = path.with_name(f"{path.name}.{os.getpid()}")
+    new.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+    new.replace(path)
 
 
 def _json(value: object) -> str:

@@ -1,4 +1,4 @@
-"""What an index holds: a page and its pagelets, as the feed has them."""
+"""The pages and pagelets of an index, made from lines of the feed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from xxhash import xxh3_128_hexdigest
 from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.urls import site_of
 
-#: Role of the pagelet that is made of a page's title, and its number.
+#: Role and number of the pagelet that holds the title of a page.
 TITLE: Final = "title"
 TITLE_NUMBER: Final = -1
-#: Roles of pagelets that are kept but not searched.
+#: Roles of pagelets that are stored but not searched.
 UNSEARCHED: Final = ("navigation", "template")
-#: NUL and lone surrogates: no database takes them.
+#: NUL and lone surrogates, which databases do not accept.
 _UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 
@@ -41,9 +41,9 @@ class IndexedPage:
 
     Attributes
     ----------
-    crawled : when the page was last seen, as `now` gives it; what was not seen for long can be purged
-    words : of all its pagelets
-    pagelets : in document order; if the page has a title, it is the first, of the role ``title`` and the number -1
+    crawled : when the page was last seen, in the format of `now`; old pages can be purged
+    words : number of words in all its pagelets
+    pagelets : in document order; the title, if there is one, comes first, with the role ``title`` and the number -1
     """
 
     url: str
@@ -58,21 +58,21 @@ class IndexedPage:
 
 
 def now() -> str:
-    """The time, ``2026-11-20T10:00:00.123Z``: later is greater."""
+    """Return the current time like ``2026-11-20T10:00:00.123Z``; later strings are greater."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def page_of(line: Mapping[str, Any], crawled: str | None = None) -> IndexedPage:
-    r"""The page of a line of the feed.
+    r"""Make a page from a line of the feed.
 
     Parameters
     ----------
-    line : with ``url`` and ``pagelets`` at the least
-    crawled : when the page was seen, see `now`; if it is not given, the line has it
+    line : has at least ``url`` and ``pagelets``
+    crawled : when the page was seen, see `now`; None to take it from the line
 
     Raises
     ------
-    ValueError : for a line that is no page; the message says why
+    ValueError : if the line is not a page of the feed; the message says why
 
     Examples
     --------
@@ -97,7 +97,7 @@ def page_of(line: Mapping[str, Any], crawled: str | None = None) -> IndexedPage:
             pagelets=head + pagelets,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"it is no page of the feed ({type(error).__name__}: {error})") from error
+        raise ValueError(f"it is not a page of the feed ({type(error).__name__}: {error})") from error
 
 
 def _pagelet_of(line: Mapping[str, Any]) -> IndexedPagelet:
@@ -113,7 +113,7 @@ def _pagelet_of(line: Mapping[str, Any]) -> IndexedPagelet:
 
 
 def line_of(page: IndexedPage) -> dict[str, Any]:
-    """A page as a line from which `page_of` makes it again."""
+    """Return a page as a line, from which `page_of` makes the same page."""
     line = asdict(page)
     line["pagelets"] = [
         {"id": pagelet.pop("number"), **pagelet} for pagelet in line["pagelets"] if pagelet["role"] != TITLE
@@ -122,12 +122,12 @@ def line_of(page: IndexedPage) -> dict[str, Any]:
 
 
 def key_of(url: str) -> str:
-    """Identity of a page in indexes whose keys have a limit: 128 bits of its URL, in hexadecimal digits."""
+    """Return an identifier of limited length for a page: a 128-bit hash of its URL in hexadecimal digits."""
     return xxh3_128_hexdigest(url.encode())
 
 
 def storable(text: str) -> str:
-    """A text with U+FFFD in the place of what no database takes: NUL and lone surrogates."""
+    """Replace NUL and lone surrogates, which databases do not accept, by U+FFFD."""
     return _UNSTORABLE.sub("\ufffd", text)
 
 

@@ -1,4 +1,4 @@
-"""Pages on disk that wait for an index to come back."""
+"""Pages that wait on disk for an index that is unavailable."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from xxhash import xxh3_64_hexdigest
 
 from scrapy_pagelets.index.documents import IndexedPage, line_of, page_of
 
-#: Characters of pages that are held in memory at once, or one page.
+#: Limits of a batch, which is held in memory; a single page may exceed them.
 BATCH_CHARACTERS: Final = 4_000_000
 BATCH_PAGES: Final = 64
 
 
 @dataclass
 class _File:
-    """A file that nobody else has.
+    """A file that this process has locked.
 
     Attributes
     ----------
-    ours : open at its end, with the lock
-    waiting : lines that were not sent
-    begin, end : where these begin, and where those end that are being sent
-    taken, unreadable : how many are being sent, and how many of these cannot be
-    damaged : whether there were such
+    handle : the locked file object, open at its end
+    waiting : number of lines that were not sent
+    begin, end : offsets at which the waiting lines begin, and at which the taken lines end
+    taken, unreadable : number of taken lines, and of those among them that cannot be read
+    damaged : whether earlier lines could not be read
     """
 
     path: Path
-    ours: BinaryIO
+    handle: BinaryIO
     waiting: int = 0
     begin: int = 0
     end: int = 0
@@ -45,26 +45,26 @@ class _File:
 
 
 class PendingPages:
-    """Pages that could not be written to an index, the oldest first; safe for several threads.
+    """A queue of pages that could not be written to an index, the oldest first; thread-safe.
 
-    They are in files of a folder, of which each belongs to the process that has locked it. What earlier runs have left
-    there for the same index is taken over.
+    The pages are in files of a folder; each file belongs to the process that has locked it. Files that earlier runs
+    have left there for the same index are taken over.
 
     Parameters
     ----------
-    folder : of the files
+    folder : folder of the files
     target : name of the index
 
     Raises
     ------
-    OSError : if the folder or the disk cannot take what is put there; of all methods
+    OSError : if the folder or its files cannot be read or written; all methods raise it
     """
 
     def __init__(self, folder: Path, target: str) -> None:
         self._folder, self._name = folder, f"pagelets-index-{xxh3_64_hexdigest(target.encode())}"
         self._lock = threading.Lock()
         self._files = [file for path in sorted(folder.glob(f"{self._name}-*.jsonl")) if (file := _claimed(path))]
-        #: Lines that were no pages; their file is left, as ``*.damaged``.
+        #: Number of lines that are not pages; their file is kept as ``*.damaged``.
         self.unreadable = 0
 
     @property
@@ -76,13 +76,13 @@ class PendingPages:
         return sum(file.waiting for file in self._files)
 
     def append(self, pages: Iterable[IndexedPage]) -> None:
-        """Keep pages, all or none."""
+        """Append pages, all or none."""
         lines = [json.dumps(line_of(page), ensure_ascii=False).encode() + b"\n" for page in pages]
         with self._lock:
             if not self._files:
                 self._files.append(self._new())
             file = self._files[-1]
-            _write(file.ours.fileno(), b"".join(lines))
+            _write(file.handle.fileno(), b"".join(lines))
             file.waiting += len(lines)
 
     def _new(self) -> _File:
@@ -91,7 +91,7 @@ class PendingPages:
         return next(file for path in names if not path.exists() and (file := _claimed(path)))
 
     def take(self) -> list[IndexedPage]:
-        """Some of the oldest pages; they stay here until they are `sent`."""
+        """Return a batch of the oldest pages; they stay here until `sent` is called."""
         with self._lock:
             if not self._files:
                 return []
@@ -103,64 +103,65 @@ class PendingPages:
         return pages
 
     def sent(self) -> None:
-        """Forget the pages that were taken last."""
+        """Remove the batch that was taken last."""
         with self._lock:
             file = self._files[0]
             file.begin, file.waiting = file.end, file.waiting - file.taken
             file.damaged, self.unreadable = file.damaged or bool(file.unreadable), self.unreadable + file.unreadable
             if not file.waiting:
-                _removed(self._files.pop(0))
+                _remove(self._files.pop(0))
 
     def close(self) -> None:
-        """Let go of the files; what waits in them is there for the next run."""
+        """Close the files; pages that wait in them are left to the next run."""
         with self._lock:
             for file in self._files:
-                file.ours.close() if file.waiting else _removed(file)
+                file.handle.close() if file.waiting else _remove(file)
             self._files = []
 
 
 def _lines(file: _File) -> list[bytes]:
-    """The first lines that wait."""
-    found: list[bytes] = []
+    """The first waiting lines, one batch."""
+    batch: list[bytes] = []
     size = 0
     with open(file.path, "rb") as lines:
         lines.seek(file.begin)
-        while len(found) < min(BATCH_PAGES, file.waiting) and size < BATCH_CHARACTERS:
-            found.append(lines.readline())
-            size += len(found[-1])
-    return found
+        while len(batch) < min(BATCH_PAGES, file.waiting) and size < BATCH_CHARACTERS:
+            batch.append(lines.readline())
+            size += len(batch[-1])
+    return batch
 
 
 def _claimed(path: Path) -> _File | None:
-    """A file, made if it is not there; None if another process has it."""
-    ours = open(path, "ab", buffering=0)  # noqa: SIM115
+    """Lock a file, creating it if it does not exist; None if another process has locked it."""
+    handle = open(path, "ab", buffering=0)  # noqa: SIM115
     try:
-        flock(ours, LOCK_EX | LOCK_NB)
+        flock(handle, LOCK_EX | LOCK_NB)
     except BlockingIOError:
-        ours.close()
+        handle.close()
         return None
-    if not os.fstat(ours.fileno()).st_nlink:  # the other process has sent it, and removed it
-        ours.close()
+    if not os.fstat(handle.fileno()).st_nlink:  # another process has just sent and removed it
+        handle.close()
         return None
     waiting = whole = 0
     with open(path, "rb") as lines:
         for line in lines:
             if line.endswith(b"\n"):
                 waiting, whole = waiting + 1, whole + len(line)
-    ours.truncate(whole)  # a line of a run that was killed
-    return _File(path, ours, waiting)
+    handle.truncate(whole)  # removes an unfinished line of a killed run
+    return _File(path, handle, waiting)
 
 
-def _removed(file: _File) -> None:
+def _remove(file: _File) -> None:
+    """Remove a file; rename it if it has unreadable lines."""
     if file.damaged:
         file.path.rename(file.path.with_suffix(".damaged"))
     else:
         file.path.unlink(missing_ok=True)
-    file.ours.close()
+    file.handle.close()
 
 
 def _write(file: int, lines: bytes) -> None:
-    """Append, all or nothing: a full disk takes the beginning."""
+    """Append all or nothing: a full disk may accept only a part, which is removed again."""
     size, rest = os.fstat(file).st_size, memoryview(lines)
     try:
         while rest:

@@ -1,6 +1,6 @@
-"""An index in a PostgreSQL database: full text search by psycopg 3 (extra ``search``).
+"""An index in a PostgreSQL database, with its full text search; needs psycopg 3 (extra ``search``).
 
-Everything is in the schema ``pagelets`` of the database. The score is ``ts_rank``, not BM25: it does not know how many
+All tables are in the schema ``pagelets`` of the database. The score is ``ts_rank``, not BM25: it ignores how many
 pagelets have a term.
 """
 
@@ -34,15 +34,16 @@ from scrapy_pagelets.index.terms import phrases, terms
 if TYPE_CHECKING:
     import psycopg
 
-#: Terms of a row of ``terms``: a tsvector has a megabyte at the most, 256 places of a term, none after the 16,383rd.
+#: Terms in a row of ``terms``, and positions of a term: a tsvector is limited to 1 MB, less than 256 positions of a
+#: term, and positions up to 16,383.
 _ROW: Final = 3000
 _PLACES: Final = 255
-#: Seconds until a server that does not answer counts as away.
+#: Seconds without an answer after which the server counts as unavailable, for connections and for statements.
 _CONNECT: Final = 10
 _STATEMENT: Final = 120
-#: Classes of errors that are a page's fault: data, constraints, limits of the program.
+#: SQLSTATE classes of errors that a page causes: data, constraints, program limits.
 _REFUSED: Final = ("22", "23", "54")
-#: What a server says that cannot take connections now; others that it turns away are not let in later either.
+#: Parts of messages of a server that refuses connections temporarily; other refusals are permanent.
 _PASSING: Final = ("starting up", "shutting down", "recovery", "too many", "connection slots", "not yet accepting")
 _LOCK: Final = 0x7061676C
 _SCHEMA: Final = f"""
@@ -91,15 +92,15 @@ ORDER BY groups.most DESC, name, best.most DESC, url, score DESC, matched.number
 
 
 class PostgresIndex(Index):
-    """An index in a database, made there if it is not. Safe for several threads, and for several crawls at once.
+    """An index in a database, created if it does not exist. Safe for several threads, and for several crawls at once.
 
     Parameters
     ----------
-    target : ``postgresql://user:password@host:port/database``, with whatever else libpq understands
+    target : ``postgresql://user:password@host:port/database``, with any parameters that libpq supports
 
     Raises
     ------
-    IndexUnusable : for an index of another version, or if the server turns us away
+    IndexUnusable : for an index of another version, or if the server refuses the connection
     """
 
     def __init__(self, target: str) -> None:
@@ -127,7 +128,7 @@ class PostgresIndex(Index):
             raise self._unusable(error) from error
 
     def _unusable(self, error: Exception) -> IndexUnusable:
-        return IndexUnusable(f"{self._name} cannot be used: {_sentence(error)}; see to its address and rights.")
+        return IndexUnusable(f"{self._name} cannot be used: {_sentence(error)}; check its address and permissions.")
 
     def _away(self, error: Exception) -> IndexAway:
         return IndexAway(f"{self._name} cannot be used now: {_sentence(error)}")
@@ -142,9 +143,9 @@ class PostgresIndex(Index):
                 for statement in _SCHEMA.split(";")[:-1]:
                     self._base.execute(statement.encode())
             elif meta or pages:
-                raise IndexUnusable(f"The schema pagelets of {self._name} is something else's: name another database.")
-            found: dict[str, str] = dict(self._base.execute("SELECT key, value FROM pagelets.meta").fetchall())
-        check_version(self._name, found.get("version"))
+                raise IndexUnusable(f"The schema pagelets of {self._name} is not an index: name another database.")
+            about: dict[str, str] = dict(self._base.execute("SELECT key, value FROM pagelets.meta").fetchall())
+        check_version(self._name, about.get("version"))
 
     @contextmanager
     def _transaction(self) -> Iterator[psycopg.Cursor[Any]]:
@@ -158,23 +159,23 @@ class PostgresIndex(Index):
 
     def upsert(self, pages: Sequence[IndexedPage]) -> None:
         """Write pages."""
-        newest = latest(pages)  # in one order for all crawls, that none waits for another one that waits for it
+        newest = latest(pages)  # in the same order in all crawls, which prevents deadlocks
         with self._transaction() as cursor:
             cursor.executemany(_UPSERT, [_row(page) for page in newest], returning=True)
-            rows = [row for found in cursor.results() for row in [found.fetchone()]]
+            rows = [result.fetchone() for result in cursor.results()]
             written = [(row[0], page) for row, page in zip(rows, newest, strict=True) if row]
             cursor.execute("DELETE FROM pagelets.pagelets WHERE page = ANY(%s)", ([number for number, _ in written],))
             cursor.executemany(_PAGELET, [row for number, page in written for row in _pagelets(number, page)])
             cursor.executemany(_TERMS, [row for number, page in written for row in _terms(number, page)])
 
     def purge(self, before: str, sites: Collection[str]) -> int:
-        """Delete pages that were not seen."""
+        """Delete old pages."""
         with self._transaction() as cursor:
             query = "DELETE FROM pagelets.pages WHERE crawled < %s AND site = ANY(%s)"
             return cursor.execute(query, (before, sorted(sites))).rowcount
 
     def search(self, query: str, limit: int = 10) -> list[Hit]:
-        """Find pages by ``ts_rank``, weighed by the logarithm of the length."""
+        """Find pages by ``ts_rank``, divided by 1 + the logarithm of the length."""
         groups = phrases(query)[:QUERY_TERMS]
         if not groups:
             return []
@@ -202,19 +203,19 @@ def _pagelets(number: int, page: IndexedPage) -> Iterator[tuple[object, ...]]:
 def _terms(number: int, page: IndexedPage) -> Iterator[tuple[int, int, str]]:
     for pagelet in page.pagelets:
         if pagelet.role not in UNSEARCHED:
-            found = terms(pagelet.text)
-            for start in range(0, len(found), _ROW):
-                yield number, pagelet.number, _vector(found[start : start + _ROW])
+            words = terms(pagelet.text)
+            for start in range(0, len(words), _ROW):
+                yield number, pagelet.number, _vector(words[start : start + _ROW])
 
 
 def _vector(row: Sequence[str]) -> str:
-    """Terms and their places as a tsvector; terms hold neither quotes nor backslashes."""
+    """Terms and their positions as a tsvector; terms contain neither quotes nor backslashes."""
     places: dict[str, list[int]] = defaultdict(list)
     for place, term in enumerate(row, 1):
         places[term].append(place)
-    return " ".join(f"'{term}':{','.join(map(str, found[:_PLACES]))}" for term, found in places.items())
+    return " ".join(f"'{term}':{','.join(map(str, positions[:_PLACES]))}" for term, positions in places.items())
 
 
 def _sentence(error: Exception) -> str:
-    """What a library says, without hints and line breaks."""
+    """The message of an error, without hints and line breaks."""
     return str(error).partition("\n")[0].rpartition("FATAL: ")[2].strip() or type(error).__name__

@@ -1,6 +1,7 @@
 """An index in a file: SQLite with FTS5.
 
-The table ``search`` has the texts, ``vocabulary`` and ``postings`` its terms: of how many pagelets, and where in them.
+The table ``search`` indexes the texts. ``vocabulary`` has the number of pagelets of each term, ``postings`` the
+positions of terms in pagelets.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from scrapy_pagelets.index.base import (
 from scrapy_pagelets.index.documents import UNSEARCHED, IndexedPage, IndexedPagelet
 from scrapy_pagelets.index.terms import is_plain, phrases, terms
 
-#: Errors that pass: another process writes, the disk is full or gone.
+#: Temporary errors: another process is writing, or the disk is full or unavailable.
 _PASSING: Final = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOMEM", "SQLITE_PROTOCOL")
-#: Seconds to wait for another process that writes.
+#: Seconds to wait for another process that is writing.
 _PATIENCE: Final = 60.0
 _TOKENIZER: Final = "unicode61 remove_diacritics 2 categories 'L* M* N* Co'"
 _UNSEARCHED: Final = ", ".join(f"'{role}'" for role in UNSEARCHED)
-#: ``pagelets.length`` is the number of its terms; ``pagelets.terms`` are the terms of a text that the tokenizer would
-#: cut otherwise. What ``indexed`` shows is searched; the triggers keep ``search`` in step with it.
+#: ``pagelets.length`` is the number of terms; ``pagelets.terms`` has the terms of a text that the tokenizer would split
+#: differently. ``search`` indexes the rows of the view ``indexed``; the triggers keep both in step.
 _SCHEMA: Final = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT);
 INSERT INTO meta VALUES ('version', '{VERSION}'), ('tokenizer', '{_TOKENIZER.replace("'", "''")}');
@@ -69,7 +70,7 @@ _PAGELET: Final = """
 INSERT INTO pagelets (page, number, role, templateness, text, words, length, xpaths, links, terms)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-#: The pagelets of the best pages; that bm25() is counted once a pagelet, LIMIT -1 sees to.
+#: The pagelets of the best pages. LIMIT -1 makes SQLite evaluate bm25() only once per pagelet.
 _SEARCH: Final = """
 WITH found AS (SELECT rowid AS id, -bm25(search) AS score FROM search WHERE search MATCH ? LIMIT -1),
      matched AS MATERIALIZED (SELECT pagelets.id, page, number, score FROM found JOIN pagelets USING (id)),
@@ -84,16 +85,16 @@ ORDER BY groups.most DESC, name, best.most DESC, url, score DESC, matched.number
 
 
 class SQLiteIndex(Index):
-    """An index in an SQLite file, made if it is not there. Safe for several threads, and for several crawls at once.
+    """An index in an SQLite file, created if it does not exist. Safe for several threads, and for several crawls.
 
     Parameters
     ----------
-    path : of the file
-    create : False to have an error instead of a new file
+    path : path of the file
+    create : False to raise an error instead of creating a file
 
     Raises
     ------
-    IndexUnusable : for a file of another version, or that is no index
+    IndexUnusable : for an index of another version, or a file that is not an index
 
     Examples
     --------
@@ -109,7 +110,9 @@ class SQLiteIndex(Index):
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
         self._path, self._lock = path, threading.RLock()
         if not create and not Path(path).is_file():
-            raise IndexUnusable(f"{path} is not there: make an index with PAGELETS_INDEX or `scrapy pagelets index`.")
+            raise IndexUnusable(
+                f"{path} does not exist: create an index with PAGELETS_INDEX or `scrapy pagelets index`."
+            )
         with self._errors():
             self.base = sqlite3.connect(path, _PATIENCE, isolation_level=None, check_same_thread=False)
         try:
@@ -124,11 +127,11 @@ class SQLiteIndex(Index):
         if not self._tables():
             self.base.execute("PRAGMA journal_mode = WAL")
             with self._transaction():
-                if not self._tables():  # another crawl may have been faster
+                if not self._tables():  # another crawl may have created them
                     self._create()
         self.base.execute("PRAGMA synchronous = NORMAL")
         if not {"meta", "pages", "pagelets"} <= self._tables():
-            raise IndexUnusable(f"{self._path} is a database of something else: name another file.")
+            raise IndexUnusable(f"{self._path} is a database but not an index: name another file.")
         check_version(str(self._path), dict(self.base.execute("SELECT key, value FROM meta")).get("version"))
 
     def _tables(self) -> set[str]:
@@ -136,7 +139,7 @@ class SQLiteIndex(Index):
 
     def _create(self) -> None:
         statement = ""
-        for line in _SCHEMA.splitlines():  # not executescript(): that ends the transaction
+        for line in _SCHEMA.splitlines():  # executescript() would commit the transaction
             statement += line + "\n"
             if sqlite3.complete_statement(statement):
                 self.base.execute(statement)
@@ -144,7 +147,7 @@ class SQLiteIndex(Index):
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Errors of SQLite as ours."""
+        """Convert errors of SQLite to `IndexAway` and `IndexUnusable`."""
         try:
             yield
         except sqlite3.Error as error:
@@ -160,7 +163,7 @@ class SQLiteIndex(Index):
                 yield
                 self.base.execute("COMMIT")
             except BaseException:
-                if self.base.in_transaction:  # a full disk has ended it
+                if self.base.in_transaction:  # SQLite ends the transaction itself if the disk is full
                     self.base.execute("ROLLBACK")
                 raise
 
@@ -174,12 +177,12 @@ class SQLiteIndex(Index):
     def _upsert(self, page: IndexedPage, pagelets: list[tuple[object, ...]]) -> None:
         about = page.url, page.site, page.title, page.language, page.fetched_at, page.crawled
         written = self.base.execute(_UPSERT, (*about, page.near_duplicate_of, page.words)).fetchall()
-        for (number,) in written:  # none if the page was seen later
+        for (number,) in written:  # no row if the index has a later version of the page
             self.base.execute("DELETE FROM pagelets WHERE page = ?", (number,))
             self.base.executemany(_PAGELET, [(number, *row) for row in pagelets])
 
     def purge(self, before: str, sites: Collection[str]) -> int:
-        """Delete pages that were not seen."""
+        """Delete old pages."""
         with self._errors(), self._transaction():
             query = "DELETE FROM pages WHERE crawled < ? AND site IN (SELECT value FROM json_each(?))"
             return self.base.execute(query, (before, json.dumps(sorted(sites)))).rowcount
@@ -201,15 +204,15 @@ class SQLiteIndex(Index):
 
 
 def passes(error: sqlite3.Error) -> bool:
-    """True if what has failed may succeed later."""
+    """True if an operation that failed with this error may succeed later."""
     return getattr(error, "sqlite_errorname", "SQLITE_CLOSED").startswith(_PASSING)
 
 
 def _row(pagelet: IndexedPagelet) -> tuple[object, ...]:
-    """Columns of a pagelet after its page."""
-    found = terms(pagelet.text)
-    about = pagelet.number, pagelet.role, pagelet.templateness, pagelet.text, pagelet.words, len(found)
-    return (*about, _json(pagelet.xpaths), _json(pagelet.links), None if is_plain(pagelet.text) else " ".join(found))
+    """The columns of a pagelet that follow its page."""
+    words = terms(pagelet.text)
+    about = pagelet.number, pagelet.role, pagelet.templateness, pagelet.text, pagelet.words, len(words)
+    return (*about, _json(pagelet.xpaths), _json(pagelet.links), None if is_plain(pagelet.text) else " ".join(words))
 
 
 def _json(value: object) -> str:

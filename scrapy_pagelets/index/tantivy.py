@@ -1,4 +1,4 @@
-"""An index in a folder: tantivy (extra ``search``)."""
+"""An index in a folder, written by tantivy (extra ``search``)."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from scrapy_pagelets.index.terms import phrases, terms
 if TYPE_CHECKING:
     import tantivy
 
-#: Bytes that a batch may take in memory, and threads that write it.
+#: Memory of the writer in bytes, and number of its threads.
 _HEAP: Final = 50_000_000
 _THREADS: Final = 1
-#: Pagelets that are looked at for each page that is wanted; more if these are too few.
+#: Pagelets that a search reads per requested page; it reads more if these belong to too few pages.
 _PAGELETS: Final = 8
 
 
 class TantivyIndex(Index):
-    """An index in a folder, made if it is not there. Several crawls may write to it at once: they take turns.
+    """An index in a folder, created if it does not exist. Several crawls may write to it: they take turns.
 
     Parameters
     ----------
-    folder : path
+    folder : path of the folder
 
     Raises
     ------
-    IndexUnusable : for a folder of another version, or of something else
+    IndexUnusable : for an index of another version, or a folder that is not an index
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -61,7 +61,7 @@ class TantivyIndex(Index):
                 self._index = tantivy.Index(self._schema, path=str(self._folder))
 
     def _check(self) -> None:
-        """Refuse a folder of another version, sign a new one."""
+        """Refuse an index of another version; write the version into a new one."""
         about = self._folder / "pagelets.json"
         if self._tantivy.Index.exists(str(self._folder)):
             check_version(str(self._folder), _version(about))
@@ -81,7 +81,7 @@ class TantivyIndex(Index):
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Errors of the library, which has few kinds, as ours."""
+        """Convert errors of the library to `IndexAway` and `IndexUnusable`."""
         try:
             yield
         except OSError as error:
@@ -93,7 +93,7 @@ class TantivyIndex(Index):
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Write alone: the library has a lock as well, but no patience."""
+        """Wait for the exclusive right to write: the lock of the library does not wait."""
         with self._lock, open(self._folder / "pagelets.lock", "wb") as file:
             flock(file, LOCK_EX)
             yield
@@ -110,7 +110,7 @@ class TantivyIndex(Index):
                 writer.rollback()
                 raise
             finally:
-                writer.wait_merging_threads()  # with which the lock is given back
+                writer.wait_merging_threads()  # also releases the lock of the library
             self._index.reload()
 
     def upsert(self, pages: Sequence[IndexedPage]) -> None:
@@ -124,16 +124,16 @@ class TantivyIndex(Index):
                         writer.add_document(document)
 
     def _crawled(self, key: str) -> int:
-        """When a page was last seen; 0 if it was not."""
+        """When a page was last seen, in milliseconds; 0 for a new page."""
         query = self._tantivy.Query.term_query(self._schema, "key", key)
         searcher = self._index.searcher()
-        found = searcher.search(query, 1).hits
-        return int(searcher.doc(found[0][1])["crawled"][0]) if found else 0
+        hits = searcher.search(query, 1).hits
+        return int(searcher.doc(hits[0][1])["crawled"][0]) if hits else 0
 
     def _documents(self, page: IndexedPage, key: str) -> Iterator[tantivy.Document]:
-        """A document for each pagelet that is searched: others would count in the statistics of BM25.
+        """One document for each searched pagelet; others would change the statistics of BM25.
 
-        The first one holds the page as well; it has no terms if there is no such pagelet.
+        The first document also holds the page. A page without searched pagelets has one document without terms.
         """
         about = {"key": key, "site": page.site, "crawled": _milliseconds(page.crawled)}
         shown = {"url": page.url, "title": page.title, "near_duplicate_of": page.near_duplicate_of}
@@ -147,7 +147,7 @@ class TantivyIndex(Index):
             yield self._tantivy.Document.from_dict(fields, self._schema)
 
     def purge(self, before: str, sites: Collection[str]) -> int:
-        """Delete pages that were not seen."""
+        """Delete old pages."""
         query = self._tantivy.Query
         old = query.range_query(
             self._schema,
@@ -156,12 +156,12 @@ class TantivyIndex(Index):
             upper_bound=_milliseconds(before),
             include_upper=False,
         )
-        gone = query.term_set_query(self._schema, "site", sorted(sites)).and_must_match(old)
-        pages = gone.and_must_match(query.term_query(self._schema, "first", 1))
+        purged = query.term_set_query(self._schema, "site", sorted(sites)).and_must_match(old)
+        pages = purged.and_must_match(query.term_query(self._schema, "first", 1))
         with self._errors(), self._writer() as writer:
             searcher = self._index.searcher()
             number = len(searcher.search(pages, searcher.num_docs).hits) if searcher.num_docs else 0
-            writer.delete_documents_by_query(gone)
+            writer.delete_documents_by_query(purged)
         return number
 
     def search(self, query: str, limit: int = 10) -> list[Hit]:
@@ -175,9 +175,9 @@ class TantivyIndex(Index):
             self._index.reload()
             searcher, number = self._index.searcher(), _PAGELETS * limit
             while True:
-                found = searcher.search(expression, number).hits
-                hits = hits_of((_match(searcher.doc(place), score) for score, place in found), limit)
-                if len(hits) == limit or len(found) < number:
+                pagelets = searcher.search(expression, number).hits
+                hits = hits_of((_match(searcher.doc(place), score) for score, place in pagelets), limit)
+                if len(hits) == limit or len(pagelets) < number:
                     return hits
                 number *= 4
 
@@ -188,11 +188,11 @@ class TantivyIndex(Index):
         return self._tantivy.Query.phrase_query(self._schema, "terms", words)
 
     def close(self) -> None:
-        """Do nothing: files are open only while they are written."""
+        """Do nothing: files are open only while they are being written."""
 
 
 def _others(page: IndexedPage) -> tuple[IndexedPagelet, ...]:
-    """The pagelets that are kept but not searched."""
+    """The pagelets that are stored but not searched."""
     return tuple(pagelet for pagelet in page.pagelets if pagelet.role in UNSEARCHED)
 
 

@@ -1,4 +1,4 @@
-"""Which index a name means."""
+"""Names of indexes, and how to open them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Final
 
 from scrapy_pagelets.index.base import Index, IndexUnusable
 
-#: Kind of an index -> how its name begins, how it ends, and the library that it needs.
+#: Kind of an index -> prefixes and suffixes of its names, and the library that it needs.
 _KINDS: Final = {
     "tantivy": (("tantivy:",), (), "tantivy"),
     "postgres": (("postgresql://", "postgres://"), (), "psycopg"),
     "bulk": ((), (".ndjson",), ""),
     "sqlite": ((), (".sqlite", ".sqlite3", ".db"), ""),
 }
-#: Longer names are cut in messages.
+#: Longer names are truncated in messages.
 _SHOWN: Final = 200
 
 
 def kind_of(target: object) -> str:
-    """What kind of index a name means: ``sqlite``, ``tantivy``, ``postgres`` or ``bulk``.
+    """Return the kind of index that a name stands for: ``sqlite``, ``tantivy``, ``postgres`` or ``bulk``.
 
     Raises
     ------
-    IndexUnusable : if it means none, or one whose library is missing
+    IndexUnusable : if the name is not that of an index, or a library is missing
 
     Examples
     --------
@@ -32,24 +32,25 @@ def kind_of(target: object) -> str:
     ('sqlite', 'postgres')
     """
     if not isinstance(target, str):
-        raise IndexUnusable(f"{target!r} is no name: give a string")
+        raise IndexUnusable(f"{target!r} is not the name of an index: give a string")
     for kind, (begins, ends, library) in _KINDS.items():
         if target.startswith(begins) or target.endswith(ends):
             if library and find_spec(library) is None:
                 raise IndexUnusable(f"{shown(target)} needs a library: pip install 'scrapy-pagelets[search]'")
             return kind
     raise IndexUnusable(
-        f"{shown(target)[:_SHOWN]!r} names no index: give a path that ends in .sqlite or .ndjson, tantivy:FOLDER, or postgresql://..."
+        f"{shown(target)[:_SHOWN]!r} is not the name of an index: "
+        "give a path that ends in .sqlite or .ndjson, tantivy:FOLDER, or postgresql://..."
     )
 
 
 def open_index(target: str) -> Index:
-    """The index of a name, made if it is not there.
+    """Open an index, creating it if it does not exist.
 
     Raises
     ------
-    IndexUnusable : for an index of another version, a name that means none
-    IndexAway : if it cannot be reached now
+    IndexUnusable : for an index of another version, or a name that is not that of an index
+    IndexAway : if the index is currently unavailable
     """
     kind = kind_of(target)
     if kind == "tantivy":
@@ -70,7 +71,7 @@ def open_index(target: str) -> Index:
 
 
 def folder_of(target: str) -> Path:
-    """Where pages wait for an index if there is no better place: beside its file; the working directory for a server.
+    """Return the folder in which pages wait for an index: that of its file, or the working directory for a server.
 
     >>> folder_of("out/pages.sqlite").as_posix(), folder_of("postgresql://localhost/search").as_posix()
     ('out', '.')
@@ -79,7 +80,7 @@ def folder_of(target: str) -> Path:
 
 
 def shown(target: str) -> str:
-    """A name without user and password, for logs.
+    """Return the name of an index without user and password, for logs.
 
     >>> shown("postgresql://me:secret@localhost/search?sslmode=require")
     'postgresql://localhost/search'

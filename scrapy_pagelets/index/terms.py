@@ -1,7 +1,7 @@
-"""Terms: what a text is found by. One definition for all indexes and for queries.
+"""Terms of texts, defined once for all indexes and for queries.
 
-Words are those of `scrapy_pagelets.words`: scripts without spaces count by character, and a query for a word of theirs
-is a query for characters that follow each other.
+Words are those of `scrapy_pagelets.words`. In scripts without spaces each character is a term, and a query for a word
+is a query for consecutive characters.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Final
 
 #: Han, kana, hangul and Thai: each character is a term.
 _ALONE: Final = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-#: Accents of Latin, Greek and Cyrillic letters; marks of other scripts tell words apart.
+#: Accents of Latin, Greek and Cyrillic letters. Marks of other scripts distinguish words and stay.
 _ACCENTS: Final = re.compile("[\u0300-\u036f]+")
-#: Longer terms are cut: no word is that long, and databases refuse them.
+#: Longer terms are truncated: hardly any word is that long, and databases refuse them.
 _LONGEST: Final = 64
-#: Letters, and what parts words, that a tokenizer of Unicode sees as we do.
+#: Letters and separators that every Unicode tokenizer classifies as we do.
 _LETTERS: Final = "0-9A-Za-zÀ-ÖØ-Þà-öø-ıĴ-ľŁ-ňŊ-ž"
 _BETWEEN: Final = "\\0-/:-@\\[-`{-\x7f\xa0-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf×÷\u2010-\u2027\u2030-\u205e€"
 _PLAIN: Final = re.compile(f"(?:[{_LETTERS}]{{1,{_LONGEST}}}+(?![{_LETTERS}])|[{_BETWEEN}]++)*+")
 
 
 def terms(text: str) -> list[str]:
-    """The terms of a text in their order: words in compatibility form, without case and accents.
+    """Return the terms of a text in order: words in compatibility form, without case and accents.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def terms(text: str) -> list[str]:
 
 
 def phrases(query: str) -> list[list[str]]:
-    """The terms of a query, each once; characters of a script without spaces that stand together are one phrase.
+    """Return the distinct phrases of a query: single terms, or consecutive characters of a script without spaces.
 
     Examples
     --------
@@ -44,16 +44,16 @@ def phrases(query: str) -> list[list[str]]:
     [['tokyo'], ['東', '京'], ['and']]
     """
     text = folded(query)
-    found = list(_expression().finditer(text))
-    groups = [[match] for match in found[:1]]
-    for before, match in pairwise(found):
-        together = before.end() == match.start() and _is_alone(before[0]) and _is_alone(match[0])
-        groups[-1].append(match) if together else groups.append([match])
+    matches = list(_expression().finditer(text))
+    groups = [[match] for match in matches[:1]]
+    for before, match in pairwise(matches):
+        adjacent = before.end() == match.start() and _is_alone(before[0]) and _is_alone(match[0])
+        groups[-1].append(match) if adjacent else groups.append([match])
     return [list(phrase) for phrase in dict.fromkeys(tuple(m[0][:_LONGEST] for m in group) for group in groups)]
 
 
 def is_plain(text: str) -> bool:
-    """True if any tokenizer that takes case and accents away finds the terms of a text by itself.
+    """True if any tokenizer that removes case and accents splits a text into the same terms.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def is_plain(text: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """A text in compatibility form, without case and accents."""
+    """Return a text in compatibility form (NFKC), without case and accents."""
     if text.isascii():
         return text.lower()
     bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
@@ -77,7 +77,7 @@ def _is_alone(term: str) -> bool:
 
 @cache
 def _expression() -> re.Pattern[str]:
-    r"""A term in a folded text. Python's ``\w`` lacks the marks that are part of words in India and elsewhere."""
+    r"""The pattern of a term in a folded text. Python's ``\w`` lacks combining marks, which Indic words contain."""
     codes = [chr(code) for code in range(0x10000)]
     alone = re.compile(f"[{_ALONE}]")
     marks = "".join(one for one in codes if unicodedata.category(one)[0] == "M" and not alone.match(one))

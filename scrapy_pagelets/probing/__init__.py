@@ -1,1 +1,1 @@
-"""Pages that are loaded for a template, ahead of the spider."""
+"""Probing: loading pages of a menu for a template, before the spider requests them."""

@@ -1,4 +1,4 @@
-"""As whom a request is sent: what decides, beside its URL, which page a site answers with."""
+"""The identity of a request: everything except its URL that decides which page a site returns."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.utils.misc import load_object
 
-#: Headers that let a site know somebody again: pages that were sent for them belong to nobody else.
+#: Headers that identify a session: a response to such a request must not be used for another one.
 _SESSION: Final = (b"Cookie", b"Authorization")
-#: The page where a link was found. Its value differs for each request.
+#: Headers that differ for each request without changing the response.
 _IGNORED: Final = frozenset((b"referer",))
-#: Request meta that decides which way a request goes, whatever handles it.
+#: Keys of request meta that decide how a request is sent, whichever handler sends it.
 ROUTES: Final = ("bindaddress", "cookiejar", "pagelets_render", "playwright", "playwright_context", "proxy")
-#: Request meta that does not, for handlers that are not Scrapy's own: those may read any other key.
+#: Prefixes of request meta that no handler uses to route requests. A handler outside Scrapy may use any other key.
 _BOOKKEEPING: Final = (
     "_", "allow_offsite", "autothrottle_", "cached_response", "depth", "dont_", "download_", "give_up_log_level",
     "handle_httpstatus_", "is_start_request", "link_text", "max_retry_times", "pagelets_", "redirect_",
     "referrer_policy", "retry_times", "rule", "verbatim_url",
 )  # fmt: skip
-_SCRAPYS: Final = "scrapy.core.downloader.handlers."
+_SCRAPY_HANDLERS: Final = "scrapy.core.downloader.handlers."
 
 
 class Identities:
-    """Tell as whom requests are sent, once all middlewares have had their say."""
+    """Compute the identities of requests after all other middlewares have processed them."""
 
     def __init__(self, crawler: Crawler) -> None:
         handlers = crawler.settings.getwithbase("DOWNLOAD_HANDLERS")
         self._foreign = {
             scheme
             for scheme, handler in handlers.items()
-            if handler is not None and not load_object(handler).__module__.startswith(_SCRAPYS)
+            if handler is not None and not load_object(handler).__module__.startswith(_SCRAPY_HANDLERS)
         }
 
     def of(self, request: Request) -> str | None:
-        """Hash of headers and routing, equal for requests that would be sent alike.
+        """Return a hash of headers and routing, equal for requests that would be sent in the same way.
 
-        None for a request with a session or a body, and for one that a handler of the project may send its own way.
+        None for a request with a session or a body, and for one that a handler outside Scrapy may route differently.
         """
         headers = request.headers
         if request.method != "GET" or request.body or any(name in headers for name in _SESSION):
@@ -50,7 +50,7 @@ class Identities:
 
 
 def routes_of(request: Request) -> dict[str, Any]:
-    """The request meta that decides which way a request goes."""
+    """Return the request meta that decides how a request is sent."""
     return {key: request.meta[key] for key in ROUTES if request.meta.get(key) is not None}
 
 

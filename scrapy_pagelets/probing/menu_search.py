@@ -1,4 +1,4 @@
-"""The search for a complete subdigraph: pages of one menu, loaded until enough of them link each other."""
+"""The search for a complete subdigraph: load pages of a menu until enough of them link each other."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from scrapy_pagelets.templates.site import Site
 
 logger = logging.getLogger(__name__)
 
-#: Pages loaded for one template at the most.
+#: Maximal number of pages loaded for one template.
 MAX_LOADS: Final = 8
-#: Links looked at for one template at the most: many are loaded already, or forbidden.
+#: Maximal number of links tried for one template: many are loaded already, or forbidden.
 _MAX_TRIES: Final = 32
-#: Redirects that are followed from one link.
+#: Maximal number of redirects followed from one link.
 _MAX_HOPS: Final = 3
 
 
@@ -37,13 +37,13 @@ class _Reached(NamedTuple):
 
 
 class MenuSearch:
-    """One search, from a key page on (Alarte et al. 2014, Algorithm 1). It may be cancelled at any time.
+    """The search that starts at one key page (Alarte et al. 2014, Algorithm 1). It may be cancelled at any time.
 
     Attributes
     ----------
-    best : keys of the largest set of pages found so far that link each other
-    loads : how often the site was asked for a page
-    possible : False once it is known that no page can be loaded for this key page
+    best : keys of the largest set of pages found so far that all link each other
+    loads : number of requests sent to the site
+    possible : False once it is clear that no page can be loaded for this key page
     """
 
     def __init__(self, session: CrawlSession, prober: Prober, traffic: Traffic, site: Site, shapes: set[str]) -> None:
@@ -57,7 +57,7 @@ class MenuSearch:
         self.possible = True
 
     async def run(self, page: Page, request: Request) -> None:
-        """Search until there are enough pages, or nothing is left to try; the pages that are loaded are learnt."""
+        """Search until there are enough pages or no links left to try; learn the pages that are loaded."""
         self.possible = self._prober.may_load_for(request)
         links = await in_thread(self._candidates, page)
         graph = Subdigraph(links, self._session.config.probe)
@@ -70,17 +70,17 @@ class MenuSearch:
                 self.best = graph.best
 
     def _candidates(self, page: Page) -> dict[int, str]:
-        """URLs by key, the likeliest entries of the menu first."""
+        """URLs by key, the likeliest menu entries first."""
         links = page.nodes.links
-        found = {}
+        likeliest = {}
         for i in candidates(page, self._shapes, self._session.listed):
             url = requested_url(urldefrag(urljoin(page.base, links.href[i].strip())).url)
             if same_host(url, page.url):
-                found[int(links.key[i])] = url
-        return found
+                likeliest[int(links.key[i])] = url
+        return likeliest
 
     async def _reach(self, key: int, url: str, page: Page, request: Request) -> _Reached | None:
-        """The page behind a link, loaded if it need be; None if it is not to be had."""
+        """The page behind a link, which is loaded if necessary; None if that fails."""
         names, hops = [key], 0
         visited: list[str] = []
         while hops <= _MAX_HOPS:
@@ -106,7 +106,7 @@ class MenuSearch:
         return None
 
     def _redirected(self, url: str, location: str, page: Page) -> str:
-        """Where a redirect leads to, "" if a link that led there would not be followed."""
+        """The target of a redirect, "" if a link to it would not be followed."""
         try:
             target = requested_url(urldefrag(urljoin(url, location)).url)
         except ValueError:  # "http://[broken"
@@ -115,12 +115,12 @@ class MenuSearch:
         return target if usable else ""
 
     async def _known(self, url: str) -> _Reached | None:
-        """A page that need not be loaded: it is known, or comes, or will not come."""
+        """A page that need not be loaded: the site has its links, or the spider has requested it."""
         key = urls.key(url)
         if (targets := self._site.links.get(key)) is not None:
             return _Reached(key, [], targets)
-        found = await self._traffic.targets(url, self._prober.patience(Request(url)))
-        return None if found is None else _Reached(urls.key(found.url), [key], found.targets)
+        arrived = await self._traffic.targets(url, self._prober.patience(Request(url)))
+        return None if arrived is None else _Reached(urls.key(arrived.url), [key], arrived.targets)
 
     def _learn(self, page: Page) -> Targets:
         self._session.sites.learn(page)

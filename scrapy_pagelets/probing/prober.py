@@ -1,4 +1,4 @@
-"""Pages loaded for templates, one by one, as the spider would load them."""
+"""Loading pages for templates, one by one, in the way the spider would load them."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
 
-#: Seconds that a search waits for a page, and that it may take.
+#: Seconds that a search waits for one page, and seconds that it may take altogether.
 PATIENCE: Final = 5.0
 LIMIT: Final = 15.0
-#: Headers that say which form of a page is wanted. Others may say who wants it, and are left to the middlewares.
+#: Headers for content negotiation. Others may identify the client; probes get those only from middlewares.
 _NEGOTIATION: Final = ("Accept", "Accept-Encoding", "Accept-Language", "User-Agent")
-#: Errors that the spider would get as well; of others it is to judge itself.
+#: Permanent errors, which are handed over to the spider. Pages with other errors are requested again.
 _LASTING_ERRORS: Final = (404, 410)
 
 
 class Loaded(NamedTuple):
-    """What is behind a link.
+    """The result of loading a link.
 
     Attributes
     ----------
-    page : None if there is none to be had
-    location : where the link redirects to, "" for a link that does not
-    asked : whether the site was asked for it
+    page : the page, None if there is none
+    location : target of a redirect, "" without one
+    asked : whether a request was sent to the site
     possible : False if no page can be loaded for this key page, whatever the link
     """
 
@@ -53,11 +53,11 @@ class Loaded(NamedTuple):
 
 
 class Prober:
-    """Load pages through the crawler's own downloader, so that robots.txt, throttle, cache and retries apply.
+    """Load pages through the crawler's own downloader, so that robots.txt, throttling, cache and retries apply.
 
-    The requests pass by the engine: they are no responses of the spider, and do not keep it from closing. They carry
-    no cookies, and none is sent for a page that was loaded with some. What is loaded stays with ``CrawlSession.probes``
-    until the spider asks for it.
+    The requests bypass the engine, so that they do not keep the spider from closing. They carry no cookies, and no
+    probe is sent for a key page that was requested with cookies. ``CrawlSession.probes`` holds what is loaded until the
+    spider requests it.
     """
 
     def __init__(self, crawler: Crawler, session: CrawlSession) -> None:
@@ -65,26 +65,26 @@ class Prober:
         self.session = session
 
     def may_load_for(self, key: Request) -> bool:
-        """True if a page may be loaded on behalf of the request of a key page."""
+        """True if pages may be loaded for the key page of this request."""
         return key in self.session.identities
 
     def limit(self, request: Request, loads: int) -> float:
-        """How many seconds a search may take: more if the site is not to be asked often, or many others wait."""
+        """Return how many seconds a search may take: more with a download delay or a long queue."""
         return LIMIT + loads * self._pause(request)
 
     def patience(self, request: Request) -> float:
-        """How many seconds a search waits for one page."""
+        """Return how many seconds a search waits for one page."""
         return PATIENCE + self._pause(request)
 
     def _pause(self, request: Request) -> float:
-        """How many seconds it takes at the most until a request is sent that is made now."""
+        """Maximal number of seconds until a request that is made now is sent."""
         assert self.crawler.engine is not None
         downloader = self.crawler.engine.downloader
         slot = downloader.slots.get(downloader.get_slot_key(request))
         return 2 * slot.delay * (len(slot.queue) + 1) if slot else 0.0
 
     async def load(self, probe: Request) -> Loaded:
-        """Load a page; why it cannot be had is counted. A slow page goes on loading, for the spider may ask for it."""
+        """Load a page and count failures. A slow page continues to load, because the spider may request it."""
         token = probe.meta[PROBE]
         if token in self.session.probes or self.session.spool.has(token):
             return Loaded(asked=False)  # loaded for another template, or before the crawl was interrupted
@@ -97,7 +97,7 @@ class Prober:
         if isinstance(response, Exception):
             self.session.probes.pop(token, None)
             return self._failed(probe, response)
-        if not _is_kept(response):
+        if not _is_handed_over(response):
             self.session.probes.pop(token, None)
         if response.status in range(300, 400) and "Location" in response.headers:
             return Loaded(location=(response.headers["Location"] or b"").decode("latin-1"))
@@ -111,12 +111,13 @@ class Prober:
             return Loaded()
 
     def probe_for(self, url: str, key: Request, redirected: Sequence[str] = ()) -> Request:
-        """Request that loads a page on behalf of that of a key page.
+        """Return a request that loads a page for a key page.
 
         Parameters
         ----------
-        url : one that Scrapy takes, see `requested_url`
-        redirected : the URLs that have led to it
+        url : a URL that Scrapy accepts, see `requested_url`
+        key : the request of the key page
+        redirected : the URLs that have redirected to this one
         """
         headers = {name: key.headers.getlist(name) for name in _NEGOTIATION if name in key.headers}
         meta: dict[str, Any] = routes_of(key) | {"dont_redirect": True}
@@ -131,20 +132,20 @@ class Prober:
     async def _download(self, probe: Request) -> Response | Exception:
         assert self.crawler.engine is not None
         engine: Any = self.crawler.engine
-        found: Request | Response = probe
+        result: Request | Response = probe
         try:
-            while isinstance(found, Request):  # a middleware tries again
-                sent = found
-                found = await maybe_deferred_to_future(engine.downloader.fetch(sent))
-        except Exception as error:  # whatever a download can end with, the crawl goes on
+            while isinstance(result, Request):  # a middleware retries
+                sent = result
+                result = await maybe_deferred_to_future(engine.downloader.fetch(sent))
+        except Exception as error:  # a download can raise anything; the crawl goes on
             return error
         finally:
             if engine._slot is not None:
-                engine._slot.nextcall.schedule()  # there is room for another request
+                engine._slot.nextcall.schedule()  # the downloader has room for another request
         self.session.count("probe/loaded")
-        if _is_kept(found):
-            await in_thread(self.session.spool.put, probe.meta[PROBE], _received(found, sent))
-        return found
+        if _is_handed_over(result):
+            await in_thread(self.session.spool.put, probe.meta[PROBE], _received(result, sent))
+        return result
 
     def _failed(self, probe: Request, error: Exception) -> Loaded:
         if isinstance(error, AnotherVisitor):
@@ -156,12 +157,12 @@ class Prober:
 
 
 def _received(response: Response, probe: Request) -> Response:
-    """The response as the downloader gave it, with what a browser has made of it."""
+    """The response as the downloader returned it, with its rendered frames."""
     received: Response = probe.meta.pop(RECEIVED, response)
     if isinstance(response, RenderedResponse):
         received = received.replace(cls=RenderedResponse, frames=response.frames)
     return received.replace(request=probe)
 
 
-def _is_kept(response: Response) -> bool:
+def _is_handed_over(response: Response) -> bool:
     return response.status < 400 or response.status in _LASTING_ERRORS

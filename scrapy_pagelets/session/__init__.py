@@ -1,1 +1,1 @@
-"""What the components of one crawl share."""
+"""The state that the components of one crawl share."""

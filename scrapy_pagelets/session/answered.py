@@ -1,4 +1,4 @@
-"""Requests that were answered: what outlives the process, if the crawl has a job directory."""
+"""Fingerprints of the answered requests, saved if the crawl has a job directory."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from scrapy_pagelets.templates.site_store import MAX_ANSWERED, SiteStore
 
 
 class AnsweredRequests:
-    """Fingerprints of the last requests of the spider that were answered.
+    """The fingerprints of the last requests of the spider that were answered.
 
     Parameters
     ----------
-    store : where they are kept
-    job : the job directory; None if they end with the process
+    store : where they are saved
+    job : the job directory; None to save nothing
     """
 
     def __init__(self, store: SiteStore, job: str | None) -> None:
@@ -23,7 +23,7 @@ class AnsweredRequests:
         self._new: deque[str] = deque()
 
     def add_answered(self, fingerprint: str) -> None:
-        """Remember that a request was answered, by whatever."""
+        """Remember that a request was answered, by any response or error."""
         self._answered[fingerprint] = None
         if len(self._answered) > MAX_ANSWERED:
             self._answered.popitem(last=False)
@@ -31,10 +31,10 @@ class AnsweredRequests:
             self._new.append(fingerprint)
 
     def is_answered(self, fingerprint: str) -> bool:
-        """True if the request was answered not too long ago."""
+        """True if the request is among the last that were answered."""
         return fingerprint in self._answered
 
     def save(self, least: int = 1) -> None:
-        """Write what is new, if it is so much; for a thread."""
+        """Save the new fingerprints if there are at least ``least``; runs in a thread."""
         if self._job and len(self._new) >= least:
             self._store.add_answered(self._job, [self._new.popleft() for _ in range(len(self._new))])

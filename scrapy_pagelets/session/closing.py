@@ -1,4 +1,4 @@
-"""The beginning of a crawl's end."""
+"""A callback for the moment when a spider begins to close."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from scrapy.crawler import Crawler
 
 
 def before_closing(crawler: Crawler, callback: Callable[[], None]) -> None:
-    """Call back as soon as a spider begins to close, whatever closes it.
+    """Call a function as soon as a spider begins to close, for whatever reason.
 
-    Scrapy waits for the responses on their way before it sends ``spider_closed``, and has no signal for what they may
-    be waiting for. So the engine's public method is wrapped.
+    Scrapy waits for pending responses before it sends ``spider_closed``, and has no earlier signal to release responses
+    that are waiting themselves. Therefore this wraps the public method of the engine.
     """
 
     def spider_opened() -> None:
@@ -26,5 +26,5 @@ def before_closing(crawler: Crawler, callback: Callable[[], None]) -> None:
 
         engine.close_spider_async = close_spider_async
 
-    # A weak reference would end with this function.
+    # Scrapy's default is a weak reference, which would not outlive this function.
     crawler.signals.connect(spider_opened, signals.spider_opened, weak=False)

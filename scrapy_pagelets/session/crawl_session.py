@@ -1,4 +1,4 @@
-"""What the components of one crawl share."""
+"""The state that the components of one crawl share."""
 
 from __future__ import annotations
 
@@ -39,58 +39,58 @@ from scrapy_pagelets.templates.site_store import SiteStore
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-#: A page of so many bytes is told of: it takes seconds.
+#: Pages above this size in bytes take seconds and cause a warning.
 _LARGE: Final = 10_000_000
 
 
 class CrawlSession:
-    """Settings, what is learnt of the sites, parsed pages and stored responses of one crawl."""
+    """The state of one crawl, which its components share: settings, sites, parsed pages and stored responses."""
 
     def __init__(self, crawler: Crawler) -> None:
         if complaint := scarcity():
             raise ConfigError(complaint)
         job = job_dir(crawler.settings)
         self.config = Config.from_settings(crawler.settings)
-        # What is missing is told of before the crawl begins.
+        # Load files now: a missing one ends the crawl before it starts.
         model = _loaded("PAGELETS_MODEL", load, self.config.model)
         if self.config.segmenter_weights:
             _loaded("PAGELETS_SEGMENTER_WEIGHTS", load_weights, self.config.segmenter_weights)
         self.stats = crawler.stats
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         for sentence in unknown(crawler.settings):
             self.count("settings/unknown")
             logger.warning("%s", sentence)
         folder = self.config.store or job
         self._store = SiteStore(Path(folder) if folder else None, model, self._store_failed)
-        #: The pagelets that pages share, if they are counted (PAGELETS_DETECTION).
+        #: Counts of the pagelets that pages share, None without PAGELETS_DETECTION.
         self.shared = None if self.config.detection == "off" else RepeatedPagelets()
         self.sites = SiteCache(self._store, self.config.model, shared=self.shared)
         self.memory = AnsweredRequests(self._store, job)
         self.spool = ResponseStore(Path(job, "pagelets-responses") if job else None, self._store_failed)
-        #: Pages that are being or have been loaded for a template, by token; nobody has asked for them yet.
+        #: Tasks that load, or have loaded, pages for templates, by token; the spider has not requested these pages yet.
         self.probes: dict[str, asyncio.Task[Response | Exception]] = {}
-        #: As whom requests were sent, of those without a session (`identity.Identities`).
+        #: The identities of sent requests, except those with a session (`identity.Identities`).
         self.identities: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
         #: Keys of the pages that sitemaps list.
         self.listed: set[int] = set()
-        #: The hosts that the crawl was started on, see `urls.host_of`: they may have private addresses.
+        #: The hosts on which the crawl was started, see `urls.host_of`: they may have private addresses.
         self.hosts: set[str] = set()
-        #: What archived pages are shown with.
+        #: The resources of archived pages, for rendering.
         self.resources: Resources | None = None
-        #: Why a page is too large, in its stead: an exception would hold the response that is its key.
+        #: Parsed pages, or the message of a `TooLarge`: the exception itself would keep the response alive.
         self._pages: WeakKeyDictionary[Response, Page | str] = WeakKeyDictionary()
-        self._odd: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
         self._lost: Counter[tuple[str, str]] = Counter()
         self._losing = Lock()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
         crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
 
     def page(self, response: TextResponse) -> Page:
-        """The page of a response, parsed once; runs in a thread as well.
+        """Return the page of a response, which is parsed only once; may run in a thread.
 
         Raises
         ------
-        TooLarge : if the page is beyond the limits of the settings; see `failed`
+        TooLarge : if the page exceeds the limits of the settings; see `failed`
         """
         if (page := self._pages.get(response)) is None:
             try:
@@ -103,7 +103,7 @@ class CrawlSession:
         return page
 
     def templateness(self, page: Page) -> Floats:
-        """(m,) of each leaf, by what weighs it (PAGELETS_DETECTION); runs in a thread as well."""
+        """(m,) templateness of each leaf, from the method that PAGELETS_DETECTION selects; may run in a thread."""
         form = next((form for form in FORMS if form == self.config.detection), None)
         if self.shared is not None and form is not None:
             return self.shared.templateness(page, form)
@@ -111,43 +111,43 @@ class CrawlSession:
 
     def _parse(self, response: TextResponse) -> Page:
         text = self.text(response)
-        # Never the tree of `response.selector`: spiders drop and change its nodes, and threads read ours.
+        # Do not use the tree of `response.selector`: spiders change its nodes while threads read ours.
         page = Page.from_root(parse(text), response.url)
-        self._look_at(page, response, text)
+        self._warn_about(page, response, text)
         if isinstance(response, RenderedResponse):
             return page_of(response.frames, response.url, page, self.config.limits)
         return page
 
     def text(self, response: Response) -> str:
-        """The text of a response that is to be parsed.
+        """Return the text of a response, for the parser.
 
         Raises
         ------
-        TooLarge : if the page is beyond the limits of the settings; see `failed`
+        TooLarge : if the page exceeds the limits of the settings; see `failed`
         """
         self.config.limits.check_size(response.body)
         text = decoded(response)
         self.config.limits.check(text)
         return text
 
-    def _look_at(self, page: Page, response: TextResponse, text: str) -> None:
+    def _warn_about(self, page: Page, response: TextResponse, text: str) -> None:
         if not text.strip():
-            self._tell_of(page.url, "blank", "%s is an empty page")
+            self._warn_once(page.url, "blank", "%s is an empty page")
         if len(response.body) > _LARGE:
-            self._tell_of(page.url, "large", "%s has %d MB: it takes a while", len(response.body) // 1_000_000)
+            self._warn_once(page.url, "large", "%s has %d MB: it takes a while", len(response.body) // 1_000_000)
         if not text.isascii() and (misfits := _misfits(response)):
-            self._tell_of(page.url, "wrong_charset", "%s has %d characters that its charset does not have", misfits)
+            self._warn_once(page.url, "wrong_charset", "%s has %d characters that its charset does not have", misfits)
         if page.truncated:
-            self._tell_of(page.url, "too_deep", "%s nests deeper than %d levels: what is below is lost", MAX_DEPTH)
+            self._warn_once(page.url, "too_deep", "%s nests deeper than %d levels: deeper content is lost", MAX_DEPTH)
 
-    def _tell_of(self, url: str, name: str, message: str, *arguments: object) -> None:
-        # A page that was held back, or loaded for a template, is parsed again.
-        if (url, name) not in self._odd:
-            self._odd.add((url, name))
+    def _warn_once(self, url: str, name: str, message: str, *arguments: object) -> None:
+        # Pages that were held back, or loaded for a template, are parsed again.
+        if (url, name) not in self._reported:
+            self._reported.add((url, name))
             self.tell(f"pages/{name}", message, url, *arguments)
 
     def cancel_probes(self) -> None:
-        """Give up what is being loaded for templates and nobody has asked for."""
+        """Cancel the loading of pages for templates, except those that the spider has requested."""
         for loading in self.probes.values():
             loading.cancel()
 
@@ -157,37 +157,37 @@ class CrawlSession:
             self.stats.inc_value(f"pagelets/{name}", by)
 
     def tell(self, name: str, message: str, *arguments: object) -> None:
-        """Count what is not as it should be; the first case of its kind is a warning, further ones are debug lines."""
+        """Count a problem in the stat ``pagelets/<name>``; log the first of each name as a warning, others at DEBUG."""
         self.count(name)
-        level = logging.DEBUG if name in self._told else logging.WARNING
-        self._told.add(name)
-        # Addresses in archives and what servers say of themselves may hold anything.
+        level = logging.DEBUG if name in self._warned else logging.WARNING
+        self._warned.add(name)
+        # URLs in archives and messages of servers may contain control characters.
         logger.log(level, message, *(a if isinstance(a, int | float) else visible(str(a)) for a in arguments))
 
     def lose(self, what: str, remedy: str, number: int = 1) -> None:
-        """Note that this run has lost something for good: it ends with an ERROR line and the exit code 1.
+        """Record a permanent loss: the run ends with an ERROR line and exit code 1.
 
         Parameters
         ----------
-        what : what was lost, in the plural, after its number
-        remedy : what to do about it, in the imperative
+        what : the lost things, in the plural, as they follow a number
+        remedy : what the user can do, in the imperative
         """
         with self._losing:
             self.count("lost", number)
             self._lost[what, remedy] += number
 
     def failed(self, url: str) -> None:
-        """Log the exception that is being handled: an error of ours, or `TooLarge`. The page goes on as it is."""
+        """Log the exception that is being handled, a bug of ours or a `TooLarge`; the page is not cleaned."""
         error = sys.exception()
         if isinstance(error, TooLarge):
-            self._tell_of(url, "too_large", "%s is too large and goes on as it is: %s", error)
+            self._warn_once(url, "too_large", "%s is too large and is not cleaned: %s", error)
             return
         self.count("pages/failed")
         if isinstance(error, MemoryError):
-            logger.error("%s goes on as it is, there is not enough memory to clean it", url)
+            logger.error("%s is not cleaned, there is not enough memory", url)
             return
         logger.error(
-            "%s could not be cut into pagelets and goes on as it is: please report this\n%s",
+            "%s could not be cut into pagelets and is not cleaned: please report this\n%s",
             url,
             traceback.format_exc(),
         )
@@ -196,11 +196,11 @@ class CrawlSession:
         self.tell("store/failed", "%s", sentence)
 
     async def spider_closed(self) -> None:
-        """Write what is in memory, and close what is open."""
+        """Save the state in memory, and close the stores."""
         await in_thread(self._close)
 
     def engine_stopped(self, sender: Crawler) -> None:
-        """Say what was lost when feeds and indexes, which may lose something at their very end, are closed."""
+        """Report the losses; feeds and indexes, which may still lose something when they close, are closed by now."""
         if self._lost:
             lost = "; ".join(f"{number} {what}" for (what, _), number in self._lost.items())
             remedies = "; ".join(dict.fromkeys(remedy for _, remedy in self._lost))
@@ -215,7 +215,7 @@ class CrawlSession:
 
 
 def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:
-    """What a setting names; an error names the setting."""
+    """Load what a setting names; an error names the setting."""
     try:
         return read(name)
     except ConfigError as error:
@@ -223,13 +223,13 @@ def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:
 
 
 def decoded(response: Response) -> str:
-    """The text of a response, as our own parse reads it."""
+    """Return the text of a response, decoded as for our own parser."""
     content_type = response.headers.get("Content-Type")
     return decode(response.body, content_type.decode("latin-1") if content_type else None)
 
 
 def _misfits(response: TextResponse) -> int:
-    """Number of replacement characters that the declared charset leads to, and that the page itself has not."""
+    """Number of replacement characters that decoding with the declared charset adds."""
     return max(0, response.text.count("\ufffd") - response.body.count(b"\xef\xbf\xbd"))
 
 
@@ -237,7 +237,7 @@ _states: WeakKeyDictionary[Crawler, CrawlSession] = WeakKeyDictionary()
 
 
 def session_of(crawler: Crawler) -> CrawlSession:
-    """The shared state of a crawler, made at the first call. A setting that cannot be used calls the crawl off."""
+    """Return the session of a crawler, created at the first call; a setting that cannot be used ends the crawl."""
     if crawler not in _states:
         try:
             _states[crawler] = CrawlSession(crawler)
@@ -247,12 +247,12 @@ def session_of(crawler: Crawler) -> CrawlSession:
 
 
 def call_off(crawler: Crawler, why: object) -> NoReturn:
-    """End a crawl that has not begun: one ERROR line, no traceback, exit code 1."""
+    """End a crawl before it begins, with one ERROR line, no traceback, and exit code 1."""
     logger.error("%s", why)
     mark_failed(crawler)
     raise asyncio.CancelledError(str(why))
 
 
 def mark_failed(crawler: Crawler) -> None:
-    """Let `scrapy crawl` and `scrapy runspider` end with exit code 1: they give it to a crawler without a spider."""
+    """Let `scrapy crawl` and `scrapy runspider` end with exit code 1, as they do for a crawler without a spider."""
     crawler.spider = None

@@ -1,4 +1,4 @@
-"""The response behind an item, for pipelines."""
+"""The page behind an item, for pipelines and middlewares."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from scrapy_pagelets.segmentation.pagelet import Pagelet, pagelets_of
 from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
 from scrapy_pagelets.templates.site_counts import Template
 
-_visit: ContextVar[PageContext | None] = ContextVar("pagelets_visit", default=None)
+_current: ContextVar[PageContext | None] = ContextVar("pagelets_context", default=None)
 _places: ContextVar[dict[str, str]] = ContextVar("pagelets_places")
 
 
 class PageContext:
-    """A page on its way through spider and pipelines, with what has been found out about it.
+    """The page of a response, with its pagelets; all items of the response share it.
 
-    All items of one response share it. Its methods may run in a thread.
+    Its methods may run in a thread.
 
     Attributes
     ----------
-    url : of the response
-    fetched_at : when the response was made, as in the feed
-    failed : True if an error of ours keeps the page from being cut
+    url : URL of the response
+    fetched_at : when the page was fetched, as in the feed
+    failed : True if the page could not be cut
     """
 
     def __init__(self, response: HtmlResponse, session: CrawlSession) -> None:
         self.url = response.url
         self.fetched_at = fetched_at(response)
         self.failed = False
-        self._response = ref(response)  # Scrapy holds it as long as its items are in the pipelines, and no longer
+        self._response = ref(response)  # Scrapy holds the response as long as its items are in the pipelines
         self._session = session
         self._lock = RLock()
         self._page: Page | None = None
@@ -66,11 +66,11 @@ class PageContext:
         return self._session.sites.of(self.page).template(self.page)
 
     def pagelets(self, *, whole: bool = False) -> list[Pagelet]:
-        """The pagelets of the page, weighed by what is known of its site; the page becomes part of that.
+        """Return the pagelets of the page; their templateness comes from its site, which learns the page first.
 
         Parameters
         ----------
-        whole : leave pagelets whole that hold both content and template
+        whole : do not split pagelets that hold both content and template
         """
         with self._lock:
             if self._cut is None:
@@ -86,14 +86,14 @@ class PageContext:
         return labels_of(self.page, config.segmenter, templateness, **config.options)
 
     def fail(self) -> None:
-        """Log the exception that is being handled, once a page."""
+        """Log the exception that is being handled, once per page."""
         if not self.failed:
             self.failed = True
             self._session.failed(self.url)
 
 
 def fetched_at(response: Response) -> str:
-    """When a response was made: request meta ``pagelets_fetched_at``, the ``Date`` header, or now."""
+    """Return when a page was fetched: request meta ``pagelets_fetched_at``, the ``Date`` header, or now."""
     if response.request is not None and (known := response.request.meta.get("pagelets_fetched_at")):
         return str(known)
     moment = datetime.now(UTC)
@@ -103,22 +103,22 @@ def fetched_at(response: Response) -> str:
 
 
 def current_context() -> PageContext | None:
-    """The visit whose item is being processed; None for an item that comes from no HTML page."""
-    return _visit.get()
+    """Return the context of the item that is being processed; None if the item does not come from an HTML page."""
+    return _current.get()
 
 
 def current_places() -> dict[str, str]:
-    """Where our fields are in the item that is being processed: its names of them, by those of the feed."""
+    """Return the names of the fields that we have set on the current item: name in the feed -> name in the item."""
     return _places.get({})
 
 
 def provide_contexts(crawler: Crawler) -> None:
-    """Let pipelines know the response behind each item; to be called when they are opened.
+    """Make `current_context` available to item pipelines; they call this when they are opened.
 
-    Scrapy hands items to the pipelines without it, and only the scraper knows it for sure: a task inherits the context
-    of the response that led to its request, and an item of an errback passes no spider middleware. So the scraper's
-    public entry for items is wrapped. An item of a page is copied there: a spider may change what it has yielded and
-    yield it again, while the pipelines still write to it.
+    Scrapy passes items to the pipelines without their response. Only the scraper knows it reliably: a task inherits the
+    context variables of the response that led to its request, and items of errbacks pass no spider middleware. This
+    therefore wraps the scraper's public method for items. It also copies each item, because a spider may change an item
+    and yield it again while the pipelines still write to it.
     """
     if crawler in _wrapped:
         return
@@ -129,19 +129,19 @@ def provide_contexts(crawler: Crawler) -> None:
     process = scraper.start_itemproc_async
 
     async def start_itemproc_async(item: Any, *, response: Any) -> None:
-        visit = context_of(response, session)
-        visit_before, places_before = _visit.set(visit), _places.set({})
+        context = context_of(response, session)
+        context_before, places_before = _current.set(context), _places.set({})
         try:
-            await process(item if visit is None else _copied(item), response=response)
+            await process(item if context is None else _copied(item), response=response)
         finally:
-            _visit.reset(visit_before)
+            _current.reset(context_before)
             _places.reset(places_before)
 
     scraper.start_itemproc_async = start_itemproc_async
 
 
 def _copied(item: Any) -> Any:
-    """A shallow copy of an item; of a type that cannot be copied, the item."""
+    """A shallow copy of an item, or the item itself if it cannot be copied."""
     if not ItemAdapter.is_item(item):
         return item
     with suppress(Exception):
@@ -150,14 +150,14 @@ def _copied(item: Any) -> Any:
 
 
 _wrapped: WeakSet[Crawler] = WeakSet()
-_visits: WeakKeyDictionary[HtmlResponse, PageContext] = WeakKeyDictionary()
+_contexts: WeakKeyDictionary[HtmlResponse, PageContext] = WeakKeyDictionary()
 
 
 def context_of(response: Any, session: CrawlSession) -> PageContext | None:
-    """The visit that all who have to do with a response share; None if it is no page."""
-    # The items of an errback come with the error page, if there was one.
+    """Return the context of a response, which all components share; None if the response is not a page."""
+    # Items of an errback come with the error response, if there is one.
     if not isinstance(response, HtmlResponse) or not 200 <= response.status < 300:
         return None
-    if (visit := _visits.get(response)) is None:
-        visit = _visits[response] = PageContext(response, session)
-    return visit
+    if (context := _contexts.get(response)) is None:
+        context = _contexts[response] = PageContext(response, session)
+    return context

@@ -9,16 +9,16 @@ from scrapy.http import HtmlResponse
 
 from scrapy_pagelets.rendering.snapshot import Frame
 
-#: Request meta: what a browser has made of a page that is handed over already.
+#: Request meta: the frames of a handed-over page that was rendered when it was loaded for a template.
 FRAMES: Final = "_pagelets_frames"
 
 
 class RenderedResponse(HtmlResponse):
-    """A response as it was received, with what a browser has made of it: copies of it keep that.
+    """A response as it was received, with its rendered frames; copies keep them.
 
     Attributes
     ----------
-    frames : for `scrapy_pagelets.rendering.snapshot.page_of`
+    frames : rendered frames, see `scrapy_pagelets.rendering.snapshot.page_of`
     """
 
     attributes = (*HtmlResponse.attributes, "frames")

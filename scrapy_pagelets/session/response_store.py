@@ -1,4 +1,4 @@
-"""Responses on disk, until somebody asks for them."""
+"""A store of responses on disk."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from scrapy_pagelets.session.rendered_response import RenderedResponse
 
 logger = logging.getLogger(__name__)
 
-#: Meta of the request that belongs to its response.
+#: Keys of request meta that are stored with a response.
 _META: Final = ("download_latency", "download_slot")
 
 
 class ResponseStore:
-    """A folder of responses by token.
+    """A folder of responses, by token.
 
     Parameters
     ----------
-    lasting : the folder, if it shall outlive the process; else there is one for the time of the crawl
-    failed : is called with a sentence if a response cannot be written; it is then kept in memory
+    lasting : a folder that outlives the process; None for a temporary one
+    failed : called with a sentence if a response cannot be written; the response then stays in memory
     """
 
     def __init__(self, lasting: Path | None, failed: Callable[[str], None] = logger.warning) -> None:
@@ -39,17 +39,17 @@ class ResponseStore:
 
     @cached_property
     def _folder(self) -> Path | None:
-        """Made when first used; None if that fails."""
+        """The folder, created when first used; None if that fails."""
         try:
             folder = self._lasting or Path(tempfile.mkdtemp(prefix="pagelets-"))
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            self._failed(f"pages cannot be put aside on disk and stay in memory: {error}")
+            self._failed(f"pages cannot be stored on disk and stay in memory: {error}")
             return None
         return folder
 
     def put(self, token: str, response: Response) -> None:
-        """Store a response; one of the same token is replaced."""
+        """Store a response, replacing one with the same token."""
         content = _packed(response)
         self._unwritten[token] = content
         if self._folder is None:
@@ -57,30 +57,30 @@ class ResponseStore:
         try:
             _replace(self._folder / token, content)
         except OSError as error:
-            self._failed(f"a page cannot be put aside on disk and stays in memory: {error}")
+            self._failed(f"a page cannot be stored on disk and stays in memory: {error}")
         else:
             del self._unwritten[token]
 
     def has(self, token: str) -> bool:
-        """True if a response of this token is stored."""
+        """True if a response with this token is stored."""
         return token in self._unwritten or self.lasts(token)
 
     def lasts(self, token: str) -> bool:
-        """True if a response of this token is stored on disk, where it outlives the process if the folder does."""
+        """True if a response with this token is stored on disk, where it outlives the process if the folder does."""
         return token not in self._unwritten and (path := self._path(token)) is not None and path.exists()
 
     def _path(self, token: str) -> Path | None:
-        """Where a response would be, without making the folder; None if there is none."""
+        """The path for a response, without creating the folder; None if there is no folder."""
         folder: Path | None = vars(self).get("_folder", self._lasting)
         return None if folder is None else folder / token
 
     def tokens(self, prefix: str) -> list[str]:
-        """The tokens of an earlier run that begin with something."""
-        found = self._lasting.glob(f"{prefix}*") if self._lasting is not None else ()
-        return sorted(path.name for path in found if path.suffix != ".new")
+        """Return the tokens with a prefix in a lasting folder, those of earlier runs included."""
+        paths = self._lasting.glob(f"{prefix}*") if self._lasting is not None else ()
+        return sorted(path.name for path in paths if path.suffix != ".new")
 
     def take(self, token: str) -> Response | None:
-        """Take a response out, None if there is none of this token; its request has the meta that came with it."""
+        """Remove and return a response, None if there is none; its request has the stored meta."""
         response = self.read(token)
         self._unwritten.pop(token, None)
         if (path := self._path(token)) is not None:
@@ -88,7 +88,7 @@ class ResponseStore:
         return response
 
     def read(self, token: str) -> Response | None:
-        """A response that stays here, None if there is none of this token, or none that can be read."""
+        """Return a response without removing it; None if there is none, or if it cannot be read."""
         if (content := self._unwritten.get(token)) is None:
             if (path := self._path(token)) is None or not path.exists():
                 return None
@@ -99,12 +99,12 @@ class ResponseStore:
                 return None
         try:
             return _unpacked(content)
-        except Exception as error:  # cut off, or of another version: whatever unpickling ends with
-            logger.warning("a page that was put aside as %s cannot be read: %r", token, error)
+        except Exception as error:  # truncated, or of another version: unpickling can raise anything
+            logger.warning("the stored page %s cannot be read: %r", token, error)
             return None
 
     def close(self) -> None:
-        """Remove the folder of a crawl without job directory."""
+        """Remove a temporary folder."""
         if self._lasting is None and (folder := vars(self).get("_folder")) is not None:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -114,8 +114,8 @@ def _packed(response: Response) -> bytes:
     about = {name: getattr(response, name) for name in ("flags", "ip_address", "protocol")}
     request = response.request
     meta = {key: request.meta[key] for key in _META if key in request.meta} if request is not None else {}
-    kept = (response.url, response.status, dict(response.headers), response.body, frames, about, meta)
-    return pickle.dumps(kept, pickle.HIGHEST_PROTOCOL)
+    parts = (response.url, response.status, dict(response.headers), response.body, frames, about, meta)
+    return pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
 
 
 def _unpacked(packed: bytes) -> Response:
@@ -128,7 +128,7 @@ def _unpacked(packed: bytes) -> Response:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file that is never seen half-written."""
+    """Write a file atomically."""
     new = path.with_name(path.name + ".new")
     try:
         new.write_bytes(content)

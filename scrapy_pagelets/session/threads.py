@@ -1,4 +1,4 @@
-"""Work that takes milliseconds, away from the reactor."""
+"""Running functions in threads, so that they do not block the reactor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What a function returns that runs in a thread, whatever reactor Scrapy runs on."""
+    """Run a function in a thread and return its result, whatever reactor Scrapy uses."""
     if is_asyncio_available():
         return await asyncio.to_thread(function, *args, **kwargs)
     from twisted.internet.threads import deferToThread

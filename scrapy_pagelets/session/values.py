@@ -1,7 +1,7 @@
-"""Values of settings: a reader for each kind, from what a user writes to what the code uses.
+"""Readers for the values of settings: each checks a value and converts it to the type that the code uses.
 
-Settings come from files as Python values and from the command line as strings; a reader takes either. For a value that
-cannot be used it raises a ``ValueError`` whose message goes on after the name of the setting: ``is 'x': give ...``.
+Settings come from files as Python values and from the command line as strings; a reader accepts both. For a value that
+cannot be used it raises a ``ValueError`` whose message continues the name of the setting: ``is 'x': give ...``.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from scrapy_pagelets.index.targets import kind_of, shown
 
 Reader = Callable[[Any], Any]
 
-#: Longer values are cut in messages.
+#: Longer values are truncated in messages.
 _SHOWN: Final = 100
 _FLAGS: Final = {"0": False, "1": True, "false": False, "true": True}
 
 
 def whole(takes: str, fits: Callable[[int], bool]) -> Reader:
-    """Whole numbers that fit; ``takes`` says which.
+    """Return a reader of whole numbers for which ``fits`` is true; ``takes`` says which these are.
 
-    >>> whole("give words, from 1", lambda n: n >= 1)("5")
+    >>> whole("give a number of words, from 1", lambda n: n >= 1)("5")
     5
     """
 
@@ -43,14 +43,14 @@ def whole(takes: str, fits: Callable[[int], bool]) -> Reader:
 
 
 def decimal(takes: str, least: float, most: float) -> Reader:
-    """Numbers between two others."""
+    """Return a reader of numbers from ``least`` to ``most``."""
 
     def read(value: Any) -> float:
         try:
             number = float(value)
         except (TypeError, ValueError, OverflowError):
             _refuse(value, takes)
-        if not least <= number <= most:  # nor is "nan"
+        if not least <= number <= most:  # also refuses NaN
             _refuse(number, takes)
         return number
 
@@ -58,17 +58,17 @@ def decimal(takes: str, least: float, most: float) -> Reader:
 
 
 def flag(value: Any) -> bool:
-    """Yes or no, as Scrapy writes them.
+    """Read a boolean, in the notations of Scrapy.
 
     >>> flag("True"), flag(0)
     (True, False)
     """
-    found = _FLAGS.get(str(value).lower()) if isinstance(value, bool | int | str) else None
-    return _refuse(value, "give True or False, 1 or 0") if found is None else found
+    read = _FLAGS.get(str(value).lower()) if isinstance(value, bool | int | str) else None
+    return _refuse(value, "give True or False, 1 or 0") if read is None else read
 
 
 def choice(allowed: Iterable[str]) -> Reader:
-    """One of some names."""
+    """Return a reader of one of the allowed names."""
     names = tuple(allowed)
 
     def read(value: Any) -> str:
@@ -80,18 +80,18 @@ def choice(allowed: Iterable[str]) -> Reader:
 
 
 def choices(allowed: Iterable[str]) -> Reader:
-    """Some of some names: a list, or a string with commas."""
+    """Return a reader of several allowed names: a list, or a string with commas."""
     one = choice(allowed)
-    return lambda value: tuple(map(one, _listed(value, "give a list of names, or names parted by commas")))
+    return lambda value: tuple(map(one, _listed(value, "give a list of names, or names separated by commas")))
 
 
 def words(value: Any) -> str:
-    """Words in one string, white space folded; control characters part words as well."""
+    """Read words in one string; white space and control characters become single spaces."""
     return " ".join(parted(value).split()) if isinstance(value, str) else _refuse(value, "give words, in one string")
 
 
 def path(value: Any) -> str:
-    """The path of a file or folder, "" for none."""
+    """Read the path of a file or folder, "" for none."""
     try:
         name = os.fspath(value)
         if isinstance(name, str) and b"\0" not in os.fsencode(name):
@@ -102,12 +102,12 @@ def path(value: Any) -> str:
 
 
 def paths(value: Any) -> tuple[str, ...]:
-    """Paths of files: a list, or a string with commas."""
-    return tuple(map(path, _listed(value, "give a list of paths, or paths parted by commas")))
+    """Read paths of files: a list, or a string with commas."""
+    return tuple(map(path, _listed(value, "give a list of paths, or paths separated by commas")))
 
 
 def index(value: Any) -> str:
-    """The name of a search index, "" for none."""
+    """Read the name of a search index, "" for none."""
     name = path(value)
     try:
         if name:
@@ -118,28 +118,28 @@ def index(value: Any) -> str:
 
 
 def names(allowed: Iterable[str]) -> Reader:
-    """Other names for some names, None for none: a dictionary, or JSON of one."""
-    known = choice(allowed)
-    takes = 'give other names by the names of the feed, {"text": "body"}, and None (null in JSON) to leave a field out'
+    """Return a reader of new names for allowed ones, None to leave one out: a dictionary, or a JSON object."""
+    check = choice(allowed)
+    takes = 'map names of the feed to new names, {"text": "body"}, or to None (null in JSON) to leave a field out'
 
     def read(value: Any) -> Mapping[str, str | None]:
         try:
-            found = json.loads(value) if isinstance(value, str) else dict(value)
+            mapping = json.loads(value) if isinstance(value, str) else dict(value)
         except (TypeError, ValueError, RecursionError):
             _refuse(value, takes)
-        if not isinstance(found, dict):
+        if not isinstance(mapping, dict):
             _refuse(value, takes)
-        for name, other in found.items():
-            known(name)
-            if not (other is None or (isinstance(other, str) and other)):
-                raise ValueError(f"has {_shown(other)} for {name}: {takes}")
-        return MappingProxyType(found)
+        for name, new in mapping.items():
+            check(name)
+            if not (new is None or (isinstance(new, str) and new)):
+                raise ValueError(f"has {_shown(new)} for {name}: {takes}")
+        return MappingProxyType(mapping)
 
     return read
 
 
 def _listed(value: Any, takes: str) -> list[Any]:
-    """A list, as Scrapy reads it; names may have spaces around them."""
+    """A list, as Scrapy reads it, but spaces around the parts of a string are dropped."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",")] if value.strip() else []
     return list(value) if isinstance(value, list | tuple | set | frozenset) else _refuse(value, takes)
@@ -150,9 +150,9 @@ def _refuse(value: Any, takes: str) -> NoReturn:
 
 
 def _shown(value: Any) -> str:
-    """A value on one line, short, without the password of a server."""
+    """A value for messages: on one line, truncated, and without the password of a server."""
     try:
         text = repr(shown(value) if isinstance(value, str) else value)
-    except (ValueError, RecursionError):  # a number of more digits than Python writes out
+    except (ValueError, RecursionError):  # a number with more digits than Python converts to a string
         text = f"a {type(value).__name__} too large to be shown"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
