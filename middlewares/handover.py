@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.stats import DownloaderStats
-from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.spider import DefaultSpider
 
-from scrapy_pagelets.probing.identity import Identities
+from scrapy_pagelets.probing.identity import PROBE, RECEIVED, AnotherVisitor, Identities, token_of
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
 from scrapy_pagelets.session.threads import in_thread
-
-#: Request meta: the request is a probe, which loads a page for a template; the value is the token of its response.
-PROBE: Final = "_pagelets_probe"
-#: Request meta of a probe: its response as the downloader returned it.
-RECEIVED: Final = "_pagelets_received"
-
-
-class AnotherVisitor(IgnoreRequest):
-    """Raised for a probe that would be sent differently from the request of its key page."""
 
 
 class _Subtracting(StatsCollector):
@@ -119,14 +110,3 @@ class HandoverMiddleware:
         if self.session.probes:
             self.session.count("probe/unclaimed", len(self.session.probes))
         self.session.cancel_probes()
-
-
-def fingerprint_of(crawler: Crawler, request: Request) -> str:
-    """Return the fingerprint of a request in hexadecimal digits."""
-    assert crawler.request_fingerprinter is not None
-    return crawler.request_fingerprinter.fingerprint(request).hex()
-
-
-def token_of(crawler: Crawler, request: Request, identity: str) -> str:
-    """Return the key of a response in the response store: the fingerprint of its request and the request's identity."""
-    return fingerprint_of(crawler, request) + identity

@@ -15,11 +15,11 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.misc import load_object
 from scrapy.utils.spider import DefaultSpider
 
-from scrapy_pagelets.middlewares.addresses import is_forbidden
 from scrapy_pagelets.middlewares.archived import ARCHIVED
 from scrapy_pagelets.rendering.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
 from scrapy_pagelets.rendering.page_load import Permit
 from scrapy_pagelets.session.crawl_session import call_off, session_of
+from scrapy_pagelets.session.followed_links import is_forbidden
 from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
 from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.urls import host_of

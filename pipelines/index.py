@@ -14,10 +14,10 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.job import job_dir
 
-from scrapy_pagelets.index.base import Index, IndexAway, IndexUnusable
+from scrapy_pagelets.index.base import Index, IndexAway, IndexUnusable, shown
 from scrapy_pagelets.index.documents import now, page_of
 from scrapy_pagelets.index.pending_pages import PendingPages
-from scrapy_pagelets.index.targets import folder_of, open_index, shown
+from scrapy_pagelets.index.targets import folder_of, open_index
 from scrapy_pagelets.index.writer import Writer
 from scrapy_pagelets.pipelines.fields import Fields, value_of
 from scrapy_pagelets.segmentation.pagelet import CONTENT

@@ -585,3 +585,24 @@ def test_redirects_obey_robots_txt(tmp_path):
         found = run_spider(tmp_path, ONE_PAGE, base=server.url("")[:-1], settings={"ROBOTSTXT_OBEY": 1})
     assert pages_asked_for(server.hits) == ["/", "/a"]
     assert found.stat("probe/failed/forbidden") == 1
+
+
+def test_a_sitemap_may_be_a_bomb_or_broken(tmp_path):
+    def sitemap(*urls):
+        return f"<urlset>{''.join(f'<url><loc>{url}</loc></url>' for url in urls)}</urlset>"
+
+    with SiteServer() as server:
+        server.routes |= menu_site("home") | {"/only": answer(page("only", ["/"]))}
+        bomb = gzip.compress(b"<urlset>" + b" " * (1 << 28) + b"</urlset>")
+        lines = [f"Sitemap: {url}" for url in ("/bomb.xml.gz", "/broken.xml", "http://[half", "file:///etc/passwd")]
+        server.routes |= {
+            "/robots.txt": answer("\n".join(lines), Content_Type="text/plain"),
+            "/bomb.xml.gz": answer(bomb, Content_Type="application/gzip"),
+            "/broken.xml": answer(
+                sitemap("http://[half", "file:///etc/passwd", server.url("only")), Content_Type="text/xml"
+            ),
+        }
+        found = crawl(tmp_path, "site", url=server.url(""), sitemap=1)
+    assert sorted(found.urls) == [server.url(""), server.url("only")]
+    assert found.stat("sitemaps/failed") == 1
+    assert found.errors == []

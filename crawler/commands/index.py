@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from scrapy_pagelets.crawler.commands.feed_reader import Feed, pagelets
 from scrapy_pagelets.crawler.commands.terminal import complain, show
+from scrapy_pagelets.index.base import shown
 from scrapy_pagelets.index.documents import IndexedPage, now, page_of
-from scrapy_pagelets.index.targets import kind_of, open_index, shown
+from scrapy_pagelets.index.targets import kind_of, open_index
 
 #: Number of pages to write at once.
 _BATCH: Final = 64

@@ -13,7 +13,7 @@ from scrapy_pagelets.errors import CommandError
 
 if TYPE_CHECKING:
     from scrapy_pagelets.retrieval.search import Answer
-    from scrapy_pagelets.retrieval.stored import Found, StoredCollection
+    from scrapy_pagelets.retrieval.stored import StoredCollection, StoredMatches
 
 #: Length of the passage of a pagelet that is shown, in runs without white space.
 _PASSAGE: Final = 40
@@ -45,7 +45,8 @@ def run(options: argparse.Namespace) -> None:
 
 def _lines(options: argparse.Namespace) -> Iterator[str]:
     """The lines to print. Text of pages is made visible, so that only our own marks control a terminal."""
-    from scrapy_pagelets.index.targets import kind_of, shown
+    from scrapy_pagelets.index.base import shown
+    from scrapy_pagelets.index.targets import kind_of
     from scrapy_pagelets.retrieval.stored import stored
 
     if options.top < 1:
@@ -77,7 +78,7 @@ def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterat
         yield from _result(place, score, pagelet, answer.query, marks)
 
 
-def _distinct(collection: StoredCollection, answer: Answer, top: int) -> Iterator[tuple[float, Found]]:
+def _distinct(collection: StoredCollection, answer: Answer, top: int) -> Iterator[tuple[float, StoredMatches]]:
     """The best pages, with their scores; of near-duplicates only the best one."""
     seen = set[str]()
     for start in range(0, len(answer.ranking), _BLOCK):
@@ -92,7 +93,9 @@ def _distinct(collection: StoredCollection, answer: Answer, top: int) -> Iterato
                 return
 
 
-def _result(place: int, score: float, pagelet: Found, wanted: Collection[str], marks: tuple[str, str]) -> Iterator[str]:
+def _result(
+    place: int, score: float, pagelet: StoredMatches, wanted: Collection[str], marks: tuple[str, str]
+) -> Iterator[str]:
     from scrapy_pagelets.index.documents import TITLE_NUMBER
     from scrapy_pagelets.retrieval.highlight import highlighted
 

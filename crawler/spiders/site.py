@@ -21,10 +21,10 @@ from scrapy_pagelets.crawler.items import page_item
 from scrapy_pagelets.crawler.spiders import arguments, failures, sitemaps
 from scrapy_pagelets.crawler.spiders.request_journal import RequestJournal
 from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
-from scrapy_pagelets.middlewares.addresses import FOLLOWED, requested_url
-from scrapy_pagelets.middlewares.handover import fingerprint_of
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.session.crawl_session import call_off, session_of
+from scrapy_pagelets.session.fingerprints import fingerprint_of
+from scrapy_pagelets.session.followed_links import FOLLOWED, requested_url
 from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.urls import host_of, is_page, key
 

@@ -128,3 +128,15 @@ def hits_of(matches: Iterable[Match], limit: int) -> list[Hit]:
         hit = Hit(url, pagelets[0].title, pagelets[0].score, tuple(pagelets))
         first.setdefault(pagelets[0].near_duplicate_of or url, hit)
     return list(first.values())[:limit]
+
+
+def shown(target: str) -> str:
+    """Return the name of an index without user and password, for logs.
+
+    >>> shown("postgresql://me:secret@localhost/search?sslmode=require")
+    'postgresql://localhost/search'
+    """
+    if "://" not in target:
+        return target
+    scheme, _, rest = target.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"

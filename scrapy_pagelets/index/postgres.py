@@ -26,9 +26,9 @@ from scrapy_pagelets.index.base import (
     check_version,
     hits_of,
     latest,
+    shown,
 )
 from scrapy_pagelets.index.documents import UNSEARCHED, IndexedPage, key_of
-from scrapy_pagelets.index.targets import shown
 from scrapy_pagelets.index.terms import phrases, terms
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from scrapy_pagelets.index.base import Index, IndexUnusable
+from scrapy_pagelets.index.base import Index, IndexUnusable, shown
 
 #: Kind of an index -> prefixes and suffixes of its names, and the library that it needs.
 _KINDS: Final = {
@@ -77,15 +77,3 @@ def folder_of(target: str) -> Path:
     ('out', '.')
     """
     return Path() if "://" in target else Path(target.removeprefix("tantivy:")).parent
-
-
-def shown(target: str) -> str:
-    """Return the name of an index without user and password, for logs.
-
-    >>> shown("postgresql://me:secret@localhost/search?sslmode=require")
-    'postgresql://localhost/search'
-    """
-    if "://" not in target:
-        return target
-    scheme, _, rest = target.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"

@@ -50,7 +50,7 @@ VERSIONS: Final = MappingProxyType(
 BEST: Final = "pagelet-ft-fnm"
 
 
-class Ranking(NamedTuple):
+class CleverScores(NamedTuple):
     """What `clever` finds.
 
     Attributes
@@ -65,7 +65,7 @@ class Ranking(NamedTuple):
     base: Bools
 
 
-def clever(tables: Tables, version: str = BEST, *, within: bool | None = None) -> Ranking:
+def clever(tables: Tables, version: str = BEST, *, within: bool | None = None) -> CleverScores:
     """Rank the pages of the crawl for the query that its tables were read with.
 
     The root set are the pages that `roots` finds, the base set these with the pages that they link to and up to 50 that
@@ -105,7 +105,7 @@ def clever(tables: Tables, version: str = BEST, *, within: bool | None = None) -
     authority, hub = host_weights(edges, voters(tables, within))
     anchor = 1.0 + edges.near
     hubs, authorities = hits(matrix(anchor * authority, edges, shape), matrix(anchor * hub, edges, shape))
-    return Ranking(authorities, hubs, base)
+    return CleverScores(authorities, hubs, base)
 
 
 def roots(tables: Tables) -> Bools:

@@ -17,7 +17,7 @@ _WINDOW: Final = 50
 _FEW: Final = 20
 
 
-class Found(NamedTuple):
+class QueryMatches(NamedTuple):
     """What of a query a text has.
 
     Attributes
@@ -54,7 +54,7 @@ class Query:
         if not self.terms:
             raise QueryError("the query has no words: give some letters or digits")
 
-    def find(self, text: str, anchors: Sequence[str] = ()) -> Found:
+    def find(self, text: str, anchors: Sequence[str] = ()) -> QueryMatches:
         """Look for the terms in a text, and in the windows of its links.
 
         The window of a link is its anchor and 50 characters on either side (Chakrabarti et al. 1998). Anchors are found
@@ -67,19 +67,19 @@ class Query:
         Examples
         --------
         >>> Query("guitar").find(f"Guitar makers, guitar shops {'and so on ' * 9} Home", ["guitar shops", "Home"])
-        Found(terms=frozenset({'guitar'}), matches=2, near=[2, 0])
+        QueryMatches(terms=frozenset({'guitar'}), matches=2, near=[2, 0])
         """
         flat = _folded(text)
         if len(self.terms) <= _FEW and not any(term in flat for term in self.terms):
-            return Found(frozenset(), 0, [0] * len(anchors))
+            return QueryMatches(frozenset(), 0, [0] * len(anchors))
         found = [match for match in WORD.finditer(flat) if match[0] in self.terms]
         if not found:
-            return Found(frozenset(), 0, [0] * len(anchors))
+            return QueryMatches(frozenset(), 0, [0] * len(anchors))
         starts, ends = [match.start() for match in found], [match.end() for match in found]
         near = []
         for first, last in _places(flat, anchors):
             near.append(max(0, bisect_right(ends, last + _WINDOW) - bisect_left(starts, first - _WINDOW)))
-        return Found(frozenset(match[0] for match in found), len(found), near)
+        return QueryMatches(frozenset(match[0] for match in found), len(found), near)
 
 
 def _folded(text: str) -> str:

@@ -7,8 +7,15 @@ from typing import Any, Final
 
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.misc import load_object
 
+from scrapy_pagelets.session.fingerprints import fingerprint_of
+
+#: Request meta: the request is a probe, which loads a page for a template; the value is the token of its response.
+PROBE: Final = "_pagelets_probe"
+#: Request meta of a probe: its response as the downloader returned it.
+RECEIVED: Final = "_pagelets_received"
 #: Headers that identify a session: a response to such a request must not be used for another one.
 _SESSION: Final = (b"Cookie", b"Authorization")
 #: Headers that differ for each request without changing the response.
@@ -22,6 +29,10 @@ _BOOKKEEPING: Final = (
     "referrer_policy", "retry_times", "rule", "verbatim_url",
 )  # fmt: skip
 _SCRAPY_HANDLERS: Final = "scrapy.core.downloader.handlers."
+
+
+class AnotherVisitor(IgnoreRequest):
+    """Raised for a probe that would be sent differently from the request of its key page."""
 
 
 class Identities:
@@ -56,3 +67,8 @@ def routes_of(request: Request) -> dict[str, Any]:
 
 def _may_route(key: object) -> bool:
     return key not in ROUTES and not str(key).startswith(_BOOKKEEPING)
+
+
+def token_of(crawler: Crawler, request: Request, identity: str) -> str:
+    """Return the key of a response in the response store: the fingerprint of its request and the request's identity."""
+    return fingerprint_of(crawler, request) + identity

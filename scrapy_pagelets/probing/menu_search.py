@@ -9,11 +9,11 @@ from urllib.parse import urldefrag, urljoin
 from scrapy import Request
 
 from scrapy_pagelets import urls
-from scrapy_pagelets.middlewares.addresses import requested_url
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.probing.prober import Prober
 from scrapy_pagelets.probing.traffic import Targets, Traffic
 from scrapy_pagelets.session.crawl_session import CrawlSession
+from scrapy_pagelets.session.followed_links import requested_url
 from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.templates.complete_subdigraph import Subdigraph, candidates, followed, is_harmless, same_host
 from scrapy_pagelets.templates.site import Site

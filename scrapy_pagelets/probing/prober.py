@@ -16,11 +16,10 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_pagelets.limits import TooLarge
-from scrapy_pagelets.middlewares.addresses import FOLLOWED
-from scrapy_pagelets.middlewares.handover import PROBE, RECEIVED, AnotherVisitor, token_of
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.probing.identity import routes_of
+from scrapy_pagelets.probing.identity import PROBE, RECEIVED, AnotherVisitor, routes_of, token_of
 from scrapy_pagelets.session.crawl_session import CrawlSession
+from scrapy_pagelets.session.followed_links import FOLLOWED
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.threads import in_thread
 

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 
-from scrapy_pagelets.middlewares.handover import fingerprint_of
 from scrapy_pagelets.session.answered import AnsweredRequests
+from scrapy_pagelets.session.fingerprints import fingerprint_of
 
 #: Keys of the pages that a page links to.
 Targets = frozenset[int]

@@ -43,7 +43,7 @@ JOIN pages ON pages.id = page ORDER BY key
 """
 
 
-class Found(NamedTuple):
+class StoredMatches(NamedTuple):
     """A pagelet and its page; ``docs/feed.md`` explains the fields. A title is the pagelet with the number -1."""
 
     url: str
@@ -119,9 +119,9 @@ class StoredCollection:
             np.repeat(pages, [len(page) for page in cut_pages]), *count(map(terms, chain.from_iterable(cut_pages)))
         )
 
-    def found(self, segments: Ints) -> list[Found]:
+    def found(self, segments: Ints) -> list[StoredMatches]:
         """The pagelets with these numbers in the index, and their pages."""
-        return [Found(*row) for row in self._base.execute(_FOUND, (json.dumps(segments.tolist()),))]
+        return [StoredMatches(*row) for row in self._base.execute(_FOUND, (json.dumps(segments.tolist()),))]
 
     def _column(self, query: str, values: Sequence[object]) -> Ints:
         """(n,) The number that a query gives for each value, 0 if there is none."""

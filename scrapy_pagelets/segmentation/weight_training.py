@@ -36,7 +36,7 @@ _UNKNOWN: Final = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Example:
+class SegmentedPage:
     """A page with its blocks.
 
     Attributes
@@ -49,7 +49,7 @@ class Example:
     blocks: Ints
 
     @classmethod
-    def of(cls, described: Described, paths: Sequence[str]) -> Example:
+    def of(cls, described: Described, paths: Sequence[str]) -> SegmentedPage:
         """Make an example from the xpaths of the blocks in the page as received; of equal paths, the first counts."""
         page = described.page
         received = page.source or page
@@ -77,7 +77,7 @@ class Example:
         return blocks, last - first
 
 
-def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page], level: str) -> list[Example]:
+def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page], level: str) -> list[SegmentedPage]:
     """Make examples from lines with ``page`` and ``blocks``; each block has ``xpath`` and ``level``, 1 or 2.
 
     Parameters
@@ -89,11 +89,11 @@ def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page],
     for line in lines:
         described = Described.of(pages(line["page"]))
         paths = [block["xpath"] for block in line["blocks"] if level == INNER or block["level"] == 1]
-        examples.append(Example.of(described, paths))
+        examples.append(SegmentedPage.of(described, paths))
     return examples
 
 
-def train(examples: Sequence[Example]) -> Weights:
+def train(examples: Sequence[SegmentedPage]) -> Weights:
     """Learn the weights of a level, with penalties chosen by cross-validation; ``about`` has the scores.
 
     Raises
@@ -116,7 +116,7 @@ def train(examples: Sequence[Example]) -> Weights:
     return replace(fit(examples), penalties=penalties, about={"figures": figures})
 
 
-def curve(examples: Sequence[Example], weights: Weights, method: Costed) -> Floats:
+def curve(examples: Sequence[SegmentedPage], weights: Weights, method: Costed) -> Floats:
     """(penalties, 2) Mean adjusted Rand index and NMI of the pages for each penalty of ``GRID``."""
     figures = np.zeros((len(GRID), 2))
     for example in examples:
@@ -125,7 +125,7 @@ def curve(examples: Sequence[Example], weights: Weights, method: Costed) -> Floa
     return figures / len(examples)
 
 
-def agreement(example: Example, segments: Ints) -> tuple[float, float]:
+def agreement(example: SegmentedPage, segments: Ints) -> tuple[float, float]:
     """Adjusted Rand index and NMI of segments with the blocks, over the leaves that are in a block."""
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
@@ -140,7 +140,7 @@ def _smooth(column: Floats) -> Floats:
     return np.convolve(padded, np.ones(3) / 3, "valid")
 
 
-def fit(examples: Sequence[Example]) -> Weights:
+def fit(examples: Sequence[SegmentedPage]) -> Weights:
     """Learn weights without penalties."""
     columns = np.vstack([e.described.columns for e in examples])
     center, scale = columns.mean(axis=0), columns.std(axis=0)
@@ -160,7 +160,7 @@ def fit(examples: Sequence[Example]) -> Weights:
     )
 
 
-def _group(example: Example, center: Floats, scale: Floats) -> Group:
+def _group(example: SegmentedPage, center: Floats, scale: Floats) -> Group:
     """The nodes whose leaves are all in one block."""
     block, labelled = example.block()
     nodes = np.flatnonzero((block >= 0) & (labelled == example.described.tree.size))
@@ -168,21 +168,21 @@ def _group(example: Example, center: Floats, scale: Floats) -> Group:
     return Group.of((example.described.columns[nodes] - center) / scale, block[nodes])
 
 
-def _edges(example: Example) -> tuple[Floats, Bools]:
+def _edges(example: SegmentedPage) -> tuple[Floats, Bools]:
     """Features of nodes below the root, and whether each is in one block with its parent."""
     block, labelled = example.block()
     nodes = np.flatnonzero(labelled[1:] > 0) + 1
     return example.described.situation[nodes], block[example.described.tree.parent[nodes]] >= 0
 
 
-def _wholes(example: Example) -> tuple[Floats, Bools]:
+def _wholes(example: SegmentedPage) -> tuple[Floats, Bools]:
     """Features of nodes with at least two labelled leaves, and whether these leaves are in one block."""
     block, labelled = example.block()
     nodes = np.flatnonzero(labelled >= 2)
     return example.described.situation[nodes], block[nodes] >= 0
 
 
-def _pairs(example: Example, choose: Callable[[int], tuple[Ints, Ints]]) -> tuple[Floats, Bools]:
+def _pairs(example: SegmentedPage, choose: Callable[[int], tuple[Ints, Ints]]) -> tuple[Floats, Bools]:
     """Features of pairs of labelled leaves, and whether both are in one block."""
     tree, blocks = example.described.tree, example.blocks
     one, other = choose(len(blocks))

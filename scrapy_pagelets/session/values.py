@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from scrapy_pagelets.characters import parted
-from scrapy_pagelets.index.base import IndexUnusable
-from scrapy_pagelets.index.targets import kind_of, shown
+from scrapy_pagelets.index.base import IndexUnusable, shown
+from scrapy_pagelets.index.targets import kind_of
 
 Reader = Callable[[Any], Any]
 
