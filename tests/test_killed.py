@@ -142,7 +142,7 @@ def test_an_unreadable_journal_causes_a_warning_and_loses_no_settling_page(tmp_p
     assert found.errors == []
     if content != b"":  # an empty file is a new one
         assert len(found.warnings) == found.stat("journal/failed") == 1
-        assert f"{JOURNAL} cannot be read, it is renamed to {JOURNAL}.broken" in found.warnings[0]
+        assert f"{JOURNAL} cannot be read and was renamed to {JOURNAL}.broken" in found.warnings[0]
 
 
 def test_an_unreadable_settling_page_is_requested_again(tmp_path):
@@ -178,7 +178,8 @@ def test_a_settling_page_that_vanishes_is_reported_at_the_end(tmp_path):
     assert paths(found) == ["/last"]
     assert found.stat("lost") == found.stat("pages/lost") == len(removed) == 1
     assert found.errors == [
-        "This run has lost something: 1 pages that were held back are gone from the disk. What to do: crawl them again"
+        "This run has lost something: 1 pages that were held back cannot be read from disk. "
+        "What to do: crawl them again"
     ]
 
 

@@ -133,13 +133,13 @@ def test_queries_without_an_answer(index, capsys):
 
 
 def test_files_that_are_not_an_index(index, tmp_path, capsys):
-    assert "is not there" in refused(capsys, tmp_path / "none.sqlite", "sea")
+    assert "does not exist" in refused(capsys, tmp_path / "none.sqlite", "sea")
     (tmp_path / "none.sqlite").exists() and pytest.fail("a file was made")
     (tmp_path / "text.sqlite").write_text("no database, but longer than the head of one. " * 30)
     assert "cannot be used" in refused(capsys, tmp_path / "text.sqlite", "sea")
     with sqlite3.connect(tmp_path / "other.sqlite") as base:
         base.execute("CREATE TABLE sea (text)")
-    assert "something else" in refused(capsys, tmp_path / "other.sqlite", "sea")
+    assert "not an index" in refused(capsys, tmp_path / "other.sqlite", "sea")
     assert "is not an SQLite index" in refused(capsys, "pages.ndjson", "sea")
     assert "is not the name of an index" in refused(capsys, "pages.json", "sea")
 
