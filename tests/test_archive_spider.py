@@ -1,4 +1,4 @@
-"""The spider ``archive``: what was crawled before comes out as clean as a crawl, and nothing is ever fetched."""
+"""The spider ``archive``: the results are as clean as those of a crawl, and nothing is fetched."""
 
 import gzip
 import random
@@ -36,7 +36,7 @@ def texts(found):
 
 @pytest.mark.parametrize("name", ["crawl.warc", "crawl.warc.gz"])
 def test_pages_of_an_archive_are_clean_and_nothing_is_fetched(tmp_path, name):
-    with SiteServer() as server:  # where the pages come from; it would note every visit
+    with SiteServer() as server:  # the origin of the pages; it would record every request
         path = warc(tmp_path / name, pages(server.url("")), date="2020-02-03T04:05:06Z")
         found = crawl(tmp_path, "archive", path=path)
         assert server.hits == []
@@ -82,7 +82,7 @@ def test_a_glob_reads_many_archives_as_one_site(tmp_path):
 
 
 def test_nothing_in_a_page_sends_the_crawler_out(tmp_path):
-    """Meta refreshes, redirects, frames, cookies, robots.txt of a server that is there and would note every visit."""
+    """Meta refreshes, redirects, frames, cookies and robots.txt of a running server that records all requests."""
     with SiteServer() as server:
         refresh = f'<meta http-equiv="refresh" content="0; url={server.url("away")}">'
         frames = f'<iframe src="{server.url("frame")}"></iframe><img src="{server.url("a.png")}">'
@@ -173,7 +173,7 @@ def test_a_folder_without_pages_calls_the_reading_off(tmp_path, folder):
     (tmp_path / "files" / "a.png").write_bytes(b"\x89PNG")
     found = crawl(tmp_path, "archive", path=tmp_path / folder, code=1)
     assert len(found.errors) == 1
-    assert found.errors[0].startswith(f"{tmp_path / folder} holds neither WARC nor HTML files: give")
+    assert found.errors[0].startswith(f"{tmp_path / folder} contains neither WARC nor HTML files: give")
 
 
 def test_odd_records_do_no_harm(tmp_path):

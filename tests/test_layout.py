@@ -1,4 +1,4 @@
-"""What a real browser tells of pages: their tree as it is painted, and a layout that fits it row for row."""
+"""Pages rendered in a real browser: their tree as it is painted, and a layout with the same rows."""
 
 import asyncio
 import json
@@ -121,7 +121,7 @@ def test_the_layout_has_a_row_for_each_node(name):
     assert np.isfinite(np.stack([of.layout.x, of.layout.y, of.layout.width, of.layout.height])).all()
     assert (of.layout.width >= 0).all()
     assert (of.layout.height >= 0).all()
-    # What holds something that is seen is seen.
+    # The ancestors of a visible node are visible.
     parents = of.nodes.parent[1:]
     assert (of.layout.visible[parents] >= of.layout.visible[1:]).all()
 
