@@ -1,4 +1,4 @@
-"""Pagelets by link count: Figure 3 to the letter, and what the default makes of it."""
+"""Pagelets by link count: the literal form of Figure 3, and the default form."""
 
 from collections import deque
 from itertools import pairwise
@@ -18,7 +18,7 @@ LINK = "<a href='/x'>link</a> "
 
 
 def linked(names):
-    """Soup with many links."""
+    """Tag soup with many links."""
     piece = st.one_of(
         st.sampled_from(
             [LINK, LINK * 2, LINK * 3, "text ", " ", "<a href='#x'>part</a>", "<a href='mailto:x@y.z'>mail</a>"]
@@ -57,7 +57,7 @@ def figure_3(root, k):
 
 
 def owners(nodes, declared):
-    """For each leaf its pagelet: an element, or the run of text between two elements that it stands in."""
+    """The pagelet of each leaf: an element, or the run of text between two elements that contains it."""
     found = []
     declared = set(declared)
     run = 0
@@ -98,7 +98,7 @@ def test_every_leaf_has_one_pagelet_in_document_order(html, k, strict):
     assert labels.shape == nodes.leaves.shape
     firsts = [int(np.flatnonzero(labels == label)[0]) for label in range(int(labels.max(initial=-1)) + 1)]
     assert firsts == sorted(firsts)
-    # A pagelet is one stretch of the page.
+    # A pagelet is contiguous.
     assert all((np.diff(np.flatnonzero(labels == label)) == 1).all() for label in set(labels.tolist()))
 
 
@@ -163,7 +163,7 @@ def test_text_between_the_children_of_a_divided_node():
     menu = f"<div>{LINK * 5}</div>"
     html = f"one <b>two</b><!-- x --> three {menu} four {menu}<i>five</i> six<p>seven"
     assert [text for text in cut(html) if "link" not in text] == ["one two three", "four", "five six", "seven"]
-    # To the letter, elements stand for themselves.
+    # In the literal form, each element is separate.
     strict = [text for text in cut(html, strict=True) if "link" not in text]
     assert strict == ["one", "two", "three", "four", "five", "six", "seven"]
 
@@ -183,7 +183,7 @@ def test_records_are_one_region():
     for count, expected in ((2, 3), (3, 2), (50, 2)):
         html = f"{menu}{listing.format('<p class=r>Text</p>' * count)}"
         assert len(cut(f"{menu}{'<p class=r>Text</p>' * count}")) == expected, html
-    # One of another look ends the run.
+    # A sibling with another look ends the run.
     mixed = "<p class=r>a</p>" * 3 + "<p class=s>b</p>" + "<p class=r>c</p>" * 3
     assert cut(f"{menu}{mixed}")[1:] == ["a a a", "b", "c c c"]
     assert len(cut(f"{menu}{mixed}", strict=True)) == 8
