@@ -1,4 +1,4 @@
-"""Pages that are made to take memory and time: they go on as they are, and nothing else suffers."""
+"""Pages designed to exhaust memory and time: they pass unprocessed, and nothing else is affected."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_page_is_refused_if_it_has_more_nodes(text, most):
 
 
 def bomb_site(body):
-    """A site with a bomb in its menu, packed as it would come."""
+    """A site with a compression bomb in its menu."""
     menu = ["/", "/a", "/b", "/bomb", "/c", "/d"]
     routes = {**menu_site("home", "a", "b", "bomb", "c", "d"), "/after": lambda _: (404, {}, b"")}
     routes["/bomb"] = lambda _: Reply(200, {"Content-Type": "text/html", "Content-Encoding": "gzip"}, body)

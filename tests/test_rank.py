@@ -1,4 +1,4 @@
-"""``scrapy pagelets rank``: its tables, and what it says to what it cannot use."""
+"""``scrapy pagelets rank``: its tables, and its errors for unusable input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def write(path, *lines):
 
 @pytest.fixture
 def told(tmp_path, capsys):
-    """What the command prints on a feed: exit code, lines, and the lines of its errors."""
+    """The results of the command on a feed: exit code, output lines, error lines."""
 
     def run(lines, *options):
         parser = argparse.ArgumentParser()

@@ -85,7 +85,7 @@ def voters(tables: Tables, within: bool | None) -> Ints:
     return np.arange(len(tables.urls)) if inside(tables, within) else tables.hosts
 
 
-def host_weights(found: Votes, voter: Ints) -> tuple[Floats, Floats]:
+def host_weights(edges: Votes, voter: Ints) -> tuple[Floats, Floats]:
     """Weights that give each host one vote, however many of its pages link.
 
     Source: Bharat & Henzinger 1998, as restated by Dean & Henzinger 1999, Section 2.1.3.
@@ -99,8 +99,8 @@ def host_weights(found: Votes, voter: Ints) -> tuple[Floats, Floats]:
     (e,) weights for authorities, 1/k for k edges from one host to one page, and (e,) weights for hubs, 1/l for l edges
     from one hub to one host
     """
-    authority = _sizes(voter[found.page], found.target)
-    hub = _sizes(found.hub, voter[found.target])
+    authority = _sizes(voter[edges.page], edges.target)
+    hub = _sizes(edges.hub, voter[edges.target])
     return 1.0 / authority, 1.0 / hub
 
 
@@ -112,8 +112,8 @@ def _sizes(one: Ints, other: Ints) -> Ints:
     return counts
 
 
-def matrix(values: Floats, found: Votes, shape: tuple[int, int]) -> Any:
+def matrix(values: Floats, edges: Votes, shape: tuple[int, int]) -> Any:
     """Sparse matrix of the edges, hubs by targets."""
     from scipy.sparse import csr_array
 
-    return csr_array((values, (found.hub, found.target)), shape=shape)
+    return csr_array((values, (edges.hub, edges.target)), shape=shape)
