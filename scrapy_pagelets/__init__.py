@@ -1,4 +1,4 @@
-"""Clean text from whole sites: pagelets, templates and what they are good for."""
+"""Clean text from whole sites: pagelets, template detection, and the search and crawl tools built on them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["Addon", "Page", "Pagelet", "Site", "segment"]
 __version__ = "0.1.0"
 
-# Scrapy imports this package at each start, for its command: nothing is loaded before it is asked for.
-_HOMES = {
+# Scrapy imports this package whenever it starts, to find the command, so the names below are imported on first use.
+_MODULES = {
     "Addon": "scrapy_pagelets.crawler.addon",
     "Page": "scrapy_pagelets.page",
     "Pagelet": "scrapy_pagelets.segmentation.pagelet",
@@ -25,6 +25,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)

@@ -1,7 +1,7 @@
-"""Links that act: a visit logs out, deletes, buys, or switches something off.
+"""Detect links with side effects: a visit logs the user out, deletes, buys, or switches something off.
 
-A crawler that loads pages of its own accord must not follow them. Words cannot name them all: they are the second line
-of defence, behind sending no session and preferring what is known to be a page.
+A crawler that loads pages on its own initiative must not follow such links. No word list is complete: these lists are
+the second line of defence. The first is to send no session cookies and to prefer URLs that are known to be pages.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from lxml import etree
 
 
 def _folded(text: str) -> str:
-    """Lower case without accents."""
+    """Fold a text to lower case without accents."""
     if text.isascii():
         return text.lower()
-    parted = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(character for character in parted if not unicodedata.combining(character))
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 
-_ENDS: Final = ("logout", "logoff", "signout", "signoff")
+_SUFFIXES: Final = ("logout", "logoff", "signout", "signoff")
 _FILE: Final = re.compile(r"\.(?:s|x)?html?$", re.IGNORECASE)
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _TOKEN: Final = re.compile(r"[^\W\d_]+")
-#: A URL may be encoded more than once.
+#: How often a URL is percent-decoded at most: some are encoded more than once.
 _DECODINGS: Final = 3
-#: A longer text is a sentence, not the name of an action.
+#: Words in a label. A longer text is a sentence, not the name of an action.
 _LONGEST_LABEL: Final = 5
 _LISTS: Final = tomllib.loads(files("scrapy_pagelets").joinpath("actions.toml").read_text(encoding="utf-8"))
 _ANYWHERE: Final = frozenset(_folded(" ".join(_LISTS["anywhere"].values())).split())
 _UNLESS_A_FILE: Final = frozenset(_LISTS["unless_a_file"]["words"].split())
 _INSIDE: Final = re.compile("|".join(_LISTS["inside"]["words"].split()))
 _METHODS: Final = ("data-method", "data-turbo-method")
-_ASKING: Final = ("data-confirm", "data-turbo-confirm", "download")
+_CONFIRMING: Final = ("data-confirm", "data-turbo-confirm", "download")
 _SCRIPTED: Final = re.compile(r"confirm\s*\(|submit\s*\(|delete|post", re.IGNORECASE)
 
 
 @lru_cache(16384)
 def acts(url: str) -> bool:
-    """True for a URL that looks as if a visit logs out, deletes, votes or buys, in the words of some thirty languages.
+    """Return True if the words of a URL, in some thirty languages, suggest that a visit logs out, deletes or buys.
 
     >>> acts("http://a/?action=delete&id=4"), acts("http://a/Special:UserLogout"), acts("http://a/%64elete/1")
     (True, True, True)
@@ -58,7 +58,7 @@ def acts(url: str) -> bool:
 
 @lru_cache(16384)
 def labels_action(label: str) -> bool:
-    """True for the text of a link that names an action.
+    """Return True if the text of a link names an action.
 
     >>> labels_action("Se déconnecter"), labels_action("How to delete a branch and what to do before that")
     (True, False)
@@ -67,10 +67,10 @@ def labels_action(label: str) -> bool:
 
 
 def is_plain_link(element: etree._Element) -> bool:
-    """False for a link that a script makes into another request than GET, or that asks before it acts."""
+    """Return False for a link that a script turns into a request other than GET, or that asks for confirmation."""
     return (
         all((element.get(name) or "get").lower() == "get" for name in _METHODS)
-        and all(element.get(name) is None for name in _ASKING)
+        and all(element.get(name) is None for name in _CONFIRMING)
         and not _SCRIPTED.search(element.get("onclick") or "")
         and not any(name.startswith("hx-") for name in element.attrib)
     )
@@ -82,7 +82,7 @@ def _names_action(text: str, actions: frozenset[str]) -> bool:
         return True
     tokens = _TOKEN.findall(_folded(_CAMEL.sub(" ", text)))
     runs = ("".join(tokens[i : i + n]) for n in (1, 2, 3) for i in range(len(tokens) - n + 1))
-    return any(run in actions for run in runs) or any(token.endswith(_ENDS) for token in tokens)
+    return any(run in actions for run in runs) or any(token.endswith(_SUFFIXES) for token in tokens)
 
 
 def _decoded(text: str) -> str:

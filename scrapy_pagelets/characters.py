@@ -1,7 +1,7 @@
-r"""Control characters: out of the text of pages, and in sight where such text is printed.
+r"""Remove control characters from the text of pages, and escape them where such text is printed.
 
-A page may hold any character, raw or as ``&#27;``. Some of them steer terminals, are forbidden in XML, or end a line
-for one reader of JSON lines and not for another.
+A page may contain any character, raw or as ``&#27;``. Some of them control terminals, are forbidden in XML, or end a
+line for one JSON Lines reader but not for another.
 """
 
 from __future__ import annotations
@@ -11,39 +11,40 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import quote
 
-#: C0, DEL and C1 but for tab and line feed; what parts lines only for some; what no encoding, and no XML, takes.
+#: C0, DEL and C1 except tab and line feed; line separators that only some readers honour; characters that no encoding
+#: or no XML document can hold.
 _CLASS: Final = "\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff"
-_ODD: Final = re.compile(f"[{_CLASS}]")
-#: A text without any: to match it whole takes half the time of a search for one.
-_EVEN: Final = re.compile(f"[^{_CLASS}]*")
-#: Those that nobody sees, between two letters or digits: there they part words, as in UTF-8 that was encoded twice.
+_CONTROL: Final = re.compile(f"[{_CLASS}]")
+#: Matches a text without control characters. A full match takes half the time of a search for one.
+_CLEAN: Final = re.compile(f"[^{_CLASS}]*")
+#: Invisible control characters between two letters or digits, as in doubly encoded UTF-8: they separate words.
 _BETWEEN: Final = re.compile("(?<=\\w)[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+(?=\\w)")
 _BREAKS: Final = frozenset("\v\f\r\x85\u2028\u2029")
-#: Not printable to Python, and harmless: a soft hyphen, and what joins or parts the letters of a word.
+#: Not printable according to Python, but harmless: the soft hyphen and the joiners within words.
 _JOINERS: Final = frozenset("\xad\u200c\u200d")
 
 
 def is_readable(texts: Iterable[str]) -> bool:
-    """True if ``readable`` would change none of the texts."""
-    return _EVEN.fullmatch("".join(texts)) is not None
+    """Return True if ``readable`` would change none of the texts."""
+    return _CLEAN.fullmatch("".join(texts)) is not None
 
 
 def readable(text: str) -> str:
-    r"""A text without control characters but tab and line feed.
+    r"""Remove all control characters except tab and line feed from a text.
 
-    What breaks lines becomes a line feed, what parts words a space, what stands for nothing (lone surrogates, U+FFFE
-    and U+FFFF) U+FFFD; all others are left out.
+    Line breaks become a line feed, word separators a space, and noncharacters (lone surrogates, U+FFFE and U+FFFF)
+    U+FFFD. All others are dropped.
 
     >>> readable("a\x1b[2J\u2028b\x80\x99c\r\n\ud800")
     'a[2J\nb c\n�'
     """
-    if not _ODD.search(text):
+    if not _CONTROL.search(text):
         return text
-    return _ODD.sub(_read, _BETWEEN.sub(" ", text.replace("\r\n", "\n")))
+    return _CONTROL.sub(_replacement, _BETWEEN.sub(" ", text.replace("\r\n", "\n")))
 
 
-def _read(found: re.Match[str]) -> str:
-    character = found[0]
+def _replacement(match: re.Match[str]) -> str:
+    character = match[0]
     if character in _BREAKS:
         return "\n"
     if character.isspace():
@@ -52,35 +53,35 @@ def _read(found: re.Match[str]) -> str:
 
 
 def parted(text: str) -> str:
-    r"""A text that somebody has typed, with a space in the place of each control character.
+    r"""Replace each control character of a text that a user typed by a space.
 
     >>> parted("old\0bell\udcff")
     'old bell '
     """
-    return _ODD.sub(" ", text)
+    return _CONTROL.sub(" ", text)
 
 
 def quoted(url: str) -> str:
-    r"""A URL with its control characters as a browser asks for them.
+    r"""Percent-encode the control characters of a URL, as a browser does when it requests it.
 
     >>> quoted("http://h/\x1b[2J\u2028")
     'http://h/%1B[2J%E2%80%A8'
     """
-    return url if url.isprintable() else _ODD.sub(lambda found: quote(found[0], errors="replace"), url)
+    return url if url.isprintable() else _CONTROL.sub(lambda match: quote(match[0], errors="replace"), url)
 
 
 def visible(text: str) -> str:
-    r"""A text for one line of a terminal or a log: white space is a space, what cannot be seen is escaped.
+    r"""Prepare a text for one line of a terminal or a log: white space becomes a space, invisible characters escapes.
 
-    Marks that turn the direction of writing (U+202E) are escaped as well: they would reorder what follows.
+    Marks that change the direction of writing (U+202E) are escaped as well, because they would reorder what follows.
 
     >>> print(visible("a\x1b[2J\tb \x9b\u202eخ"))
     a\x1b[2J b \x9b\u202eخ
     """
-    return text if text.isprintable() else "".join(map(_seen, text))
+    return text if text.isprintable() else "".join(map(_escaped, text))
 
 
-def _seen(character: str) -> str:
+def _escaped(character: str) -> str:
     if character.isprintable() or character in _JOINERS:
         return character
     if character.isspace():

@@ -1,4 +1,4 @@
-"""IP addresses that are not those of the public web."""
+"""Recognise IP addresses outside the public web."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TRANSLATED: Final = ip_network("64:ff9b::/96")
 
 
 def is_private(host: str) -> bool | None:
-    """True for an address of this machine, of the link or of a private network; None for a name.
+    """Return True for a loopback, link-local, private or multicast address, and None for a host name.
 
     >>> is_private("127.0.0.1"), is_private("93.184.216.34"), is_private("[::ffff:10.0.0.1]"), is_private("localhost")
     (True, False, True, None)
@@ -24,7 +24,7 @@ def is_private(host: str) -> bool | None:
 
 
 def _embedded(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that an IPv6 address stands for."""
+    """Return the IPv4 address that an IPv6 address embeds, None if it embeds none."""
     if address in _TRANSLATED:
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)

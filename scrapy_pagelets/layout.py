@@ -1,4 +1,4 @@
-"""What a browser knows of the nodes of a page: boxes, fonts, colours, visibility."""
+"""The layout of a rendered page: boxes, fonts, colours and visibility of its nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scrapy_pagelets.nodes import Bools
 Floats32 = NDArray[np.float32]
 Codes = NDArray[np.int8]
 
-#: Values of ``display`` by code; the last one stands for any other.
+#: Values of ``display`` by code; the last one means any other value.
 DISPLAYS: Final = (
     "none contents inline inline-block block flow-root list-item flex inline-flex grid inline-grid table inline-table "
     "table-caption table-header-group table-row-group table-footer-group table-row table-cell table-column-group "
@@ -27,26 +27,26 @@ POSITION: Final = {name: code for code, name in enumerate(POSITIONS)}
 
 @dataclass(kw_only=True, frozen=True, eq=False, repr=False)
 class Layout:
-    """The rendered page, row for row with its node table.
+    """The layout of a rendered page, with the same rows as its node table.
 
-    Lengths are CSS pixels, places those of the document with its top left corner at 0, 0. A run of text has the box
-    around its lines, and font and colours of its parent.
+    Lengths are in CSS pixels. The origin is the top left corner of the document. A run of text has the box around its
+    lines and the font and colours of its parent.
 
     Attributes
     ----------
-    x, y, width, height : (n,) the border box. What has none of its own (``display: contents``, a wrapper of floats) has
-        the box around its children; zero where nothing is painted
+    x, y, width, height : (n,) the border box. A node without a box of its own (``display: contents``, a wrapper of
+        floats) has the box around its children; zero if nothing is painted
     font_size, font_weight : (n,) pixels; 100 to 900
-    color : (n,) of the text, RGBA as ``0xRRGGBBAA``
-    background : (n,) what shines through from behind laid under the own background colour, opaque: never transparent
-    picture : (n,) has a background image or gradient of its own
-    visible : (n,) something of it, or of what is in it, is to be seen: not hidden, transparent, clipped away, left or
-        above of the page, or without a box
+    color : (n,) colour of the text, RGBA as ``0xRRGGBBAA``
+    background : (n,) the background colour blended over the backgrounds behind it, always opaque
+    picture : (n,) whether the node has a background image or gradient of its own
+    visible : (n,) whether some part of the node or of its descendants can be seen: it is not hidden, transparent,
+        clipped, left of or above the page, or without a box
     display : (n,) index into ``DISPLAYS``; a run of text is ``inline``
     position : (n,) index into ``POSITIONS``; a run of text is ``static``
-    floating : (n,) floats left or right
+    floating : (n,) whether the node floats left or right
     z_index : (n,) 0 for ``auto``
-    page_width, page_height : of the viewport; of the document
+    page_width, page_height : width of the viewport and height of the document
     """
 
     x: Floats32

@@ -1,4 +1,4 @@
-"""What a page may have at the most, lest some kilobytes become gigabytes, and the memory that a crawl needs."""
+"""Limits on the size of a page, so that a few kilobytes cannot take gigabytes, and the memory that a crawl needs."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from scrapy_pagelets.errors import PageletsError
 
 #: Attributes of one element. The parser compares each with all others.
 MAX_ATTRIBUTES: Final = 10_000
-#: Attributes of a page, for each node that it may have.
+#: The limit on the attributes of a page, as a multiple of the limit on its nodes.
 _ATTRIBUTES_PER_NODE: Final = 10
-#: How many ``>`` are looked at to find the end of a tag before the page is counted.
+#: How many ``>`` are examined for the end of a tag before the page is parsed to count.
 _TRIES: Final = 100
-#: A quotation mark behind one of these may begin the value of an attribute.
+#: A quotation mark after one of these may open the value of an attribute.
 _OPENING: Final = "= \t\n\r\f"
-#: Megabytes of address space that a crawl takes with its libraries, and those that they reserve for each processor.
-_LEAST: Final = 768
-_A_PROCESSOR: Final = 64
-_MOST_PROCESSORS: Final = 64
-#: A parser has all attributes of an element in memory before it tells of it: one at a time.
+#: Megabytes of address space that a crawl and its libraries need, and that the libraries reserve for each processor.
+_BASE_MEGABYTES: Final = 768
+_MEGABYTES_PER_PROCESSOR: Final = 64
+_MAX_PROCESSORS: Final = 64
+#: The parser holds all attributes of an element in memory before it reports them, so pages are counted one at a time.
 _counting: Final = Lock()
 
 
 class TooLarge(PageletsError, ValueError):
-    """Raised for a page beyond the limits, before it is parsed; the message says what there is too much of."""
+    """Raised before a page beyond the limits is parsed; the message names the limit."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a page may have at the most.
+    """The limits on a page.
 
     Attributes
     ----------
-    nodes : elements, comments and processing instructions; of attributes ten times as many
+    nodes : number of elements, comments and processing instructions; a page may have ten times as many attributes
     size : bytes of the body
     """
 
@@ -45,31 +45,31 @@ class Limits:
     size: int = 32 << 20
 
     def check_size(self, body: bytes) -> None:
-        """Refuse a body of too many bytes.
+        """Check the number of bytes of a body.
 
         Raises
         ------
-        TooLarge : if it is beyond the limit
+        TooLarge : if it exceeds the limit
         """
         if len(body) > self.size:
             raise TooLarge(f"it has {len(body)} bytes, more than the {self.size} of PAGELETS_MAX_SIZE")
 
     def check_nodes(self, count: int) -> None:
-        """Refuse so many nodes.
+        """Check a number of nodes.
 
         Raises
         ------
-        TooLarge : if they are beyond the limit
+        TooLarge : if it exceeds the limit
         """
         if count > self.nodes:
             raise TooLarge(f"it has more than the {self.nodes} nodes of PAGELETS_MAX_NODES")
 
     def check_attributes(self, of_element: int, of_page: int) -> None:
-        """Refuse so many attributes.
+        """Check the number of attributes of an element and of its page so far.
 
         Raises
         ------
-        TooLarge : if they are beyond the limits
+        TooLarge : if one of them exceeds its limit
         """
         if of_element > MAX_ATTRIBUTES:
             raise TooLarge(f"it has an element with more than {MAX_ATTRIBUTES} attributes")
@@ -79,14 +79,14 @@ class Limits:
             )
 
     def check(self, text: str) -> None:
-        """Refuse a text of too many nodes or attributes, in memory that does not depend on their number.
+        """Check the number of nodes and attributes of a text, in memory that does not depend on these numbers.
 
-        Nearly all pages pass on bounds that cost next to nothing: a node begins with ``<``, an attribute has two
-        characters or more. The others are parsed without a tree, to be counted.
+        Nearly all pages pass by bounds that cost next to nothing: a node begins with ``<``, and an attribute has two
+        characters or more. All others are parsed without building a tree, and their nodes and attributes are counted.
 
         Raises
         ------
-        TooLarge : if there are more than the limits
+        TooLarge : if the text exceeds a limit
 
         Examples
         --------
@@ -111,7 +111,7 @@ class Limits:
 
 
 class _Count:
-    """What a parser tells instead of building a tree."""
+    """Parser target that counts nodes and attributes instead of building a tree."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -130,7 +130,7 @@ class _Count:
         self._count()
 
     def close(self) -> None:
-        """Nothing is to be returned: what is too much has been raised."""
+        """Return nothing: a page beyond the limits has raised ``TooLarge`` by now."""
 
     def _count(self) -> None:
         self._nodes += 1
@@ -138,11 +138,11 @@ class _Count:
 
 
 def _may_have_long_tag(text: str, length: int) -> bool:
-    """False if no tag of so many characters is in a text, whatever its comments and scripts look like.
+    """Return False if a text has no tag of this length, whatever its comments and scripts look like.
 
-    A ``>`` ends any tag that is open there, unless it stands in quotes. Then the last such quotation mark before it
-    comes behind an equals sign. So it is enough to find, in each stretch of the length, one ``>`` of which that is not
-    true: the page need not be read from its beginning to its end.
+    A ``>`` ends any tag that is open there, unless it is inside a quoted value. In that case the last quotation mark of
+    the same kind before it follows an equals sign or white space. So it is enough to find one unquoted ``>`` in each
+    stretch of the given length: the text need not be read from beginning to end.
     """
     at = 0
     while len(text) - at > length:
@@ -160,26 +160,26 @@ def _may_have_long_tag(text: str, length: int) -> bool:
 
 
 def _ends_tag(text: str, start: int, end: int) -> bool:
-    """True if a ``>`` is in no quotes; one at the start is in none either."""
+    """Return True if the ``>`` at ``end`` is outside quotes, given that ``start`` is."""
     marks = (text.rfind(mark, start, end) for mark in "\"'")
     return all(mark < 0 or (mark > 0 and text[mark - 1] not in _OPENING) for mark in marks)
 
 
 def scarcity() -> str:
-    """Say that the process may not have the memory that a crawl takes; "" if it may.
+    """Return a warning if the process may not allocate the memory that a crawl needs, else "".
 
-    Where OpenBLAS, which NumPy and SciPy bring along, gets no memory when it is loaded, it waits for it without end.
+    OpenBLAS, which comes with NumPy and SciPy, waits forever if it gets no memory while it is loaded.
     """
     try:
         import resource
     except ImportError:  # Windows has no such limits
         return ""
-    least = _LEAST + _A_PROCESSOR * min(os.cpu_count() or 1, _MOST_PROCESSORS)
+    least = _BASE_MEGABYTES + _MEGABYTES_PER_PROCESSOR * min(os.cpu_count() or 1, _MAX_PROCESSORS)
     for kind, option in ((resource.RLIMIT_AS, "-v"), (resource.RLIMIT_DATA, "-d")):
         allowed = resource.getrlimit(kind)[0]
         if allowed != resource.RLIM_INFINITY and allowed < least << 20:
             return (
-                f"the process may have only {allowed >> 20} MB of memory, which can make its libraries hang: "
+                f"the process is limited to {allowed >> 20} MB of memory, which can make its libraries hang: "
                 f"allow {least} MB or more (ulimit {option} {least << 10})"
             )
     return ""

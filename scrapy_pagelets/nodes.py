@@ -1,4 +1,4 @@
-"""The node table: a DOM tree as numpy columns, one row a node in preorder."""
+"""The node table: a DOM tree as NumPy columns, with one row for each node in preorder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 T = TypeVar("T", bound=np.generic)
 
-#: Names of the tags that have a number of their own; 0 is any other tag, 1 a run of text.
+#: Tags that have a number of their own; 0 is any other tag, 1 a run of text.
 TAGS: Final = (
     "? #text html body main article section nav aside header footer dialog form fieldset div p h1 h2 h3 h4 h5 h6 "
     "hgroup ul ol menu dl li dt dd table caption thead tbody tfoot tr td th colgroup col pre blockquote figure "
@@ -33,9 +33,9 @@ TAGS: Final = (
 TAG: Final = {name: number for number, name in enumerate(TAGS)}
 TEXT: Final = TAG["#text"]
 
-#: How far a run of text stands from the one before: glued, a space, a table cell, a line, a paragraph.
+#: The gap between a run of text and the one before: none, a space, a table cell, a line, a paragraph.
 GLUED, SPACE, CELL, LINE, PARAGRAPH = range(5)
-#: What a tag opens and closes with; any other is part of the line.
+#: The gap that a tag makes before and after its content; any other tag is part of the line.
 GAPS: Final = {
     **dict.fromkeys(
         "html body main article section nav aside header footer dialog form fieldset div p h1 h2 h3 h4 h5 h6 hgroup ul "
@@ -43,7 +43,7 @@ GAPS: Final = {
         "frameset search".split(),
         PARAGRAPH,
     ),
-    # `text` is a label in a picture (`svg`), `mtr` a row of a matrix (`math`).
+    # `text` is a label in `svg`, `mtr` a row of a matrix in `math`.
     **dict.fromkeys("li dt dd tr thead tbody tfoot br summary legend option optgroup text mtr".split(), LINE),
     **dict.fromkeys("td th mtd".split(), CELL),
     **dict.fromkeys(
@@ -51,14 +51,14 @@ GAPS: Final = {
         SPACE,
     ),
 }
-# What a reader never sees as text. Frames, players and canvases show something else than their fallback.
-# `title` stands in `head` or, as a tooltip, in `svg`.
+# Tags whose text a reader never sees. Frames, players and canvases show something other than their fallback content.
+# `title` occurs in `head` and, as a tooltip, in `svg`.
 _UNSEEN_TAGS: Final = frozenset(
     "head script style template noscript noframes noembed iframe audio video canvas datalist title desc "
     "metadata".split()
 )
-# What may stand in `head`. Where `</head><body>` is left out, lxml opens no body for `main` and other tags younger than
-# its parser, and the page stands in the head.
+# Tags that are allowed in `head`. If a page omits `</head><body>`, lxml opens no body for `main` and other tags newer
+# than its parser, and the whole page ends up in the head.
 _METADATA: Final = frozenset("title meta link base basefont bgsound script style template noscript".split())
 _FRAMES: Final = frozenset(("frame", "iframe"))
 _LINK_TAGS: Final = frozenset(("a", "area", "frame", "iframe"))
@@ -79,21 +79,21 @@ _VOLATILE: Final = re.compile(
     re.IGNORECASE,
 )
 
-#: A node's look: tag, id, class, role.
+#: The look of a node: tag, id, class, role.
 Look = tuple[str, str, str, str]
-# Number and signature of a look, gap and traits of its tag.
+# Number and signature of a look, and gap and traits of its tag.
 _Kind = tuple[int, int, int, int]
 _UNSEEN, _VERBATIM, _LINKS = 1, 2, 4
 
 
 @lru_cache(65536)
 def signature(look: Look) -> int:
-    """64-bit hash of what two nodes must share to be equal: tag, id, class tokens and role, without the volatile ones.
+    """Hash what two nodes must share to be equal: tag, id, class tokens and role, without volatile tokens.
 
-    Volatile are tokens with three digits or more and marks of the current entry.
+    A token is volatile if it has three digits or more, or if it marks the current entry of a menu.
     """
     tag, name, classes, role = look
-    if tag in ("html", "body"):  # there is only one, and blog engines write the page's number on it
+    if tag in ("html", "body"):  # a page has only one, and blog engines put the page's number into its class
         return xxh3_64_intdigest(tag.encode()) >> 1
     tokens = sorted(t for t in classes.split() if not _VOLATILE.search(t))
     parts = (tag, "" if _VOLATILE.search(name) else name, role, *tokens)
@@ -101,10 +101,10 @@ def signature(look: Look) -> int:
 
 
 def text_key(text: str) -> tuple[int, int]:
-    """Hash and number of words of a run of text with its white space folded.
+    """Return hash and number of words of a run of text whose white space is folded.
 
-    Case and digits do not count in the hash. ASCII words are what white space parts, others runs of letters and digits;
-    Han, kana, hangul and Thai count by character.
+    The hash ignores case and treats all digits alike. The words of an ASCII text are separated by white space, those of
+    other texts are runs of letters and digits; Han, kana, hangul and Thai count by character.
     """
     if len(text) > 3 and text.isascii():
         words = text.count(" ") + 1
@@ -115,25 +115,25 @@ def text_key(text: str) -> tuple[int, int]:
     return xxh3_64_intdigest(text.casefold().translate(_DIGITS).encode("utf-8", "replace")) >> 1, words
 
 
-#: The texts of menus come back on each page; of long ones, a crawl would keep megabytes.
+#: The texts of menus recur on each page. Texts from this length on are not cached, or a crawl would keep megabytes.
 _text_key = lru_cache(131072)(text_key)
 _LONG: Final = 200
-#: Characters of an id, a class or a role that are looked at: one of megabytes is compared, and kept, like others.
+#: Characters of an id, a class or a role that count. The rest is cut off, because all looks are compared and kept.
 _LONGEST: Final = 10_000
-#: A run of text from which words are not listed to be folded and counted.
+#: Characters from which a run of text is folded and counted without a list of its words.
 _HUGE: Final = 100_000
 
 
 @dataclass(slots=True, kw_only=True, frozen=True, eq=False, repr=False)
 class Links:
-    """The hyperlinks of a page in document order, an entry each.
+    """The hyperlinks of a page in document order.
 
     Attributes
     ----------
-    row : (links,) the node that carries the link (``a``, ``area``, ``frame``, ``iframe``)
+    row : (links,) row of the element with the link (``a``, ``area``, ``frame``, ``iframe``)
     href : the attribute as written
-    target : the normalised URL, "" for what is not a page
-    key : (links,) 64-bit hash of the target, 0 for what is not a page
+    target : the normalised URL, "" if the link does not lead to a page
+    key : (links,) 64-bit hash of the target, 0 if the link does not lead to a page
     rel : the ``rel`` attribute, lower case
     """
 
@@ -146,7 +146,7 @@ class Links:
 
 @dataclass(kw_only=True, frozen=True, eq=False, repr=False)
 class NodeTable:
-    """One row a node in preorder: elements, and the runs of text that a reader sees (*leaves*).
+    """One row for each node in preorder: the elements, and the runs of text that a reader sees (*leaves*).
 
     Attributes
     ----------
@@ -155,16 +155,16 @@ class NodeTable:
     end : (n,) row after the last one of the subtree: ``slice(i, end[i])`` is the subtree
     depth : (n,) 0 at the root
     look : (n,) index into ``looks``; a run of text has the look of its parent
-    path : (n,) hash of the path from the root, signatures with their rank among equal siblings
-    looks : the different looks of the page
+    path : (n,) hash of the path from the root: signatures, each with its rank among equal siblings
+    looks : the distinct looks of the page
     elements : (n,) the lxml element of the row; for a run of text, its parent
     leaves : (m,) rows of the runs of text
-    strings : (m,) the runs of text, white space folded outside of ``pre``, without control characters
-    spaces : exact white space before a run of text inside of ``pre``, from the start of the line or the end of the run
-        before, by index of the leaf
-    text, words, gap, number : (m,) hash, number of words, distance from the run before (``GLUED`` ... ``PARAGRAPH``),
+    strings : (m,) the runs of text without control characters, white space folded outside ``pre``
+    spaces : by index of the leaf, the exact white space before a run of text inside ``pre``, from the start of the line
+        or the end of the previous run
+    text, words, gap, number : (m,) hash, number of words, gap after the previous run (``GLUED`` ... ``PARAGRAPH``),
         k of ``text()[k]``
-    anchor, hidden : (n,) inside of a hyperlink; inside of ``hidden`` or an inline style that hides
+    anchor, hidden : (n,) whether the row is inside a hyperlink; whether ``hidden`` or an inline style hides it
     links : the hyperlinks
     """
 
@@ -191,20 +191,20 @@ class NodeTable:
         return len(self.elements)
 
     def spread(self, of_leaves: NDArray[T]) -> NDArray[T]:
-        """A column of the leaves, (m,), as a column of all rows, (n,), zero at the elements."""
+        """Spread a column of the leaves, (m,), to all rows, (n,), with zeros for the elements."""
         column = np.zeros(len(self), of_leaves.dtype)
         column[self.leaves] = of_leaves
         return column
 
     def total(self, column: NDArray[T]) -> NDArray[T]:
-        """Sum of a column, (n,), over the subtree of each row. Integers wrap around."""
+        """Sum a column, (n,), over the subtree of each row. Integers wrap around."""
         sums = np.zeros(len(self) + 1, column.dtype)
         np.cumsum(column, out=sums[1:])
         return sums[self.end] - sums[:-1]
 
     @cached_property
     def first_leaf(self) -> Ints:
-        """(n,) index of the first leaf of the subtree, or after the row where it has none."""
+        """(n,) index of the first leaf of the subtree, or of the next leaf after the row if it has none."""
         return np.searchsorted(self.leaves, np.arange(len(self)))
 
     @cached_property
@@ -213,10 +213,10 @@ class NodeTable:
         return np.searchsorted(self.leaves, self.end)
 
     def xpath(self, row: int) -> str:
-        """Path of a row: of an element what lxml's ``getpath`` gives, of a run of text ``text()[k]`` below its parent.
+        """Return the XPath of a row: as lxml's ``getpath`` for an element, ending in ``text()[k]`` for a run of text.
 
-        Names that are none in an XPath (``o:p``, ``a"b``) become ``*[k]``. All rows of a page take linear time;
-        ``getpath`` counts the siblings anew for each.
+        Names that are invalid in an XPath (``o:p``, ``a"b``) become ``*[k]``. The paths of all rows take linear time,
+        while ``getpath`` counts the siblings again for each element.
         """
         if self.tag[row] == TEXT:
             return f"{self.xpath(int(self.parent[row]))}/text()[{self.number[self.first_leaf[row]]}]"
@@ -252,12 +252,12 @@ class NodeTable:
 
     @cached_property
     def link_leaf(self) -> Ints:
-        """(links,) index of the leaf that a link goes with: its first run of text, or the run that follows."""
+        """(links,) index of the leaf to which a link belongs: its first run of text, or the next run after it."""
         return np.minimum(self.first_leaf[self.links.row], len(self.leaves) - 1)
 
     @cached_property
     def levels(self) -> list[Ints]:
-        """Rows of each depth from the root down, in document order: the children of one parent stand together."""
+        """Rows of each depth from the root down, in document order, so that siblings are adjacent."""
         order = np.argsort(self.depth, kind="stable")
         return np.split(order, np.cumsum(np.bincount(self.depth))[:-1])
 
@@ -277,7 +277,7 @@ class NodeTable:
 
 
 def _ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
-    """(n,) the how manieth of its kind a row is among its siblings, counted from 1, and of how many."""
+    """Return (n,) rank of each row among its siblings of the same kind, from 1, and (n,) number of these siblings."""
     order = np.lexsort((kind, parent))
     first = np.ones(len(parent), np.bool_)
     first[1:] = (np.diff(parent[order]) != 0) | (kind[order][1:] != kind[order][:-1])
@@ -290,7 +290,7 @@ def _ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
 
 
 def mix(x: Ints) -> Ints:
-    """Bijective scrambling of 64-bit integers (the finaliser of splitmix64)."""
+    """Scramble 64-bit integers bijectively (the finaliser of splitmix64)."""
     z = x.astype(np.uint64)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -300,14 +300,15 @@ def mix(x: Ints) -> Ints:
 def build(root: etree._Element, base: str, *, noscript: bool = False, odd: bool = False) -> NodeTable:
     """Flatten a tree in one pass, without recursion.
 
-    One long loop on purpose: it runs for each node of each page, and calls would double its cost.
+    The loop is long on purpose: it runs for each node of each page, and function calls would double its cost.
 
     Parameters
     ----------
-    root : of the tree; comments and processing instructions are passed over, their tails are not
+    root : root element. Comments and processing instructions are skipped, the text after them is not
     base : URL against which links are resolved
-    noscript : what `noscript` holds is seen as well
-    odd : look for control characters in each run of text. They are rare: without it a table that has some is built anew
+    noscript : include the content of ``noscript``
+    odd : remove control characters from each run of text. They are rare, so the default is to build the table without
+        this step, and to build it a second time if there are some
     """
     parents, ends, look_ids, paths = (array("q") for _ in range(4))
     leaves, keys, words, gaps, numbers = (array("q") for _ in range(5))
@@ -320,14 +321,14 @@ def build(root: etree._Element, base: str, *, noscript: bool = False, odd: bool 
     hidden: list[int] = []
     links: list[tuple[int, str, str]] = []
 
-    row, rows = -1, 0  # of the innermost open element; in all
+    row, rows = -1, 0  # row of the innermost open element; number of rows
     stack = [-1]
     opened: list[_Kind] = []
-    ranks: dict[int, int] = {}  # of the children of the innermost open element, by signature
+    ranks: dict[int, int] = {}  # last rank by signature, of the children of the innermost open element
     outer_ranks: list[dict[int, int]] = []
     pending = PARAGRAPH  # the widest gap since the last run of text
-    verbatim = 0  # how many open elements keep white space
-    white = ""  # white space since the last run of text inside of `pre`
+    verbatim = 0  # number of open elements that keep white space
+    white = ""  # white space since the last run of text inside `pre`
     context = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
     for event, element in context:
         if event == "start":
@@ -369,7 +370,7 @@ def build(root: etree._Element, base: str, *, noscript: bool = False, odd: bool 
                 links.append((row, href, rel))
                 if tag == "a":
                     if pending == GLUED and anchors and leaves and anchors[-1] < leaves[-1] < ends[anchors[-1]]:
-                        pending = SPACE  # style sheets part neighbouring links
+                        pending = SPACE  # style sheets put space between adjacent links
                     anchors.append(row)
             if gap > pending:
                 pending = gap
@@ -395,7 +396,7 @@ def build(root: etree._Element, base: str, *, noscript: bool = False, odd: bool 
                 if verbatim:
                     white = "" if gap >= LINE else white
                     verbatim -= bool(traits & _VERBATIM)
-            if row < 0:  # what stands behind the root
+            if row < 0:  # text after the root
                 continue
             text = element.tail
         if not text:
@@ -443,7 +444,7 @@ def build(root: etree._Element, base: str, *, noscript: bool = False, odd: bool 
         tag=tag_column,
         parent=_column(parents),
         end=end,
-        # All rows above, less those that have ended.
+        # The number of rows before this one whose subtrees have not ended.
         depth=np.arange(rows) - np.cumsum(np.bincount(end, minlength=rows + 1)[:-1]),
         look=look_column,
         path=_column(paths),
@@ -465,7 +466,7 @@ def build(root: etree._Element, base: str, *, noscript: bool = False, odd: bool 
 def _is_unseen(tag: str, element: etree._Element) -> bool:
     if tag == "head":
         return all(child.tag in _METADATA for child in element if isinstance(child.tag, str))
-    return tag != "iframe" or element.find("html") is None  # a browser's tree has the document of a frame in it
+    return tag != "iframe" or element.find("html") is None  # the tree of a rendered page includes framed documents
 
 
 def _kind(look: Look, number: int) -> _Kind:
@@ -479,7 +480,7 @@ def _column(values: array[int]) -> Ints:
 
 
 def _inside(rows: list[int], end: Ints) -> Bools:
-    """(n,) True in the subtrees of the rows."""
+    """(n,) True inside the subtrees of the given rows."""
     change = np.zeros(len(end) + 1, np.int64)
     np.add.at(change, rows, 1)
     np.add.at(change, end[rows], -1)

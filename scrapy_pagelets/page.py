@@ -1,4 +1,4 @@
-"""A page: bytes, declared charset and URL in; lxml tree and node table out."""
+"""Parse a page: from bytes, declared charset and URL to an lxml tree and a node table."""
 
 from __future__ import annotations
 
@@ -27,29 +27,30 @@ from scrapy_pagelets.layout import Layout
 from scrapy_pagelets.limits import Limits
 from scrapy_pagelets.nodes import TAG, TEXT, Ints, NodeTable, build
 
-#: lxml keeps no element below this level (``html`` is level 0), even with ``huge_tree``: there it stops to read.
+#: lxml stops reading at an element below this level (``html`` is level 0), even with ``huge_tree``.
 MAX_DEPTH: Final = 2047
-#: Charsets of several bytes a character. So few bytes in them can read as UTF-8 by chance.
+#: Fewer non-ASCII bytes than this, in one of the multi-byte charsets below, can be valid UTF-8 by chance.
 _FEW: Final = 20
 _MULTIBYTE: Final = frozenset(
     "big5 big5hkscs cp932 cp949 cp950 euc_jis_2004 euc_jisx0213 euc_jp euc_kr gb18030 gb2312 gbk hz iso2022_jp "
     "iso2022_jp_1 iso2022_jp_2 iso2022_jp_2004 iso2022_jp_3 iso2022_jp_ext iso2022_kr johab shift_jis shift_jis_2004 "
     "shift_jisx0213".split()
 )
-#: What pages that declare nothing are written in; of these, detection picks one.
+#: Charsets of pages that declare none; charset detection picks one of these.
 _DETECTED: Final = (
     "big5 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp866 cp932 cp949 euc_jp gb18030 iso8859_2 "
     "iso8859_5 iso8859_7 koi8_r koi8_u tis_620".split()
 )
 _WESTERN: Final = "cp1252"
 _ASCII: Final = bytes(range(128))
-#: Bytes that tell as much as 30 megabytes of them.
+#: Bytes of non-ASCII text that are enough for charset detection.
 _SAMPLE: Final = 100_000
 _BETWEEN_TAGS: Final = re.compile(rb"[^<>]+")
-_MENDED: Final = "scrapy-pagelets-cp1252"
-#: Tags of what no parser takes apart.
+_CP1252_FALLBACK: Final = "scrapy-pagelets-cp1252"
+#: Tags of nodes that all parsers agree on.
 _LANDMARKS: Final = [TAG[name] for name in "#text img input button select textarea iframe svg video hr object".split()]
-#: A page of fewer words shows what `noscript` holds, if that is more than a request to switch scripts on.
+#: A page with fewer words than this includes the content of `noscript`, if that adds at least as many words: then it is
+#: more than a request to enable scripts.
 _BARE: Final = 50
 _LIMITS: Final = Limits()
 _LANGUAGE: Final = re.compile(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
@@ -61,12 +62,12 @@ class Page:
 
     Attributes
     ----------
-    url : of the response
+    url : URL of the response
     root : root element of the lxml tree; never changed
-    nodes : one row a node in preorder
-    base : what links are relative to: ``<base href>`` or the URL
-    layout : of a rendered page, row for row with ``nodes``; None of others
-    source : of a rendered page, whose tree is the browser's, the page as it was received
+    nodes : the node table
+    base : URL that links are relative to: ``<base href>`` or ``url``
+    layout : layout of a rendered page, with the rows of ``nodes``; None if the page was not rendered
+    source : the page as it was received, if this one is the browser's tree after rendering; else None
     """
 
     url: str
@@ -78,18 +79,18 @@ class Page:
 
     @classmethod
     def parse(cls, body: bytes, url: str, content_type: str | None = None, limits: Limits = _LIMITS) -> Page:
-        """Page of a body; whatever it holds, a page results, an empty one in the worst case.
+        """Parse the body of a response. Any body gives a page, an empty one in the worst case.
 
         Parameters
         ----------
         body : as received, without content encoding
-        url : absolute
-        content_type : of the HTTP header, for the charset
-        limits : what the page may have at the most
+        url : absolute URL
+        content_type : value of the HTTP header, for the charset
+        limits : limits on the size of the page
 
         Raises
         ------
-        TooLarge : if the page is beyond the limits
+        TooLarge : if the page exceeds the limits
         """
         limits.check_size(body)
         text = decode(body, content_type)
@@ -98,10 +99,10 @@ class Page:
 
     @classmethod
     def from_root(cls, root: etree._Element, url: str) -> Page:
-        """Page of a tree that lxml's HTML parser has made already; set ``huge_tree`` there."""
+        """Make a page of a tree that lxml's HTML parser has built with ``huge_tree=True``."""
         base = base_of(root, url)
         nodes = build(root, base)
-        if nodes.words.sum() < _BARE:  # forums and shops that scripts build have a plain form for robots
+        if nodes.words.sum() < _BARE:  # forums and shops built by scripts offer a plain form for robots
             plain = build(root, base, noscript=True)
             if plain.words.sum() >= nodes.words.sum() + _BARE:
                 nodes = plain
@@ -109,70 +110,70 @@ class Page:
 
     @cached_property
     def key(self) -> int:
-        """Hash of the normalised URL: what links to this page carry as key."""
+        """Hash of the normalised URL, which links to this page have as their key."""
         return urls.key(self.url)
 
     @cached_property
     def site(self) -> str:
-        """Registrable domain, or host and port."""
+        """Registrable domain, or host and port if there is none."""
         return urls.site_of(self.url)
 
     @cached_property
     def title(self) -> str:
-        """Text of ``<title>``, white space folded; "" where there is none."""
-        found = self.root.find("head/title")
-        if found is None:  # written into the body; in `svg` it is a tooltip
-            found = next((t for t in self.root.iter("title") if next(t.iterancestors("svg"), None) is None), None)
-        return "" if found is None else " ".join(readable("".join(map(str, found.itertext()))).split())
+        """Text of ``<title>`` with its white space folded; "" if there is none."""
+        title = self.root.find("head/title")
+        if title is None:  # some pages put it into the body; in `svg` it is a tooltip
+            title = next((t for t in self.root.iter("title") if next(t.iterancestors("svg"), None) is None), None)
+        return "" if title is None else " ".join(readable("".join(map(str, title.itertext()))).split())
 
     @cached_property
     def language(self) -> str | None:
-        """Primary subtag of the declared language, two or three letters in lower case; None where none is declared."""
+        """Primary subtag of the declared language, two or three letters in lower case; None if none is declared."""
         for element in (self.root, self.root.find("body")):
             declared = "" if element is None else element.get("lang") or element.get("xml:lang") or ""
-            if found := _LANGUAGE.match(declared):
-                return found[1].lower()
+            if match := _LANGUAGE.match(declared):
+                return match[1].lower()
         return None
 
     @cached_property
     def received_rows(self) -> Ints:
-        """(n,) of a rendered page, the row of ``source`` that is the same text, picture or control, -1 for others."""
-        found = np.full(len(self.nodes), -1)
+        """(n,) for a rendered page, the row of ``source`` with the same text, picture or control; -1 for other rows."""
+        rows = np.full(len(self.nodes), -1)
         ours, keys = _landmarks(self.nodes)
         theirs, their_keys = _landmarks((self.source or self).nodes)
         aligned = align(keys, their_keys)
-        found[ours[aligned >= 0]] = theirs[aligned[aligned >= 0]]
-        return found
+        rows[ours[aligned >= 0]] = theirs[aligned[aligned >= 0]]
+        return rows
 
     @cached_property
     def received(self) -> Ints:
-        """(m,) of a rendered page, the leaf of ``source`` that each leaf is, ascending; -1 for what came later."""
+        """(m,) for a rendered page, the matching leaf of ``source``, ascending; -1 for leaves that scripts added."""
         rows = self.received_rows[self.nodes.leaves]
         return np.where(rows < 0, -1, np.searchsorted((self.source or self).nodes.leaves, rows))
 
     @property
     def truncated(self) -> bool:
-        """True if the nesting reached what lxml keeps: text that is nested deeper, and all that follows, is missing."""
+        """True if the page nests deeper than lxml can read: the deeper text and everything after it is missing."""
         return bool(self.nodes.depth[self.nodes.tag != TEXT].max() >= MAX_DEPTH)
 
 
 def _landmarks(nodes: NodeTable) -> tuple[Ints, Ints]:
-    """Rows that are what they are in any tree, and hashes of what they are."""
+    """Rows of nodes that all parsers agree on, and hashes of their content."""
     rows = np.flatnonzero(np.isin(nodes.tag, _LANDMARKS))
     return rows, np.where(nodes.tag == TEXT, nodes.spread(nodes.text), nodes.signature)[rows]
 
 
 def decode(body: bytes, content_type: str | None = None) -> str:
-    """Text of a body; bytes that make no sense become U+FFFD.
+    """Decode a body; invalid bytes become U+FFFD.
 
-    A BOM decides. Without one the HTTP header is believed, then ``<meta>`` or the XML declaration, where the bytes bear
-    them out: what reads as UTF-8 is UTF-8 whatever single-byte charset is declared, and what does not is not. Where
-    nothing is declared, UTF-8 and detection are tried.
+    A byte order mark decides. Without one, the HTTP header takes precedence over ``<meta>`` and the XML declaration,
+    but the bytes must confirm it: valid UTF-8 is read as UTF-8 whatever single-byte charset is declared, and invalid
+    UTF-8 is not. If nothing is declared, UTF-8 is tried first, then charset detection.
 
     Parameters
     ----------
     body : as received, without content encoding
-    content_type : of the HTTP header
+    content_type : value of the HTTP header
     """
     name, mark = read_bom(body)
     if name and mark:
@@ -186,14 +187,14 @@ def decode(body: bytes, content_type: str | None = None) -> str:
             return text
     if first == "utf-8":
         if _nearly_utf8(body):
-            # A replacement character would lose a letter, or a link.
-            return body.decode("utf-8", _MENDED)
+            # A replacement character would lose a letter, or break a link.
+            return body.decode("utf-8", _CP1252_FALLBACK)
         first = next((name for name in names if name != "utf-8"), None) or _detect(body)
     return to_unicode(body, first)
 
 
 def _wide(body: bytes) -> str | None:
-    """UTF-16 by its looks: markup is ASCII, so every second byte is zero."""
+    """Recognise UTF-16 without a byte order mark: markup is ASCII, so every second byte is zero."""
     head = body[:2048]
     even, odd = head[::2].count(0), head[1::2].count(0)
     if max(even, odd) < max(4, len(head) // 8) or min(even, odd) * 10 > max(even, odd):
@@ -202,14 +203,14 @@ def _wide(body: bytes) -> str | None:
 
 
 def _declared(body: bytes, content_type: str | None) -> list[str]:
-    """Names of the codecs that header and body declare and that a page of ASCII markup can be in."""
+    """Names of the declared codecs, header first, that can decode ASCII markup."""
     declared = (http_content_type_encoding(content_type), html_body_declared_encoding(body))
     names = [name for name in declared if name and _reads_markup(name)]
     return names or (["iso2022_jp"] if b"\x1b$" in body else [])
 
 
 def _reads_markup(name: str) -> bool:
-    # Python's codecs include base64, rot13 and EBCDIC. UTF-16 has been looked for already.
+    # Python's codecs include base64, rot13 and EBCDIC. UTF-16 has been ruled out already.
     if name in ("idna", "punycode", "raw-unicode-escape", "unicode-escape"):
         return False
     try:
@@ -219,7 +220,7 @@ def _reads_markup(name: str) -> bool:
 
 
 def _strictly(body: bytes, name: str) -> str | None:
-    """Text of a body without a fault, None if there is one; a character that the end of a body cuts is none."""
+    """Decode a body, or return None if it has an invalid byte; a UTF-8 character cut off at the end is tolerated."""
     try:
         return body.decode(name)
     except UnicodeDecodeError as error:
@@ -228,12 +229,12 @@ def _strictly(body: bytes, name: str) -> str | None:
 
 
 def _nearly_utf8(body: bytes) -> bool:
-    """True if most bytes outside of ASCII read as UTF-8: a page with some spots pasted in from elsewhere."""
+    """Return True if most non-ASCII bytes are valid UTF-8: a page with some text pasted in from elsewhere."""
     return body.decode("utf-8", "replace").count("\ufffd") * 4 <= _beyond_ascii(body)
 
 
 def _beyond_ascii(body: bytes) -> int:
-    """Number of bytes outside of ASCII."""
+    """Number of non-ASCII bytes."""
     return len(body.translate(None, _ASCII))
 
 
@@ -242,14 +243,14 @@ def _as_cp1252(error: UnicodeError) -> tuple[str, int]:
     return error.object[error.start : error.end].decode(_WESTERN, "replace"), error.end
 
 
-codecs.register_error(_MENDED, _as_cp1252)
+codecs.register_error(_CP1252_FALLBACK, _as_cp1252)
 
 
 def _detect(body: bytes) -> str:
-    """Name of the charset by the texts that leave ASCII; the Western one if they say little."""
+    """Detect the charset from the runs of non-ASCII text; cp1252 if they are too short to tell."""
     texts: dict[bytes, None] = {}
     size = 0
-    for between in _BETWEEN_TAGS.finditer(body):  # no list: a bomb has millions of them
+    for between in _BETWEEN_TAGS.finditer(body):  # not a list: a bomb has millions of them
         if not between[0].isascii() and between[0] not in texts:
             texts[between[0]] = None
             size += len(between[0]) + 1
@@ -264,12 +265,12 @@ def _detect(body: bytes) -> str:
     if best is None:
         return _WESTERN
     tied = (m for m in matches if m.chaos <= best.chaos and m.coherence >= best.coherence)
-    found = _WESTERN if any(_WESTERN in m.could_be_from_charset for m in tied) else best.encoding
-    return resolve_encoding(found) or _WESTERN
+    name = _WESTERN if any(_WESTERN in m.could_be_from_charset for m in tied) else best.encoding
+    return resolve_encoding(name) or _WESTERN
 
 
 def parse(text: str) -> etree._Element:
-    """Tree of HTML text; ``<html/>`` for an empty one."""
+    """Parse HTML text; an empty text gives ``<html/>``."""
     body = text.replace("\x00", "").strip().encode("utf-8", "replace") or b"<html/>"
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, recover=True)
     root = etree.fromstring(body, parser)
@@ -277,7 +278,7 @@ def parse(text: str) -> etree._Element:
 
 
 def base_of(root: etree._Element, url: str) -> str:
-    """What the links of a tree are relative to: ``<base href>``, or its URL where the base cannot be trusted."""
+    """Return the URL that links are relative to: ``<base href>``, or the page's URL if the base cannot be trusted."""
     element = root.find(".//base[@href]")
     if element is None:
         return url

@@ -1,4 +1,4 @@
-"""Nodes to text, cleaned HTML and Markdown: what a reader sees, in document order, no word lost or doubled."""
+"""Write nodes as text, cleaned HTML or Markdown: what a reader sees, in document order, each word exactly once."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.urls import absolute
 
 _SEPARATORS: Final = {GLUED: "", SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
-# What cleaned HTML keeps beside the structure: without these, links, images and tables lose their meaning.
+# Attributes that cleaned HTML keeps: without these, links, images and tables lose their meaning.
 _ATTRIBUTES: Final = frozenset("href src alt title colspan rowspan lang dir datetime start reversed".split())
 _NUMBERS: Final = frozenset("colspan rowspan start".split())
 _VOID: Final = frozenset("img br hr picture source wbr".split())
-#: Parsers read the inside of these as it is written, so that nothing in them can be escaped.
+#: Parsers read the content of these elements verbatim, so nothing in it can be escaped.
 _RAW: Final = frozenset("xmp listing plaintext".split())
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 _SCRIPT: Final = re.compile(r"[\s\0-\x1f]*(?:javascript|vbscript|data):", re.IGNORECASE)
-#: Markdown of more levels than this is of no use, and its converter recurses.
+#: Deeper nesting has no use in Markdown, and the converter recurses.
 _MARKDOWN_DEPTH: Final = 120
 
 
 def plain(nodes: NodeTable, keep: Bools) -> str:
-    """Text of the leaves to keep: blocks parted by blank lines, lines and cells as in the page.
+    """Text of the leaves to keep: blank lines between blocks, line breaks and cells as on the page.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
 
 
 def text_of(nodes: NodeTable, leaves: Ints) -> str:
-    """Text of some leaves, as `plain`, in time that depends on them and not on the page.
+    """Text of some leaves, as `plain`, in time that depends on their number and not on the size of the page.
 
     Parameters
     ----------
@@ -50,19 +50,19 @@ def text_of(nodes: NodeTable, leaves: Ints) -> str:
             pieces.append(white.rpartition("\n")[2])
         elif gap <= SPACE:
             pieces.append(white or _SEPARATORS[gap])
-        else:  # of the white space with which a `pre` begins, the indent of its first line
+        else:  # of the white space at the start of a `pre`, only the indentation of its first line
             pieces += _SEPARATORS[gap], white if gap == LINE else white.rpartition("\n")[2]
         pieces.append(nodes.strings[leaf])
     return "".join(pieces)
 
 
 def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
-    """The leaves, each with its distance from the one before and, inside of ``pre``, the white space between."""
+    """Yield each leaf with its gap to the one before and, inside ``pre``, the white space between them."""
     if not len(leaves):
         return
-    starts = np.concatenate((leaves[:1], leaves[:-1] + 1))  # of what lies between a leaf and the one before
+    starts = np.concatenate((leaves[:1], leaves[:-1] + 1))  # the first leaf after the previous one to keep
     gaps = np.maximum.reduceat(nodes.gap[: leaves[-1] + 1], starts)
-    np.maximum(gaps, SPACE, out=gaps, where=leaves > starts)  # two words with one between them were never one
+    np.maximum(gaps, SPACE, out=gaps, where=leaves > starts)  # leaves with another between them are separate words
     for leaf, start, gap in zip(leaves.tolist(), starts.tolist(), gaps.tolist(), strict=True):
         white = ""
         if leaf in nodes.spaces:
@@ -71,7 +71,7 @@ def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
 
 
 def xpaths(nodes: NodeTable, keep: Bools) -> list[str]:
-    """Paths of the fewest nodes that hold the leaves to keep and no other: elements, and ``text()[k]`` for single runs.
+    """XPaths of the fewest nodes that cover exactly the leaves to keep: elements, and ``text()[k]`` for single runs.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def xpaths(nodes: NodeTable, keep: Bools) -> list[str]:
 
 
 def paths_of(nodes: NodeTable, leaves: Ints) -> list[str]:
-    """Paths of some leaves, as `xpaths`, in time that depends on them and not on the page.
+    """XPaths of some leaves, as `xpaths`, in time that depends on their number and not on the size of the page.
 
     Parameters
     ----------
@@ -91,13 +91,13 @@ def paths_of(nodes: NodeTable, leaves: Ints) -> list[str]:
 
 
 def roots(nodes: NodeTable, leaves: Ints) -> list[int]:
-    """Rows of the maximal subtrees that hold no other leaves, in document order; a run of text is a subtree of its own.
+    """Rows of the maximal subtrees that have no other leaves, in document order; a single leaf counts as a subtree.
 
     Parameters
     ----------
     leaves : (k,) indices of the leaves, ascending
     """
-    found = []
+    tops = []
     breaks = np.flatnonzero(np.diff(leaves) > 1) + 1
     for run in np.split(leaves, breaks) if len(leaves) else []:
         leaf, end = int(run[0]), int(run[-1]) + 1
@@ -106,22 +106,22 @@ def roots(nodes: NodeTable, leaves: Ints) -> list[int]:
             above = int(nodes.parent[row])
             while above >= 0 and nodes.first_leaf[above] == leaf and nodes.last_leaf[above] <= end:
                 row, above = above, int(nodes.parent[above])
-            found.append(row)
+            tops.append(row)
             leaf = int(nodes.last_leaf[row])
-    return found
+    return tops
 
 
 def cleaned(page: Page, keep: Bools) -> str:
-    """HTML of the leaves to keep and of their ancestors, without scripts, styles and attributes that only look.
+    """HTML of the leaves to keep and of their ancestors, without scripts, styles and presentational attributes.
 
-    Images, rules and line breaks stay where a neighbour stays. Links are absolute. "" if no leaf is kept.
+    Images, rules and line breaks are kept if their parent is. Links are absolute. "" if no leaf is kept.
 
     Parameters
     ----------
     keep : (m,) a mask of the leaves
     """
     nodes = page.nodes
-    alive = _alive(nodes, keep)
+    alive = _rows_to_keep(nodes, keep)
     texts = dict(_texts(nodes, np.flatnonzero(keep), alive))
     copies: dict[int, etree._Element] = {0: etree.Element("html")}
     last: dict[int, etree._Element] = {}
@@ -133,14 +133,16 @@ def cleaned(page: Page, keep: Bools) -> str:
             pieces.setdefault((copies[parent] if before is None else before, before is not None), []).append(texts[row])
         else:
             element = nodes.elements[row]
-            copies[row] = last[parent] = etree.SubElement(copies[parent], _name(element), _kept(element, page.base))
+            copies[row] = last[parent] = etree.SubElement(
+                copies[parent], _name(element), _kept_attributes(element, page.base)
+            )
     for (element, behind), strings in pieces.items():
         setattr(element, "tail" if behind else "text", "".join(strings))
     return etree.tostring(copies[0], encoding="unicode", method="html") if texts else ""
 
 
-def _alive(nodes: NodeTable, keep: Bools) -> Bools:
-    """(n,) leaves to keep, their ancestors, and what carries no text but belongs to a neighbour."""
+def _rows_to_keep(nodes: NodeTable, keep: Bools) -> Bools:
+    """(n,) the leaves to keep, their ancestors, and the void elements whose parent is kept."""
     alive = nodes.total(nodes.spread(keep.astype(np.int64))) > 0
     void = np.array([look[0] in _VOID for look in nodes.looks])[nodes.look] & (nodes.first_leaf == nodes.last_leaf)
     for row in np.flatnonzero(void[1:]) + 1:  # `picture` before its `img`
@@ -149,11 +151,11 @@ def _alive(nodes: NodeTable, keep: Bools) -> Bools:
 
 
 def _texts(nodes: NodeTable, leaves: Ints, alive: Bools) -> Iterator[tuple[int, str]]:
-    """Rows of the leaves, and what is to be written for them: text, and white space where tags do not do."""
-    parting = alive & (np.array([GAPS.get(look[0], GLUED) for look in nodes.looks])[nodes.look] > GLUED)
-    parting[nodes.leaves] = False
-    opened = np.cumsum(parting)
-    closed = np.cumsum(np.bincount(nodes.end[parting], minlength=len(nodes) + 1))
+    """Yield the row of each leaf and its text, with white space before it if no tag separates it from the last one."""
+    separating = alive & (np.array([GAPS.get(look[0], GLUED) for look in nodes.looks])[nodes.look] > GLUED)
+    separating[nodes.leaves] = False
+    opened = np.cumsum(separating)
+    closed = np.cumsum(np.bincount(nodes.end[separating], minlength=len(nodes) + 1))
     before = 0
     for leaf, gap, white in _runs(nodes, leaves):
         row = int(nodes.leaves[leaf])
@@ -169,12 +171,12 @@ def _name(element: etree._Element) -> str:
     tag = str(element.tag)
     if tag in _RAW:
         return "pre"
-    if tag == "head":  # it holds a body whose tag was left out
+    if tag == "head":  # it contains a body whose tag was omitted
         return "div"
     return tag if _NAME.fullmatch(tag) else "span"
 
 
-def _kept(element: etree._Element, base: str) -> dict[str, str]:
+def _kept_attributes(element: etree._Element, base: str) -> dict[str, str]:
     kept = {}
     for name, value in element.items():
         if name in ("href", "src"):
@@ -185,7 +187,7 @@ def _kept(element: etree._Element, base: str) -> dict[str, str]:
 
 
 def _absolute(base: str, url: str) -> str:
-    """The URL as absolute one, "" for a script or a picture written into the page."""
+    """Make a URL absolute; "" for a script or inline data."""
     if _SCRIPT.match(url):
         return ""
     try:
@@ -195,9 +197,9 @@ def _absolute(base: str, url: str) -> str:
 
 
 def markdown(page: Page, keep: Bools) -> str:
-    """Markdown of the leaves to keep, by the library ``markdownify`` (extra ``markdown``).
+    """Markdown of the leaves to keep, made by the library ``markdownify`` (extra ``markdown``).
 
-    Pages nested too deep for the library come back as plain text.
+    Pages nested too deep for the library become plain text.
 
     Parameters
     ----------

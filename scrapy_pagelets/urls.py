@@ -1,4 +1,4 @@
-"""URLs as link targets: one spelling for each page, whatever way a link writes it."""
+"""Normalise URLs as link targets: one spelling for each page, however a link spells it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tldextract
 from w3lib.url import canonicalize_url, url_query_cleaner
 from xxhash import xxh3_64_intdigest
 
-# What campaigns and sessions add to a link without changing the page behind it.
+# Parameters that campaigns and sessions add to a link without changing the page behind it.
 _TRACKING: Final = (
     "utm_source utm_medium utm_campaign utm_term utm_content utm_id gclid dclid fbclid msclkid yclid mc_cid mc_eid "
     "PHPSESSID jsessionid"
@@ -20,13 +20,13 @@ _SESSION: Final = re.compile(r";jsessionid=[^/;]*", re.IGNORECASE)
 _INDEX: Final = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?)$", re.IGNORECASE)
 _PLAIN_PATH: Final = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
 _PLAIN_QUERY: Final = re.compile(r"[A-Za-z0-9_=&.-]*")
-#: A path, relative to the folder or the root, that no rule for paths changes, and a fragment.
+#: A path relative to the folder or the root that normalisation leaves as it is, and a fragment.
 _PLAIN_LINK: Final = re.compile(
     r"(/?(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*/)*(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)?)(?:#.*)?", re.S
 )
 _ABSOLUTE: Final = re.compile(r"https?://[^/?#]", re.IGNORECASE)
 _CONTROL: Final = "".join(map(chr, range(33)))
-#: Longer ones are data, and no crawler follows them.
+#: Longer URLs are data, and no crawler follows them.
 _LONGEST: Final = 2083
 _NOT_A_PAGE: Final = re.compile(
     r"\.(?:css|js|mjs|json|xml|rss|atom|rdf|pdf|zip|t?gz|t?bz2|tbz|t?xz|zst|7z|rar|tar|jar|war|whl|gem|exe|msi|apk|dmg|deb|rpm|"
@@ -35,7 +35,7 @@ _NOT_A_PAGE: Final = re.compile(
     r"torrent|ps|woff2?|ttf|otf|eot|map|wasm)$",
     re.IGNORECASE,
 )
-#: Parsers disagree about what a backslash or a control character is, and a user's name looks like a host.
+#: Parsers disagree about backslashes and control characters, and a user name can look like a host.
 _AMBIGUOUS: Final = re.compile(r"[\\\x00-\x1f\x7f-\x9f]|^[^/?]*//[^/?]*@")
 _WEB: Final = ("http://", "https://")
 _SCHEMES: Final = (*_WEB, "file://")
@@ -44,13 +44,13 @@ _suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_p
 
 @lru_cache(16384)
 def normalise(url: str) -> str:
-    """One spelling of an absolute URL: no fragment, user, default port, index file, tracking or session parameter.
+    """Normalise an absolute URL: no fragment, user, default port, index file, tracking or session parameter.
 
-    Scheme ``https`` becomes ``http``: sites link to themselves both ways.
+    The scheme ``https`` becomes ``http``, because sites link to their own pages with both.
 
     Raises
     ------
-    ValueError : if the URL is broken beyond reading, ``http://[half``
+    ValueError : if the URL cannot be parsed, as ``http://[half``
 
     >>> normalise("HTTPS://Example.com:443/a/./index.html?utm_source=x#top")
     'http://example.com/a/'
@@ -72,7 +72,7 @@ def _normalise(url: str) -> str:
 
 
 def _query(query: str) -> str:
-    if _PLAIN_QUERY.fullmatch(query):  # what w3lib does, at a tenth of the time
+    if _PLAIN_QUERY.fullmatch(query):  # the same as w3lib, in a tenth of the time
         pairs = (pair.partition("=") for pair in query.split("&") if pair)
         return "&".join(f"{name}={value}" for name, _, value in sorted(pairs) if name not in _TRACKING)
     cleaned = url_query_cleaner(f"http://h/?{query}", _TRACKING, remove=True, unique=False)
@@ -86,7 +86,7 @@ def _host(name: str) -> str:
     if not name.isascii():
         try:
             return name.encode("idna").decode()
-        except UnicodeError:  # no such host; still a name
+        except UnicodeError:  # such a host cannot exist, but pages link to it
             return name
     return name
 
@@ -95,12 +95,12 @@ def _path(path: str) -> str:
     if not _PLAIN_PATH.fullmatch(path):
         path = urlsplit(canonicalize_url("http://h" + _SESSION.sub("", path).replace("?", "%3F"))).path
         if "/." in path:
-            path = _undotted(path)
+            path = _without_dot_segments(path)
     return _INDEX.sub("/", path) or "/"
 
 
-def _undotted(path: str) -> str:
-    """A path without the segments ``.`` and ``..`` (RFC 3986, 5.2.4)."""
+def _without_dot_segments(path: str) -> str:
+    """Remove the segments ``.`` and ``..`` from a path (RFC 3986, Section 5.2.4)."""
     segments = path.split("/")[1:]
     kept: list[str] = []
     for segment in segments:
@@ -114,7 +114,7 @@ def _undotted(path: str) -> str:
 
 
 def resolve(base: str, href: str) -> tuple[int, str]:
-    """Hash and normalised URL of a link; ``(0, "")`` for what is not a page (``mailto:``, ``javascript:``, broken).
+    """Hash and normalised URL of a link; ``(0, "")`` if it is broken or no page (``mailto:``, ``javascript:``).
 
     >>> resolve("http://h/a/b.html", "../c.html#top")[1], resolve("http://h/", "javascript:void(0)")
     ('http://h/c.html', (0, ''))
@@ -122,25 +122,25 @@ def resolve(base: str, href: str) -> tuple[int, str]:
     href = href.strip().strip(_CONTROL)
     if len(href) > _LONGEST:
         return 0, ""
-    return _resolve(_needed(base, href), href)
+    return _resolve(_relevant_base(base, href), href)
 
 
 def absolute(base: str, href: str) -> str:
-    """A link as absolute URL, otherwise as it is written.
+    """Make a link absolute and leave its spelling as it is.
 
     Raises
     ------
-    ValueError : if the link, or the base that it needs, is broken beyond reading
+    ValueError : if the link, or the base that it needs, cannot be parsed
 
     >>> absolute("http://h/a/b.html", " ../C.html#top "), absolute("http://[half/", "HTTP://h/?")
     ('http://h/C.html#top', 'HTTP://h/?')
     """
     href = href.strip()
-    return href if _ABSOLUTE.match(href) else _join(_needed(base, href), href)
+    return href if _ABSOLUTE.match(href) else _join(_relevant_base(base, href), href)
 
 
 def schemes_from(base: str) -> tuple[str, ...]:
-    """What the URLs begin with that a page may lead to: only a page of the file system leads to files.
+    """Prefixes of the URLs that a page may link to: only a page of the file system may link to files.
 
     >>> schemes_from("http://example.com/"), schemes_from("file:///srv/index.html")
     (('http://', 'https://'), ('http://', 'https://', 'file://'))
@@ -149,7 +149,7 @@ def schemes_from(base: str) -> tuple[str, ...]:
 
 
 def is_ambiguous(url: str) -> bool:
-    """True for a URL that two parsers may take for different hosts: it has a user, a backslash or a control character.
+    """Return True if parsers may disagree on the host of a URL: it has a user, a backslash or a control character.
 
     >>> is_ambiguous("http://example.com/a b"), is_ambiguous("http://example.com@internal/")
     (False, True)
@@ -159,7 +159,7 @@ def is_ambiguous(url: str) -> bool:
 
 @lru_cache(16384)
 def is_web(url: str) -> bool:
-    """True for an absolute URL of http or https with a host and a usable port, which every parser reads alike.
+    """Return True for an absolute HTTP or HTTPS URL with a host and a valid port, on which all parsers agree.
 
     >>> is_web("https://[::1]:8000/"), is_web("http://user@example.com/"), is_web("http://example.com:0/")
     (True, False, False)
@@ -173,11 +173,10 @@ def is_web(url: str) -> bool:
         return False
 
 
-def _needed(base: str, href: str) -> str:
-    """What a link needs of the base.
+def _relevant_base(base: str, href: str) -> str:
+    """Return the part of the base that the link depends on, so that results are cached across pages.
 
-    All pages share the answers to absolute links, pages of a folder those to relative ones: links of a template are
-    resolved once.
+    An absolute link is resolved once for all pages, a relative one once for each folder.
     """
     if _ABSOLUTE.match(href):
         return ""
@@ -216,7 +215,7 @@ def _joined(base: str, href: str) -> str:
 
 @lru_cache(4096)
 def _roots(folder: str) -> tuple[str, str]:
-    """Normalised root, without a slash, and folder; ("", "") for what is no folder."""
+    """Normalised root, without a slash, and normalised folder; ("", "") if the URL is not a folder."""
     parts = urlsplit(folder)
     if parts.scheme not in ("http", "https", "file") or parts.query or parts.fragment or "//" in parts.path:
         return "", ""
@@ -230,7 +229,7 @@ def _hash(target: str) -> int:
 
 
 def key(url: str) -> int:
-    """63-bit hash of the normalised URL, of a broken URL as it is."""
+    """63-bit hash of the normalised URL; a broken URL is hashed as it is."""
     try:
         return _hash(normalise(url))
     except ValueError:
@@ -252,9 +251,9 @@ def host_of(url: str) -> str:
 
 @lru_cache(16384)
 def site_of(url: str) -> str:
-    """The site of a URL: its registrable domain; host and port where there is none (IP addresses, intranets).
+    """The site of a URL: its registrable domain, or host and port if it has none (IP addresses, intranets).
 
-    What a hoster lets to many (``github.io``) is no site, a customer's domain below it is.
+    A domain that a provider shares among customers (``github.io``) is not a site; a customer's domain below it is.
 
     >>> site_of("https://docs.example.co.uk/a"), site_of("https://a.github.io/"), site_of("http://127.0.0.1:8000/")
     ('example.co.uk', 'a.github.io', '127.0.0.1:8000')
@@ -265,5 +264,5 @@ def site_of(url: str) -> str:
 
 @lru_cache(16384)
 def is_page(url: str) -> bool:
-    """False for a URL whose path ends like a file that is no page (style sheet, image, archive, PDF ...)."""
+    """Return False for a URL whose path ends like a file that is not a page (style sheet, image, archive, PDF ...)."""
     return not _NOT_A_PAGE.search(urlsplit(url).path)

@@ -1,4 +1,4 @@
-"""Words: runs of letters and digits; scripts without spaces count by character."""
+"""Split text into words: runs of letters and digits, or single characters in scripts without spaces."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 import unicodedata
 from typing import Final
 
-#: Han, kana, hangul and Thai by character, everything else by run.
+#: One character of Han, kana, hangul or Thai, or a run of other letters and digits.
 WORD: Final = re.compile(
     r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
 )
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, case folded, in compatibility form.
+    """Return the words of a text, case-folded and in compatibility form (NFKC).
 
     >>> words("Café n°\u00a05, 東京")
     ['café', 'n', '5', '東', '京']

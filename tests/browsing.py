@@ -20,7 +20,7 @@ Site = Mapping[str, str]
 
 
 def with_browser(use: Callable[[Browser], Awaitable[Any]], **options: Any) -> Any:
-    """What a coroutine gives that uses a browser."""
+    """Run a coroutine that uses a browser, and return its result."""
 
     async def run() -> Any:
         from playwright.async_api import async_playwright
@@ -36,7 +36,7 @@ def with_browser(use: Callable[[Browser], Awaitable[Any]], **options: Any) -> An
 
 
 def kill_browser() -> None:
-    """Kill the browsers that this process has started, with no time to say farewell."""
+    """Kill the browsers that this process has started, without a clean shutdown."""
     parents = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -59,7 +59,7 @@ def answering(site: Site) -> Callable[[str], Awaitable[tuple[str, bytes] | None]
 
 
 def rendered(*documents: str, site: Site | None = None, source: bool = False, **options: Any) -> list[Any]:
-    """Pages of documents, nothing of which comes from the network."""
+    """Render documents without access to the network."""
 
     async def use(browser: Browser) -> list[list[Frame]]:
         return await asyncio.gather(*(browser.render(URL, document, answering(site or {})) for document in documents))

@@ -1,4 +1,4 @@
-"""Alignment of the texts of two trees: ascending, of equals, and complete where one tree only adds to the other."""
+"""Alignment of the texts of two trees: ascending, between equal texts, complete if one tree only adds to the other."""
 
 import numpy as np
 from hypothesis import given

@@ -173,7 +173,7 @@ def test_a_folder_without_pages_ends_the_crawl_before_it_begins(tmp_path, folder
     (tmp_path / "files" / "a.png").write_bytes(b"\x89PNG")
     found = crawl(tmp_path, "archive", path=tmp_path / folder, code=1)
     assert len(found.errors) == 1
-    assert found.errors[0].startswith(f"{tmp_path / folder} holds neither WARC nor HTML files: give")
+    assert found.errors[0].startswith(f"{tmp_path / folder} contains neither WARC nor HTML files: give")
 
 
 def test_odd_records_do_no_harm(tmp_path):

@@ -1,4 +1,4 @@
-"""Pages out of WARC files and folders: all of them, in order, whatever the files look like."""
+"""Reading pages from WARC files and folders: all of them, in order, whatever the files look like."""
 
 import gzip
 import io
@@ -31,7 +31,7 @@ def page(number, words=400):
 def response(writer, url, body, headers=HTML, status="200 OK", kind="response", date=None):
     http = StatusAndHeaders(status, headers, protocol="HTTP/1.1")
     more: dict[str, Any] = {"warc_headers_dict": {"WARC-Date": date}} if date else {}
-    more["length"] = len(body)  # lest warcio leave a temporary file open
+    more["length"] = len(body)  # or warcio leaves a temporary file open
     writer.write_record(writer.create_warc_record(url, kind, payload=io.BytesIO(body), http_headers=http, **more))
 
 
@@ -60,7 +60,7 @@ def write_files(folder, **files):
 
 
 def read_all(path, base=""):
-    """Read twice, in order and one by one, and see that it is the same."""
+    """Read all pages in order, then one by one, and check that the results are equal."""
     skipped: Counter[str] = Counter()
     pages = [page for source in expand(str(path)) for page in records(source, base, skipped)]
     with Reader() as reader:
@@ -146,7 +146,7 @@ def test_zstd_is_read_with_and_without_a_dictionary(tmp_path, trained):
 )
 def test_gzip_offsets_find_the_same_page_again(tmp_path, bodies, repeat, seal):
     path = write_warc(tmp_path / "any.warc.gz", [b"<p>" + body * repeat for body in bodies])
-    if seal:  # what bgzip writes at the end: a member without content
+    if seal:  # bgzip writes an empty member at the end
         path.write_bytes(path.read_bytes() + gzip.compress(b""))
     pages, skipped = read_all(path)
     assert [found.body for found in pages] == [b"<p>" + body * repeat for body in bodies]
@@ -323,7 +323,7 @@ def test_a_file_of_no_bytes_is_empty(tmp_path, caplog, name):
 
 
 def ends(whole):
-    """Where a cut loses nothing: at the end of a record, with what is between it and the next."""
+    """Offsets at which a cut loses nothing: from the end of a record to the beginning of the next."""
     starts = [start for start in range(len(whole)) if whole.startswith(b"WARC/1.", start)]
     return [*starts, len(whole)]
 
@@ -344,7 +344,7 @@ def test_a_cut_anywhere_keeps_the_pages_before_it(tmp_path, caplog, packed):
         skipped: Counter[str] = Counter()
         pages = list(records(str(path), skipped=skipped))
         complete = sum(cut >= length for length in lengths[1:])
-        # Behind the last byte of a page come line feeds or a checksum: without them nothing of the page is lost.
+        # After the last byte of a page come line feeds or a checksum. Without them, the page is still complete.
         assert complete <= len(pages) <= complete + 1
         assert [found.body for found in pages] == [b"<p>Page %d" % number for number in range(len(pages))]
         lost = cut not in lengths and len(pages) == complete
@@ -468,10 +468,10 @@ def test_a_warc_is_known_by_its_content_too(tmp_path, compressed):
     ("path", "message"),
     [
         ("missing.warc", "missing.warc does not exist: give a WARC file, a glob in quotes, or a folder"),
-        ("*.warc", "*.warc holds neither WARC nor HTML files: give a WARC file"),
+        ("*.warc", "*.warc contains neither WARC nor HTML files: give a WARC file"),
         ("", "the empty path does not exist: give"),
-        ("empty", "empty holds neither WARC nor HTML files: give"),
-        ("feed.jsonl", "feed.jsonl holds neither WARC nor HTML files: give"),
+        ("empty", "empty contains neither WARC nor HTML files: give"),
+        ("feed.jsonl", "feed.jsonl contains neither WARC nor HTML files: give"),
     ],
 )
 def test_what_is_not_there_is_refused_with_what_to_do(tmp_path, monkeypatch, path, message):
@@ -525,7 +525,7 @@ def test_a_page_that_changed_is_refused(tmp_path):
 
 
 def bomb(*parts, times=1024):
-    """A gzip member; the last of its parts comes so many times."""
+    """A gzip member whose last part is repeated."""
     squeeze = zlib.compressobj(9, zlib.DEFLATED, 31)
     pieces = itertools.chain(parts[:-1], itertools.repeat(parts[-1], times))
     return b"".join([*map(squeeze.compress, pieces), squeeze.flush()])
@@ -558,7 +558,7 @@ def test_a_compression_bomb_is_counted_and_the_file_goes_on_behind_it(tmp_path, 
     assert [one.url[-1] for one in found if one.url[-1].isdigit()] == ["0", "1", "2"]
     assert skipped == {"bomb": 1}
     assert [r.getMessage() for r in caplog.records] == [
-        f"{path} holds a compression bomb at offset {len(members[0])}, which is left out: the file goes on behind it"
+        f"{path} contains a compression bomb at offset {len(members[0])}, which is left out: reading continues after it"
     ]
     with Reader() as reader:
         assert [reader.read(one.source, one.offset) for one in reversed(found)] == found[::-1]
@@ -610,7 +610,7 @@ def test_a_flood_of_chunks_is_joined(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_pipes_sockets_and_devices_are_not_read(tmp_path, caplog, monkeypatch):
     folder = write_files(tmp_path / "site", a__html=b"<p>A page", b__html=b"<p>Another")
-    monkeypatch.chdir(folder)  # names of sockets are short
+    monkeypatch.chdir(folder)  # paths of sockets have a length limit
     for name in ("pipe", "pipe.html", "pipe.warc.gz", "pipe.unknown"):
         os.mkfifo(name)
     os.symlink("pipe.html", "link.html")
@@ -627,7 +627,7 @@ def test_pipes_sockets_and_devices_are_not_read(tmp_path, caplog, monkeypatch):
     assert "zero.html cannot be read and is left out: it is not a regular file" in caplog.text
     assert list(records(str(folder / "pipe.warc.gz"), skipped=skipped)) == []
     for name in ("pipe", "pipe.unknown"):
-        with pytest.raises(ArchiveError, match="holds neither WARC nor HTML files"):
+        with pytest.raises(ArchiveError, match="contains neither WARC nor HTML files"):
             expand(str(folder / name))
     with pytest.raises(ArchiveError, match="has no page"):
         read(str(folder / "pipe.warc.gz"), 0)

@@ -135,7 +135,7 @@ def test_a_store_of_another_model_causes_a_warning(tmp_path):
         third = crawl(tmp_path, "site", url=server.url(""), settings=store, feed="third.jsonl")
     assert len(found.lines) == len(third.lines) == 7
     assert len(found.warnings) == 1
-    assert "is of another version or model: it is left alone, and the sites are learnt again" in found.warnings[0]
+    assert "is of another version or model: it is left unchanged, and the sites are learnt again" in found.warnings[0]
     assert found.stat("templates/probed") == 1
     assert third.warnings == found.errors == third.errors == []
     assert third.stat("templates/probed") == 0  # it has the counts of the second run
@@ -187,7 +187,9 @@ def test_a_full_disk_causes_a_warning_and_the_crawl_goes_on(tmp_path, limit):
     assert all("slogan" not in line["text"] for line in found.lines)
     assert found.stat("store/failed") >= 1
     assert len(found.warnings) == 1
-    assert re.search("goes on with what is in memory|what is learnt is forgotten at the end", found.warnings[0])
+    assert re.search(
+        "goes on with what is in memory|what the crawl learns about sites is lost when it ends", found.warnings[0]
+    )
     assert found.errors == []
 
 
@@ -200,7 +202,7 @@ def test_a_folder_that_cannot_be_created_causes_a_warning_and_the_crawl_goes_on(
     assert all("slogan" not in line["text"] for line in found.lines)
     assert found.stat("store/failed") == 1
     assert len(found.warnings) == 1
-    assert "cannot be used, what is learnt is forgotten at the end" in found.warnings[0]
+    assert "cannot be used, what the crawl learns about sites is lost when it ends" in found.warnings[0]
     assert found.errors == []
 
 

@@ -33,7 +33,7 @@ def test_features_of_a_node_are_those_of_its_leaves():
 def test_each_size_class_has_a_rule_of_its_own():
     rng = np.random.default_rng(0)
     columns, sizes = rng.normal(size=(4000, 3)), rng.integers(0, 6, 4000)
-    template = (columns[:, 0] > 0) == (sizes % 2 == 0)  # no single linear rule can tell
+    template = (columns[:, 0] > 0) == (sizes % 2 == 0)  # no single linear model can separate these
     learnt = fit(columns, sizes, template, np.ones(4000))
     assert np.mean((learnt(columns, sizes) > 0) == template) > 0.97
 

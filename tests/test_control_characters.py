@@ -1,4 +1,4 @@
-"""A page that writes to the terminal: what of its control characters reaches feeds, commands and logs."""
+"""A page with terminal control characters: which of them reach feeds, commands and logs."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_feeds_of_such_pages_are_read_by_everybody(hostile):
 
 
 def strings(value):
-    """All strings in a value, keys apart."""
+    """All strings in a value, except keys."""
     if isinstance(value, str):
         yield value
     for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -130,7 +130,7 @@ def strings(value):
     ids=lambda arguments: " ".join(arguments[:3]),
 )
 def test_commands_make_them_visible(tmp_path, arguments):
-    """Feeds of other tools have them all."""
+    """Feeds of other tools may have any control characters."""
     feed, index = tmp_path / "feed.jsonl", tmp_path / "pages.sqlite"
     bad = RAW + "\ud800\r\n"
     feed.write_text("".join(json.dumps(line) + "\n" for line in foreign(bad)), encoding="utf-8")
@@ -151,7 +151,7 @@ def foreign(bad):
         other = f"http://{'two' if host == 'one' else 'one'}.example/{ADDRESS}"
         link = {"url": other, "anchor": f"bell {bad}"}
         text = f"bell {bad} rings for all who hear of it"
-        links = [link, {"url": "http://three.example/", "anchor": "three"}]  # the first one is no address
+        links = [link, {"url": "http://three.example/", "anchor": "three"}]  # the first one is not a URL
         pagelet = {"id": 0, "role": "content", "templateness": 0.1, "text": text, "words": 8, "links": links}
         template = {"id": f"{host}{bad}#1", "pages": 2, "share": 0.5}
         about = {"url": f"http://{host}.example/{ADDRESS}", "title": f"Bell {bad}{number}", "template": template}

@@ -1,4 +1,4 @@
-"""Template detection: Figures 4 and 5 against a literal reading, as set operations, page by page, in any order."""
+"""Template detection: Figures 4 and 5 on tables, in SQL and incrementally, against a literal implementation."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ NUMBERS = st.integers(-3, 6)
 
 @st.composite
 def crawls(draw, names=NUMBERS):
-    """Pages with their shingles, links, sites, and sketches of some; shingles of ten kinds, 0 being none."""
+    """Pages with shingles (one of ten, 0 for none), links and sites, and sketches of some pages."""
     pages = draw(st.dictionaries(names, st.lists(st.integers(-2, 7), min_size=1, max_size=5), max_size=8))
     ends = st.one_of(names, st.sampled_from(sorted(pages))) if pages else names
     links = draw(st.lists(st.tuples(ends, ends), max_size=12))
@@ -67,7 +67,7 @@ def crawls(draw, names=NUMBERS):
 
 
 def literally(pages, links, sites, sketches, authority=None, least=2, share=0.0):
-    """Definition 4 by hand: equal shingles; with an authority, connected pages. Duplicates are one page."""
+    """Definition 4, literally: equal shingles and, with an authority, connected pages. Duplicates are one page."""
     original = {}
     first: dict[object, object] = {}
     for page in sorted(pages):
@@ -138,7 +138,7 @@ def test_streaming_is_batch(crawl, authority):
 @settings(deadline=None)
 @given(crawls(), st.sampled_from(AUTHORITIES), st.randoms())
 def test_streaming_in_any_order(crawl, authority, random):
-    """Duplicates apart, of which the first to come counts."""
+    """Except that of duplicates, the first one added counts."""
     pages, links, sites, _ = crawl
     order = sorted(pages)
     random.shuffle(order)
@@ -185,7 +185,7 @@ def test_larger_crawl_in_every_form(seed):
 
 
 def test_long_chain_of_links():
-    """A page on the way that lacks the pagelet cuts the template in two."""
+    """A page between others that lacks the pagelet splits the template in two."""
     n = 3000
     table = rows({page: [7, 10 + page] for page in range(n) if page != 1000} | {1000: [8, 9]})
     links = [(page, page + 1) for page in range(n - 1)]
@@ -249,7 +249,7 @@ def test_links_of_duplicates_are_links_of_their_original(connected):
 
 @GLOBAL
 def test_authority(connected):
-    """Two pages of a site, one of another that links to them, and a stranger with the same licence."""
+    """Two pages of a site, a page of another site that links to them, and an unrelated page with the same licence."""
     one, two, sister = "http://a.example.com/1", "http://b.example.com/2", "http://sister.org/"
     table = rows({one: [7, 1], two: [7, 2], sister: [7, 3], "http://stranger.net/": [7, 4]})
     links = [(sister, one)]
@@ -336,7 +336,7 @@ def test_bundled_site(site):
     assert connected == relational.global_templates(table, links)
     assert connected == stream_of(table, links)
     assert sum(set(template.pages) == pages for template in connected) >= 5
-    # Its pages link to each other by their menu: Figure 5 loses next to nothing of Figure 4.
+    # Its pages link to each other in their menu, so Figure 5 finds nearly all of Figure 4.
     assert {t.shingle for t in connected} <= {t.shingle for t in local}
     assert len(connected) >= 0.8 * len(local)
     on_half = local_templates(table, least=3, share=0.5)
@@ -358,10 +358,10 @@ def stream_of(table, links):
         ([(1, 2, 3), (1, 2, 3, 4)], "three columns"),
         (np.zeros((2, 2), np.int64), "three columns"),
         (np.zeros(3, np.int64), "three columns"),
-        ([(1, 2, 3), ("a", 2, 3)], "not both"),
-        ([(1, 2, "x")], "64 bits"),
-        ([(1, 2, 1 << 63)], "64 bits"),
-        ([(1, 0.5, 3)], "64 bits"),
+        ([(1, 2, 3), ("a", 2, 3)], "all integers or all strings"),
+        ([(1, 2, "x")], "64-bit"),
+        ([(1, 2, 1 << 63)], "64-bit"),
+        ([(1, 0.5, 3)], "64-bit"),
     ],
 )
 def test_bad_tables(local, table, sentence):
@@ -389,7 +389,7 @@ def test_bad_share(local, share):
         ([(1, 0, 7)], [(1, 2, 3)], {}, "LINKS have two columns"),
         ([(1, 0, 7)], np.zeros((1, 3), np.int64), {}, "LINKS have two columns"),
         ([(1, 0, 7)], [], {"authority": "charm"}, "links, domain, either"),
-        ([(1, 0, 7)], [], {"authority": "domain"}, "the page 1 is no URL"),
+        ([(1, 0, 7)], [], {"authority": "domain"}, "the page 1 is not a URL"),
         ([(1, 0, 7)], [], {"authority": "either", "sites": {2: "x"}}, "the site of the page 1"),
         ([(1, 0, 7)], [], {"least": 0}, "least is 0"),
     ],
@@ -402,7 +402,7 @@ def test_bad_graphs(connected, table, links, options, sentence):
 def test_bad_stream():
     with pytest.raises(ValueError, match="choose from"):
         GlobalTemplates("charm")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="no URL"):
+    with pytest.raises(ValueError, match="not a URL"):
         GlobalTemplates("domain").add(1, [])
     with pytest.raises(ValueError, match="least is 1"):
         GlobalTemplates().templates(1)

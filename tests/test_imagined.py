@@ -1,4 +1,4 @@
-"""Imagined pages: what they say of a page is what the pages of a site may say."""
+"""Synthetic sites: their evidence about a page is evidence that real pages of a site could give."""
 
 from __future__ import annotations
 

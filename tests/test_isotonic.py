@@ -1,4 +1,4 @@
-"""Isotonic smoothing: the optimum, by every oracle at hand, on trees of every shape."""
+"""Isotonic smoothing: the optimum according to several oracles, on trees of all shapes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def random_page(rng, n, grid=None):
 
 
 def brute_force(parent, x, w, c, values):
-    """The least objective over all monotone scores with these values."""
+    """Minimum of the objective over all monotone scores with these values."""
     y = np.asarray(values)[np.indices((len(values),) * len(x)).reshape(len(x), -1)]
     above = y[parent[1:]]
     cost = w @ np.abs(x[:, None] - y) + c * (above != y[1:]).sum(0)
@@ -49,7 +49,7 @@ def brute_force(parent, x, w, c, values):
 
 
 def linear_program(parent, x, w):
-    """The least objective for c=0: variables y and e >= |x - y|."""
+    """Minimum of the objective for c=0: variables y and e >= |x - y|."""
     n = len(x)
     one, none = identity(n), csr_array((n, n))
     edges = np.arange(1, n)
@@ -64,7 +64,7 @@ def linear_program(parent, x, w):
 
 
 def integer_program(parent, x, w, c):
-    """The least objective for c>0: variables y, e >= |x - y|, and for each edge z of {0, 1} >= y_child - y_parent."""
+    """Minimum for c>0: variables y, e >= |x - y|, and for each edge z of {0, 1} >= y_child - y_parent."""
     n = len(x)
     one = np.eye(n)
     none = np.zeros((n, n - 1))
@@ -86,7 +86,7 @@ def integer_program(parent, x, w, c):
 
 
 def closure(parent, x, w, c):
-    """The least objective for scores 0 and 1 as a minimum cut; x, w and c are whole numbers of eighths."""
+    """Minimum of the objective for scores 0 and 1, as a minimum cut; x, w and c are multiples of 1/8."""
     n = len(x)
     source, sink, never = n, n + 1, 10**9
     edges = []
@@ -163,7 +163,7 @@ def test_two_levels_equal_minimum_cut(c):
 
 @pytest.mark.parametrize("c", [0, 0.3])
 def test_no_penalty_by_heaps_equals_dynamic_program(c):
-    """On a grid that holds all scores, in the scores themselves: both take the lowest of equal ones."""
+    """On a grid that includes all scores, the scores agree: both choose the lowest of equal optima."""
     rng = np.random.default_rng(3)
     for n in (1, 2, 30, 300):
         parent, levels, x, w = random_page(rng, n, 16)
@@ -194,11 +194,11 @@ def test_any_page(page, c, k):
     assert_monotone(parent, grid)
     assert_monotone(parent, exact)
     assert best - tolerance <= objective(parent, x, grid, w, c) <= best + w.sum() / 2 / (k - 1) + tolerance
-    # No worse than one section, nor than isotonic regression that does not know of c.
+    # No worse than a single section, nor than isotonic regression without c.
     flat = np.full(len(x), np.sort(x)[np.searchsorted(np.cumsum(w[np.argsort(x)]), w.sum() / 2)] if w.any() else 0)
     assert best <= objective(parent, x, flat, w, c) + tolerance
     assert best <= objective(parent, x, isotonic(levels, parent, x, w), w, c) + tolerance
-    # Smoothing what is smooth changes nothing where no section costs.
+    # Smoothing again changes nothing if sections cost nothing.
     assert objective(parent, exact, smooth_exact(levels, parent, exact, w, 0), w, 0) <= tolerance
 
 
@@ -238,7 +238,7 @@ def test_high_cost_makes_one_section_and_no_cost_the_most():
 
 
 def test_order_of_the_levels_does_not_matter():
-    """Nor do the numbers of the rows: the tree alone counts."""
+    """Nor does the numbering of the rows: only the tree counts."""
     rng = np.random.default_rng(6)
     parent, levels, x, w = random_page(rng, 300)
     y = smooth(levels, parent, x, w)
@@ -346,12 +346,12 @@ LEVELS, PARENT, X, W = [np.array([0]), np.array([1, 2])], np.array([-1, 0, 0]), 
         ({"parent": PARENT[:2]}, "every node"),
         ({"levels": LEVELS[:1]}, "levels hold 1 rows of 3"),
         ({"levels": [np.array([0, 1]), np.array([2])]}, "first the root alone"),
-        ({"levels": [np.array([0]), np.array([1, 1])]}, "each row stands once"),
+        ({"levels": [np.array([0]), np.array([1, 1])]}, "each row must appear once"),
         ({"levels": [np.array([0]), np.array([1]), np.array([2])]}, "one level below its parent"),
-        ({"levels": [np.array([1]), np.array([0, 2])]}, "not there"),
-        ({"levels": [np.array([0]), np.array([1, 3])]}, "not there"),
-        ({"parent": np.array([-1, 0, 7])}, "not there"),
-        ({"parent": np.array([-1, -1, 0])}, "not there"),
+        ({"levels": [np.array([1]), np.array([0, 2])]}, "does not exist"),
+        ({"levels": [np.array([0]), np.array([1, 3])]}, "does not exist"),
+        ({"parent": np.array([-1, 0, 7])}, "does not exist"),
+        ({"parent": np.array([-1, -1, 0])}, "does not exist"),
         ({"parent": np.array([1, 2, 0])}, "not those of the tree"),
         ({"levels": [], "parent": PARENT[:0], "x": X[:0], "w": W[:0]}, "first the root alone"),
     ],
@@ -368,8 +368,8 @@ def test_bad_input(function, bad, sentence):
         ({"c": np.nan}, "c is nan"),
         ({"c": np.inf}, "c is inf"),
         ({"k": 1}, "2 levels or more"),
-        ({"x": X * 2}, "outside of 0 to 1"),
-        ({"x": X - 1}, "outside of 0 to 1"),
+        ({"x": X * 2}, "outside 0 to 1"),
+        ({"x": X - 1}, "outside 0 to 1"),
     ],
 )
 def test_bad_parameters(arguments, sentence):

@@ -197,7 +197,7 @@ def test_a_crawl_with_too_little_memory_ends_before_it_begins(tmp_path, megabyte
             [sys.executable, "-c", program, *command], cwd=ROOT, capture_output=True, text=True, timeout=100
         )
     assert done.returncode == 1
-    assert f"the process may have only {megabytes} MB of memory" in done.stderr
+    assert f"the process is limited to {megabytes} MB of memory" in done.stderr
     assert "Traceback" not in done.stderr
     assert server.hits == []
     assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY

@@ -34,12 +34,12 @@ def line(url, *pagelets):
 
 
 def scores(tables, values):
-    """The scores above zero by URL, to three digits."""
+    """The scores above zero by URL, rounded to three digits."""
     return {tables.urls[i]: round(float(values[i]), 3) for i in np.flatnonzero(values > 5e-4)}
 
 
 def cited_with(tables, url, **options):
-    """`related` of a page that there is."""
+    """Scores of `related` for an existing page."""
     page = tables.find(url)
     assert page is not None
     return related(tables, page, **options)
@@ -268,7 +268,7 @@ class TestVersions:
         }
 
     def test_fnm_takes_pages_without_the_word_away(self):
-        """The makers' pages do not have the word: no authority is left."""
+        """The makers' pages lack the word, so no authority is left."""
         _, found = self.ranked("page-fnm")
         assert not found.authorities.any()
         lines = [*guitars(), line("http://fender.com/", pagelet("guitars and a guitar"))]
@@ -334,7 +334,7 @@ class TestVersions:
         }
 
     def test_the_best_of_many_pages_are_roots(self):
-        """The 200th has the word twice: all that have it so often are in."""
+        """The 200th page has the word twice, so all pages that have it twice are included."""
         lines = [line(f"http://h.com/{n}", pagelet("a " * (n % 7) + "b " * (n == 1))) for n in range(ROOTS + 80)]
         found = roots(read(lines, Query("a b")))
         assert np.flatnonzero(found).tolist() == [n for n in range(ROOTS + 80) if n % 7 > 1 or n == 1]
@@ -428,7 +428,7 @@ class TestCocitation:
     @settings(deadline=None)
     @given(lists, st.integers(0, 6), st.integers(1, 6))
     def test_it_equals_brute_force(self, pagelets, page, most):
-        """Three hosts cite seven pages in pagelets; for each pair the best one of a host counts."""
+        """Three hosts cite seven pages in pagelets; for each pair, only the best pagelet of a host counts."""
         target = [f"http://t{n}.com/" for n in range(7)]
         lines = [
             line(f"http://host{host}.com/{n}", pagelet("x", *(target[i] for i in cited)))

@@ -1,4 +1,4 @@
-"""ETDM: one-to-one, equal, closed towards the root, as large as it can be; votes over pages."""
+"""Equal top-down mappings: one-to-one, equal, top-down and as large as possible; and votes over pages."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def table(tree):
 
 
 class Votes(Counts):
-    """The counts of a site, of pages that are given as node tables."""
+    """The counts of a site whose pages are given as node tables."""
 
     def learn(self, nodes):
         self.add(Fragments.of(nodes, keys(nodes), np.zeros((len(nodes), JUDGES))), 0)
@@ -111,7 +111,7 @@ def test_never_larger_than_the_largest(one, other):
     left, right = table(one), table(other)
     found = etdm(left, right, same_signature)
     assert 1 <= len(found) <= largest(left, 0, right, 0)
-    # No pair of children is left that could be added.
+    # No further pair of children can be added.
     used = set(found.values())
     for row, image in found.items():
         for i in children(left, row):
@@ -277,7 +277,7 @@ def test_slots_are_told_from_template_text():
     assert texts(key, votes.template(key)) == ["Home", "About", "Imprint"]
     slots = votes.template(key, include_slots=True)
     assert texts(key, slots) == key.strings
-    # The places of the slots belong to the template in both views.
+    # The parents of the slots are template in both cases.
     elements = key.tag != TEXT
     assert votes.template(key)[elements].all()
     assert slots[elements].all()
@@ -354,7 +354,7 @@ def test_pairs_of_pages_agree_with_votes_of_two():
 
 
 def test_the_template_of_a_class_is_that_of_its_pages():
-    """Pages of another class are many, and have no vote."""
+    """The many pages of another class have no vote."""
     site = Site("example.com")
     for number, name in enumerate("abcde"):
         site.learn(

@@ -1,4 +1,4 @@
-"""The node table: what its columns say of the tree, whatever the tree."""
+"""The node table: its columns describe the tree, whatever the tree."""
 
 import re
 
@@ -14,7 +14,7 @@ from tests.trees import URL, every, leaf_strings, page, soups
 
 
 def ancestors(nodes, row):
-    """The row and those above it, upwards."""
+    """The row and its ancestors, upwards."""
     found = [row]
     while nodes.parent[found[-1]] >= 0:
         found.append(int(nodes.parent[found[-1]]))
@@ -29,7 +29,7 @@ def test_rows_are_the_elements_in_preorder(html):
     unseen = {row for row in range(len(nodes)) if nodes.end[row] == row + 1}
     listed = [e for e in found.root.iter() if isinstance(e.tag, str)]
     assert [e for e in listed if e in set(rows)] == rows
-    # What is left out lies below a row that has nothing below it.
+    # Elements without a row are inside an element whose row has no descendants.
     for element in set(listed) - set(rows):
         assert {nodes.elements.index(above) for above in element.iterancestors() if above in set(rows)} & unseen
 

@@ -1,4 +1,4 @@
-"""Bytes to a page: charsets, broken, deep and huge bodies, base, frames, XHTML."""
+"""Parsing pages from bytes: charsets, broken, deep and huge bodies, base, frames, XHTML."""
 
 import os
 
@@ -112,7 +112,7 @@ def test_a_declared_charset(body, content_type):
     ("content", "declared"),
     [
         *((c, d) for c in (RUSSIAN, JAPANESE, FRENCH) for d in ("shift_jis", "gbk", "big5", "euc_kr", "euc_jp")),
-        # Of these a few bytes are enough; in the others they can be read both ways.
+        # In these charsets a few bytes are enough; in the others, few bytes are ambiguous.
         *(
             (c, d)
             for c in (RUSSIAN, JAPANESE, FRENCH, "one é", "“x”")
@@ -133,7 +133,7 @@ def test_utf8_that_is_declared_as_something_else(content, declared, where):
 )
 def test_what_is_declared_and_cannot_be(content, charset, content_type):
     assert text(f"<p>{content}".encode(charset), content_type) == content
-    # The page knows better than the server.
+    # The declaration in the page is right, the one of the server is wrong.
     assert text(f"<meta charset={charset}><p>{content}".encode(charset), content_type) == content
 
 
@@ -374,7 +374,7 @@ def test_xhtml():
         assert plain(found.nodes, every(found)) == "ä\nb\n\nc\nd"
         assert (found.title, found.language) == ("Größe", "de")
         assert xpaths(found.nodes, every(found)) == ["/html"]
-    # What XSLT processors write on top of their UTF-8.
+    # XSLT processors write this at the beginning of UTF-8 output.
     assert "ä\nb" in text((body % "utf-16").encode())
 
 

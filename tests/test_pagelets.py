@@ -18,7 +18,7 @@ LINK = "<a href='/x'>link</a> "
 
 
 def linked(names):
-    """Soup with many links."""
+    """Tag soup with many links."""
     piece = st.one_of(
         st.sampled_from(
             [LINK, LINK * 2, LINK * 3, "text ", " ", "<a href='#x'>part</a>", "<a href='mailto:x@y.z'>mail</a>"]

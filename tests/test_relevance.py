@@ -18,7 +18,7 @@ TEXTS = st.text(string.ascii_lowercase[:4] + " ", max_size=40)
 
 
 def cosine(query: str, text: str) -> float:
-    """By hand, of words that stand on no page yet: all are equally rare."""
+    """Computed by hand, for words that are on no page yet, so that all are equally rare."""
     counts = [{word: 1 + np.log(t.split().count(word)) for word in set(t.split())} for t in (query, text)]
     dot = sum(counts[0][word] * counts[1].get(word, 0.0) for word in counts[0])
     return float(dot / np.prod([np.linalg.norm(list(count.values())) for count in counts]))
@@ -117,14 +117,14 @@ def test_links_of_a_template_have_the_relevance_of_their_anchor_alone():
     for parsed in pages:
         site.learn(parsed)
     parts = segment(pages[0], site.templateness(pages[0]))
-    topic = Topic(["slogan"])  # a word of the template, and of no anchor
+    topic = Topic(["slogan"])  # a word of the template, but not of an anchor
     assert any("slogan" in part.text for part in parts if part.role != "content")
     weighed = weigh(parts, topic)
     assert weighed.relevance == 0
     assert set(weighed.links.values()) == {Link(0.0, template=True)}
-    # A page that knows no template takes the same words for its own.
+    # Without a known template, the same words are treated as content.
     assert weigh(segment(pages[0]), topic).relevance > 0
-    # A page that is about the topic, or was reached by such pages, hands nothing down to them.
+    # They inherit nothing, even from a page about the topic, or one reached through such pages.
     weighed = weigh(parts, Topic(["nameaword1 nameaword2"]), inherited=1.0)
     assert weighed.inherited >= 0.8
     assert set(weighed.links.values()) == {Link(0.0, template=True)}

@@ -107,7 +107,7 @@ def test_pages_loaded_for_a_template_and_held_back_are_rendered_once(tmp_path):
 
 @pytest.mark.parametrize("kind", ["warc", "folder", "files"])
 def test_archived_pages_are_rendered_with_what_the_archive_has(tmp_path, kind):
-    with SiteServer() as server:  # would note every visit
+    with SiteServer() as server:  # would record every request
         site = styled_site("a.html", "b.html")
         site["/moved.css"] = lambda path: Reply(301, {"Location": "/style.css"})
         leaks = '<link rel=preconnect href="{0}"><link rel=prefetch href="{0}x"><script>fetch("{0}y");'
@@ -124,7 +124,7 @@ def test_archived_pages_are_rendered_with_what_the_archive_has(tmp_path, kind):
         else:
             path.mkdir()
             for name, body in bodies.items():
-                # From the root of a file system, nothing is to be had.
+                # Nothing is served from the root of the file system.
                 (path / name[1:]).write_bytes(body if kind == "folder" else body.replace(b"=/", b"="))
             arguments = {"base": "http://example.com/"} if kind == "folder" else {}
         found = crawl(tmp_path, "archive", path=path, settings=RENDER, **arguments)
@@ -170,7 +170,7 @@ def test_archived_pages_are_learnt_as_they_are_shown(tmp_path):
         assert "stands on no other page" in line["text"]
         [menu] = [p for p in line["pagelets"] if "written gamma" in p["text"]]
         assert menu["role"] == "navigation"
-        assert menu["templateness"] > 0.9  # as received no page has it: .67, by the page alone
+        assert menu["templateness"] > 0.9  # the pages as received lack it, so by the page alone it is 0.67
     assert found.errors == found.warnings == []
 
 
@@ -338,7 +338,7 @@ def test_a_time_that_cannot_be_used_is_refused(seconds):
 
 
 def test_a_rendered_page_loads_nothing_from_private_addresses(tmp_path):
-    """Nor by a redirect of its own host, a frame, a script, a socket; what its own host has is loaded."""
+    """Not by a redirect of its own host, a frame, a script or a socket either; resources of its own host are loaded."""
     with SiteServer(host="127.0.0.2") as internal, SiteServer(routes=styled_site()) as server:
         inside = internal.url("x")
         internal.routes["*"] = answer("<p>the text of an internal service</p>")

@@ -1,4 +1,4 @@
-"""Template detection in crawls: the forms on tables, page by page, and what a user sees of it."""
+"""Template detection in crawls: incremental results equal those on tables, and are shown to the user."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def bundled():
 
 
 def by_relations(pages, form):
-    """Templateness by set operations on DuckDB, all pages at once."""
+    """Templateness computed in SQL on DuckDB, for all pages at once."""
     cut = {one.key: partition(one.nodes, STRICT_K, strict=True) for one in pages}
     found = {one.key: shingles(one, cut[one.key]) for one in pages}
     sketches = np.concatenate([np.where((s.tokens >= 4)[:, None], s.near, 0) for s in found.values()])
@@ -131,7 +131,7 @@ def test_pages_without_text(html):
 
 
 def shared_with(folder, pages):
-    """What a process knows that uses the store of a folder and learns some pages."""
+    """The pagelets known to a process that uses the store of a folder and learns some pages."""
     store = SiteStore(folder, load(LABELLED))
     shared = RepeatedPagelets()
     sites = SiteCache(store, shared=shared)

@@ -1,4 +1,4 @@
-"""Shingles: equal where pagelets are, nearly equal where they nearly are, whatever page they stand on."""
+"""Shingles: equal for equal pagelets, and nearly equal for nearly equal ones, whatever page they are on."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def same(one: str, other: str, **urls: str) -> bool:
 
 
 def test_values_stay():
-    """Shingles are stored: those of another version, machine or process must be the same."""
+    """Shingles are stored, so they must be the same in other versions, on other machines and in other processes."""
     found = whole("<p>Page 1: <a href=/a>one</a> <a href=/b>two</a> and <b>some</b> more words")
     assert tokens("page") == [8720896029100270081]
     assert found.exact.tolist() == [3403944167235371306]
@@ -127,7 +127,7 @@ def test_exact_differs(one, other):
 
 
 def test_a_menu_is_equal_on_every_page():
-    """Links to the page itself included; so is a link to the top of the page."""
+    """Links to the page itself and to the top of the page are included."""
     menu = "<ul><li><a href=/a>A</a><li><a href=/b>B</a><li><a href='#'>top</a><li><a href='#x'>more</a></ul>"
     assert same(menu, menu, url="http://example.com/a")
     assert same(menu, menu, url="http://example.com/deep/other")
@@ -148,7 +148,7 @@ def test_what_stands_around_a_pagelet_does_not_count():
 
 @pytest.mark.parametrize("to_itself", [False, True])
 def test_link_sets_of_a_menu(to_itself):
-    """On pages outside of the menu ``links`` is one, on those in it ``closed``: the two are equal."""
+    """``links`` on pages that the menu does not list equals ``closed`` on those that it lists."""
     menu = ["/a", "/b", "/c", "/d"]
     outside = {int(whole(html(menu), f"http://example.com{path}").links[0]) for path in ("/x", "/y/z")}
     inside = set()
@@ -318,7 +318,7 @@ def test_page_without_text(body):
 
 
 def test_numbers_of_pagelets():
-    """Any numbers will do: without a leaf there is nothing, and leaves of one pagelet need not stand together."""
+    """Numbers may be skipped, which gives empty pagelets, and leaves of one pagelet need not be adjacent."""
     page = Page.parse(b"<p>one<p>two <a href=/a>three</a><p>four", "http://example.com/")
     found = shingles(page, np.array([5, 0, 0, 5]))
     assert found.tokens.tolist() == [2, 0, 0, 0, 0, 2]

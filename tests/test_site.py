@@ -1,4 +1,4 @@
-"""What is learnt of a site, and what it says of a page."""
+"""What is learnt from the pages of a site, and the evidence that it gives about a page."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_words_are_fresh_where_no_page_before_had_them():
     assert not changes.all()
     rows = one.nodes.leaves
     assert (seen.fresh[rows[changes]] == 1).all()
-    assert seen.fresh[rows[~changes]] == pytest.approx(1 / 3)  # new on the first page alone
+    assert seen.fresh[rows[~changes]] == pytest.approx(1 / 3)  # new on the first page only
 
 
 @given(st.lists(st.sets(st.integers(-5, 30), max_size=12), max_size=25))

@@ -1,4 +1,4 @@
-"""Sites on disk: resumed, shared by crawls, bounded in memory, and what a broken or full disk costs."""
+"""Sites on disk: resumed, shared by crawls, bounded in memory; and the effects of a broken or full disk."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def bundled() -> list[Page]:
 
 @pytest.fixture
 def open_store(tmp_path: Path) -> Iterator[object]:
-    """Opens stores on one folder, and ends the test if one of them complains."""
+    """Open stores on one folder; the test fails if one of them reports an error."""
     opened: list[SiteStore] = []
     sentences: list[str] = []
 
@@ -63,7 +63,7 @@ def stored(store: SiteStore, name: str) -> SiteCounts:
 
 
 def assert_equal(one: SiteCounts, other: SiteCounts) -> None:
-    """The same, whatever the order in which pages came; which page was the first to have a text depends on it."""
+    """Compare counts regardless of the order of pages, apart from what depends on which page came first."""
     left, right = one.arrays(), other.arrays()
     assert left.keys() == right.keys()
     for name in (name for name in left if name.endswith("_keys")):
@@ -107,7 +107,7 @@ def test_an_empty_site_and_a_page_of_one_node_survive(open_store):
 
 
 def test_two_crawls_at_once_add_up(bundled, open_store):
-    """Each knows half of the pages and some of the other's, and writes as often as it learns."""
+    """Each learns half of the pages and some of the other's, and writes after each page."""
     one, other = SiteCache(open_store()), SiteCache(open_store())
     half = len(bundled) // 2
     for left, right in zip(bundled[: half + 5], reversed(bundled[half - 5 :]), strict=False):
@@ -124,7 +124,7 @@ def test_two_crawls_at_once_add_up(bundled, open_store):
     for name in ("text", "placed", "path", "links", "target", "shape"):
         tables = [dict(zip(a[f"{name}_keys"].tolist(), a[f"{name}_sums"][:, 0], strict=True)) for a in (left, right)]
         assert tables[0] == tables[1], name
-    # The one that wrote last knows what the other has learnt.
+    # The last one to write has also what the other has learnt.
     assert other["tomcat.test"].pages >= half + 5
 
 
@@ -159,7 +159,7 @@ def test_sites_that_were_not_used_leave_memory_and_come_back(open_store):
         for number in range(20):
             sites.learn(small(name, f"s{number}.test"))
             largest = max(largest, sum(site.size for site in sites._loaded.values()))
-    assert largest < 2000  # the site in use may have more than its share
+    assert largest < 2000  # the site in use may exceed the capacity
     assert len(sites._loaded) < 18
     assert [sites[f"s{number}.test"].pages for number in range(20)] == [6] * 20
     assert sorted(sites.about()) == sorted((f"s{number}.test", 6, 1) for number in range(20))
@@ -209,7 +209,7 @@ def test_a_store_of_another_version_is_left_alone_with_one_warning(tmp_path, ope
     assert meaning(load(AUTOMATIC)) != meaning(load(LABELLED))
     assert stored(open_store(), "orchard.test").counts.pages == 0
     [record] = caplog.records
-    assert "is of another version or model: it is left alone, and the sites are learnt again" in record.getMessage()
+    assert "is of another version or model: it is left unchanged, and the sites are learnt again" in record.getMessage()
     open_store()  # its own file is there now
     assert len(caplog.records) == 1
     assert stored(open_store(model=AUTOMATIC), "orchard.test").counts.pages == 1
@@ -233,7 +233,7 @@ def test_a_file_that_is_no_database_is_put_aside(tmp_path):
     assert stored(store, "orchard.test").counts.pages == 1
     store.close()
     assert len(sentences) == 1
-    assert "it is renamed to *.broken and the sites are learnt again" in sentences[0]
+    assert "it is renamed to *.broken, and the sites are learnt again" in sentences[0]
     assert path.with_name(path.name + ".broken").read_bytes().startswith(b"no database")
 
 
@@ -250,7 +250,7 @@ def test_a_damaged_site_is_learnt_again_and_the_others_are_not(tmp_path):
         again.learn(small("pears", site))
     again.close()
     assert len(sentences) == 1
-    assert sentences[0].startswith("what was known of a.test cannot be read, it is learnt again: ")
+    assert sentences[0].startswith("the stored data of a.test cannot be read, the site is learnt again: ")
     assert [stored(store, site).counts.pages for site in ("a.test", "b.test")] == [1, 2]
     store.close()
 
@@ -260,7 +260,7 @@ def test_a_folder_that_cannot_be_made_costs_a_sentence(tmp_path):
     sentences: list[str] = []
     store = SiteStore(tmp_path / "file" / "store", load(LABELLED), sentences.append)
     assert len(sentences) == 1
-    assert "cannot be used, what is learnt is forgotten at the end" in sentences[0]
+    assert "cannot be used, what the crawl learns about sites is lost when it ends" in sentences[0]
     sites = SiteCache(store, capacity=1)
     for site in ("a.test", "b.test", "a.test", "b.test"):
         sites.learn(small("plums", site))
@@ -281,7 +281,7 @@ for number, name in enumerate(names(400)):
     sites.learn(small(name, f"s{{number % 4}}.test"))
     if number == 9:
         sites.close()
-        resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))  # as if the disk was full
+        resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))  # as if the disk were full
 sites.close()
 print(len(sentences), [sites[f"s{{n}}.test"].pages for n in range(4)])
 print(sentences[0])
@@ -296,7 +296,7 @@ def test_a_full_disk_costs_a_sentence_and_the_crawl_goes_on_in_memory(tmp_path, 
     assert numbers.endswith(" [100, 100, 100, 100]")
     assert int(numbers.split()[0]) > 0
     assert "cannot be written, the crawl goes on with what is in memory: " in sentence
-    # What was written before is whole.
+    # Earlier data are intact.
     assert 0 < sum(stored(open_store(), f"s{n}.test").counts.pages for n in range(4)) < 400
 
 
@@ -326,7 +326,7 @@ def test_copies_of_a_page_count_once_and_cost_no_memory(open_store):
     assert site.counts.size == size
     assert site.size < size + 2_000 * 5  # URLs
     copy = Page.parse(body, "http://copies.test/unseen")
-    assert (site.templateness(copy) == alone).all()  # nothing is known but itself: nothing is taken for template
+    assert (site.templateness(copy) == alone).all()  # only the page itself is known, so no template is inferred
 
 
 def test_a_copy_changes_nothing_for_the_other_pages(bundled):

@@ -1,4 +1,4 @@
-"""Complete subdigraphs: as large as networkx finds them, and out of links that do no harm."""
+"""Complete subdigraphs: as large as those that networkx finds, and made of harmless links."""
 
 from itertools import count
 
@@ -25,7 +25,7 @@ URL = "http://example.com/a/b/page.html"
 
 
 def mutual(links, pages):
-    """The undirected graph of the pages that link each other."""
+    """The undirected graph of the pages that link to each other."""
     graph = nx.Graph()
     graph.add_nodes_from(pages)
     graph.add_edges_from((a, b) for a in pages for b in pages if a != b and b in links[a] and a in links[b])

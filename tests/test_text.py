@@ -33,7 +33,7 @@ def shown(html):
         ("a<script>x</script>b", "ab"),
         ("a&nbsp;b", "a b"),
         ("a\n\n\t b", "a b"),
-        # neighbouring links are parted, links in a word are not
+        # adjacent links are separated, links within a word are not
         ("<a href=/x>x</a><a href=/y>y</a>", "x y"),
         ("<b><a href=/x>x</a></b><i><a href=/y>y</a></i>", "x y"),
         ("<a href=/x>x</a><a href=/e></a><a href=/y>y</a>", "x y"),
@@ -290,7 +290,7 @@ UNIQUE = st.lists(
 def test_markdown_holds_all_words(html, data):
     found = page(html)
     keep = masks(data, found)
-    rest = iter("".join(words(markdown(found, keep))))  # letters: a mark of Markdown may part a word
+    rest = iter("".join(words(markdown(found, keep))))  # by letter, because Markdown marks may split a word
     assert [c for c in "".join(words(plain(found.nodes, keep))) if c not in rest] == []
 
 

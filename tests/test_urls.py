@@ -1,4 +1,4 @@
-"""One spelling for each page; sites, files and links that do harm."""
+"""Normalised URLs, sites, files, and links with side effects."""
 
 import re
 from urllib.parse import urljoin

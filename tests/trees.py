@@ -1,4 +1,4 @@
-"""Random pages for the tests of the ideas, and the plainest way to read one."""
+"""Random pages for tests, and the simplest way to read one."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def mask(found: Page, *leaves: int) -> Bools:
 
 
 def masks(data: st.DataObject, found: Page) -> Bools:
-    """A drawn mask of the leaves of a page."""
+    """A random mask of the leaves of a page."""
     count = len(found.nodes.leaves)
     return np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)), np.bool_)
 
@@ -115,8 +115,8 @@ METADATA = frozenset("title meta link base script style template noscript".split
 
 
 def unseen(element: etree._Element) -> bool:
-    """True for an element of whose inside a reader sees nothing."""
-    if element.tag == "head":  # where tags are left out, it holds the page
+    """True for an element whose content a reader never sees."""
+    if element.tag == "head":  # if tags are omitted, it contains the page
         return all(child.tag in METADATA for child in element if isinstance(child.tag, str))
     return element.tag in UNSEEN
 
@@ -129,15 +129,15 @@ _PARTS = {
 
 
 def legible(text: str) -> str:
-    """A text without control characters, but for white space; between letters and digits they are a space."""
+    """A text without control characters except white space; between letters or digits they become a space."""
     text = re.sub("(?<=\\w)[\x01-\x08\x1b\x7f\x9b]+(?=\\w)", " ", text)
     return "".join(c for c in text if c.isspace() or not (c < " " or "\x7f" <= c < "\xa0")).replace("\ufffe", "\ufffd")
 
 
 def reading(root: etree._Element) -> str:
-    """What a reader sees of a tree, by plain recursion: text, with white space wherever elements part it."""
+    """The text that a reader sees, by plain recursion, with white space wherever elements separate it."""
     shown = "".join(_shown(root))
-    # Links side by side are parted by their style sheet.
+    # Adjacent links are separated by style sheets.
     return re.sub("(?<=[^\1\2])\1[\1\2]*\2", " ", shown).replace("\1", "").replace("\2", "")
 
 

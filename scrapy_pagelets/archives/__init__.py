@@ -1,1 +1,1 @@
-"""Pages of archives: WARC files and folders."""
+"""Read pages from archives: WARC files and folders of HTML files."""

@@ -1,4 +1,4 @@
-"""Files and folders of HTML as archives, and what a path stands for."""
+"""Read files and folders of HTML as archives, and list the sources of a path."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ from scrapy_pagelets.archives.record import MAX_BODY, Record, SkipRecord, checke
 
 _WARC_NAME: Final = pattern(r"\.warc(\.(gz|zst|zstd))?$", IGNORECASE)
 _HTML_SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml", ".shtml", ".php", ".aspx"})
-#: Parts the folder from the path that makes the URL, as in ``rsync --relative``.
+#: Separates the folder from the path that becomes part of the URL, as in ``rsync --relative``.
 ROOT: Final = "/./"
 
 
 def sources(path: str) -> list[str]:
-    """What there is to read at a path that exists, or at a glob: WARC files, folders of HTML files, HTML files."""
+    """List the sources of an existing path or of a glob: WARC files, folders of HTML files, HTML files."""
     if os.path.exists(path):
         return _sources(path, os.path.dirname(path))
     parts = Path(path).parts
     fixed = next((number for number, part in enumerate(parts) if glob.has_magic(part)), 0)
     root = os.path.join(*parts[:fixed]) if fixed else ""
-    found: list[str] = []
+    listed: list[str] = []
     for match in _outermost(sorted(set(map(os.path.normpath, _matches(path))))):
-        found += _sources(match, root)
-    return list(dict.fromkeys(found))
+        listed += _sources(match, root)
+    return list(dict.fromkeys(listed))
 
 
 def pages(source: str, base: str) -> Iterator[Record | SkipRecord | OSError]:
-    """The pages of a folder or of one file in order, or in their place why there is none.
+    """Yield the pages of a folder or of one file in order, and in place of an unusable file, the reason.
 
     Parameters
     ----------
-    base : what the URL of a page begins with, before its path below the folder; "" for ``file://`` URLs
+    base : prefix of the URL of a page, before its path below the folder; "" for ``file://`` URLs
     """
     for path in _html_files(os.path.normpath(source)) if os.path.isdir(source) else [source]:
         try:
             yield page(path, base)
-        except (SkipRecord, OSError) as why:
-            yield why
+        except (SkipRecord, OSError) as reason:
+            yield reason
 
 
 def page(path: str, base: str) -> Record:
-    """One HTML file.
+    """Read one HTML file.
 
     Raises
     ------
-    SkipRecord : if it is none
+    SkipRecord : if the file is not HTML, empty or too large
     OSError : if it cannot be read
     """
     if not _is_html_file(path) and os.path.exists(path):
@@ -64,22 +64,22 @@ def page(path: str, base: str) -> Record:
 
 
 def is_warc(path: str) -> bool:
-    """True for a file with the name, or the beginning, of a WARC file."""
+    """Return True for a file that has the name of a WARC file or begins like one."""
     return bool(_WARC_NAME.search(path)) or (_suffix(path) not in _HTML_SUFFIXES and _starts_as_warc(path))
 
 
 def _sources(path: str, root: str) -> list[str]:
     if os.path.isdir(path):
-        found = [os.path.join(path, name) for name in _below(path)]
-        warcs = [name for name in found if _WARC_NAME.search(name)]
-        return [*warcs, path] if any(map(_is_html_file, found)) else warcs
+        paths = [os.path.join(path, name) for name in _below(path)]
+        warcs = [name for name in paths if _WARC_NAME.search(name)]
+        return [*warcs, path] if any(map(_is_html_file, paths)) else warcs
     if is_warc(path):
         return [path]
     return [_rooted(root, os.path.relpath(path, root or "."))] if _is_html_file(path) else []
 
 
 def _matches(pattern: str) -> Iterator[str]:
-    """What a glob matches; ``**`` does not follow symbolic links, which may lead in circles."""
+    """Yield the matches of a glob; ``**`` does not follow symbolic links, which may form cycles."""
     parts = pattern.split(os.sep)
     if "**" not in parts:
         yield from glob.glob(pattern)
@@ -97,7 +97,7 @@ def _matches(pattern: str) -> Iterator[str]:
 
 
 def _outermost(paths: list[str]) -> Iterator[str]:
-    """Leave out what lies in a folder that is itself among the paths."""
+    """Leave out paths inside a folder that is itself among the paths."""
     folders = {path for path in paths if os.path.isdir(path)}
     for path in paths:
         if folders.isdisjoint(map(str, Path(path).parents)):
@@ -105,18 +105,18 @@ def _outermost(paths: list[str]) -> Iterator[str]:
 
 
 def _html_files(folder: str) -> Iterator[str]:
-    """All files of a folder that are no WARC files, for `page` to judge."""
+    """Yield all files of a folder except WARC files; `page` skips those that are not HTML."""
     for name in _below(folder):
         if not _WARC_NAME.search(name):
             yield _rooted(folder, name)
 
 
 def _below(folder: str) -> list[str]:
-    """All files of a folder, as sorted paths relative to it."""
-    found: list[str] = []
+    """All files below a folder, as sorted relative paths."""
+    paths: list[str] = []
     for parent, _, names in os.walk(folder):
-        found += (os.path.relpath(os.path.join(parent, name), folder) for name in names)
-    return sorted(found)
+        paths += (os.path.relpath(os.path.join(parent, name), folder) for name in names)
+    return sorted(paths)
 
 
 def _rooted(root: str, relative: str) -> str:
@@ -139,7 +139,7 @@ def _is_html_file(path: str) -> bool:
 
 
 def _suffix(path: str) -> str:
-    """Leave out the query, which wget writes into names: ``index.php?id=3``."""
+    """File name extension in lower case, without the query that wget keeps in names (``index.php?id=3``)."""
     return os.path.splitext(os.path.basename(path).partition("?")[0])[1].lower()
 
 

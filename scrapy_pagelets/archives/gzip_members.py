@@ -1,4 +1,4 @@
-"""Files of gzip members, as WARC files are, unpacked with a budget: a kilobyte of them can be a megabyte."""
+"""Unpack files of gzip members, such as WARC files, within limits: a kilobyte can unpack to a megabyte."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import re
 import zlib
 from typing import BinaryIO, Final
 
-#: What a member begins with: its magic number, and deflate, the only method there is.
+#: The first bytes of a member: the magic number, and deflate, the only compression method.
 MAGIC: Final = b"\x1f\x8b\x08"
 _WINDOW: Final = 31
 _CHUNK: Final = 1 << 16
 _SCANNED: Final = 1 << 20
-#: A member that unpacks to more than this, and to so many times its size, is a bomb.
+#: A member is a bomb if it unpacks to more bytes than this, and to more than this multiple of its size.
 _UNPACKED: Final = 256 << 20
 _RATIO: Final = 200
-#: So is one with so much white space in a row: FastWARC passes over a megabyte of empty lines in a tenth of a second.
+#: A member is also a bomb if it has more consecutive white space: FastWARC takes 0.1 s to skip a megabyte of it.
 _BLANK: Final = 4 << 20
 
 
 class Bomb(Exception):
-    """Raised for a member that unpacks to far more than it is worth.
+    """Raised for a member that is a compression bomb.
 
     Attributes
     ----------
-    offset : where the member begins
+    offset : offset of the member in the file
     """
 
     def __init__(self, offset: int) -> None:
@@ -32,11 +32,11 @@ class Bomb(Exception):
 
 
 class Unpacked:
-    """What the members of a file hold, from where the file stands, as a stream.
+    """A stream of the unpacked members of a file, from its current position on.
 
     Attributes
     ----------
-    starts : offsets in the file of the members that have been begun, by their offset in the stream
+    starts : offset in the file of each member that was begun, by its offset in the stream
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -45,19 +45,19 @@ class Unpacked:
         self._offset = file.tell()
         self._packed = b""
         self._inflate: zlib._Decompress | None = None
-        self._told = self._begun = self._blank = 0
+        self._position = self._member_position = self._blank = 0
         self._member = self._offset
 
     def tell(self) -> int:
-        """How much has been read."""
-        return self._told
+        """Return the number of bytes read so far."""
+        return self._position
 
     def read(self, size: int = _CHUNK) -> bytes:
-        """Read on, no further than to the end of a member.
+        """Read the next bytes, up to the end of the current member.
 
         Raises
         ------
-        Bomb : if the member is one; from then on, always
+        Bomb : if the member is a bomb; every later call raises as well
         OSError : if the file is damaged
         """
         if self._is_bomb():
@@ -67,7 +67,7 @@ class Unpacked:
             if self._inflate is None:
                 self._begin()
             data = self._inflated(size)
-        self._told += len(data)
+        self._position += len(data)
         self._blank = self._blank + len(data) if data.isspace() else 0
         return data
 
@@ -76,8 +76,8 @@ class Unpacked:
         return bool(self._packed)
 
     def _begin(self) -> None:
-        self._member, self._begun = self._offset, self._told
-        self.starts[self._told] = self._member
+        self._member, self._member_position = self._offset, self._position
+        self.starts[self._position] = self._member
         self._inflate = zlib.decompressobj(_WINDOW)
 
     def _inflated(self, size: int) -> bytes:
@@ -95,19 +95,19 @@ class Unpacked:
         return data
 
     def _is_bomb(self) -> bool:
-        unpacked = self._told - self._begun
+        unpacked = self._position - self._member_position
         return self._blank > _BLANK or (unpacked > _UNPACKED and unpacked > _RATIO * (self._offset - self._member))
 
 
 def seek_next(file: BinaryIO, after: int) -> bool:
-    """Let a file stand at the next member that begins with a WARC record; False if there is none."""
+    """Move the file to the next member that begins with a WARC record; returns False if there is none."""
     file.seek(after + 1)
     kept = b""
     while chunk := file.read(_SCANNED):
         scanned = kept + chunk
         begin = file.tell() - len(scanned)
-        for found in re.finditer(re.escape(MAGIC), scanned):
-            if _is_warc(file, begin + found.start()):
+        for match in re.finditer(re.escape(MAGIC), scanned):
+            if _is_warc(file, begin + match.start()):
                 return True
         file.seek(begin + len(scanned))
         kept = scanned[1 - len(MAGIC) :]
@@ -115,7 +115,7 @@ def seek_next(file: BinaryIO, after: int) -> bool:
 
 
 def _is_warc(file: BinaryIO, offset: int) -> bool:
-    """True, and the file stands there, if a member with a WARC record begins at an offset."""
+    """Return True, and leave the file at the offset, if a member that begins with a WARC record starts there."""
     file.seek(offset)
     try:
         start = zlib.decompressobj(_WINDOW).decompress(file.read(_CHUNK), len(b"WARC/"))

@@ -1,7 +1,7 @@
-"""HTTP responses as archives hold them, read leniently.
+"""Parse archived HTTP responses leniently.
 
-FastWARC's own parser knows neither bare line feeds nor chunk extensions; and many archives store bodies unpacked under
-the headers of packed ones.
+FastWARC's own parser supports neither bare line feeds nor chunk extensions. Many archives also store decoded bodies
+with the headers of encoded ones.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ import re
 import zlib
 from typing import Final
 
-#: Headers that tell how a body is packed: they mean nothing once it is not.
+#: Headers that describe the encoding of a body; they do not apply to the decoded body.
 PACKING: Final = frozenset({"Content-Encoding", "Transfer-Encoding", "Content-Length"})
-#: So much of a file is looked at to tell what it is.
+#: Bytes from the beginning of a file that are read to recognise its type.
 SNIFFED: Final = 8192
 _BLANK: Final = re.compile(rb"\r?\n\r?\n")
-#: Bytes of all headers; servers and browsers take a fraction of that.
-_MOST_HEADERS: Final = 1 << 18
-#: A body is packed once, by mistake twice.
-_MOST_ENCODINGS: Final = 8
+#: Bytes of all headers; servers and browsers accept a fraction of that.
+_MAX_HEADERS: Final = 1 << 18
+#: Content encodings of one body. One is normal, two happen by mistake.
+_MAX_ENCODINGS: Final = 8
 _CHUNK: Final = re.compile(rb"(?:\r?\n)?([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
-# What a browser takes for HTML where no type is declared (WHATWG MIME Sniffing, 7.1), after comments and declarations.
+# What a browser recognises as HTML without a declared type (WHATWG MIME Sniffing, Section 7.1), after comments and
+# declarations.
 _HTML_START: Final = re.compile(
     rb"(?>\s|<!--(?>.*?-->)|<\?xml[^>]*>)*+<"
     rb"(?:!doctype\s+html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>/]",
@@ -33,7 +34,7 @@ Headers = dict[str, list[str]]
 
 
 def parse(block: bytes) -> tuple[int, Headers, bytes]:
-    r"""Status (0 if there is none), headers by names in title case, and body.
+    r"""Split a response into status (0 if there is none), headers by their names in title case, and body.
 
     >>> parse(b"HTTP/1.1 200 OK\ncontent-type: text/html\n\n<p>")
     (200, {'Content-Type': ['text/html']}, b'<p>')
@@ -42,8 +43,8 @@ def parse(block: bytes) -> tuple[int, Headers, bytes]:
     ------
     ValueError : if the headers are too long
     """
-    blank = _BLANK.search(block, 0, _MOST_HEADERS)
-    if blank is None and len(block) > _MOST_HEADERS:
+    blank = _BLANK.search(block, 0, _MAX_HEADERS)
+    if blank is None and len(block) > _MAX_HEADERS:
         raise ValueError("the headers are too long")
     head, body = (block[: blank.start()], block[blank.end() :]) if blank else (block, b"")
     status = re.match(rb"\S+[ \t]+(\d{3})(?!\d)", head)
@@ -56,7 +57,7 @@ def parse(block: bytes) -> tuple[int, Headers, bytes]:
 
 
 def text(value: bytes) -> str:
-    """A header's value as text, UTF-8 or else Latin-1."""
+    """Decode the value of a header as UTF-8, or as Latin-1 if that fails."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -64,7 +65,7 @@ def text(value: bytes) -> str:
 
 
 def media_type(declared: str) -> str:
-    """A ``Content-Type`` without its parameters.
+    """Return a ``Content-Type`` without its parameters.
 
     >>> media_type("Text/HTML; charset=utf-8")
     'text/html'
@@ -73,7 +74,7 @@ def media_type(declared: str) -> str:
 
 
 def looks_like_html(body: bytes) -> bool:
-    """True if a browser would take a body without a declared type for HTML."""
+    """Return True if a browser would treat a body without a declared type as HTML."""
     start = body[:SNIFFED]
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         start = start.decode("utf-16", "replace").encode()
@@ -81,17 +82,17 @@ def looks_like_html(body: bytes) -> bool:
 
 
 def unpacked(headers: Headers, packed: bytes, most: int) -> bytes:
-    """A body without chunks and compression, cut off one byte after ``most``.
+    """Remove chunking and compression from a body; decompression stops one byte after ``most``.
 
     Raises
     ------
-    ValueError : if it cannot be unpacked
+    ValueError : if the body cannot be decoded
     """
     body = packed
     if "chunked" in ",".join(headers.get("Transfer-Encoding", [])).lower():
         body = _dechunked(body)
     encodings = ",".join(headers.get("Content-Encoding", [])).lower().split(",")
-    if len(encodings) > _MOST_ENCODINGS:
+    if len(encodings) > _MAX_ENCODINGS:
         raise ValueError(f"{len(encodings)} content encodings")
     for encoding in reversed(encodings):
         if looks_like_html(body):
@@ -104,7 +105,7 @@ def unpacked(headers: Headers, packed: bytes, most: int) -> bytes:
 
 
 def _dechunked(body: bytes) -> bytes:
-    """Join the chunks; a body that is not chunked, whatever its header says, stays as it is."""
+    """Join the chunks of a body; a body that is not chunked, despite its header, stays as it is."""
     joined = bytearray()
     at = 0
     while head := _CHUNK.match(body, at):
@@ -125,7 +126,7 @@ def _decoded(encoding: str, body: bytes, size: int) -> bytes:
         try:
             return _inflated(body, 47, size)
         except zlib.error:
-            return _inflated(body, -15, size)  # servers never agreed on whether deflate has the header of zlib
+            return _inflated(body, -15, size)  # servers disagree on whether deflate has a zlib header
     if encoding not in ("br", "zstd"):
         raise ValueError(f"unknown content encoding {encoding}")
     stream = io.BytesIO(body)
@@ -133,8 +134,8 @@ def _decoded(encoding: str, body: bytes, size: int) -> bytes:
 
 
 def _inflated(body: bytes, window: int, size: int) -> bytes:
-    """Inflate; of a body that was cut off, what there is."""
+    """Inflate a body, up to where it is cut off."""
     inflated = zlib.decompressobj(window).decompress(body, size)
     if not inflated:
-        raise ValueError("nothing in it")
+        raise ValueError("the compressed body is empty")
     return inflated

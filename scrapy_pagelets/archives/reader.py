@@ -1,4 +1,4 @@
-"""Pages of archives: WARC files and folders of HTML files, one after the other or one by one."""
+"""Read the pages of WARC files and of folders of HTML files, in order or one at a time."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ logger = logging.getLogger(__name__)
 
 _UNREADABLE = "%s cannot be read and is left out: %s"
 _TRUNCATED = "%s is cut off or damaged at or after %s, the pages from there on are left out: %s"
-_BOMB = "%s holds a compression bomb at offset %d, which is left out: the file goes on behind it"
-_TOO_MUCH = "%s holds a record of too many %s at %s, which is left out, as further ones will be"
-_TOLD = {"too_large": "bytes", "headers": "headers"}
-_GIVE = "give a WARC file, a glob in quotes, or a folder of WARC or HTML files"
+_BOMB = "%s contains a compression bomb at offset %d, which is left out: reading continues after it"
+_TOO_MUCH = "%s contains a record with too many %s at %s, which is left out; further ones are left out silently"
+_WARNED = {"too_large": "bytes", "headers": "headers"}
+_ADVICE = "give a WARC file, a glob in quotes, or a folder of WARC or HTML files"
 
 
 def expand(path: str) -> list[str]:
     """List the sources of a path: each is a WARC file, a folder of HTML files, or one HTML file.
 
-    A folder gives every WARC file below it, and itself when it holds HTML files.
+    A folder stands for every WARC file below it, and for itself if it contains HTML files.
 
     Parameters
     ----------
-    path : a file, a folder, or a glob (``**`` is any depth)
+    path : a file, a folder, or a glob (``**`` matches any depth)
 
     Raises
     ------
-    ArchiveError : nothing is there, what is there is no archive, or FastWARC is needed and not installed
+    ArchiveError : if the path does not exist or has no archive, or if FastWARC is needed and not installed
 
     Examples
     --------
@@ -47,37 +47,37 @@ def expand(path: str) -> list[str]:
     scrapy_pagelets.archives.record.ArchiveError: nowhere.warc.gz does not exist: give a WARC file, a glob in quotes, \
 or a folder of WARC or HTML files
     """
-    known = os.path.normpath(os.path.expanduser(path)) if path else ""
-    if not os.path.exists(known) and not glob.has_magic(known):
-        raise ArchiveError(f"{path or 'the empty path'} does not exist: {_GIVE}")
-    found = folders.sources(known)
-    if not found:
-        raise ArchiveError(f"{path} holds neither WARC nor HTML files: {_GIVE}")
-    if any(map(is_warc, found)):
+    normal = os.path.normpath(os.path.expanduser(path)) if path else ""
+    if not os.path.exists(normal) and not glob.has_magic(normal):
+        raise ArchiveError(f"{path or 'the empty path'} does not exist: {_ADVICE}")
+    sources = folders.sources(normal)
+    if not sources:
+        raise ArchiveError(f"{path} contains neither WARC nor HTML files: {_ADVICE}")
+    if any(map(is_warc, sources)):
         _require_fastwarc()
-    return found
+    return sources
 
 
 def records(
     source: str, base: str = "", skipped: Counter[str] | None = None, *, quiet: bool = False
 ) -> Iterator[Record]:
-    """Read the pages of one source in order; never raises for bad data.
+    """Read the pages of one source in order; bad data never raises an error.
 
     Parameters
     ----------
-    source : what `expand` lists
-    base : what the URL of an HTML file begins with, before its path below the folder: ``https://example.com/``, or
-        ``http://`` where the folder's first level names the hosts. Without it the URL is the file's own
-    skipped : counts what is no page, by reason: ``type`` (a request, metadata, a revisit), ``status`` (other than 200),
-        ``not_html``, ``empty``, ``no_url``, ``encoding`` (the body cannot be unpacked), ``too_large``, ``headers`` (too
-        many), ``bomb`` (a member that unpacks to far too much), ``unreadable`` (the file cannot be opened, or is a
-        pipe, a socket or a device), and ``truncated``: once for a file that is cut off or damaged, of which the rest is
-        left out with one warning that names file and offset
-    quiet : no warnings; for what was read before
+    source : a source as listed by `expand`
+    base : prefix of the URL of an HTML file, before its path below the folder: ``https://example.com/``, or ``http://``
+        if the folders of the first level are named after hosts. Without it, the page has a ``file://`` URL
+    skipped : counts the records that are not pages, by reason: ``type`` (a request, metadata, a revisit), ``status``
+        (other than 200), ``not_html``, ``empty``, ``no_url``, ``encoding`` (the body cannot be decoded), ``too_large``,
+        ``headers`` (too many), ``bomb`` (a compression bomb), ``unreadable`` (the file cannot be opened, or is a pipe,
+        a socket or a device), and ``truncated``: once for a file that is cut off or damaged. The rest of such a file is
+        skipped, and one warning names file and offset
+    quiet : log no warnings; for a source that was read before
 
     Raises
     ------
-    ArchiveError : at once, when FastWARC is needed and not installed
+    ArchiveError : immediately, if FastWARC is needed and not installed
     """
     counter: Counter[str] = Counter() if skipped is None else skipped
     level = logging.DEBUG if quiet else logging.WARNING
@@ -92,19 +92,19 @@ def read(source: str, offset: int, base: str = "") -> Record:
 
     Parameters
     ----------
-    source, offset : those of the `Record`
-    base : as it was for `records`
+    source, offset : attributes of the `Record`
+    base : the same as for `records`
 
     Raises
     ------
-    ArchiveError : the page is not there any more, or FastWARC is needed and not installed
+    ArchiveError : if the page is no longer there, or if FastWARC is needed and not installed
     """
     with Reader() as reader:
         return reader.read(source, offset, base)
 
 
 class Reader:
-    """Reads many pages again, fastest in the order of the archive: the last WARC file stays open."""
+    """Reads pages again. The last WARC file stays open, so reading in the order of the archive is fastest."""
 
     def __init__(self) -> None:
         self._finder: warc.Finder | None = None
@@ -131,7 +131,7 @@ class Reader:
         return self._finder
 
     def close(self) -> None:
-        """Close the file that is still open, if any."""
+        """Close the open file, if there is one."""
         if self._finder is not None:
             self._finder.close()
             self._finder = None
@@ -144,14 +144,14 @@ class Reader:
 
 
 def _html_pages(source: str, base: str, skipped: Counter[str], level: int) -> Iterator[Record]:
-    for found in folders.pages(source, base):
-        if isinstance(found, Record):
-            yield found
-        elif isinstance(found, SkipRecord):
-            skipped[str(found)] += 1
+    for page in folders.pages(source, base):
+        if isinstance(page, Record):
+            yield page
+        elif isinstance(page, SkipRecord):
+            skipped[str(page)] += 1
         else:
             skipped["unreadable"] += 1
-            logger.log(level, _UNREADABLE, found.filename, found.strerror)
+            logger.log(level, _UNREADABLE, page.filename, page.strerror)
 
 
 def _warc_pages(path: str, skipped: Counter[str], level: int) -> Iterator[Record]:
@@ -176,10 +176,10 @@ def _warc_pages(path: str, skipped: Counter[str], level: int) -> Iterator[Record
                     page = warc.page(record, path, offset)
                 except SkipRecord as skip:
                     skipped[str(skip)] += 1
-                    if str(skip) in _TOLD and skipped[str(skip)] == 1:
-                        logger.log(level, _TOO_MUCH, path, _TOLD[str(skip)], _where(offset))
+                    if str(skip) in _WARNED and skipped[str(skip)] == 1:
+                        logger.log(level, _TOO_MUCH, path, _WARNED[str(skip)], _where(offset))
                 except Bomb:
-                    pass  # the walk will tell of it
+                    pass  # `walk` reports it
                 else:
                     yield page
         except (OSError, EOFError, ValueError) as error:

@@ -10,16 +10,16 @@ from typing import BinaryIO
 from scrapy_pagelets.archives.http_message import Headers
 from scrapy_pagelets.errors import PageletsError
 
-#: No page is larger; a compression bomb is.
+#: Bytes of the body of a page. Only compression bombs are larger.
 MAX_BODY = 64 << 20
 
 
 class ArchiveError(PageletsError, ValueError):
-    """Raised when an archive cannot be read as it was asked for; the message says what to do."""
+    """Raised if an archive cannot be read; the message says what to do."""
 
 
 class SkipRecord(Exception):
-    """A record that is no page; its only argument is the reason under which it is counted."""
+    """Raised for a record that is not a page; its only argument is the reason under which it is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,12 @@ class Record:
 
     Attributes
     ----------
-    url : where the page was fetched from
-    headers : names in title case (``Content-Type``), without those that told how the body was packed; it is unpacked
-    status : always 200; other responses are no pages
+    url : URL from which the page was fetched
+    headers : by name in title case (``Content-Type``), without those that describe the encoding of the body
+    status : always 200; other responses are skipped
     body : the page, neither chunked nor compressed
-    fetched_at : ISO 8601 in UTC, to the second, None where the archive does not tell
-    source, offset : opaque; what `archives.read` needs to find the page again
+    fetched_at : ISO 8601 in UTC, to the second; None if the archive does not record it
+    source, offset : opaque; `reader.read` needs them to find the page again
     """
 
     url: str
@@ -46,23 +46,23 @@ class Record:
 
 
 def opened(path: str) -> BinaryIO:
-    """Open a file for reading, if it is one: what is written into a pipe or a device may never come.
+    """Open a regular file for reading; reading from a pipe or a device could block forever.
 
     Raises
     ------
-    OSError : if it cannot be opened, or is no regular file, nor a symbolic link to one
+    OSError : if it cannot be opened, or is neither a regular file nor a symbolic link to one
     """
     if not os.path.isfile(path) and os.path.exists(path):
         raise OSError(errno.EINVAL, "it is not a regular file", path)
-    return open(path, "rb", opener=_without_waiting)
+    return open(path, "rb", opener=_non_blocking)
 
 
-def _without_waiting(path: str, flags: int) -> int:
+def _non_blocking(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def checked(body: bytes) -> bytes:
-    """The body, if it is one.
+    """Return the body if it can be a page.
 
     Raises
     ------

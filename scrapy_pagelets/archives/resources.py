@@ -1,4 +1,4 @@
-"""What pages of an archive are shown with: style sheets, pictures, frames, out of the same archive."""
+"""Look up the resources of archived pages: style sheets, images and frames from the same archive."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _MAX_REDIRECTS: Final = 5
 
 
 class Resources:
-    """Everything that archives hold, by URL. Safe for several threads.
+    """All resources of some archives by URL. Thread-safe.
 
-    WARC files are read through once, when something is asked for the first time.
+    WARC files are indexed once, on the first request.
 
     Parameters
     ----------
-    sources : what `archives.expand` lists
-    base : what the URLs of files begin with, as for `archives.records`
+    sources : sources as listed by `reader.expand`
+    base : prefix of the URLs of files, as for `reader.records`
     """
 
     def __init__(self, sources: Iterable[str], base: str = "") -> None:
@@ -44,14 +44,14 @@ class Resources:
         self._lock = Lock()
 
     def get(self, url: str) -> tuple[str, bytes] | None:
-        """The ``Content-Type``, "" for none, and the body of what the archive has at a URL; None for nothing."""
+        """Return ``Content-Type`` ("" for none) and body of a URL; None if the archive does not have it."""
         url = urldefrag(url).url
         return self._file(url) or self._record(url)
 
     def _file(self, url: str) -> tuple[str, bytes] | None:
         for folder in self._folders:
             for path in self._paths(folder, url):
-                # Whatever the page asks for, it gets nothing from outside of the folder.
+                # A page must not get files from outside the folder.
                 real = os.path.realpath(path)
                 if real.startswith(os.path.join(folder, "")) and os.path.isfile(real):
                     kind = mimetypes.guess_type(real.partition("?")[0])[0] or ""
@@ -59,15 +59,15 @@ class Resources:
         return None
 
     def _paths(self, folder: str, url: str) -> list[str]:
-        """Where a URL may lie: under its own name, without its query, as index of a folder."""
+        """Paths where a URL may be stored: under its own name, without its query, or as the index of a folder."""
         plain = url.partition("?")[0]
         if self._base:
             if not url.startswith(self._base):
                 return []
-            found = [os.path.join(folder, _unquoted(u.removeprefix(self._base))) for u in (url, plain)]
+            paths = [os.path.join(folder, _unquoted(u.removeprefix(self._base))) for u in (url, plain)]
         else:
-            found = [_unquoted(u.removeprefix("file://")) for u in (url, plain)] if url.startswith("file://") else []
-        return [path for path in [*found, *(os.path.join(path, "index.html") for path in found)] if "\0" not in path]
+            paths = [_unquoted(u.removeprefix("file://")) for u in (url, plain)] if url.startswith("file://") else []
+        return [path for path in [*paths, *(os.path.join(path, "index.html") for path in paths)] if "\0" not in path]
 
     def _record(self, url: str) -> tuple[str, bytes] | None:
         if not self._warcs:
@@ -77,25 +77,25 @@ class Resources:
                 self._index = {key: place for source in self._warcs for key, place in _indexed(source)}
             for _ in range(_MAX_REDIRECTS):
                 place = self._index.get(_key(url))
-                found = warc.resource(*place) if place is not None else None
-                if found is None or isinstance(found, tuple):
-                    return found
-                url = urljoin(url, found)
+                resource = warc.resource(*place) if place is not None else None
+                if resource is None or isinstance(resource, tuple):
+                    return resource
+                url = urljoin(url, resource)
         return None
 
 
 def _indexed(source: str) -> Iterable[tuple[int, tuple[str, int]]]:
-    """Keys of the URLs of a WARC file, and where their records are; of several, the last one counts."""
+    """Yield the keys of the URLs of a WARC file with the places of their records; the last record of a URL counts."""
     try:
         with opened(source) as file:
             for offset, url in warc.urls(file):
                 yield _key(url), (source, offset)
     except (OSError, EOFError, ValueError) as error:
-        logger.debug("%s: %s", source, error)  # reading its pages has said so
+        logger.debug("%s: %s", source, error)  # reading its pages has already logged a warning
 
 
 def _key(url: str) -> int:
-    # A page of one scheme is archived with what it has of the other.
+    # Without the scheme: a page fetched over HTTPS may be archived with resources fetched over HTTP.
     return xxh3_64_intdigest(url.partition("://")[2].encode("utf-8", "replace"))
 
 

@@ -1,4 +1,4 @@
-"""WARC files: their records, one after the other or found again."""
+"""Read the records of WARC files, in order or by offset."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _DICTIONARY: Final = b"\x5d\x2a\x4d\x18"  # a zstd file whose members need the d
 
 
 def _ignore(_offset: int) -> None:
-    """A bomb is told of by who reads the pages."""
+    """Ignore a bomb; reading the pages of the file logs it."""
 
 
 def walk(file: BinaryIO, bomb: Callable[[int], None] = _ignore) -> Iterator[tuple[int, WarcRecord]]:
-    """Each record from where the file stands, with what finds it again.
+    """Yield the records of a file from its current position on, each with the number by which it can be found again.
 
-    That is its offset. Of the records that share a compressed member (``gzip crawl.warc`` makes one member of a file)
-    all but the first have none, and are found by their number in the file, negative.
+    This number is the offset of the record. If several records share a compressed member (``gzip crawl.warc`` makes one
+    member of a file), only the first has an offset. The others have the negative of their index in the file.
 
     Parameters
     ----------
-    bomb : is called with the offset of each member that is a compression bomb; the walk goes on behind it
+    bomb : called with the offset of each member that is a compression bomb; the walk continues after it
 
     Raises
     ------
@@ -51,9 +51,9 @@ def walk(file: BinaryIO, bomb: Callable[[int], None] = _ignore) -> Iterator[tupl
             for offset, record in _members(file, stream, magic):
                 yield (-number if offset is None else offset), record
                 number += 1
-        except Bomb as found:
-            bomb(found.offset)
-            if not gzip_members.seek_next(file, found.offset):
+        except Bomb as error:
+            bomb(error.offset)
+            if not gzip_members.seek_next(file, error.offset):
                 return
         else:
             return
@@ -62,7 +62,7 @@ def walk(file: BinaryIO, bomb: Callable[[int], None] = _ignore) -> Iterator[tupl
 def _members(
     file: BinaryIO, stream: Unpacked | WarcReader | None, magic: bytes
 ) -> Iterator[tuple[int | None, WarcRecord]]:
-    """Each record, with the offset of the member that it begins, if it does."""
+    """Yield each record with the offset of its member, None if it is not the first record of the member."""
     from fastwarc.warc import ArchiveIterator
 
     member = -1
@@ -80,7 +80,7 @@ def _members(
 
 
 class Finder:
-    """Finds records of one file again, fastest in their order."""
+    """Finds records of one file again; in file order this is fastest."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -90,7 +90,7 @@ class Finder:
         self._records = walk(self._walking)
 
     def find(self, offset: int) -> WarcRecord:
-        """The record that `walk` gave with this offset."""
+        """Return the record that `walk` has yielded with this offset."""
         if offset >= 0:
             self._file.seek(offset)
             return _first(walk(self._file))
@@ -108,11 +108,11 @@ class Finder:
 
 
 def page(record: WarcRecord, source: str, offset: int) -> Record:
-    """The page in a record.
+    """Return the page of a record.
 
     Raises
     ------
-    SkipRecord : if there is none
+    SkipRecord : if the record is not a page
     EOFError : if the record is cut off
     """
     from fastwarc.warc import WarcRecordType
@@ -135,7 +135,7 @@ def page(record: WarcRecord, source: str, offset: int) -> Record:
 
 
 def urls(file: BinaryIO) -> Iterator[tuple[int, str]]:
-    """What `walk` gives for each response of whatever type, and its URL."""
+    """Yield offset, as from `walk`, and URL of each response of any content type."""
     from fastwarc.warc import WarcRecordType
 
     for offset, record in walk(file):
@@ -144,7 +144,7 @@ def urls(file: BinaryIO) -> Iterator[tuple[int, str]]:
 
 
 def resource(path: str, offset: int) -> tuple[str, bytes] | str | None:
-    """Type and body of a response, or where it redirects to; None if it has nothing to show or cannot be read."""
+    """Content type and body of a response, or the target of a redirect; None if it failed or cannot be read."""
     finder = Finder(path)
     try:
         record = finder.find(offset)
@@ -153,7 +153,7 @@ def resource(path: str, offset: int) -> tuple[str, bytes] | str | None:
             return next(iter(headers.get("Location", ())), None)
         if status != 200:
             return None
-        with suppress(ValueError):  # stored unpacked, under the headers of a packed one
+        with suppress(ValueError):  # the body was stored decoded, with the headers of an encoded one
             body = http_message.unpacked(headers, body, MAX_BODY)
         return headers.get("Content-Type", [""])[0], body
     except (SkipRecord, Bomb, OSError, EOFError, ValueError):
@@ -167,7 +167,7 @@ def _url(record: WarcRecord) -> str:
 
 
 def _response(record: WarcRecord, block: bytes) -> tuple[int, Headers, bytes]:
-    """Status, headers and packed body."""
+    """Status, headers and encoded body."""
     from fastwarc.warc import WarcRecordType
 
     declared = record.headers.get("Content-Type") or ""
@@ -226,14 +226,14 @@ def _timestamp(date: str) -> str | None:
     return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _first(found: Iterator[tuple[int, WarcRecord]]) -> WarcRecord:
-    for _, record in found:
+def _first(records: Iterator[tuple[int, WarcRecord]]) -> WarcRecord:
+    for _, record in records:
         return record
     raise EOFError("no such record")
 
 
 def _stream(file: BinaryIO, magic: bytes) -> Unpacked | WarcReader | None:
-    """What unpacks a file, None for one that is not packed."""
+    """Return the stream that decompresses a file, None if it is not compressed."""
     from fastwarc.stream_io import ZstdReader
 
     if magic.startswith(gzip_members.MAGIC):
@@ -242,7 +242,7 @@ def _stream(file: BinaryIO, magic: bytes) -> Unpacked | WarcReader | None:
 
 
 def _refuse_begun_member(file: BinaryIO, start: int) -> None:
-    """Raise for a member that was cut off before its first record; FastWARC takes it for the end of the file."""
+    """Raise EOFError for a member that is cut off before its first record: to FastWARC it is the end of the file."""
     file.seek(start)
     try:
         empty = not zlib.decompress(file.read(SNIFFED), 31).strip()

@@ -22,13 +22,14 @@ _PARENTS: Final = 50
 
 
 class Version(NamedTuple):
-    """What hubs are, and how the base set is cleaned.
+    """What the hubs are, and how the base set is filtered.
 
     Attributes
     ----------
     pagelets : hubs are pagelets, not pages
-    ft : templates were filtered
-    fnm : hubs without a term of the query are filtered; if hubs are pages, such pages are no authorities, either
+    ft : filter templates
+    fnm : filter non-matching hubs, those without a term of the query; if hubs are pages, such pages are no authorities
+        either
     """
 
     pagelets: bool
@@ -46,18 +47,18 @@ VERSIONS: Final = MappingProxyType(
         "pagelet-ft-fnm": Version(pagelets=True, ft=True, fnm=True),
     }
 )
-#: What the paper found to be best.
+#: The version that performed best in the paper.
 BEST: Final = "pagelet-ft-fnm"
 
 
 class CleverScores(NamedTuple):
-    """What `clever` finds.
+    """The result of `clever`.
 
     Attributes
     ----------
-    authorities : (n,) scores of pages
-    hubs : (k,) scores of pagelets, or (n,) of pages
-    base : (n,) the base set
+    authorities : (n,) authority scores of the pages
+    hubs : (k,) hub scores of the pagelets, or (n,) of the pages
+    base : (n,) whether each page is in the base set
     """
 
     authorities: Floats
@@ -68,14 +69,15 @@ class CleverScores(NamedTuple):
 def clever(tables: Tables, version: str = BEST, *, within: bool | None = None) -> CleverScores:
     """Rank the pages of the crawl for the query that its tables were read with.
 
-    The root set are the pages that `roots` finds, the base set these with the pages that they link to and up to 50 that
-    link to each. An edge weighs 1 + the terms of the query around its link (Chakrabarti et al. 1998), times the
-    weights of Bharat and Henzinger, by which each host has one vote; if links within a site count, each page.
+    The root set is that of `roots`. The base set adds the pages that these link to, and for each of them up to 50 pages
+    that link to it. The weight of an edge is 1 plus the number of query terms around its link (Chakrabarti et al.
+    1998), times the weights of Bharat and Henzinger, which give each host one vote; if links within a site count, they
+    give each page one.
 
     Parameters
     ----------
     version : one of `VERSIONS`
-    within : links within a site count: see `votes`
+    within : count links within a site, see `votes`
 
     Raises
     ------
@@ -109,19 +111,19 @@ def clever(tables: Tables, version: str = BEST, *, within: bool | None = None) -
 
 
 def roots(tables: Tables) -> Bools:
-    """(n,) the root set: 200 pages by the number of terms that their content has, then by how often it has them.
+    """(n,) the root set: the best 200 pages by the number of query terms in their content, then by their frequency.
 
-    Pages that are as good as the last of them are in, too. This stands for the search engine of the paper; content
-    alone is searched, so that the words of a menu, which all pages have, find none.
+    Pages that tie with the last one are included. This replaces the search engine of the paper. Only content is
+    searched, because the words of a menu would match all pages of a site.
     """
     content = ~tables.template
-    often = np.bincount(tables.page[content], tables.matches[content], len(tables.urls))
-    found = tables.terms > 0
-    best = np.lexsort((-often, -tables.terms))[:ROOTS]
-    if found.sum() > ROOTS:
-        terms, times = tables.terms[best[-1]], often[best[-1]]
-        found = (tables.terms > terms) | ((tables.terms == terms) & (often >= times))
-    return found
+    frequency = np.bincount(tables.page[content], tables.matches[content], len(tables.urls))
+    root = tables.terms > 0
+    best = np.lexsort((-frequency, -tables.terms))[:ROOTS]
+    if root.sum() > ROOTS:
+        terms, times = tables.terms[best[-1]], frequency[best[-1]]
+        root = (tables.terms > terms) | ((tables.terms == terms) & (frequency >= times))
+    return root
 
 
 def base_set(edges: Votes, root: Bools) -> Bools:
@@ -138,7 +140,7 @@ def base_set(edges: Votes, root: Bools) -> Bools:
 
 
 def _matching(tables: Tables, edges: Votes, pagelets: bool) -> Bools:
-    """FNM: (e,) edges of hubs, and to pages, that have a term of the query in their text."""
+    """(e,) FNM: edges whose hub has a query term in its text; if hubs are pages, the target must have one as well."""
     if pagelets:
         return tables.matches[edges.hub] > 0
     matches = np.bincount(tables.page, tables.matches, len(tables.urls)) > 0

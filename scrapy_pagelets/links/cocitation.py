@@ -1,4 +1,4 @@
-"""Pages that are cited together: related pages."""
+"""Related pages by co-citation."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ MOST: Final = 50
 
 
 def related(tables: Tables, page: int, *, within: bool | None = None, most: int = MOST) -> Floats:
-    """How much each page is related to one: content pagelets that cite both, those of few links first.
+    """Score how related each page is to a given one: by the content pagelets that link to both.
 
     A pagelet that links to m pages gives 1 / (m - 1) to each pair of them, so that each of its pages has one vote. For
-    a pair, the best pagelet of each host counts; if links within a site count, of each page.
+    each pair, only the best pagelet of each host counts; if links within a site count, the best one of each page.
 
     Source: Dean & Henzinger 1999, within pagelets after Bar-Yossef & Rajagopalan 2002, Section 4, case 3. The weights
     and the bound are ours (``docs/algorithms/pagelets-templates-2002.md``).
 
     Parameters
     ----------
-    page : its number
-    within : links within a site count: see `votes`
-    most : pagelets that link to more pages are left out
+    page : number of the page
+    within : count links within a site, see `votes`
+    most : ignore pagelets that link to more pages
 
     Returns
     -------
-    (n,) of crawled and other pages; 0 for the page itself
+    (n,) scores of crawled and other pages; 0 for the page itself
 
     Examples
     --------

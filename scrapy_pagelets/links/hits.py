@@ -8,26 +8,26 @@ import numpy as np
 
 from scrapy_pagelets.nodes import Floats
 
-#: As in Kleinberg 1999; by then most graphs have come to rest.
+#: As in Kleinberg 1999; most graphs converge earlier.
 ITERATIONS: Final = 50
-_REST: Final = 1e-9
+_TOLERANCE: Final = 1e-9
 
 
 def hits(weights: Any, hub_weights: Any = None, *, iterations: int = ITERATIONS) -> tuple[Floats, Floats]:
-    """HITS: good hubs point to good authorities, good authorities are pointed to by good hubs.
+    """HITS: good hubs link to good authorities, and good authorities are linked to by good hubs.
 
     Source: Kleinberg 1999; with weights, Chakrabarti et al. 1998 (Clever) and Bharat & Henzinger 1998.
 
     Parameters
     ----------
-    weights : (k, n) of edges from hubs to authorities, 0 or more; sparse or dense
-    hub_weights : (k, n) of the same edges where hubs are scored; by default the same
-    iterations : at the most; it ends earlier once no score changes by 1e-9
+    weights : (k, n) weights of the edges from hubs to authorities, 0 or more; sparse or dense
+    hub_weights : (k, n) weights of the same edges for scoring hubs; ``weights`` by default
+    iterations : the maximum; iteration stops earlier once no score changes by 1e-9 or more
 
     Returns
     -------
-    (k,) hub and (n,) authority scores, each of Euclidean length 1, or zeros without an edge. With one matrix they are
-    its principal singular vectors, where these are unique
+    (k,) hub and (n,) authority scores, each of Euclidean length 1, or zeros if there is no edge. With one matrix they
+    are its principal singular vectors, if these are unique
 
     Raises
     ------
@@ -45,16 +45,16 @@ def hits(weights: Any, hub_weights: Any = None, *, iterations: int = ITERATIONS)
     back = weights.T
     hubs, authorities = np.ones(weights.shape[0]), np.zeros(weights.shape[1])
     for _ in range(iterations):
-        found = _unit(back @ hubs)
-        hubs = _unit(hub_weights @ found)
-        rest = bool(np.abs(found - authorities).max(initial=0.0) < _REST)
-        authorities = found
-        if rest:
+        updated = _unit(back @ hubs)
+        hubs = _unit(hub_weights @ updated)
+        converged = bool(np.abs(updated - authorities).max(initial=0.0) < _TOLERANCE)
+        authorities = updated
+        if converged:
             break
     return hubs, authorities
 
 
 def _unit(values: Floats) -> Floats:
-    """Scaled to length 1."""
+    """Scale a vector to length 1; zeros stay zeros."""
     length = float(np.linalg.norm(values))
     return values / length if length > 0 else values

@@ -1,4 +1,4 @@
-"""The tables PAGES, PAGELETS and LINKS of a crawl, as columns.
+"""The tables PAGES, PAGELETS and LINKS of a crawl as columns.
 
 Source: Bar-Yossef & Rajagopalan 2002, Section 3.2 (``docs/algorithms/pagelets-templates-2002.md``).
 """
@@ -19,33 +19,34 @@ from scrapy_pagelets.nodes import Bools, Ints
 from scrapy_pagelets.segmentation.pagelet import CONTENT
 from scrapy_pagelets.urls import normalise, resolve, site_of
 
-#: Pagelets with links are shown by so much of their text.
+#: Characters of the text that label a pagelet with links.
 _LABEL: Final = 60
 
 
 class TableError(PageletsError, ValueError):
-    """Raised for what is no feed; the message says which line, and why."""
+    """Raised if a feed cannot be read; the message names the line and the reason."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tables:
-    """A crawl with n pages, k pagelets, m links; a page that is only linked to is a page, too.
+    """A crawl with n pages, k pagelets and m links. Pages that are linked to but were not crawled are included.
 
-    Of links to a page of the crawl, whatever way they are spelt, and of a page that was crawled twice, the last time
-    counts. Links that are broken, or no pages (``mailto:``), are left out.
+    Links that are spelt differently lead to one page if their normalised URLs are equal. If a page was crawled twice,
+    the last line counts. Links that are broken or do not lead to a page (``mailto:``) are left out.
 
     Attributes
     ----------
-    urls, titles : n, as the feed writes them; of pages that were not crawled, as the first link to each, and ``""``
+    urls, titles : n URLs and titles as in the feed; a page that was not crawled has the URL of the first link to it and
+        the title ``""``
     crawled : (n,) whether the page is in the feed
-    terms : (n,) number of different terms of the query in the content of the page
-    page : (k,) of the pagelet
-    number : (k,) the pagelet's ``id`` in the feed
-    template : (k,) whether its role is another one than content
-    matches : (k,) how often terms of the query occur in it
-    labels : k beginnings of their texts, ``""`` for pagelets without links
-    source, target : (m,) pagelet and page, in document order
-    near : (m,) how often terms of the query occur around the link: see `Query.find`
+    terms : (n,) number of distinct query terms in the content of the page
+    page : (k,) number of the page of each pagelet
+    number : (k,) ``id`` of the pagelet in the feed
+    template : (k,) whether the role of the pagelet is other than content
+    matches : (k,) number of occurrences of query terms in the pagelet
+    labels : k beginnings of the texts, ``""`` for pagelets without links
+    source, target : (m,) the pagelet and the page that each link connects, in document order
+    near : (m,) number of occurrences of query terms around the link, see `Query.find`
     """
 
     urls: list[str]
@@ -79,24 +80,24 @@ class Tables:
         return len(np.unique(self.sites[self.crawled])) == 1
 
     def find(self, url: str) -> int | None:
-        """Number of the page of a URL, None if the crawl does not know it."""
-        wanted = _spelt(url)
-        return next((number for number, known in enumerate(self.urls) if _spelt(known) == wanted), None)
+        """Number of the page with a URL, None if the crawl neither has it nor links to it."""
+        wanted = _normalised(url)
+        return next((number for number, other in enumerate(self.urls) if _normalised(other) == wanted), None)
 
 
 def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tables:
-    """The tables of a feed that was made with ``PAGELETS_EXPORT=all``.
+    """Read the tables from a feed, made with ``PAGELETS_EXPORT=all``.
 
-    Without that setting the feed has content pagelets only, and so have the tables.
+    Without that setting the feed, and so the tables, have content pagelets only.
 
     Parameters
     ----------
-    lines : of the feed: ``url``, ``title`` and ``pagelets``
-    query : what the columns ``terms``, ``matches`` and ``near`` count; without one they are zero
+    lines : lines of the feed, with ``url``, ``title`` and ``pagelets``
+    query : the query that the columns ``terms``, ``matches`` and ``near`` count; without one they are zero
 
     Raises
     ------
-    TableError : for lines that are no pages of a feed
+    TableError : if a line is not a page of a feed
 
     Examples
     --------
@@ -115,14 +116,14 @@ def read(lines: Iterable[Mapping[str, Any]], query: Query | None = None) -> Tabl
 
 
 class _Reader:
-    """The tables while they grow."""
+    """Collects the rows of the tables line by line."""
 
     def __init__(self, query: Query | None) -> None:
         self.query = query
         self.known: dict[str, int] = {}
         self.urls: list[str] = []
         self.titles: list[str] = []
-        #: Number of lines read when the page was last met, 0 for pages that are only linked to.
+        #: Number of the last line with the page, 0 for pages that are only linked to.
         self.last = array("q")
         self.terms = array("q")
         self.labels: list[str] = []
@@ -133,16 +134,16 @@ class _Reader:
     def add(self, line: Mapping[str, Any]) -> None:
         self.lines += 1
         if not isinstance(line["url"], str):
-            raise TypeError("its url is no string")
-        page = self._page(_spelt(line["url"]), line["url"])
+            raise TypeError("its url is not a string")
+        page = self._page(_normalised(line["url"]), line["url"])
         self.urls[page], self.titles[page], self.last[page] = line["url"], line.get("title") or "", self.lines
         terms: set[str] = set()
         for pagelet in line["pagelets"] or ():
             terms |= self._pagelet(page, pagelet)
         self.terms[page] = len(terms)
 
-    def _page(self, spelt: str, url: str) -> int:
-        number = self.known.setdefault(spelt, len(self.urls))
+    def _page(self, normalised: str, url: str) -> int:
+        number = self.known.setdefault(normalised, len(self.urls))
         if number == len(self.urls):
             self.urls.append(url)
             self.titles.append("")
@@ -151,23 +152,23 @@ class _Reader:
         return number
 
     def _pagelet(self, page: int, pagelet: Mapping[str, Any]) -> frozenset[str]:
-        """Take in a pagelet; returns the terms in it, if it is content."""
+        """Add a pagelet and its links; returns the query terms in it if it is content."""
         links = [link for link in pagelet["links"] if resolve("", link["url"])[0]]
         urls = [link["url"] for link in links]
         template, text = pagelet["role"] != CONTENT, pagelet["text"]
-        found = self.query.find(text, [link["anchor"] for link in links]) if self.query else None
+        occurrences = self.query.find(text, [link["anchor"] for link in links]) if self.query else None
         own = len(self.labels)
-        row = (page, pagelet["id"], template, found.matches if found else 0, self.lines)
+        row = (page, pagelet["id"], template, occurrences.matches if occurrences else 0, self.lines)
         for column, value in zip(self.pagelets.values(), row, strict=True):
             column.append(value)
         self.labels.append(" ".join(text[: 2 * _LABEL].split())[:_LABEL] if links else "")
         self.links["source"].extend([own] * len(links))
         self.links["target"].extend(self._page(resolve("", url)[1], url.partition("#")[0]) for url in urls)
-        self.links["near"].extend(found.near if found else [0] * len(links))
-        return found.terms if found and not template else frozenset()
+        self.links["near"].extend(occurrences.near if occurrences else [0] * len(links))
+        return occurrences.terms if occurrences and not template else frozenset()
 
     def tables(self) -> Tables:
-        """The rows of each page's last line."""
+        """The tables, with the rows of the last line of each page."""
         pagelets = {name: np.array(column, np.int64) for name, column in self.pagelets.items()}
         links = {name: np.array(column, np.int64) for name, column in self.links.items()}
         last = np.array(self.last, np.int64)
@@ -189,8 +190,8 @@ class _Reader:
         )
 
 
-def _spelt(url: str) -> str:
-    """One spelling for each page; a broken URL as it is."""
+def _normalised(url: str) -> str:
+    """Normalise a URL; a broken one stays as it is."""
     try:
         return normalise(url)
     except ValueError:
@@ -198,8 +199,8 @@ def _spelt(url: str) -> str:
 
 
 def _host(url: str) -> str:
-    """Host of a URL, the default port apart."""
-    return _spelt(url).partition("//")[2].partition("/")[0]
+    """Host of a URL, with the port if it is not the default."""
+    return _normalised(url).partition("//")[2].partition("/")[0]
 
 
 def _numbered(names: list[str]) -> Ints:

@@ -1,4 +1,4 @@
-"""PageRank of a crawl, by the links of its content."""
+"""PageRank of a crawl by the links of its content."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from scrapy_pagelets.links.votes import votes
 from scrapy_pagelets.nodes import Floats
 
 DAMPING: Final = 0.85
-_REST: Final = 1e-10
+_TOLERANCE: Final = 1e-10
 
 
 def pagerank(tables: Tables, *, templates: bool = False, damping: float = DAMPING) -> Floats:
-    """How often a reader is on each page who follows links at random, and now and then begins anew.
+    """PageRank: the share of its time that a random surfer, who sometimes starts over, spends on each page.
 
-    Source: Page et al. 1998. Links within a site count, those to pages that were not crawled do not; a page votes once
-    for each page that it links to. From a page without such links the reader goes anywhere.
+    Source: Page et al. 1998. Links within a site count. Links to pages that were not crawled do not. Several links from
+    one page to another count once. From a page without links that count, the surfer jumps to any page.
 
     Parameters
     ----------
-    templates : links of templates count
-    damping : share of the steps that follow a link, from 0 to less than 1
+    templates : count links of templates
+    damping : probability of following a link, from 0 to less than 1
 
     Returns
     -------
-    (n,) with the sum 1; 0 for pages that were not crawled
+    (n,) scores that sum to 1; 0 for pages that were not crawled
 
     Raises
     ------
-    ValueError : for a damping out of range
+    ValueError : if the damping is out of range
 
     Examples
     --------
@@ -50,10 +50,10 @@ def pagerank(tables: Tables, *, templates: bool = False, damping: float = DAMPIN
     size, uniform = len(tables.urls), tables.crawled / max(1, tables.crawled.sum())
     out = np.bincount(edges.page, minlength=size)
     steps = csr_array((1.0 / out[edges.page], (edges.target, edges.page)), shape=(size, size))
-    lost = out == 0
+    dangling = out == 0
     rank: Floats = np.zeros(size)
-    found: Floats = uniform
-    while np.abs(found - rank).sum() > _REST:  # less by the damping each time
-        rank = found
-        found = damping * (steps @ rank + rank[lost].sum() * uniform) + (1 - damping) * uniform
-    return found
+    updated: Floats = uniform
+    while np.abs(updated - rank).sum() > _TOLERANCE:  # the difference shrinks by the damping factor each time
+        rank = updated
+        updated = damping * (steps @ rank + rank[dangling].sum() * uniform) + (1 - damping) * uniform
+    return updated

@@ -1,4 +1,4 @@
-"""A query against the text of pagelets, and around their links."""
+"""Match a query against the text of pagelets and around their links."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from scrapy_pagelets.characters import parted
 from scrapy_pagelets.errors import QueryError
 from scrapy_pagelets.words import WORD, words
 
-#: Characters on either side of a link that speak for its target (Clever: 50 bytes).
+#: Characters on either side of a link that describe its target (Clever: 50 bytes).
 _WINDOW: Final = 50
-#: So many terms are looked for in a text before it is cut into words: most texts have none.
+#: Up to this number of terms, a text is first searched for any of them before it is split into words: most have none.
 _FEW: Final = 20
 
 
 class QueryMatches(NamedTuple):
-    """What of a query a text has.
+    """The occurrences of query terms in a text.
 
     Attributes
     ----------
-    terms : those that occur
-    matches : how often terms occur, in all
-    near : how often in the window of each link
+    terms : the terms that occur
+    matches : number of occurrences of all terms
+    near : number of occurrences in the window of each link
     """
 
     terms: frozenset[str]
@@ -33,11 +33,11 @@ class QueryMatches(NamedTuple):
 
 
 class Query:
-    """The words of a query. Quotes and operators mean nothing, nor do the order of words and their repetition.
+    """The words of a query. Quotes, operators, order and repetition of words are ignored.
 
     Parameters
     ----------
-    text : as it was typed
+    text : the query as the user typed it
 
     Raises
     ------
@@ -55,10 +55,10 @@ class Query:
             raise QueryError("the query has no words: give some letters or digits")
 
     def find(self, text: str, anchors: Sequence[str] = ()) -> QueryMatches:
-        """Look for the terms in a text, and in the windows of its links.
+        """Find the terms in a text and in the windows of its links.
 
-        The window of a link is its anchor and 50 characters on either side (Chakrabarti et al. 1998). Anchors are found
-        one after the other; one that is not in the text, or empty, stands where the last one ended.
+        The window of a link is its anchor text and 50 characters on either side (Chakrabarti et al. 1998). Anchors are
+        located in order. An empty anchor, or one that is not in the text, is placed at the end of the previous one.
 
         Parameters
         ----------
@@ -72,23 +72,23 @@ class Query:
         flat = _folded(text)
         if len(self.terms) <= _FEW and not any(term in flat for term in self.terms):
             return QueryMatches(frozenset(), 0, [0] * len(anchors))
-        found = [match for match in WORD.finditer(flat) if match[0] in self.terms]
-        if not found:
+        matches = [match for match in WORD.finditer(flat) if match[0] in self.terms]
+        if not matches:
             return QueryMatches(frozenset(), 0, [0] * len(anchors))
-        starts, ends = [match.start() for match in found], [match.end() for match in found]
+        starts, ends = [match.start() for match in matches], [match.end() for match in matches]
         near = []
         for first, last in _places(flat, anchors):
             near.append(max(0, bisect_right(ends, last + _WINDOW) - bisect_left(starts, first - _WINDOW)))
-        return QueryMatches(frozenset(match[0] for match in found), len(found), near)
+        return QueryMatches(frozenset(match[0] for match in matches), len(matches), near)
 
 
 def _folded(text: str) -> str:
-    """A text as ``words`` sees it, white space apart."""
+    """Normalise a text as ``words`` does, and fold its white space."""
     return " ".join(normalize("NFKC", text).casefold().split())
 
 
 def _places(flat: str, anchors: Sequence[str]) -> list[tuple[int, int]]:
-    """Where each anchor begins and ends."""
+    """Start and end of each anchor in the text."""
     places, end = [], 0
     for anchor in map(_folded, anchors):
         start = flat.find(anchor, end)

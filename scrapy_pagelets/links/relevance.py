@@ -1,4 +1,4 @@
-"""How near pages, and the links on them, are to the topic of a crawl."""
+"""Score how relevant pages, and the links on them, are to the topic of a crawl."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.urls import key as key_of
 from scrapy_pagelets.words import words
 
-#: What the relevance of a link is made of: its pagelet, its anchor, what the page and the pages before it hand down.
+#: Weights of the parts of a link's relevance: its pagelet, its anchor, and what it inherits from the pages before it.
 _PAGELET: Final = 0.2
 _ANCHOR: Final = 0.2
 _INHERITED: Final = 0.6
-#: What is left of the relevance of a page where the next one has none (Hersovici et al. 1998).
+#: Factor by which inherited relevance decays from page to page (Hersovici et al. 1998).
 _DECAY: Final = 0.8
-#: Words are told apart by so many hashes.
+#: Number of word hashes, the dimension of the vectors.
 _HASHES: Final = 2**18
-#: Examples that are taken from one file.
+#: Examples read from one file.
 _MAX_EXAMPLES: Final = 1000
-#: Links of templates that are remembered, of all sites.
+#: Links of templates that are remembered, over all sites.
 _MAX_SEEN: Final = 500_000
 _TAG: Final = re.compile(rb"<[a-zA-Z!]")
 
 
 class Link(NamedTuple):
-    """A link of a page: its relevance, 0 to 1, and whether it stands in nothing but template."""
+    """A link of a page: its relevance, 0 to 1, and whether it occurs in template pagelets only."""
 
     relevance: float
     template: bool
 
 
 class Weighed(NamedTuple):
-    """A page as a focused crawl sees it.
+    """The scores of a page in a focused crawl.
 
     Attributes
     ----------
-    relevance : of its content, 0 to 1
-    inherited : what the links of its content get from it and from the pages on the way to it, 0 to 1
-    links : by the key of their targets; of several links to one page the most relevant; template if all of
-        them are
+    relevance : relevance of its content, 0 to 1
+    inherited : relevance that the links of its content inherit from it and from the pages on the path to it, 0 to 1
+    links : the links by the key of their target. Of several links to one page, the most relevant counts; it is template
+        only if all of them are
     """
 
     relevance: float
@@ -61,18 +61,18 @@ class Weighed(NamedTuple):
 
 
 class Topic:
-    """What a crawl is about, as a direction in the space of words: the mean of some texts (Rocchio 1971).
+    """The topic of a crawl as a vector: the mean of the tf-idf vectors of some texts (Rocchio 1971).
 
-    Texts are compared by the cosine of their words, weighed by tf-idf. How rare a word is, is counted on the pages of
-    the crawl, as they come. Safe for several threads.
+    The relevance of a text is the cosine of its tf-idf vector and the topic. Document frequencies are counted on the
+    pages of the crawl as they arrive. Thread-safe.
 
     Parameters
     ----------
-    texts : a query, contents of pages that are about the topic, or both
+    texts : a query, the contents of pages about the topic, or both
 
     Raises
     ------
-    ValueError : if no text has a word that tells anything
+    ValueError : if the texts have no words other than stop words
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Topic:
         self._examples = self.vectors(list(texts))
         if not self._examples.nnz:
             raise ValueError("no word tells what it is about")
-        #: (_HASHES,) on how many pages each word stands, and the number of pages.
+        #: (_HASHES,) number of pages with each word; and the number of all pages.
         self.frequency = np.zeros(_HASHES, np.int32)
         self.pages = 0
         self._lock = Lock()
@@ -99,7 +99,7 @@ class Topic:
         return [word for word in words(text) if word not in self._stop_words]
 
     def vectors(self, texts: Sequence[str]) -> Any:
-        """(n, _HASHES) how often each text has each word, a sparse matrix."""
+        """(n, _HASHES) word counts of the texts, a sparse matrix."""
         return self._vectorizer.transform(texts)
 
     def learn(self, vector: Any) -> None:
@@ -109,25 +109,25 @@ class Topic:
             self.pages += 1
 
     def relevance(self, vectors: Any) -> Floats:
-        """(n,) how near texts are to the topic, 0 to 1."""
+        """(n,) relevance of texts to the topic, 0 to 1."""
         from sklearn.preprocessing import normalize
 
-        mean = np.asarray(normalize(self._weighed(self._examples)).mean(axis=0))
-        near: Floats = np.clip(normalize(self._weighed(vectors)) @ normalize(mean)[0], 0.0, 1.0)
-        return near
+        mean = np.asarray(normalize(self._tf_idf(self._examples)).mean(axis=0))
+        cosines: Floats = np.clip(normalize(self._tf_idf(vectors)) @ normalize(mean)[0], 0.0, 1.0)
+        return cosines
 
     def save(self, path: Path) -> None:
-        """Write how rare words are."""
+        """Write the document frequencies to a file."""
         with self._lock:
-            words_met = np.flatnonzero(self.frequency)
-            pages, frequency = np.array(self.pages), self.frequency[words_met]
+            occurring = np.flatnonzero(self.frequency)
+            pages, frequency = np.array(self.pages), self.frequency[occurring]
         new = path.with_suffix(".new")
         with new.open("wb") as file:
-            np.savez_compressed(file, pages=pages, words=words_met, frequency=frequency)
+            np.savez_compressed(file, pages=pages, words=occurring, frequency=frequency)
         new.replace(path)
 
     def load(self, path: Path) -> None:
-        """Go on from what was written.
+        """Read the document frequencies that `save` has written.
 
         Raises
         ------
@@ -142,25 +142,25 @@ class Topic:
             raise ValueError(f"{path} cannot be read ({error})") from None
         self.frequency = frequency
 
-    def _weighed(self, counts: Any) -> Any:
-        """Tf-idf of counts, both on a log scale."""
-        found = counts.copy()
-        rarity = np.log((1 + self.pages) / (1 + self.frequency[found.indices])) + 1
-        found.data = (1 + np.log(found.data)) * rarity
-        return found
+    def _tf_idf(self, counts: Any) -> Any:
+        """Tf-idf weights of word counts, with logarithmic term frequencies."""
+        weights = counts.copy()
+        rarity = np.log((1 + self.pages) / (1 + self.frequency[weights.indices])) + 1
+        weights.data = (1 + np.log(weights.data)) * rarity
+        return weights
 
 
 def weigh(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: float = 0.0) -> Weighed:
-    """What a page and its links have to do with a topic; the page becomes part of what the topic knows of words.
+    """Score a page and its links against a topic, and count the words of the page in the topic's document frequencies.
 
-    A link has the relevance of its pagelet and of its anchor, and inherits some from the page (shark search, Hersovici
-    et al. 1998, with pagelets in the place of windows of words). A link that stands in nothing but template has the
-    relevance of its anchor alone: a page does not speak for what each page of its site links to (Bar-Yossef &
-    Rajagopalan 2002, Section 4, case 2).
+    A link's relevance combines that of its pagelet and of its anchor with a share inherited from the page (shark
+    search, Hersovici et al. 1998, with pagelets instead of windows of words). A link that occurs in template pagelets
+    only has the relevance of its anchor alone, because a template is no evidence for the page that it is on (Bar-Yossef
+    & Rajagopalan 2002, Section 4, case 2).
 
     Parameters
     ----------
-    inherited : of the page, from the one that links to it
+    inherited : relevance that the page inherits from the page that links to it
 
     Examples
     --------
@@ -170,63 +170,63 @@ def weigh(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
     >>> hekla.relevance > cod.relevance, cod.template
     (True, False)
     """
-    stands = [(number, link) for number, pagelet in enumerate(pagelets) for link in pagelet.links]
-    own, content = np.zeros(len(stands)), 0.0
+    numbered = [(number, link) for number, pagelet in enumerate(pagelets) for link in pagelet.links]
+    own, content = np.zeros(len(numbered)), 0.0
     if topic is not None and pagelets:
         vectors = topic.vectors([pagelet.text for pagelet in pagelets])
         kept = np.array([pagelet.role == CONTENT for pagelet in pagelets], np.float64)
         body = _sum(vectors, kept)
         topic.learn(body)
         content = float(topic.relevance(body)[0])
-        if stands:
-            where = [number for number, _ in stands]
-            anchors = topic.relevance(topic.vectors([link["anchor"] for _, link in stands]))
+        if numbered:
+            where = [number for number, _ in numbered]
+            anchors = topic.relevance(topic.vectors([link["anchor"] for _, link in numbered]))
             own = _PAGELET * (topic.relevance(vectors) * kept)[where] + _ANCHOR * anchors
-    handed = max(content, _DECAY * inherited)
+    passed_on = max(content, _DECAY * inherited)
     links: dict[int, Link] = {}
-    for (number, link), relevance in zip(stands, own.tolist(), strict=True):
+    for (number, link), relevance in zip(numbered, own.tolist(), strict=True):
         template = pagelets[number].role != CONTENT
-        found = Link(relevance + (0.0 if template else _INHERITED * handed), template)
-        before = links.get(key := key_of(link["url"]), found)
-        links[key] = Link(max(before.relevance, found.relevance), before.template and found.template)
-    return Weighed(content, handed, links)
+        scored = Link(relevance + (0.0 if template else _INHERITED * passed_on), template)
+        before = links.get(key := key_of(link["url"]), scored)
+        links[key] = Link(max(before.relevance, scored.relevance), before.template and scored.template)
+    return Weighed(content, passed_on, links)
 
 
 def _sum(vectors: Any, rows: Floats) -> Any:
-    """(1, _HASHES) the sum of some rows."""
+    """(1, _HASHES) weighted sum of the vectors."""
     from scipy.sparse import csr_array
 
     return csr_array(rows[np.newaxis]) @ csr_array(vectors)
 
 
 class Seen:
-    """Which links of templates a site has shown before: the first time a menu leads somewhere new."""
+    """The template links seen so far on each site, to recognise when a menu links to a page for the first time."""
 
     def __init__(self, most: int = _MAX_SEEN) -> None:
         self._seen: OrderedDict[tuple[str, int], None] = OrderedDict()
         self._most = most
 
     def again(self, site: str, links: Iterable[int]) -> set[int]:
-        """Those of some links, by key, that were seen on the site before; from now on all of them were.
+        """Return the keys of the links that were seen on the site before, and mark all of them as seen.
 
         >>> seen = Seen()
         >>> seen.again("a", [1, 2]), seen.again("a", [2, 3]), seen.again("b", [3])
         (set(), {2}, set())
         """
         keys = [(site, link) for link in links]
-        found = {key[1] for key in keys if key in self._seen}
+        seen = {key[1] for key in keys if key in self._seen}
         self._seen.update(dict.fromkeys(keys))
         while len(self._seen) > self._most:
             self._seen.popitem(last=False)
-        return found
+        return seen
 
 
 def examples(path: Path) -> list[str]:
-    """The contents of the pages of a file: of an HTML page, or of each line of a feed (``.jsonl``).
+    """Read example texts from a file: the content of an HTML page, or the text of each line of a feed (``.jsonl``).
 
     Raises
     ------
-    ValueError : if there is nothing to learn from in the file; the message says why
+    ValueError : if the file has no usable text; the message says why
     """
     try:
         texts = list(_of_feed(path)) if path.suffix == ".jsonl" else [_of_page(path)]
@@ -243,7 +243,7 @@ def _of_feed(path: Path) -> Iterator[str]:
             try:
                 text = json.loads(line)["text"]
             except (ValueError, TypeError, KeyError):
-                raise ValueError(f"{path} is no feed: its line {number} has no text") from None
+                raise ValueError(f"{path} is not a feed: its line {number} has no text") from None
             if isinstance(text, str):
                 yield text
 

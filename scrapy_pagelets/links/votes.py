@@ -1,4 +1,4 @@
-"""Which links of a crawl are votes, and what each is worth."""
+"""Select the links of a crawl that count as votes, and weight them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from scrapy_pagelets.nodes import Bools, Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """Edges from hubs to pages, each once.
+    """The distinct edges from hubs to pages.
 
     Attributes
     ----------
-    hub : (e,) a pagelet, or a page
-    page : (e,) the page of the hub
-    target : (e,) another page
-    near : (e,) the most terms of the query around one of the links
+    hub : (e,) number of a pagelet, or of a page
+    page : (e,) number of the hub's page
+    target : (e,) number of another page
+    near : (e,) number of query terms around the link; the maximum, if several links make the edge
     """
 
     hub: Ints
@@ -33,18 +33,18 @@ class Votes:
         return len(self.hub)
 
     def where(self, kept: Bools | Ints) -> Votes:
-        """Some of the edges, by a mask or by their numbers."""
+        """Select edges by a mask or by their indices."""
         return Votes(self.hub[kept], self.page[kept], self.target[kept], self.near[kept])
 
 
 def votes(tables: Tables, *, pagelets: bool = True, templates: bool = False, within: bool | None = None) -> Votes:
-    """The links that count: those of a page to itself never do, nor nepotistic ones.
+    """Select the links that count. Links of a page to itself and nepotistic links never do.
 
     Parameters
     ----------
-    pagelets : hubs are pagelets (Bar-Yossef & Rajagopalan 2002, Section 4); else pages
-    templates : links of templates count
-    within : links within a site count as well. By default they do if the feed has a single site; else they are
+    pagelets : hubs are pagelets (Bar-Yossef & Rajagopalan 2002, Section 4), else pages
+    templates : count links of templates
+    within : count links within a site. By default they count only if the feed has a single site; otherwise they are
         nepotistic (Kleinberg 1999)
 
     Examples
@@ -62,17 +62,17 @@ def votes(tables: Tables, *, pagelets: bool = True, templates: bool = False, wit
         counts &= ~tables.template[tables.source]
     if not inside(tables, within):
         counts &= tables.sites[page] != tables.sites[target]
-    found = Votes(tables.source if pagelets else page, page, target, tables.near).where(counts)
-    return found.where(best(found.near, found.hub, found.target))
+    edges = Votes(tables.source if pagelets else page, page, target, tables.near).where(counts)
+    return edges.where(best(edges.near, edges.hub, edges.target))
 
 
 def inside(tables: Tables, within: bool | None) -> bool:
-    """Whether links within a site count: as asked for, else if there is but one."""
+    """Return whether links within a site count: ``within``, or if that is None, whether the feed has a single site."""
     return tables.single_site if within is None else within
 
 
 def best(values: Ints | Floats, one: Ints, other: Ints) -> Ints:
-    """Of the rows of each pair of numbers, the index of the one with the greatest value."""
+    """For each distinct pair of ``one`` and ``other``, return the index of the row with the greatest value."""
     order = np.lexsort((values, other, one))
     last = np.ones(len(order), np.bool_)
     one, other = one[order], other[order]
@@ -81,39 +81,39 @@ def best(values: Ints | Floats, one: Ints, other: Ints) -> Ints:
 
 
 def voters(tables: Tables, within: bool | None) -> Ints:
-    """(n,) who votes by each page: its host; if links within a site count, the page itself."""
+    """(n,) the voter that each page votes for: its host, or the page itself if links within a site count."""
     return np.arange(len(tables.urls)) if inside(tables, within) else tables.hosts
 
 
-def host_weights(found: Votes, voter: Ints) -> tuple[Floats, Floats]:
-    """Weights by which a host has one vote, however many of its pages give it.
+def host_weights(edges: Votes, voter: Ints) -> tuple[Floats, Floats]:
+    """Weights that give each host one vote, however many of its pages link.
 
     Source: Bharat & Henzinger 1998, as restated by Dean & Henzinger 1999, Section 2.1.3.
 
     Parameters
     ----------
-    voter : (n,) host of each page, or who else has one vote
+    voter : (n,) number of the voter of each page, see `voters`
 
     Returns
     -------
-    (e,) of the authority side, 1/k for k edges from one host to one page, and (e,) of the hub side, 1/l for l edges
+    (e,) weights for authorities, 1/k for k edges from one host to one page, and (e,) weights for hubs, 1/l for l edges
     from one hub to one host
     """
-    authority = _sizes(voter[found.page], found.target)
-    hub = _sizes(found.hub, voter[found.target])
+    authority = _sizes(voter[edges.page], edges.target)
+    hub = _sizes(edges.hub, voter[edges.target])
     return 1.0 / authority, 1.0 / hub
 
 
 def _sizes(one: Ints, other: Ints) -> Ints:
-    """(e,) number of rows with the same pair of numbers."""
+    """(e,) number of rows with the same pair of ``one`` and ``other``."""
     pairs = one * (other.max(initial=0) + 1) + other
     _, group, sizes = np.unique(pairs, return_inverse=True, return_counts=True)
-    found: Ints = sizes[group]
-    return found
+    counts: Ints = sizes[group]
+    return counts
 
 
-def matrix(values: Floats, found: Votes, shape: tuple[int, int]) -> Any:
-    """Sparse matrix of hubs and targets."""
+def matrix(values: Floats, edges: Votes, shape: tuple[int, int]) -> Any:
+    """Sparse matrix of the edges, hubs by targets."""
     from scipy.sparse import csr_array
 
-    return csr_array((values, (found.hub, found.target)), shape=shape)
+    return csr_array((values, (edges.hub, edges.target)), shape=shape)

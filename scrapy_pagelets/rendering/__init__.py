@@ -1,1 +1,1 @@
-"""Pages as a browser shows them."""
+"""Render pages in a browser."""

@@ -1,6 +1,6 @@
-"""Pages rendered in a browser, many by one.
+"""Render many pages in one browser.
 
-Needs Playwright (extra ``render``), which is imported where it is used.
+This needs Playwright (extra ``render``), which is imported on first use.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from scrapy_pagelets.rendering.snapshot import Frame
 if TYPE_CHECKING:
     import playwright.async_api as playwright
 
-#: Of the viewport, in CSS pixels: wide enough for the layout that desktops get.
+#: Size of the viewport in CSS pixels, wide enough for the desktop layout.
 WIDTH, HEIGHT = 1366, 768
-#: Without sandbox, because root has none; and without what a browser does of its own accord.
+#: No sandbox, because Chromium cannot use it as root; and no background traffic.
 ARGUMENTS: Final = (
     "--no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update "
     "--disable-sync --disable-dev-shm-usage --js-flags=--max-old-space-size=1024"
 ).split()
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-#: More pages at once make none of them faster.
+#: Pages rendered at once; more do not increase the throughput.
 _PAGES: Final = 4
-#: Seconds after the load for scripts to fetch what they show; for a page or a browser to go.
+#: Seconds that scripts have after the load event to fetch content, and that a page or a browser has to close.
 _SETTLE: Final = 3.0
-_FAREWELL: Final = 5.0
-#: A proxy that nobody is: what gets around the routes, such as a preconnect, ends here.
-_NO_PROXY: Final = {"server": "http://127.0.0.1:9"}
+_CLOSE_TIMEOUT: Final = 5.0
+#: A proxy address where nothing listens, so that traffic that bypasses the routes, such as a preconnect, fails.
+_DEAD_PROXY: Final = {"server": "http://127.0.0.1:9"}
 
-#: Starts a browser.
+#: A function that starts a browser.
 Launch = Callable[[], Awaitable["playwright.Browser"]]
 
 
 class MissingBrowser(PageletsError, RuntimeError):
-    """There is no browser, or what drives it; the message says how to get it."""
+    """Raised if Chromium or Playwright is not installed; the message says how to install it."""
 
 
 class RenderError(PageletsError):
-    """A page could not be rendered; ``reason`` is ``slow``, ``crashed`` or ``failed``."""
+    """Raised if a page cannot be rendered; ``reason`` is ``slow``, ``crashed`` or ``failed``."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -53,22 +53,22 @@ class RenderError(PageletsError):
 
 
 def launch_options() -> dict[str, Any]:
-    """What Playwright needs to launch Chromium: that of the system, else its own.
+    """Return Playwright's options to launch Chromium: the one of the system, else Playwright's own.
 
     Raises
     ------
-    MissingBrowser : if there is none
+    MissingBrowser : if neither is installed
     """
-    found = next(filter(None, map(shutil.which, _NAMES)), None)
-    if found is None:
-        # Its synchronous form refuses to run beside an event loop.
+    path = next(filter(None, map(shutil.which, _NAMES)), None)
+    if path is None:
+        # Playwright's synchronous API refuses to run in a thread with an event loop.
         with ThreadPoolExecutor(1) as thread:
-            found = thread.submit(_own_chromium).result()
-    if not os.path.exists(found):
+            path = thread.submit(_own_chromium).result()
+    if not os.path.exists(path):
         raise MissingBrowser(
             "rendering needs Chromium: install it with `apt-get install chromium` or `playwright install chromium`"
         )
-    return {"executable_path": found, "args": list(ARGUMENTS)}
+    return {"executable_path": path, "args": list(ARGUMENTS)}
 
 
 def _own_chromium() -> str:
@@ -80,11 +80,11 @@ def _own_chromium() -> str:
 
 
 def require_playwright() -> None:
-    """Make sure that Playwright is installed.
+    """Check that Playwright is installed.
 
     Raises
     ------
-    MissingBrowser : if it is not
+    MissingBrowser : if it is not installed
     """
     try:
         import playwright.async_api  # noqa: F401
@@ -93,14 +93,14 @@ def require_playwright() -> None:
 
 
 class Browser:
-    """One browser for many pages, each in a context of its own; started when needed, and again if it is gone.
+    """One browser for many pages, each in a context of its own; started on first use, and again after it has crashed.
 
     Parameters
     ----------
-    launch : starts one
-    scripts : whether pages may run theirs
+    launch : starts the browser
+    scripts : whether pages may run scripts
     timeout : seconds for one page
-    permit : from the URL of a page, whether the network may be asked for what is on it; None if for anything
+    permit : from the URL of a page, makes the check whether its resources may be requested; None permits all
     """
 
     def __init__(
@@ -130,25 +130,25 @@ class Browser:
         user_agent: str | None = None,
         look: Callable[[playwright.Page], Awaitable[None]] | None = None,
     ) -> list[Frame]:
-        """Render a document as that of a URL and walk through it, for `rendered.page_of`.
+        """Render a document at a URL and walk through it, for `snapshot.page_of`.
 
         Parameters
         ----------
-        document : its HTML; None if the network has it
-        answer : of what is on the page; without it the network answers
-        user_agent : the browser's own if None
-        look : called with the page when it is rendered, for a picture of it
+        document : the HTML of the page; None requests it from the network
+        answer : provides the resources of the page; None requests them from the network
+        user_agent : None for the browser's own
+        look : called with the rendered page, for example to take a screenshot
 
         Raises
         ------
-        RenderError : it takes too long, or the page or the browser breaks
+        RenderError : if it takes too long, or if the page or the browser fails
         """
         from playwright.async_api import Error
 
         async with self._free:
             permit = self._permit(url) if self._permit is not None else None
             for again in (True, False):
-                browser = await self._ensured()
+                browser = await self._running()
                 try:
                     async with asyncio.timeout(self._timeout):
                         visit = PageLoad(url, document, answer, self._shared, permit)
@@ -156,9 +156,9 @@ class Browser:
                 except TimeoutError:
                     raise RenderError("slow", f"not rendered in {self._timeout:g} seconds") from None
                 except Error as error:
-                    # The page of a neighbour may have taken the browser with it.
+                    # Another page may have crashed the browser.
                     if browser.is_connected() or not again:
-                        raise _explained(error) from None
+                        raise _render_error(error) from None
         raise AssertionError
 
     async def _rendered(
@@ -175,32 +175,32 @@ class Browser:
             service_workers="block",
             accept_downloads=False,
             ignore_https_errors=True,
-            **({} if visit.answer is None else {"proxy": _NO_PROXY}),  # type: ignore[arg-type]
+            **({} if visit.answer is None else {"proxy": _DEAD_PROXY}),  # type: ignore[arg-type]
         )
         try:
             page = await context.new_page()
             context.on("page", _close_popup)
             await visit.enter(context, page)
-            await self._settled(page, self._scripts and visit.has_scripts)
+            await self._settle(page, self._scripts and visit.has_scripts)
             frames = await walk(page)
             if look is not None:
                 await look(page)
             return frames
         finally:
-            if not await _closed(context.close()):
-                await _closed(browser.close())
+            if not await _close(context.close()):
+                await _close(browser.close())
                 self._browser = None
 
-    async def _settled(self, page: playwright.Page, scripts: bool) -> None:
-        """Wait for what the page loads, a third of the time at the most: a picture may never come."""
-        from playwright.async_api import TimeoutError as Late
+    async def _settle(self, page: playwright.Page, scripts: bool) -> None:
+        """Wait until the page has loaded, for a third of the timeout at most: a picture may never arrive."""
+        from playwright.async_api import TimeoutError as PageTimeoutError
 
-        with suppress(Late):
+        with suppress(PageTimeoutError):
             await page.wait_for_load_state("load", timeout=self._timeout * 1000 / 3)
             if scripts:
                 await page.wait_for_load_state("networkidle", timeout=_SETTLE * 1000)
 
-    async def _ensured(self) -> playwright.Browser:
+    async def _running(self) -> playwright.Browser:
         from playwright.async_api import Error
 
         async with self._launching:
@@ -208,27 +208,27 @@ class Browser:
                 try:
                     self._browser = await self._launch()
                 except Error as error:
-                    raise _explained(error) from None
+                    raise _render_error(error) from None
                 self.launched += 1
             return self._browser
 
     async def close(self) -> None:
         """Close the browser, if there is one."""
         if self._browser is not None:
-            await _closed(self._browser.close())
+            await _close(self._browser.close())
             self._browser = None
 
 
 async def _close_popup(popup: playwright.Page) -> None:
-    await _closed(popup.close())
+    await _close(popup.close())
 
 
-async def _closed(closing: Awaitable[None]) -> bool:
-    """True if something has closed, or was closed already; False if it does not."""
+async def _close(closing: Awaitable[None]) -> bool:
+    """Wait for a page or browser to close; returns False if it does not close in time."""
     from playwright.async_api import Error
 
     try:
-        async with asyncio.timeout(_FAREWELL):
+        async with asyncio.timeout(_CLOSE_TIMEOUT):
             await closing
     except TimeoutError:
         return False
@@ -237,6 +237,6 @@ async def _closed(closing: Awaitable[None]) -> bool:
     return True
 
 
-def _explained(error: Exception) -> RenderError:
+def _render_error(error: Exception) -> RenderError:
     first = str(error).partition("\n")[0]
     return RenderError("crashed" if "crash" in first.lower() or "closed" in first else "failed", first)

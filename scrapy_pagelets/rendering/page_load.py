@@ -1,4 +1,4 @@
-"""A page that a browser visits: who answers what it asks for, and the walk through it."""
+"""Load a page in a browser: answer its requests, and walk through its documents."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from scrapy_pagelets.rendering.snapshot import WALK, Frame
 if TYPE_CHECKING:
     import playwright.async_api as playwright
 
-#: From a URL to the ``Content-Type``, "" for none, and the body that an archive has there; None for nothing.
+#: From a URL to its ``Content-Type`` ("" for none) and body in an archive; None if the archive does not have it.
 Answer = Callable[[str], Awaitable[tuple[str, bytes] | None]]
-#: Whether the network may be asked for a URL.
+#: From a URL to whether it may be requested from the network.
 Permit = Callable[[str], Awaitable[bool]]
 
 _REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
 _MAX_REDIRECTS: Final = 10
-#: Frames of other origins that are walked through, of one page.
+#: Frames of other origins that are walked through on one page.
 _MAX_FRAMES: Final = 20
-#: Documents of the file system are shown as those of this host: a browser may read no files.
+#: Local files are served to the browser under this host, because it must not read the file system.
 _FILES: Final = "http://files.invalid"
-#: What is taken for granted where an archive does not know.
+#: Content types by resource type, if an archive has none.
 _TYPES: Final = {"stylesheet": "text/css", "script": "text/javascript", "document": "text/html"}
-#: What the pages of a site have in common, and how many bytes of it are kept: in all, of one.
+#: Types of the resources that pages of a site share, and the bytes that are cached: in total, and of one resource.
 _COMMON: Final = frozenset(("stylesheet", "script", "font", "image"))
 _MAX_SHARED: Final = 64 << 20
 _MAX_ONE: Final = 2 << 20
-#: Headers that a browser needs to use what it gets a second time.
+#: Headers that a browser needs to use a cached resource.
 _HEADERS: Final = frozenset(("content-type", "access-control-allow-origin", "cross-origin-resource-policy"))
 
 
 class PageLoad:
-    """A page that is to be rendered, and what it may ask for.
+    """A page to render, with the rules for its requests.
 
     Parameters
     ----------
-    document : HTML of the page; None if the network has it
-    answer : of everything else; None if the network has it
-    permit : whether the network may be asked for a URL; None if for any of the web
-    shared : what other pages have got from the network
+    document : the HTML of the page; None requests it from the network
+    answer : provides all other resources; None requests them from the network
+    shared : resources that other pages have loaded from the network
+    permit : whether a URL may be requested; None permits any HTTP or HTTPS URL
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class PageLoad:
         await context.route("**/*", self._route)
         if self.answer is None:
             context.on("requestfinished", self.shared.keep)
-        await context.route_web_socket("**/*", lambda _: None)  # routed, it leads nowhere
+        await context.route_web_socket("**/*", lambda _: None)  # accepted, but connected to nothing
         await page.goto(self.url, wait_until="commit")
 
     async def _route(self, route: playwright.Route) -> None:
@@ -78,31 +78,31 @@ class PageLoad:
                 await self._navigate(route)
             elif self.answer is not None:
                 await self._answer(route, self.answer)
-            elif (known := self.shared.get(request)) is not None:
-                await route.fulfill(status=200, headers=known.headers, body=known.body)
+            elif (cached := self.shared.get(request)) is not None:
+                await route.fulfill(status=200, headers=cached.headers, body=cached.body)
             else:
                 await self._load(route)
 
     async def _load(self, route: playwright.Route) -> None:
-        """Ask the network, one redirect at a time: the browser would follow them to wherever they lead."""
+        """Request from the network, checking each redirect; the browser would follow them without a check."""
         url = route.request.url
         for _ in range(_MAX_REDIRECTS):
             if route.request.resource_type == "media" or not await self._permitted(url):
                 break
-            found = await route.fetch(url=url, max_redirects=0)
-            if found.status not in _REDIRECTS or "location" not in found.headers:
-                await route.fulfill(response=found)
+            response = await route.fetch(url=url, max_redirects=0)
+            if response.status not in _REDIRECTS or "location" not in response.headers:
+                await route.fulfill(response=response)
                 return
-            url = urljoin(url, found.headers["location"])
+            url = urljoin(url, response.headers["location"])
         await route.abort()
 
     async def _permitted(self, url: str) -> bool:
         return url.startswith(("http://", "https://")) and (self.permit is None or await self.permit(url))
 
     async def _navigate(self, route: playwright.Route) -> None:
-        """Show the document; wherever the page or a popup then wants to go, they stay where they are."""
+        """Serve the document once; any later navigation, of the page or of a popup, leads nowhere."""
         if self._entered:
-            await route.fulfill(status=204)  # to abort would show an error page
+            await route.fulfill(status=204)  # abort() would show an error page
             return
         self._entered = True
         if self.document is None:
@@ -113,54 +113,54 @@ class PageLoad:
 
     async def _answer(self, route: playwright.Route, answer: Answer) -> None:
         url = route.request.url
-        found = await answer("file://" + url.removeprefix(_FILES) if url.startswith(_FILES) else url)
-        if found is None:
+        resource = await answer("file://" + url.removeprefix(_FILES) if url.startswith(_FILES) else url)
+        if resource is None:
             await route.abort()
             return
-        kind, body = found
+        kind, body = resource
         headers = {"Access-Control-Allow-Origin": "*"}
         if kind := kind or _TYPES.get(route.request.resource_type, ""):
             headers["Content-Type"] = kind
         await route.fulfill(status=200, headers=headers, body=body)
 
 
-class _Kept(NamedTuple):
+class _Resource(NamedTuple):
     headers: dict[str, str]
     body: bytes
 
 
 class SharedResources:
-    """Style sheets, scripts, fonts and pictures, so that a site is asked for them once and not for each page.
+    """Cache of style sheets, scripts, fonts and images, so that they are requested once for all pages of a site.
 
-    A browser forgets what it has loaded as soon as somebody looks at its requests.
+    The browser does not use its own cache while its requests are intercepted.
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str | None], _Kept] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, str | None], _Resource] = OrderedDict()
         self._size = 0
 
-    def get(self, request: playwright.Request) -> _Kept | None:
-        """What an earlier page has got for the same request."""
-        return self._kept.get(_key(request)) if request.method == "GET" else None
+    def get(self, request: playwright.Request) -> _Resource | None:
+        """Return the response to the same request of an earlier page, None if there is none."""
+        return self._cache.get(_key(request)) if request.method == "GET" else None
 
     async def keep(self, request: playwright.Request) -> None:
-        """Keep what a request has got, if others may want it."""
+        """Cache the response to a finished request, if other pages may need it."""
         from playwright.async_api import Error
 
         key = _key(request)
-        if request.resource_type not in _COMMON or request.method != "GET" or key in self._kept:
+        if request.resource_type not in _COMMON or request.method != "GET" or key in self._cache:
             return
         with suppress(Error):  # the page is gone already
             response = await request.response()
             if response is None or response.status != 200 or "no-store" in response.headers.get("cache-control", ""):
                 return
             body = await response.body()
-            if len(body) <= _MAX_ONE and key not in self._kept:
+            if len(body) <= _MAX_ONE and key not in self._cache:
                 headers = {name: value for name, value in response.headers.items() if name in _HEADERS}
-                self._kept[key] = _Kept(headers, body)
+                self._cache[key] = _Resource(headers, body)
                 self._size += len(body)
         while self._size > _MAX_SHARED:
-            self._size -= len(self._kept.popitem(last=False)[1].body)
+            self._size -= len(self._cache.popitem(last=False)[1].body)
 
 
 def _key(request: playwright.Request) -> tuple[str, str | None]:
@@ -168,22 +168,22 @@ def _key(request: playwright.Request) -> tuple[str, str | None]:
 
 
 async def walk(page: playwright.Page) -> list[Frame]:
-    """Walk through a page, and apart through the frames in it that have another origin."""
+    """Walk through a page, and separately through each frame in it that has another origin."""
     todo: list[tuple[playwright.Frame, int, int]] = [(page.main_frame, -1, 0)]
-    found: list[Frame] = []
+    walks: list[Frame] = []
     for frame, parent, number in todo:
         handle = await frame.evaluate_handle(WALK)
-        # Each question is a way to the browser and back: most pages have no frames to be asked for.
+        # Each evaluation is a round trip to the browser, and most pages have no such frames.
         walked, frames = await handle.evaluate("({walked, frames}) => [walked, frames.length]")
         for index, inside in enumerate(await _documents(handle) if frames else ()):
             if inside is not None and len(todo) <= _MAX_FRAMES and not inside.url.startswith("chrome-error:"):
-                todo.append((inside, len(found), index))
-        found.append(Frame(parent, number, walked))
-    return found
+                todo.append((inside, len(walks), index))
+        walks.append(Frame(parent, number, walked))
+    return walks
 
 
 async def _documents(handle: playwright.JSHandle) -> list[playwright.Frame | None]:
-    """What is in the frames that a walk has met, None where that is no document."""
+    """The documents of the frames that a walk could not enter, None for a frame without one."""
     others = await (await handle.get_property("frames")).get_properties()
     elements = [other.as_element() for other in others.values()]
     return [await element.content_frame() if element else None for element in elements]

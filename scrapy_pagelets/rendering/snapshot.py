@@ -1,4 +1,4 @@
-"""What a browser has walked through, as a page with its layout."""
+"""Build a page and its layout from the result of a walk in the browser."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from scrapy_pagelets.limits import Limits
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable, build
 from scrapy_pagelets.page import Page, base_of
 
-#: The function that walks through a document, for ``frame.evaluate_handle``; it says itself what it gives.
+#: The JavaScript function that walks through a document, for ``frame.evaluate_handle``; its result is described there.
 WALK: Final = files("scrapy_pagelets.rendering").joinpath("walk.js").read_text(encoding="utf-8")
 
-#: Less opaque than this is not to be seen.
+#: Nodes with an opacity of this or less are invisible.
 _TRANSPARENT: Final = 0.05
 _LIMITS: Final = Limits()
 _WHITE: Final = (255.0, 255.0, 255.0)
@@ -29,13 +29,13 @@ _CLIPPING: Final = frozenset(("hidden", "clip"))
 
 
 class Frame(NamedTuple):
-    """A document that was walked through.
+    """The walk through one document.
 
     Attributes
     ----------
-    parent : number of the document in whose frame it stands, -1 for that of the page
-    number : which of the frames of its parent that have walks of their own
-    walked : what the walk has given
+    parent : index of the document that contains the frame, -1 for the page itself
+    number : index among the frames of the parent that have walks of their own
+    walked : result of the walk
     """
 
     parent: int
@@ -44,27 +44,27 @@ class Frame(NamedTuple):
 
 
 def page_of(frames: Sequence[Frame], url: str, source: Page | None = None, limits: Limits = _LIMITS) -> Page:
-    """Page of a rendered document and of the frames in it, parents first.
+    """Build the page of a rendered document and of its frames, parents first.
 
-    The tree is the browser's: what scripts have made of the page, shadow trees in their hosts, documents of frames in
-    their frames. The node table and the layout have the same rows by construction.
+    The tree is the browser's, after scripts have run, with shadow trees inside their hosts and framed documents inside
+    their frames. The node table and the layout have the same rows.
 
     Parameters
     ----------
-    url : of the page
+    url : URL of the page
     source : the page as it was received
-    limits : what the page may have at the most
+    limits : limits on the size of the page
 
     Raises
     ------
-    TooLarge : if scripts have made more of the page
+    TooLarge : if scripts have made the page exceed the limits
     """
     walks = _joined(frames)
     limits.check_nodes(sum(len(walk.elements) for walk in walks))
     root = walks[0].root
     base = base_of(root, url)
     nodes = build(root, base)
-    return Page(url, root, nodes, base, _Painting(nodes, walks).layout, source)
+    return Page(url, root, nodes, base, _LayoutBuilder(nodes, walks).layout, source)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class _Walk:
 
 
 def _joined(frames: Sequence[Frame]) -> list[_Walk]:
-    """The walks, the trees of frames hung into the trees of their parents."""
+    """Parse the walks, and attach the trees of frames to those of their parents."""
     walks: list[_Walk] = []
     for parent, number, walked in frames:
         header, _, xml = walked.partition("\n")
@@ -97,19 +97,19 @@ def _joined(frames: Sequence[Frame]) -> list[_Walk]:
 
 @dataclass(frozen=True, eq=False)
 class _Styles:
-    """The different styles of a page, as columns over them."""
+    """The distinct styles of a page, as columns."""
 
     fields: list[list[str]]
 
     def numbers(self, field: int) -> Floats:
-        """Lengths, weights and other numbers; 0 for words."""
+        """(styles,) lengths, weights and other numbers; 0 for keywords."""
         return np.array([_number(style[field]) for style in self.fields])
 
     def words(self, field: int) -> NDArray[np.str_]:
         return np.array([style[field] for style in self.fields])
 
     def colors(self, field: int) -> Floats:
-        """(styles, 4) red, green, blue to 255, and alpha to 1."""
+        """(styles, 4) red, green and blue, 0 to 255, and alpha, 0 to 1."""
         return np.array([_color(style[field]) for style in self.fields])
 
 
@@ -130,24 +130,24 @@ def _color(value: str) -> tuple[float, ...]:
     return (*channels, 1.0)[:4]
 
 
-class _Painting:
-    """The layout of a node table: what the walk has measured, and what nodes hand down and up."""
+class _LayoutBuilder:
+    """Computes the layout of a node table from the measurements of the walks."""
 
     def __init__(self, nodes: NodeTable, walks: list[_Walk]) -> None:
         self.nodes = nodes
         self.walks = walks
         self.leaf = nodes.tag == TEXT
         number = {element: i for i, element in enumerate(e for walk in walks for e in walk.elements)}
-        #: (n,) number of the element of a row, for a run of text of its parent.
+        #: (n,) number of the element of each row; for a run of text, that of its parent.
         self.element = np.array([number[element] for element in nodes.elements], np.int64)
         style = self._gathered("element", "style")[self.element]
         fields = [styles.split("|") for walk in walks for styles in walk.columns["styles"]]
         self.styles = _Styles([*fields, _NO_STYLE.split("|")])
-        #: (n,) index of the style of a row; the last one where nothing is painted.
+        #: (n,) index of the style of each row; the last style if nothing is painted.
         self.style = np.where(style < 0, len(fields), style)
 
     def _gathered(self, kind: str, name: str) -> NDArray[Any]:
-        """A column of all walks in the coordinates, numbers of elements and numbers of styles of the whole page."""
+        """Concatenate a column of all walks, with coordinates and numbers relative to the whole page."""
         parts, elements, styles = [], 0, 0
         for walk in self.walks:
             own = np.array(walk.columns[kind][name], np.float64 if name not in ("style", "parent") else np.int64)
@@ -180,14 +180,14 @@ class _Painting:
 
     @cached_property
     def _clips(self) -> Floats:
-        """(n, 4) left, top, right, bottom of what may be seen of a row.
+        """(n, 4) left, top, right, bottom of the region to which each row is clipped.
 
-        What is positioned absolutely is not clipped by what lies between it and its containing block.
+        Elements between an absolutely positioned node and its containing block do not clip it.
         """
         nodes, style = self.nodes, self.style
         clipping = np.isin(self.styles.words(_OVERFLOW_X), list(_CLIPPING))
         clipping |= np.isin(self.styles.words(_OVERFLOW_Y), list(_CLIPPING)) | (self.styles.numbers(_CLIP) > 0)
-        # What `html` and `body` hide is hidden by the viewport: it is there after scrolling.
+        # Overflow of `html` and `body` is clipped by the viewport only, so it is visible after scrolling.
         clips = (clipping & (self.styles.words(_DISPLAY) != "inline"))[style] & ~self.leaf & (nodes.depth > 1)
         position = self.styles.words(_POSITION)[style]
         absolute, fixed = (position == "absolute") & ~self.leaf, (position == "fixed") & ~self.leaf
@@ -201,7 +201,7 @@ class _Painting:
                 seen[rows] = np.where(absolute[rows, None], positioned_children[above], children[above])
                 positioned_children[rows] = positioned_children[above]
             seen[rows[fixed[rows]]] = everything
-            inner = np.where(clips[rows, None], _common(seen[rows], self._boxes[rows]), seen[rows])
+            inner = np.where(clips[rows, None], _intersection(seen[rows], self._boxes[rows]), seen[rows])
             children[rows] = inner
             positioned_children[rows] = np.where(positioned[rows, None], inner, positioned_children[rows])
         return seen
@@ -215,16 +215,16 @@ class _Painting:
 
     @cached_property
     def _visible(self) -> Bools:
-        """(n,) the row itself, or something below it, is to be seen."""
+        """(n,) whether the row itself, or something below it, can be seen."""
         shown = (self.styles.words(_VISIBILITY) == "visible")[self.style] & (self._opacity > _TRANSPARENT)
-        left, top, right, bottom = _common(self._boxes, self._clips).T
+        left, top, right, bottom = _intersection(self._boxes, self._clips).T
         width, height = right - left, bottom - top
-        # A single pixel counts visits, or hides what only screen readers tell.
+        # A single pixel is a tracking image, or text for screen readers only.
         own = shown & (width >= 1) & (height >= 1) & (width * height > 1) & (right > 0) & (bottom > 0)
         return self.nodes.total(own.astype(np.int64)) > 0
 
     def _around_children(self) -> Floats:
-        """(n, 4) the boxes, those without extent replaced by the box around what is visible in them."""
+        """(n, 4) the boxes; a box without extent is replaced by the box around its visible children."""
         boxes = np.where(self._visible[:, None], self._boxes, np.nan)
         empty = (boxes[:, 0] >= boxes[:, 2]) | (boxes[:, 1] >= boxes[:, 3])
         boxes[empty] = np.nan
@@ -238,7 +238,7 @@ class _Painting:
 
     @cached_property
     def _background(self) -> Floats:
-        """(n, 3) own backgrounds over those behind them, in document order from white."""
+        """(n, 3) the background colour of each row blended over those of its ancestors, starting from white."""
         own = self.styles.colors(_BACKGROUND)[self.style]
         own[self.leaf, 3] = 0
         behind = np.tile(np.array(_WHITE), (len(self.nodes), 1))
@@ -277,11 +277,11 @@ class _Painting:
         )
 
 
-def _common(a: Floats, b: Floats) -> Floats:
-    """What two columns of boxes have in common, of negative extent where that is nothing."""
+def _intersection(a: Floats, b: Floats) -> Floats:
+    """(n, 4) intersections of two columns of boxes, with negative extent if they are empty."""
     return np.concatenate((np.maximum(a[:, :2], b[:, :2]), np.minimum(a[:, 2:], b[:, 2:])), axis=1)
 
 
 def _packed(colors: Floats) -> NDArray[np.uint32]:
-    """(k, 4) red, green, blue, alpha as ``0xRRGGBBAA``."""
+    """Pack (k, 4) red, green, blue and alpha as ``0xRRGGBBAA``."""
     return (np.rint(colors * (1, 1, 1, 255)) @ (2.0**24, 2.0**16, 2.0**8, 1.0)).astype(np.uint32)

@@ -1,9 +1,9 @@
 // The walk: one pass over a rendered document. It returns {walked, frames}. `walked` is a line of JSON with columns of
-// numbers, then the tree as XML; `frames` are the frames that only their own walk can enter, in document order.
+// numbers, followed by the tree as XML. `frames` are the frames that this walk may not enter, in document order.
 //
-// The tree is the flat tree, as it is painted: shadow trees in their hosts, slots with what is assigned to them, and
-// documents of frames in their frames. Forms have their controls as properties: whatever is asked of a node is asked by
-// the prototype. Prototypes get a `toJSON` from old libraries: nothing here uses JSON.
+// The tree is the flat tree, as it is painted: shadow trees inside their hosts, assigned nodes inside slots, and framed
+// documents inside their frames. Forms expose their controls as properties that can shadow those of the node, so all
+// properties are read with getters of the prototypes. Old libraries add `toJSON` to prototypes, so JSON is not used.
 () => {
   const MOST_LEVELS = 2000;
   const LONGEST_DATA = 1000;
@@ -13,7 +13,7 @@
   const childrenOf = getter(Node, "childNodes");
   const dataOf = getter(CharacterData, "data");
   const nameOf = getter(Element, "localName");
-  // By name: the properties of `attributes` are objects, made for each of them when they are asked for.
+  // Attributes are read by name, because `attributes` creates an object for each one.
   const namesOf = Element.prototype.getAttributeNames;
   const valueOf = Element.prototype.getAttribute;
   const shadowOf = getter(Element, "shadowRoot");
@@ -48,7 +48,7 @@
   };
   const NOWHERE = { left: 0, top: 0, width: 0, height: 0 };
 
-  // Any colour as rgb() or rgba().
+  // Converts any colour to rgb() or rgba().
   const colors = new Map();
   const brush = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
   const rgb = (color) => {
@@ -63,7 +63,7 @@
     return colors.get(color);
   };
 
-  // Nothing costs as much as to ask for a property.
+  // Reading computed properties is the most expensive step of the walk.
   const styleOf = (css) => {
     const { position, overflow } = css;
     const clip = position === "absolute" || position === "fixed" ? css.clip : "auto";
@@ -92,7 +92,7 @@
         try {
           value = new URL(value, document.baseURI).href;
         } catch {
-          // No address: left as it is written.
+          // Not a URL: left as it is written.
         }
       }
       tag += " " + key + '="' + quoted(fit(value)) + '"';
@@ -100,7 +100,7 @@
     return tag + (declared ? "" : language) + ">";
   };
 
-  // The document in a frame, null if this walk may not enter it.
+  // The document of a frame, null if this walk may not enter it.
   const inside = (node) => {
     try {
       return node.contentDocument?.documentElement ? node.contentDocument : null;
@@ -161,7 +161,7 @@
     stack.push(inner);
   };
 
-  // A run of text: neighbouring text nodes, from the one at `top.next` on.
+  // A run of text: adjacent text nodes, starting with the one at `top.next`.
   const run = (top) => {
     const { children } = top;
     const first = children[top.next];

@@ -1,1 +1,1 @@
-"""Templates: what the pages of a site share."""
+"""Template detection: what the pages of a site share."""

@@ -1,7 +1,7 @@
 """The page-level classifier: one logistic model for each size class of nodes.
 
 Source: Chakrabarti, Kumar, Punera 2007 (slides), "Learning the 'Templateness' Classifier": logistic regression,
-separate for nodes of different sizes, on features that need the page alone. The size classes are ours:
+separate for nodes of different sizes, on features of the page alone. The size classes are ours:
 ``docs/algorithms/isotonic-2007.md``.
 """
 
@@ -14,14 +14,14 @@ import numpy as np
 
 from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
 
-#: Words that a node must have for each further size class: 0, 1-3, 4-15, 16-63, 64-255, 256 and more.
+#: Lower bounds of the size classes in words: 0, 1-3, 4-15, 16-63, 64-255, 256 and more.
 SIZES: Final = (1, 4, 16, 64, 256)
-#: Inverse strength of the ridge.
-_RIDGE: Final = 0.1
+#: Inverse strength of the L2 regularisation.
+_INVERSE_REGULARISATION: Final = 0.1
 
 
 def size_class(nodes: NodeTable) -> Ints:
-    """(n,) size class of each node by the words below it."""
+    """(n,) size class of each node by the number of words below it."""
     return np.searchsorted(SIZES, nodes.total(nodes.spread(nodes.words)), side="right")
 
 
@@ -33,7 +33,7 @@ class Classifier:
     ----------
     weight : (classes, features)
     bias : (classes,)
-    low, high : (features,) values beyond are cut off, lest one odd page outweighs all else
+    low, high : (features,) bounds to which features are clipped, so that no outlier dominates
     """
 
     weight: Floats
@@ -47,34 +47,34 @@ class Classifier:
         Parameters
         ----------
         columns : (n, features)
-        sizes : (n,) ``size_class``
+        sizes : (n,) size classes, see ``size_class``
         """
-        cut = np.clip(columns, self.low, self.high)
-        return (cut @ self.weight.T + self.bias)[np.arange(len(sizes)), sizes]
+        clipped = np.clip(columns, self.low, self.high)
+        return (clipped @ self.weight.T + self.bias)[np.arange(len(sizes)), sizes]
 
 
 def fit(columns: Floats, sizes: Ints, template: Bools, weight: Floats) -> Classifier:
-    """Learn the models of all size classes from many nodes of many pages.
+    """Train the models of all size classes on the nodes of many pages.
 
     Parameters
     ----------
     columns : (rows, features)
     sizes : (rows,) size classes
-    template : (rows,) whether the node is template
-    weight : (rows,)
+    template : (rows,) whether each node is template
+    weight : (rows,) sample weights
     """
     from sklearn.linear_model import LogisticRegression
 
     low, high = np.quantile(columns, (0.005, 0.995), axis=0)
-    cut = np.clip(columns, low, high)
-    scale = np.maximum(cut.std(axis=0), 1e-6)
+    clipped = np.clip(columns, low, high)
+    scale = np.maximum(clipped.std(axis=0), 1e-6)
     weights = np.zeros((len(SIZES) + 1, columns.shape[1]))
     bias = np.zeros(len(SIZES) + 1)
     for size in range(len(SIZES) + 1):
         rows = sizes == size
         if len(np.unique(template[rows])) == 2:
-            learner = LogisticRegression(C=_RIDGE, max_iter=200, tol=1e-3)
-            learner.fit((cut[rows] - low) / scale, template[rows], weight[rows] / weight[rows].mean())
+            learner = LogisticRegression(C=_INVERSE_REGULARISATION, max_iter=200, tol=1e-3)
+            learner.fit((clipped[rows] - low) / scale, template[rows], weight[rows] / weight[rows].mean())
             weights[size] = learner.coef_[0] / scale
             bias[size] = learner.intercept_[0] - weights[size] @ low
     return Classifier(weights, bias, low, high)

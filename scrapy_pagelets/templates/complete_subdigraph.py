@@ -1,7 +1,7 @@
-"""Complete subdigraphs: which pages to load so that they link each other, as the pages of a menu do.
+"""Complete subdigraphs: choose the pages to load so that they link to each other, as the pages of a menu do.
 
 Source: Alarte, Insa, Silva, Tamarit 2014, *Web Template Extraction Based on Hyperlink Analysis*, Section 4.1,
-Algorithm 1. The order of the links is not in the paper: ``docs/algorithms/menu-templates-2014.md``.
+Algorithm 1. The order of the links is ours: ``docs/algorithms/menu-templates-2014.md``.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from scrapy_pagelets.nodes import Bools, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.urls import host_of, is_page, normalise
 
-#: Links of a region are a menu if they hold this share of its words.
+#: The links of a region are a menu if more than this share of its words is link text.
 _DENSE: Final = 0.5
 _HARMFUL_REL: Final = frozenset(("nofollow", "external", "alternate", "logout", "delete", "sponsored", "ugc"))
 _SUFFIX: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
-#: Shapes of static files and of folders, which are pages wherever they are found.
+#: Shapes of static files and of folders, which are assumed to be pages.
 _STATIC: Final = frozenset(("/", ".html", ".htm", ".xhtml", ".shtml"))
 
 
 class Subdigraph:
-    """The largest set of mutually linked pages among those loaded so far, grown a page at a time.
+    """The largest set of mutually linked pages among those loaded so far, extended one page at a time.
 
-    A page counts as linking to itself, because menus leave out the link to the current page. To the letter, Algorithm 1
-    asks for such links and ignores them, so that it would find no set at all.
+    A page counts as linking to itself, because menus omit the link to the current page. Taken literally, Algorithm 1
+    both requires such links and ignores them, so it would find no set at all.
 
     Parameters
     ----------
     candidates : keys of the pages that the key page links to (``reachableLinks``), best first
-    size : n, how many pages shall link each other
+    size : n, the number of pages that must link to each other
 
     Examples
     --------
@@ -49,33 +49,34 @@ class Subdigraph:
     def __init__(self, candidates: Iterable[int], size: int) -> None:
         self.size = size
         self.best: set[int] = set()
-        self._waiting = dict.fromkeys(candidates, 0)  # candidate -> how many loaded pages link to it
+        self._waiting = dict.fromkeys(candidates, 0)  # candidate -> number of loaded pages that link to it
         self._links: dict[int, set[int]] = {}
         self._names: dict[int, set[int]] = {}
 
     @property
     def done(self) -> bool:
-        """True once ``size`` pages link each other."""
+        """True once ``size`` pages link to each other."""
         return len(self.best) >= self.size
 
     def next(self) -> int | None:
-        """Take out the candidate to load next, None if there is no more.
+        """Remove and return the candidate to load next, None if there is none left.
 
-        It is the one that most of the loaded pages link to, the first of them: what all pages link to stands in their
-        menu.
+        It is the one to which most of the loaded pages link, because what all pages link to is in their menu. Of
+        several such candidates it is the first.
         """
         if not self._waiting:
             return None
-        found = max(self._waiting, key=self._waiting.__getitem__)  # the first of the largest
-        del self._waiting[found]
-        return found
+        candidate = max(self._waiting, key=self._waiting.__getitem__)  # max returns the first of equals
+        del self._waiting[candidate]
+        return candidate
 
     def add(self, page: int, links: Iterable[int], names: Iterable[int] = ()) -> set[int]:
-        """Add a loaded page and the keys that it links to; returns the largest complete subdigraph that contains it.
+        """Add a loaded page and its links; returns the largest complete subdigraph that contains the page.
 
         Parameters
         ----------
-        names : other keys of the page: those of the URLs that redirect to it, or that it redirects to
+        links : keys of the pages that it links to
+        names : other keys of the page: of URLs that redirect to it, or to which it redirects
         """
         targets = set(links)
         self._names[page] = {page, *names}
@@ -84,10 +85,10 @@ class Subdigraph:
         for target in targets & self._waiting.keys():
             self._waiting[target] += 1
         self._links[page] = targets
-        found = {page} | self._clique([other for other in self._links if other != page and self._mutual(page, other)])
-        if len(found) > len(self.best):
-            self.best = found
-        return found
+        clique = {page} | self._clique([other for other in self._links if other != page and self._mutual(page, other)])
+        if len(clique) > len(self.best):
+            self.best = clique
+        return clique
 
     def _mutual(self, page: int, other: int) -> bool:
         return not (
@@ -111,13 +112,13 @@ class Subdigraph:
 
 
 def same_host(url: str, other: str) -> bool:
-    """True for URLs of one host and port, ``www.`` or not; broken URLs have none."""
+    """Return True if two URLs have the same host and port, ignoring ``www.``; False for broken URLs."""
     host = host_of(url).removeprefix("www.")
     return bool(host) and host == host_of(other).removeprefix("www.")
 
 
 def links_of(page: Page) -> list[int]:
-    """Indices of the links to pages of the same host, without the page itself and what ``rel`` excludes."""
+    """Indices of the links to other pages of the same host, except those that ``rel`` excludes."""
     links = page.nodes.links
     return [
         i
@@ -136,7 +137,7 @@ def followed(page: Page) -> frozenset[int]:
 
 
 def shape(url: str) -> str:
-    """What URLs of one class of pages have in common: how the path ends, and the names of the parameters.
+    """Return what the URLs of one class of pages share: the ending of the path and the names of the parameters.
 
     >>> shape("http://h/a/b.html"), shape("http://h/a/"), shape("http://h/a"), shape("http://h/index.php?id=4&page=x")
     ('.html', '/', '', '.php?id&page')
@@ -149,21 +150,21 @@ def shape(url: str) -> str:
 
 
 def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int] = ()) -> list[int]:
-    """Indices of the links that may be loaded, one for each target, those that are likeliest to be in the menu first.
+    """Indices of the links that may be loaded, one for each target, most likely menu links first.
 
-    Left out are links that act (log out, delete, buy: by URL, text or attributes), and those with a query unless pages
-    of that shape were seen. What is known to be a page goes first: what sitemaps list, and URLs of the shape of pages
-    that were seen, of static files or of folders. Then links of link-dense regions, hyperlink distance, DOM distance
-    from the first such link, document order. Section 4.1 has no order; Section 6 names the density of links as the next
-    step of the authors.
+    Links with side effects (log out, delete, buy) are left out, recognised by URL, text or attributes. So are links
+    with a query, unless pages of that shape were seen. The order is by: whether the target is known to be a page
+    (listed in a sitemap, or of the shape of a page seen before, of a static file or of a folder); link-dense region;
+    hyperlink distance; DOM distance from the first such link; document order. Section 4.1 of the paper specifies no
+    order; Section 6 names link density as future work.
 
     Parameters
     ----------
-    shapes : those of the pages of the site that were seen, see `shape`
+    shapes : shapes of the pages of the site that were seen, see `shape`
     listed : keys of the pages that the site's sitemaps list
     """
     links = page.nodes.links
-    own = [i for i in links_of(page) if is_harmless(links.target[i], shapes) and not _asks_to_act(page.nodes, i)]
+    own = [i for i in links_of(page) if is_harmless(links.target[i], shapes) and not _has_side_effects(page.nodes, i)]
     if not own:
         return []
     rows = links.row[own]
@@ -181,12 +182,12 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
 
 
 def is_harmless(url: str, shapes: Collection[str] = ()) -> bool:
-    """False for a URL that looks as if a visit changed something: by its words, or by a query of no known shape."""
+    """Return False if a visit to a URL may have side effects: by its words, or by a query of an unknown shape."""
     return not acts(url) and ("?" not in url or shape(url) in shapes)
 
 
-def _asks_to_act(nodes: NodeTable, link: int) -> bool:
-    """True for a link that says of itself that it acts: by its attributes, or by its text."""
+def _has_side_effects(nodes: NodeTable, link: int) -> bool:
+    """Return True if the attributes or the text of a link show that it has side effects."""
     row = int(nodes.links.row[link])
     element = nodes.elements[row]
     labels = (element.get("title") or "", element.get("aria-label") or "", _text(nodes, row))
@@ -198,7 +199,7 @@ def _text(nodes: NodeTable, row: int) -> str:
 
 
 def hyperlink_distance(url: str, target: str) -> int:
-    """Number of path segments between the folders of two URLs: up from the one to the common folder, down to the other.
+    """Number of steps between the folders of two URLs: up from one to the common folder, and down to the other.
 
     >>> hyperlink_distance("http://h/a/b/x", "http://h/a/y"), hyperlink_distance("http://h/", "http://h/a/b/y")
     (1, 2)
@@ -211,7 +212,7 @@ def hyperlink_distance(url: str, target: str) -> int:
 
 
 def dom_distances(nodes: NodeTable, row: int) -> Ints:
-    """(n,) number of edges between a node and each other one: up to the common ancestor and down again."""
+    """(n,) number of edges between a node and each other one, by way of their common ancestor."""
     rows = np.arange(len(nodes))
     above = (rows <= row) & (nodes.end > row)
     common = np.where(above, nodes.depth, 0)
@@ -222,7 +223,7 @@ def dom_distances(nodes: NodeTable, row: int) -> Ints:
 
 
 def _in_dense_region(nodes: NodeTable) -> Bools:
-    """(n,) True below a node with three links or more, most of whose words are link text."""
+    """(n,) True inside a node with three links or more, most of whose words are link text."""
     words: Ints = nodes.total(nodes.spread(nodes.words))
     linked = nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves]))
     count = np.zeros(len(nodes), np.int64)

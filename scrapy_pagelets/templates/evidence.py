@@ -1,4 +1,4 @@
-"""What a site says of a page: which fragments its pages share, and how the classifier judges the same place on them.
+"""The evidence of a site about a page: the fragments that its pages share, and the classifier's log odds on them.
 
 Sources: Bar-Yossef & Rajagopalan 2002, Definition 4 (fragments shared by pages of one authority); Alarte et al. 2014,
 Definition 3.3 (nodes shared by the pages of a template); Chakrabarti, Kumar, Punera 2007 (page fragments counted by
@@ -21,28 +21,29 @@ from scrapy_pagelets.templates.lossy_counter import LossyCounter, Sums, countabl
 
 Column = NDArray[Any]
 
-#: Pages that a class needs to be taken for a site of its own.
-_APART: Final = 3
-#: Page-level classifiers whose log odds are pooled, see `Model.judge`.
+#: Pages that a class needs to be treated as a site of its own.
+_SEPARATE: Final = 3
+#: Number of page-level classifiers whose log odds are averaged, see `Model.judge`.
 JUDGES: Final = 2
-#: A site has no more classes of pages than this.
+#: Maximum number of page classes of a site.
 CLASSES: Final = 8
-#: A node belongs to the template if this share of the pages has it: one odd page must not delete the template.
+#: A node belongs to the template if this share of the pages has it, so that one odd page cannot delete the template.
 VOTE: Final = 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
 class Keys:
-    """The fragments of a page as 64-bit hashes, each a column.
+    """The fragments of a page as columns of 64-bit hashes.
 
     Attributes
     ----------
-    text : (m,) run of text, wherever it stands
-    placed : (m,) run of text at its path
-    path : (n,) node with the path above it
-    shape : (n,) the same without ranks among siblings
+    text : (m,) run of text, wherever it appears
+    placed : (m,) run of text with its path
+    path : (n,) path of the node
+    shape : (n,) path without ranks among siblings
     exact : (n,) all text below the node
-    links : (n,) the link targets below the node; 0 for fewer than two. A menu is the same on the page that it is on
+    links : (n,) set of link targets below the node; 0 for fewer than two. Links to the page itself are included, so a
+        menu has the same hash on all its pages
     target : (links,) link target, 0 for the page itself
     """
 
@@ -56,7 +57,7 @@ class Keys:
 
 
 def keys_of(page: Page) -> Keys:
-    """The fragments of a page."""
+    """Hash the fragments of a page."""
     nodes = page.nodes
     targets = np.where(nodes.links.key == page.key, 0, nodes.links.key)
     return Keys(
@@ -71,7 +72,7 @@ def keys_of(page: Page) -> Keys:
 
 
 def link_sets(nodes: NodeTable, targets: Ints) -> Ints:
-    """(n,) order-free hash of the link targets below each row: the sum of their scrambled keys."""
+    """(n,) hash of the link targets below each row, independent of their order: the sum of their scrambled keys."""
     column, count = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
     real = targets != 0
     column[nodes.links.row[real]] = mix(targets[real])
@@ -81,17 +82,17 @@ def link_sets(nodes: NodeTable, targets: Ints) -> Ints:
 
 @dataclass(frozen=True, kw_only=True)
 class Fragments:
-    """What a page adds to the counts.
+    """The contribution of a page to the counts.
 
     Attributes
     ----------
-    keys : the fragments
-    odds : (n, JUDGES) of the page-level classifiers
-    linked : (n,) rows that hold links and little else
-    words, first, last : (m,) words of the leaves; (n,) first leaf of each row, and the one after its last
+    keys : hashes of the fragments
+    odds : (n, JUDGES) log odds of the page-level classifiers
+    linked : (n,) whether most words of the row are link text
+    words, first, last : (m,) words of the leaves; (n,) first leaf of each row, and the leaf after its last one
     leaves : (m,) rows of the leaves
-    seen : (n,) rows that count
-    links : (links,) links that count
+    seen : (n,) whether the row counts
+    links : (links,) whether the link counts
     """
 
     keys: Keys
@@ -106,11 +107,11 @@ class Fragments:
 
     @classmethod
     def of(cls, nodes: NodeTable, keys: Keys, odds: Floats) -> Self:
-        """The fragments of a page.
+        """Collect the fragments of a page.
 
         Parameters
         ----------
-        odds : (n, JUDGES) of the page-level classifiers
+        odds : (n, JUDGES) log odds of the page-level classifiers
         """
         seen = countable(nodes)
         return cls(
@@ -128,16 +129,18 @@ class Fragments:
 
 @dataclass(frozen=True, kw_only=True)
 class Witness:
-    """What the other pages of a site say of a page. Shares are of the pages of the site, or of the page's class.
+    """The evidence of the other pages of a site about a page. Shares are of the pages of the site, or of a page class.
 
     Attributes
     ----------
-    text, placed, variants, class_text : (m,) share of the pages with the text, with the text at its place; different
-        texts at its place, over the pages that have the place; share of the class with the text
-    path, exact, links, class_path : (n,) share of the pages with the fragment
-    linked : (n,) share of the pages with the node on which it holds links and little else
-    fresh, mass : (n,) share of the words below the node that no page before had; how many such words a page has
-    odds, shape_odds : (n, JUDGES) mean log odds of the same node, of nodes of the same shape; NaN where there is none
+    text, placed : (m,) share of the pages with the text; share with the text at the same path
+    variants : (m,) number of different texts at the same path, divided by the number of pages that have the path
+    class_text : (m,) share of the pages of the class with the text
+    path, exact, links : (n,) share of the pages with the fragment
+    class_path : (n,) share of the pages of the class with the path
+    linked : (n,) of the pages with the node, the share on which most of its words are link text
+    fresh, mass : (n,) share of new words, which no earlier page had, below the node; mean number of them on a page
+    odds, shape_odds : (n, JUDGES) mean log odds of the same node, and of nodes of the same shape; NaN if there are none
     target : (links,) share of the pages that link to the target
     """
 
@@ -158,14 +161,14 @@ class Witness:
 
 
 class Counts:
-    """Fragments counted by distinct page, and the classifier's log odds by place.
+    """Counts of fragments by distinct page, and sums of the classifiers' log odds by path.
 
     Attributes
     ----------
     pages : number of pages counted
     """
 
-    #: Columns of each table. After the number of pages, `text` and `path` have one for each class.
+    #: Number of columns of each table. The first one counts pages; `text` and `path` also have one for each class.
     _WIDTHS: Final = MappingProxyType(
         {
             "text": 1 + CLASSES,
@@ -188,11 +191,11 @@ class Counts:
         return sum(map(len, self._tables.values()))
 
     def add(self, fragments: Fragments, number: int) -> None:
-        """Count the page of these fragments.
+        """Count a page.
 
         Parameters
         ----------
-        number : of the page's class
+        number : number of the page's class
         """
         self.pages += 1
         keys, seen = fragments.keys, fragments.seen
@@ -212,7 +215,7 @@ class Counts:
         tables["shape"].add(shape, np.column_stack([np.bincount(back), *_by_key(back, fragments.odds[seen])]))
 
     def _of_rows(self, fragments: Fragments) -> Floats:
-        """(n, 5 + JUDGES) pages, new text at the place, linked, words no page before had, words, log odds."""
+        """(n, 5 + JUDGES) columns: pages, new text at the path, mostly links, new words, words, log odds."""
         keys, words = fragments.keys, fragments.words
         varied = np.zeros(len(keys.path))
         varied[fragments.leaves] = ~self._tables["placed"].has(keys.placed)
@@ -223,14 +226,14 @@ class Counts:
 
     def arrays(self) -> dict[str, Column]:
         """All tables as columns, for `from_arrays`."""
-        found: dict[str, Column] = {"pages": np.array([self.pages])}
+        columns: dict[str, Column] = {"pages": np.array([self.pages])}
         for name, table in self._tables.items():
-            found[f"{name}_keys"], found[f"{name}_sums"] = table.items()
-        return found
+            columns[f"{name}_keys"], columns[f"{name}_sums"] = table.items()
+        return columns
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Column]) -> Self:
-        """Tables of what ``arrays`` gave."""
+        """Restore the tables from the result of ``arrays``."""
         counts = cls()
         counts.pages = int(arrays["pages"][0])
         for name, table in counts._tables.items():
@@ -238,16 +241,17 @@ class Counts:
         return counts
 
     def mapped(self, nodes: NodeTable, keys: Keys, pages: int, *, include_slots: bool = False) -> Bools:
-        """(n,) rows of the template by votes: on ``VOTE`` of the pages, two at least, below rows that are.
+        """(n,) rows of the template by votes: the share ``VOTE`` of the pages, and two at least, have the row's path.
 
-        Nodes of equal path hash form a mapping that is one-to-one, equal and top-down: Definition 3.2 of Alarte et al.
-        2014, where nodes are equal if they have the same signature (``mapping.same_signature``) and the same rank among
-        such siblings. ``docs/algorithms/menu-templates-2014.md`` has the argument.
+        All ancestors of a row must be template as well. Nodes with equal path hashes form a mapping that is one-to-one,
+        equal and top-down: Definition 3.2 of Alarte et al. 2014, where nodes are equal if they have the same signature
+        (``mapping.same_signature``) and the same rank among siblings with it.
+        ``docs/algorithms/menu-templates-2014.md`` has the proof.
 
         Parameters
         ----------
         pages : number of pages of which ``VOTE`` is the share
-        include_slots : also runs of text whose place all pages have while their words vary
+        include_slots : include runs of text whose path the pages share while their words vary
         """
         needed = max(2.0, VOTE * pages)
         mapped: Bools = self._tables["path"][nodes.path][:, 0] >= needed
@@ -258,25 +262,25 @@ class Counts:
         return mapped
 
     def witness(self, nodes: NodeTable, keys: Keys, odds: Floats, number: int, of_class: int, known: bool) -> Witness:
-        """What the other pages say of a page.
+        """The evidence of the other pages about a page.
 
         Parameters
         ----------
-        odds : (n, JUDGES) of the page-level classifiers
-        number : of the page's class
-        of_class : pages of the class
-        known : the page itself has been counted
+        odds : (n, JUDGES) log odds of the page-level classifiers
+        number : number of the page's class
+        of_class : number of pages of the class
+        known : whether the page itself has been counted
         """
         tables = self._tables
         text, path = tables["text"][keys.text], tables["path"][nodes.path]
-        of_site = of_class if self._is_apart(text[:, 0], of_class) else self.pages
+        of_site = of_class if self._is_separate(text[:, 0], of_class) else self.pages
         others, classmates = max(1, of_site - known), max(1, of_class - known)
 
         def share(count: Sums, pages: int = others) -> Floats:
             return np.maximum(count - known, 0) / pages
 
         pages, varied, linked, new, words = path[:, :5].astype(np.float64).T
-        there = np.maximum(1, pages)
+        having = np.maximum(1, pages)
         of_shape = tables["shape"][keys.shape]
         _, back = np.unique(keys.shape, return_inverse=True)
         alike = np.column_stack([np.bincount(back), *_by_key(back, odds)])[back] * known
@@ -284,12 +288,12 @@ class Counts:
             text=share(text[:, 0]),
             class_text=share(text[:, 1 + number], classmates),
             placed=share(tables["placed"][keys.placed][:, 0]),
-            variants=(varied / there)[nodes.leaves],
+            variants=(varied / having)[nodes.leaves],
             path=share(path[:, 0]),
             class_path=share(path[:, 5 + JUDGES + number], classmates),
             exact=share(tables["exact"][keys.exact][:, 0]),
             links=share(tables["links"][keys.links][:, 0]) * (keys.links != 0),
-            linked=linked / there,
+            linked=linked / having,
             fresh=new / np.maximum(1e-9, words),
             mass=new / max(1, self.pages),
             odds=_mean(pages - known, path[:, 5 : 5 + JUDGES] - odds * known),
@@ -297,12 +301,12 @@ class Counts:
             target=share(tables["target"][keys.target][:, 0]) * (keys.target != 0),
         )
 
-    def _is_apart(self, text: Sums, of_class: int) -> bool:
-        """True for a page of a class that shares no text with the rest of the site: it is a site of its own.
+    def _is_separate(self, text: Sums, of_class: int) -> bool:
+        """Return True if the class of a page shares no text with the rest of the site, as after a relaunch.
 
-        So it is after a relaunch. The pages of before must not outvote those of after.
+        Such a class is treated as a site of its own, so that the old pages do not outvote the new ones.
         """
-        return _APART <= of_class < self.pages and float(text.max(initial=0)) <= of_class
+        return _SEPARATE <= of_class < self.pages and float(text.max(initial=0)) <= of_class
 
 
 def _by_key(back: Ints, columns: Floats) -> list[Floats]:
@@ -314,6 +318,6 @@ def _mean(count: Floats, summed: Floats) -> Floats:
 
 
 def mostly_links(nodes: NodeTable) -> Bools:
-    """(n,) rows three quarters of whose words are link text."""
+    """(n,) whether more than three quarters of the row's words are link text."""
     words = nodes.total(nodes.spread(nodes.words))
     return nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves])) > 0.75 * words

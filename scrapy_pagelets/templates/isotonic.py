@@ -1,11 +1,12 @@
-"""Regularised isotonic regression on the DOM tree: scores of templateness made monotone, in few sections.
+"""Regularised isotonic regression on the DOM tree: make templateness scores monotone, with few distinct sections.
 
-A node is template if and only if all its children are: no node may be more template than one of its children. Among
-all such scores ``y`` the functions here find those that minimise ``sum w |x - y| + c * #{edges: y_parent != y_child}``.
+A node is template if and only if all its children are, so no node may have a higher score than one of its children.
+Among all such scores ``y``, the functions here find those that minimise
+``sum w |x - y| + c * #{edges: y_parent != y_child}``.
 
 Source: Chakrabarti, Kumar, Punera 2007, *Page-level Template Detection via Isotonic Smoothing* (slides), "Smoothing via
 Regularized Isotonic Regression". The slides charge ``c`` for each distinct value of ``y``, and call a set of *adjacent*
-nodes of one value a section. Only sections decompose over a tree, so here each edge between two of them costs ``c``:
+nodes of one value a section. Only sections decompose over a tree, so here each edge between two sections costs ``c``:
 ``docs/algorithms/isotonic-2007.md``.
 """
 
@@ -18,24 +19,24 @@ import numpy as np
 
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 
-#: Most numbers in a table of ``smooth_exact``, a gigabyte.
-_MOST_CELLS: Final = 1 << 27
-#: Numbers that are worked on at once: more would be fetched from main memory each time.
+#: Maximum number of cells in the table of ``smooth_exact``, a gigabyte.
+_MAX_CELLS: Final = 1 << 27
+#: Number of cells processed at once; larger blocks do not fit into the processor's cache.
 _BLOCK: Final = 1 << 14
 
 
 def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.3, k: int = 64) -> Floats:
-    """Scores on a grid of k levels with ``y[parent[i]] <= y[i]`` and the least objective; exact on the grid.
+    """Minimise the objective with ``y[parent[i]] <= y[i]`` on a grid of k levels; exact on the grid.
 
-    Of several best scores the lower is taken: less template. The optimum of the grid is above the one of
-    ``smooth_exact`` by ``sum(w) / (2 * (k - 1))`` at most. Time and memory are n * k.
+    Of several optimal scores the lower one is chosen, which means less template. The optimum on the grid exceeds that
+    of ``smooth_exact`` by ``sum(w) / (2 * (k - 1))`` at most. Time and memory are O(n k).
 
     Parameters
     ----------
     levels : rows of each depth from the root down (``NodeTable.levels``)
     parent : (n,) row of the parent, -1 at the root
     x : (n,) raw scores, 0 to 1
-    w : (n,) weights, 0 or more: what a difference of 1 between ``x`` and ``y`` costs
+    w : (n,) weights, 0 or more: the cost of a difference of 1 between ``x`` and ``y``
     c : cost of an edge between two sections, in the unit of the weights
     k : number of levels, evenly spaced from 0 to 1
 
@@ -45,12 +46,12 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
 
     Raises
     ------
-    ValueError : for columns of different lengths, levels that are not those of the tree, scores outside of 0 to 1 or
-        not a number, negative weights or costs, fewer than two levels
+    ValueError : if the columns differ in length, the levels are not those of the tree, a score is outside 0 to 1 or not
+        a number, a weight or the cost is negative, or there are fewer than two levels
 
     Examples
     --------
-    Two children are content, so the page is, and both are one section with it; the menu is another.
+    Two children are content, so the root is, and they form one section with it. The menu is another section.
 
     >>> levels, parent = [np.array([0]), np.array([1, 2, 3])], np.array([-1, 0, 0, 0])
     >>> smooth(levels, parent, np.array([0.6, 0.9, 0.1, 0.2]), np.ones(4), c=0.3, k=11)
@@ -60,15 +61,15 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
         raise ValueError(f"k is {k}: the grid needs 2 levels or more")
     x, w = _columns(x, w, c)
     if x.size and not 0 <= x.min() <= x.max() <= 1:
-        raise ValueError("x has a score outside of 0 to 1: the grid of levels ends there; smooth_exact takes any score")
+        raise ValueError("x has a score outside 0 to 1, the range of the grid: smooth_exact accepts any score")
     return _smooth(_tree(levels, parent, len(x)), np.linspace(0, 1, k), x, w, c)
 
 
 def smooth_exact(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.3) -> Floats:
     """``smooth`` without a grid: the optimum over all scores.
 
-    For an L1 distance some optimum uses the values of ``x`` alone (the slides' lemma). Time and memory are n times the
-    number of distinct scores; n log n for ``c=0``.
+    For an L1 distance, some optimum uses only values of ``x`` (the slides' lemma). Time and memory are O(n v) for v
+    distinct scores, and O(n log n) for ``c=0``.
 
     Parameters
     ----------
@@ -77,13 +78,13 @@ def smooth_exact(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: floa
 
     Raises
     ------
-    ValueError : as ``smooth``, and for a page with more than 2**27 pairs of a node and a score
+    ValueError : as ``smooth``, and if n times the number of distinct scores exceeds 2**27
     """
     if c == 0:
         return isotonic(levels, parent, x, w)
     x, w = _columns(x, w, c)
     values = np.unique(x)
-    if len(x) * len(values) > _MOST_CELLS:
+    if len(x) * len(values) > _MAX_CELLS:
         raise ValueError(f"{len(x)} nodes with {len(values)} different scores are too many to be exact: use smooth")
     return _smooth(_tree(levels, parent, len(x)), values, x, w, c)
 
@@ -91,9 +92,9 @@ def smooth_exact(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: floa
 def isotonic(levels: list[Ints], parent: Ints, x: Floats, w: Floats) -> Floats:
     """``smooth_exact`` for ``c=0``, isotonic regression without a penalty, in O(n log n).
 
-    The cost of a subtree, by the value that its root may not fall below, is convex and piecewise linear. A heap holds
-    the points where its slope rises. Where subtrees meet, their heaps are melded: pairing heaps (Fredman, Sedgewick,
-    Sleator, Tarjan 1986) whose links are columns, each row being a heap node once.
+    The cost of a subtree, as a function of a lower bound on the value of its root, is convex and piecewise linear. A
+    heap holds the points where its slope rises. The heaps of sibling subtrees are melded: they are pairing heaps
+    (Fredman, Sedgewick, Sleator, Tarjan 1986) whose links are columns. Each row is a heap node once.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def isotonic(levels: list[Ints], parent: Ints, x: Floats, w: Floats) -> Floats:
 
 
 def sections(parent: Ints, y: Floats) -> Ints:
-    """Number of the section of each row, (n,), from 0 by first row: the maximal connected runs of equal ``y``.
+    """Number the sections, the maximal connected sets of rows with equal ``y``: (n,) from 0, in order of first rows.
 
     Parameters
     ----------
@@ -138,27 +139,27 @@ def sections(parent: Ints, y: Floats) -> Ints:
     if len(parent) != len(y):
         raise ValueError(f"parent has {len(parent)} rows and y has {len(y)}: give one of each for every node")
     top = np.where((parent < 0) | (y != y[parent]), np.arange(len(y)), parent)
-    while (top != (higher := top[top])).any():  # each round doubles the way up: deep pages need few
+    while (top != (higher := top[top])).any():  # each round doubles the distance covered, so deep pages need few
         top = higher
     return np.unique(top, return_inverse=True)[1].astype(np.int64)
 
 
 def objective(parent: Ints, x: Floats, y: Floats, w: Floats, c: float) -> float:
-    """What the regression minimises: ``sum w |x - y|`` and ``c`` for each edge between two values of ``y``."""
+    """Objective of the regression: ``sum w |x - y|`` plus ``c`` for each edge between different values of ``y``."""
     edges = np.flatnonzero(parent >= 0)
     return float((w * np.abs(x - y)).sum() + c * (y[edges] != y[parent[edges]]).sum())
 
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """The tree in the order of the dynamic program: rows with children level by level, then all leaves.
+    """The tree in the order of the dynamic program: first the rows with children, level by level, then all leaves.
 
     Attributes
     ----------
     parent : (n,) row of the parent of each row
-    order : (n,) row of each place
-    above : (n,) place of the parent of each place, 0 at the root
-    starts : place at which each level of the rows with children begins, and at which the last one ends
+    order : (n,) row at each position
+    above : (n,) position of the parent for each position, 0 at the root
+    starts : position where each level of rows with children begins, and where the last one ends
     """
 
     parent: Ints
@@ -172,11 +173,11 @@ def _columns(x: Floats, w: Floats, c: float) -> tuple[Floats, Floats]:
     if x.ndim != 1 or x.shape != w.shape:
         raise ValueError(f"x has the shape {x.shape} and w has {w.shape}: give one score and one weight for each node")
     if not np.isfinite(x).all():
-        raise ValueError(f"x is no finite number in row {np.flatnonzero(~np.isfinite(x))[0]}: each node needs a score")
+        raise ValueError(f"x is not finite in row {np.flatnonzero(~np.isfinite(x))[0]}: each node needs a score")
     if not (np.isfinite(w) & (w >= 0)).all():
-        raise ValueError(f"w is {w[~(w >= 0) | np.isinf(w)][0]} in a row: weights are finite numbers, 0 or more")
+        raise ValueError(f"w is {w[~(w >= 0) | np.isinf(w)][0]} in a row: weights must be finite and 0 or more")
     if not 0 <= c < np.inf:
-        raise ValueError(f"c is {c}: the cost of an edge between two sections is a finite number, 0 or more")
+        raise ValueError(f"c is {c}: the cost of an edge between two sections must be finite and 0 or more")
     return x, w
 
 
@@ -207,16 +208,16 @@ def _check(order: Ints, depth: Ints, parent: Ints) -> None:
     below = order[1:]
     if order.min() < 0 or order.max() >= n or parent[below].min(initial=0) < 0 or parent.max() >= n:
         raise ValueError(
-            "levels or parent name a row that is not there: only the root has a parent below 0, which is -1"
+            "levels or parent name a row that does not exist: only the root has a negative parent, which is -1"
         )
     level = np.full(n, -1)
     level[order] = depth
     if level.min() < 0 or parent[order[0]] != -1 or (level[parent[below]] != depth[1:] - 1).any():
-        raise ValueError("levels are not those of the tree: each row stands once, one level below its parent")
+        raise ValueError("levels are not those of the tree: each row must appear once, one level below its parent")
 
 
 def _smooth(tree: _Tree, values: Floats, x: Floats, w: Floats, c: float) -> Floats:
-    """The dynamic program over rising values, n * k."""
+    """Run the dynamic program over ascending values, in O(n k)."""
     x, w = x[tree.order], w[tree.order]
     inner = tree.starts[-1]
     costs = _distance(values, x[:inner], w[:inner])
@@ -232,16 +233,16 @@ def _smooth(tree: _Tree, values: Floats, x: Floats, w: Floats, c: float) -> Floa
 
 
 def _distance(values: Floats, x: Floats, w: Floats) -> Floats:
-    """(rows, k) weighted distance of each value from each score, with its sign."""
+    """(rows, k) weighted signed difference between each value and each score."""
     table: Floats = np.subtract(values, x[:, None])
     table *= w[:, None]
     return table
 
 
 def _add_leaves(costs: Floats, above: Ints, values: Floats, x: Floats, w: Floats, c: float) -> tuple[Ints, Floats]:
-    """Add to the costs of the parents, (rows, k), those of the leaves, in closed form: leaves are a third of a page.
+    """Add the costs of the leaves to those of their parents, (rows, k), in closed form: leaves are a third of a page.
 
-    Returns the level nearest to each leaf and what a jump to it costs.
+    Returns the level nearest to each leaf and the cost of a jump to it.
     """
     nearest, jump = np.empty(len(x), np.int64), np.empty(len(x))
     block = max(1, _BLOCK // len(values))
@@ -260,23 +261,23 @@ def _add_leaves(costs: Floats, above: Ints, values: Floats, x: Floats, w: Floats
 
 
 def _sums(costs: Floats, parents: Ints, rows: int) -> Floats:
-    """(rows, k) costs added up by parent. ``bincount`` takes a fourth of the time of ``add.reduceat``."""
+    """(rows, k) sums of the costs by parent. ``bincount`` takes a quarter of the time of ``add.reduceat``."""
     k = costs.shape[1]
     cells = np.add.outer(parents * k, np.arange(k))
     return np.bincount(cells.ravel(), costs.ravel(), rows * k).astype(np.float64, copy=False).reshape(rows, k)
 
 
 def _bottom_up(tree: _Tree, costs: Floats, c: float) -> Bools:
-    """Add to the costs of each row, (rows, k), those of its subtree.
+    """Add the costs of its subtree to those of each row, (rows, k).
 
-    Returns whether the row stays at a level, (rows, k), where its parent has that level.
+    Returns (rows, k) whether the row keeps a level if its parent has that level.
     """
     stays = np.empty(costs.shape, np.bool_)
     starts = tree.starts
     for above, begin, end in zip(starts[-3::-1], starts[-2:0:-1], starts[:1:-1], strict=True):
         own = costs[begin:end]
         passed = np.empty_like(own)
-        # No cost is negative, and such floats have the order of their bits: integers take two thirds of the time.
+        # Costs are not negative, and such floats sort like their bits: integers take two thirds of the time.
         np.minimum.accumulate(own.view(np.int64)[:, ::-1], axis=1, out=passed.view(np.int64)[:, ::-1])
         passed += c
         np.less_equal(own, passed, out=stays[begin:end])
@@ -286,7 +287,7 @@ def _bottom_up(tree: _Tree, costs: Floats, c: float) -> Bools:
 
 
 def _top_down(tree: _Tree, costs: Floats, stays: Bools) -> Ints:
-    """(rows,) the level of each row: that of its parent, or the best one above it where a jump is cheaper."""
+    """(rows,) level of each row: that of its parent, or the best higher one if a jump is cheaper."""
     rows, k = costs.shape
     grid = np.arange(k)
     level = np.empty(rows, np.int64)
@@ -301,9 +302,9 @@ def _top_down(tree: _Tree, costs: Floats, stays: Bools) -> Ints:
 
 
 def _least(rows: list[int], above: list[int], x: list[float], w: list[float]) -> list[float]:
-    """(n,) the lowest value at which each subtree is cheapest; minus infinity where no weight asks for one."""
-    heap, child, sibling = ([-1] * len(x) for _ in range(3))  # the root row of each heap, and its links
-    rise = [2 * weight for weight in w]  # of the slope at the value of a row
+    """(n,) the lowest value at which each subtree has minimal cost; minus infinity if all its weights are 0."""
+    heap, child, sibling = ([-1] * len(x) for _ in range(3))  # the root row of each heap, and the links of the rows
+    rise = [2 * weight for weight in w]  # by how much the slope rises at the value of a row
     least = [-np.inf] * len(x)
 
     def meld(one: int, other: int) -> int:
@@ -316,7 +317,7 @@ def _least(rows: list[int], above: list[int], x: list[float], w: list[float]) ->
         return one
 
     def rest(top: int) -> int:
-        """The heap without its first row, in the two passes of a pairing heap."""
+        """Return the heap without its top row, by the two passes of a pairing heap."""
         pairs = []
         row = child[top]
         while row >= 0:
@@ -335,7 +336,8 @@ def _least(rows: list[int], above: list[int], x: list[float], w: list[float]) ->
             top = meld(top, row)
             while (slope := slope + rise[top]) < 0:
                 top = rest(top)
-            least[row], rise[top] = x[top], slope  # the falling part is cut off: the parent may not fall below it
+            # The falling part of the cost is dropped: a row may be higher than its parent.
+            least[row], rise[top] = x[top], slope
         if above[row] >= 0:
             heap[above[row]] = meld(heap[above[row]], top)
     return least

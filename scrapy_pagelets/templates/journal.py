@@ -1,4 +1,4 @@
-"""What has been learnt since it was last written."""
+"""A journal of observations that have not been written to a store yet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Entry = TypeVar("Entry")
 
 
 class Journal(Generic[Entry]):
-    """Something that learns, and remembers for a store what it has learnt. Safe for several threads."""
+    """Base of classes that learn, and that record their observations until a store has written them. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -22,23 +22,23 @@ class Journal(Generic[Entry]):
         return len(self._recorded or ())
 
     def record(self) -> None:
-        """From now on remember the entries, for a store."""
+        """Start to record entries for a store."""
         with self._lock:
             self._recorded = self._recorded or []
 
     def hand_over(self) -> list[Entry]:
-        """The entries since the last call; none if they are not remembered."""
+        """Return the entries since the last call, an empty list if they are not recorded."""
         with self._lock:
-            found = self._recorded or []
+            entries = self._recorded or []
             self._recorded = None if self._recorded is None else []
-            return found
+            return entries
 
     def keep(self, entries: Iterable[Entry]) -> None:
-        """Hand these over once more: they could not be written."""
+        """Put back entries that could not be written, for the next call of `hand_over`."""
         with self._lock:
             self._recorded = [*entries, *(self._recorded or ())]
 
-    def _remember(self, entry: Entry) -> None:
-        """Add an entry; the caller holds the lock."""
+    def _append(self, entry: Entry) -> None:
+        """Record an entry; the caller holds the lock."""
         if self._recorded is not None:
             self._recorded.append(entry)

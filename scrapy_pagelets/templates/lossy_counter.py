@@ -1,4 +1,4 @@
-"""Counting hashes by page, within bounds."""
+"""Count hashes by page in bounded memory."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from scrapy_pagelets.nodes import Bools, Ints, NodeTable
 
 Sums = NDArray[np.float32]
 
-#: A table that grows beyond this forgets what stands on the fewest pages.
+#: A table with more keys than this drops those on the fewest pages.
 CAPACITY: Final = 60_000
+#: Rows at the beginning and at the end of a giant page that are counted.
 _GIANT: Final = CAPACITY // 8
 
 
 class LossyCounter:
-    """Sums by key: a dictionary tells the row of a key, numpy keeps the rows.
+    """Sums by key: a dictionary maps each key to a row of a NumPy array.
 
-    The first column counts pages: beyond the capacity the keys with the smallest counts are lost.
+    The first column counts pages. Beyond the capacity, the keys with the smallest counts are dropped.
     Source: Manku & Motwani 2002, *Approximate Frequency Counts over Data Streams* (lossy counting).
 
     Parameters
@@ -40,17 +41,17 @@ class LossyCounter:
     def __init__(self, width: int, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
         self._row: dict[int, int] = {}
-        self._sums: Sums = np.zeros((1, width), np.float32)  # row 0 is what all missing keys have
+        self._sums: Sums = np.zeros((1, width), np.float32)  # row 0 holds the zeros of all missing keys
 
     def __len__(self) -> int:
         return len(self._row)
 
     def __getitem__(self, keys: Ints) -> Sums:
-        """(k, width) sums of the keys, zeros for unknown ones."""
+        """(k, width) sums of the keys, zeros for missing ones."""
         return self._sums[self._rows(keys)]
 
     def has(self, keys: Ints) -> Bools:
-        """(k,) whether each key is known."""
+        """(k,) whether each key is in the table."""
         return self._rows(keys) > 0
 
     def add(self, keys: Ints, values: NDArray[Any]) -> None:
@@ -58,8 +59,8 @@ class LossyCounter:
 
         Parameters
         ----------
-        keys : (k,) each but once
-        values : (k, width), or (width,) for all alike
+        keys : (k,) distinct keys
+        values : (k, width), or (width,) to add the same to all
         """
         rows = self._rows(keys)
         new = np.flatnonzero(rows == 0)
@@ -69,7 +70,7 @@ class LossyCounter:
         self._sums[rows] += values
         least = 1
         while len(self) > self._capacity:
-            self._keep(self._sums[1 : len(self) + 1, 0] > least)
+            self._retain(self._sums[1 : len(self) + 1, 0] > least)
             least *= 2
 
     def items(self) -> tuple[Ints, Sums]:
@@ -77,7 +78,7 @@ class LossyCounter:
         return np.fromiter(self._row, np.int64, len(self)), self._sums[1 : len(self) + 1]
 
     def _rows(self, keys: Ints) -> Ints:
-        # `get` with a default, through `map`: no call into Python for any key.
+        # `map` over `get` with a default runs without Python code for each key.
         return np.fromiter(map(self._row.get, keys.tolist(), repeat(0)), np.int64, len(keys))
 
     def _make_room(self) -> None:
@@ -86,7 +87,7 @@ class LossyCounter:
             room[: len(self._sums)] = self._sums
             self._sums = room
 
-    def _keep(self, kept: Bools) -> None:
+    def _retain(self, kept: Bools) -> None:
         keys, sums = self.items()
         self._row = {}
         self._sums = np.zeros((1, sums.shape[1]), np.float32)
@@ -96,5 +97,5 @@ class LossyCounter:
 
 
 def countable(nodes: NodeTable) -> Bools:
-    """(n,) rows that may be counted: of a giant page its beginning and end, lest it drive out what is known."""
+    """(n,) rows to count: of a giant page only its beginning and end, so that it does not displace other pages."""
     return (np.arange(len(nodes)) < _GIANT) | (nodes.end > len(nodes) - _GIANT)

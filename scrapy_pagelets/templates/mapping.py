@@ -1,8 +1,8 @@
-"""Equal top-down mappings: the DOM that the pages of one template share.
+"""Equal top-down mappings: the part of the DOM that the pages of one template share.
 
-Source: Alarte, Insa, Silva, Tamarit 2014, Definitions 3.2 and 3.3, Algorithm 2: the paper's pairwise form with an open
-node equality. ``Site.template_nodes`` has the form for a crawl, votes by path hashes. Of two pages, both of which must
-have a node, it is the same mapping if the equality is ``same_signature`` and no two siblings are equal
+Source: Alarte, Insa, Silva, Tamarit 2014, Definitions 3.2 and 3.3, Algorithm 2. This is the pairwise form of the paper,
+with any node equality. During a crawl, ``Site.template_nodes`` votes by path hashes instead. For two pages, both of
+which must have a node, the two forms agree if the equality is ``same_signature`` and no two siblings are equal
 (``docs/algorithms/menu-templates-2014.md``).
 """
 
@@ -18,15 +18,15 @@ from scrapy_pagelets.nodes import TEXT, Bools, NodeTable
 #: How equal two nodes are, 0 to 1; 0 forbids the pair.
 Equality = Callable[[NodeTable, int, NodeTable, int], float]
 
-#: So many pairs of children are compared all; of more, only those that stand within `_BAND` places of each other.
+#: Up to this number of pairs of children, all are compared; beyond it, only children at most `_BAND` positions apart.
 _PAIRS: Final = 250_000
 _BAND: Final = 100
 
 
 def weighted(one: NodeTable, i: int, other: NodeTable, j: int) -> float:
-    """The paper's weighting: tags must agree; class, further attributes, number of children and position add up to 1.
+    """The paper's equality: tags must agree; class, other attributes, number of children and position add up to 1.
 
-    Two runs of text are equal, whatever they say. The weights are ours: Section 4.2 leaves them to the authors' code.
+    Two runs of text are always equal. The weights are ours: Section 4.2 of the paper does not state them.
     """
     if one.tag[i] != other.tag[j]:
         return 0.0
@@ -57,23 +57,23 @@ def _position(nodes: NodeTable, row: int) -> int:
 
 
 def same_signature(one: NodeTable, i: int, other: NodeTable, j: int) -> float:
-    """1 if the signatures agree (tag, id, class tokens, role, without volatile ones), else 0; texts agree."""
+    """1 if the signatures agree (tag, id, class tokens and role, without volatile tokens), else 0; 1 for two texts."""
     if one.tag[i] == TEXT or other.tag[j] == TEXT:
         return float(one.tag[i] == other.tag[j])
     return float(one.signature[i] == other.signature[j])
 
 
 def etdm(one: NodeTable, other: NodeTable, equality: Equality = weighted, among: Bools | None = None) -> dict[int, int]:
-    """The equal top-down mapping of two trees as row of the first -> row of the second; {} if the roots differ.
+    """Map rows of the first tree to rows of the second by an equal top-down mapping; {} if the roots differ.
 
-    Children of a mapped pair are paired by falling equality, ties by position, each once. This is greedy. With
-    ``same_signature`` the mapping is the largest one if no two siblings are equal. All pairs of children are compared,
-    so that this form is for pages of ordinary size.
+    The children of a mapped pair are paired greedily by descending equality, ties by position, each at most once. With
+    ``same_signature``, the mapping is the largest one if no two siblings are equal. Since all pairs of children are
+    compared, this form is meant for pages of ordinary size.
 
     Parameters
     ----------
     equality : 0 to 1; 0 forbids a pair
-    among : (n,) rows of the first tree that may be mapped, all if None; the template so far
+    among : (n,) rows of the first tree that may be mapped, the template so far; None for all
     """
     if not equality(one, 0, other, 0):
         return {}
@@ -95,7 +95,7 @@ def etdm(one: NodeTable, other: NodeTable, equality: Equality = weighted, among:
 def _pairs(
     one: NodeTable, rows: list[int], other: NodeTable, rows_: list[int], equality: Equality
 ) -> Iterator[tuple[float, int, int, int, int]]:
-    """Pairs of rows that may be mapped: what to sort by, and the rows. The k-th of equal siblings meets the k-th."""
+    """Yield the pairs of rows that may be mapped, after their sort keys, which pair the k-th of equal siblings."""
     band = len(rows) + len(rows_) if len(rows) * len(rows_) <= _PAIRS else _BAND
     for x, i in enumerate(rows):
         for y in range(max(0, x - band), min(len(rows_), x + band + 1)):
@@ -112,9 +112,9 @@ def _children(nodes: NodeTable) -> list[list[int]]:
 
 
 def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality = weighted) -> Bools:
-    """(n,) rows of the key page that are its template with respect to the pages: Definition 3.3 by Algorithm 2.
+    """(n,) rows of the key page that are its template with respect to other pages: Definition 3.3 by Algorithm 2.
 
-    Pages whose root differs are passed over, as in the paper.
+    Pages whose root differs are skipped, as in the paper.
     """
     template = np.ones(len(key_page), np.bool_)
     for page in pages:

@@ -1,4 +1,4 @@
-"""The model that weighs all witnesses: one data file, read by numpy."""
+"""The model that combines all evidence, stored in one NumPy data file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from scrapy_pagelets.templates.page_features import (
 )
 from scrapy_pagelets.templates.trees import Trees
 
-#: The models that are part of the package: learnt from pages labelled by people, or from what the pages of sites share.
+#: The models in the package: trained on pages labelled by people, or on labels derived from what pages of sites share.
 LABELLED: Final = "labelled"
 AUTOMATIC: Final = "automatic"
 SHIPPED: Final = (LABELLED, AUTOMATIC)
@@ -40,7 +40,7 @@ FEATURES: Final = [*NODE_FEATURES, *PAGE_FEATURES, *SITE_FEATURES]
 
 
 class ModelError(ConfigError):
-    """A model file cannot be used; the message says why and what to do."""
+    """Raised if a model file cannot be used; the message says why and what to do."""
 
 
 Judgement = tuple[NDArray[np.float32], Floats]
@@ -48,13 +48,15 @@ Judgement = tuple[NDArray[np.float32], Floats]
 
 @dataclass(frozen=True)
 class Model:
-    """The page-level classifier, the last decision on top of it, and the lexicon that both rely on.
+    """The page-level classifiers, the final decision on top of them, and the lexicon that all use.
+
+    All classifiers give log odds of being template.
 
     Attributes
     ----------
-    classifier : over ``NODE_FEATURES``; log odds that a node is template, by its page alone: the paper's
-    trees : over ``PAGE_FEATURES``; the same for leaves
-    decision : over ``PAGE_FEATURES + SITE_FEATURES``; the same for leaves, with what other pages of the site say
+    classifier : classifier of the paper, over ``NODE_FEATURES``; for nodes, by their page alone
+    trees : over ``PAGE_FEATURES``; for leaves, by their page alone
+    decision : over ``PAGE_FEATURES + SITE_FEATURES``; for leaves, with the evidence of other pages of the site
     alone : the same for the first page of a site
     lexicon : log odds by hash of a class, id or role token, or of words of a heading
     about : how the model was made: command, data, figures
@@ -69,9 +71,10 @@ class Model:
     _judged: WeakKeyDictionary[Page, Judgement] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
 
     def judge(self, page: Page) -> Judgement:
-        """(m, features) of the leaves of a page, (n, JUDGES) log odds of its nodes by the page alone.
+        """Return (m, features) of the leaves of a page, and (n, JUDGES) log odds of its nodes by the page alone.
 
-        The judges are the trees, whose mean by words below a node is taken, and the classifier. Once for each page.
+        The first column of the log odds is the mean of the trees over the words below a node, the second one is the
+        classifier. The result is computed once for each page.
         """
         if (judged := self._judged.get(page)) is None:
             columns = page_features(page, self.lexicon)
@@ -98,11 +101,11 @@ class Model:
 
 @lru_cache(4)
 def load(name: str) -> Model:
-    """Read a model: the name of a shipped one, or the path of a file that ``scrapy pagelets train`` has written.
+    """Read a model, by the name of a shipped one or by the path of a file that ``scrapy pagelets train`` has written.
 
     Raises
     ------
-    ModelError : if there is no such file, or it is none of this version
+    ModelError : if there is no such file, or if it is not a model of this version
     """
     path = files("scrapy_pagelets.templates").joinpath(f"{name}.npz") if name in SHIPPED else Path(name)
     try:
@@ -128,13 +131,13 @@ def _model(data: dict[str, Any]) -> Model:
 
 
 def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
-    """(n,) mean of the leaves' log odds below each row, weighted by words; 0 where there are none.
+    """(n,) mean log odds of the leaves below each row, weighted by words; 0 if there are none.
 
     Parameters
     ----------
-    odds : (m,) of the leaves
+    odds : (m,) log odds of the leaves
     """
-    words = nodes.words + 0.1  # a rule or a bullet has a place, too
+    words = nodes.words + 0.1  # leaves without words, such as a bullet, have a small weight
     mean: Floats = nodes.total(nodes.spread(words * odds)) / np.maximum(nodes.total(nodes.spread(words)), 0.05)
     return mean
 

@@ -1,9 +1,8 @@
-"""Features of the leaves of a page, for the page-level classifier and for the last decision.
+"""Features of the leaves of a page, for the page-level classifiers and for the final decision.
 
 Source of the cues: Chakrabarti, Kumar, Punera 2007 (slides), "Cues used Implicitly by Humans": link density, sentence
-size, text outside of anchors. The cues that need a browser (placement on screen, background colour, aspect ratio) are
-not used: ``docs/algorithms/isotonic-2007.md``. Nothing here knows a language or a class name: the lexicon has what was
-learnt of them.
+size, text outside anchors. The cues that need a browser (placement on screen, background colour, aspect ratio) are not
+used: ``docs/algorithms/isotonic-2007.md``. No language or class name is hard-coded: the lexicon is learnt.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.evidence import JUDGES, Witness
 from scrapy_pagelets.words import words as words_of
 
-#: Regions around a leaf that are looked at: the leaf's own, and each time the next larger one.
+#: Number of nested regions around a leaf that give features.
 LEVELS: Final = 6
-#: Log odds that what a class, id or role token stands on, or a word of a heading above, is template, by its hash.
+#: By hash of a class, id or role token, or of words of a heading, the log odds that the text below it is template.
 Lexicon = Mapping[int, float]
 
 _LANDMARKS: Final = {
@@ -82,7 +81,7 @@ _SITE_REGION: Final = (
     "class_path", "fresh", "mass", "mass_share",
 )  # fmt: skip
 
-#: Of each node, for the classifier of the paper.
+#: Features of a node, for the classifier of the paper.
 NODE_FEATURES: Final = (*_REGION, *_LEAF, *_PAGE)
 PAGE_FEATURES: Final = (*_LEAF, *_PAGE, *(f"{name}_{k}" for k in range(LEVELS) for name in _REGION))
 SITE_FEATURES: Final = (
@@ -91,20 +90,20 @@ SITE_FEATURES: Final = (
 )
 
 
-#: Headings of more words, or characters, say what a text is about, not what it is for.
+#: Longer headings, in words or characters, name the subject of a text and not its function.
 _HEADING_WORDS, _HEADING_CHARACTERS = 6, 60
-#: How far a heading is if there is none, as a logarithm of words.
+#: Distance to the last heading if there is none, in words on a log scale.
 _FAR: Final = 9.0
 
 _DIGIT: Final = re.compile(r"\d").search
 
 
 class Regions:
-    """The nested regions around the leaves of a page: chains of single children are one region.
+    """The nested regions around the leaves of a page; a chain of nodes with the same leaves is one region.
 
     Attributes
     ----------
-    rows : (LEVELS, m) row of the region of each leaf at each level, the root once there is no larger one
+    rows : (LEVELS, m) row of the region of each leaf at each level; the root if there is no larger region
     """
 
     def __init__(self, nodes: NodeTable) -> None:
@@ -124,7 +123,7 @@ class Regions:
 
 
 def page_features(page: Page, lexicon: Lexicon) -> NDArray[np.float32]:
-    """(m, len(PAGE_FEATURES)) what the page alone says of each leaf."""
+    """(m, len(PAGE_FEATURES)) features of each leaf that need the page alone."""
     nodes = page.nodes
     m = len(nodes.leaves)
     words = nodes.words.astype(np.float64)
@@ -182,15 +181,15 @@ def page_features(page: Page, lexicon: Lexicon) -> NDArray[np.float32]:
 
 
 def node_features(page: Page, columns: NDArray[np.float32]) -> Floats:
-    """(n, len(NODE_FEATURES)) of each node: what is below it, and the mean of its leaves by words.
+    """(n, len(NODE_FEATURES)) features of each node: those of its region, and the mean of its leaves by words.
 
     Parameters
     ----------
-    columns : (m, len(PAGE_FEATURES)) ``page_features``
+    columns : (m, len(PAGE_FEATURES)) result of ``page_features``
     """
     nodes = page.nodes
     words = nodes.words.astype(np.float64)
-    weight = words + 0.1  # a rule or a bullet has a place, too
+    weight = words + 0.1  # leaves without words, such as a bullet, have a small weight
     summed = np.zeros((len(weight) + 1, len(_LEAF) + len(_PAGE)))
     np.cumsum(columns[:, : summed.shape[1]] * weight[:, None], axis=0, out=summed[1:])
     share = nodes.total(nodes.spread(weight))
@@ -200,7 +199,7 @@ def node_features(page: Page, columns: NDArray[np.float32]) -> Floats:
 
 
 def _of_rows(nodes: NodeTable, words: Floats, linked: Floats, bits: Ints) -> NDArray[np.float32]:
-    """(n, len(_REGION)) what is below each node."""
+    """(n, len(_REGION)) features of the subtree of each node."""
     total = nodes.total(nodes.spread(words))
     leaves = nodes.last_leaf - nodes.first_leaf
     link_words = nodes.total(nodes.spread(linked))
@@ -223,12 +222,13 @@ def _of_rows(nodes: NodeTable, words: Floats, linked: Floats, bits: Ints) -> NDA
 
 
 def site_features(page: Page, witness: Witness, odds: Floats, pages: int, of_class: int) -> NDArray[np.float32]:
-    """(m, len(SITE_FEATURES)) what the other pages of the site say of each leaf.
+    """(m, len(SITE_FEATURES)) features of each leaf from the evidence of the other pages of the site.
 
     Parameters
     ----------
-    odds : (n, JUDGES) of the page-level classifiers
-    pages, of_class : how many other pages the site has, and the page's class
+    witness : the evidence, see `Counts.witness`
+    odds : (n, JUDGES) log odds of the page-level classifiers
+    pages, of_class : number of other pages of the site, and of the page's class
     """
     nodes, leaves = page.nodes, page.nodes.leaves
     words = nodes.words.astype(np.float64)
@@ -237,7 +237,7 @@ def site_features(page: Page, witness: Witness, odds: Floats, pages: int, of_cla
     target[nodes.links.row] = witness.target
     links[nodes.links.row] = 1
     below = np.maximum(1, nodes.total(nodes.spread(words)))
-    said = np.stack([odds, witness.odds, witness.shape_odds], 2).reshape(len(nodes), -1)  # as in _ODDS, by judge
+    all_odds = np.stack([odds, witness.odds, witness.shape_odds], 2).reshape(len(nodes), -1)  # as in _ODDS, by judge
     pooled = np.where(np.isnan(witness.odds), odds, (odds + witness.odds) / 2)
     leaf = (
         np.log1p(pages),
@@ -252,7 +252,7 @@ def site_features(page: Page, witness: Witness, odds: Floats, pages: int, of_cla
         float((text * words).sum() / max(1.0, words.sum())),
         witness.class_text,
         witness.class_path[leaves],
-        *said[leaves].T,
+        *all_odds[leaves].T,
         *(
             column
             for judge in range(JUDGES)
@@ -265,7 +265,7 @@ def site_features(page: Page, witness: Witness, odds: Floats, pages: int, of_cla
         columns[:, j] = column
     per_row = np.column_stack(
         [
-            said,
+            all_odds,
             nodes.total(nodes.spread(text * words)) / below,
             witness.path,
             witness.exact,
@@ -287,7 +287,7 @@ def site_features(page: Page, witness: Witness, odds: Floats, pages: int, of_cla
 
 
 def _around(odds: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """(m,) rank of each leaf in the page by its log odds; those of the leaves before, after, and of seven around it."""
+    """(m,) rank of each leaf by log odds; log odds of the previous and of the next leaf; mean of seven leaves."""
     m = len(odds)
     before, after = np.roll(odds, 1), np.roll(odds, -1)
     before[:1] = after[-1:] = 0
@@ -301,20 +301,21 @@ def _around(odds: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def _container(nodes: NodeTable, odds: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Where the leaves stand to the container of the content: the node with the most content words less template words.
+    """Relate the leaves to the content container: the node with the greatest number of content minus template words.
 
     Returns
     -------
-    (m,) inside of it; levels up from it to the first row above both; content less template, over all words, in the
-    branch there that has the leaf; such words of the container over those of all content leaves; its share of all words
+    Five columns, (m,): whether the leaf is inside the container; levels from the container up to the lowest common
+    ancestor with the leaf; content minus template words, over all words, of the branch of that ancestor with the leaf;
+    content minus template words of the container over those of all content leaves; its share of all words
     """
     words = nodes.words.astype(np.float64)
     gain = words * (1 - 2 / (1 + np.exp(-odds)))
     gained, below = nodes.total(nodes.spread(gain)), nodes.total(nodes.spread(words))
     best = int(np.lexsort((nodes.depth, gained))[-1])
-    above = np.zeros(len(nodes), np.bool_)  # the container, and what it is in
+    above = np.zeros(len(nodes), np.bool_)  # the container and its ancestors
     above[: best + 1] = nodes.end[: best + 1] > best
-    # No row of a branch is above another branch: of those that begin before a leaf, the last one has it.
+    # Branches do not overlap, so the last one that begins at or before a leaf contains it.
     branches = np.flatnonzero(above[nodes.parent] & ~above)
     leaves = nodes.leaves
     inside = (leaves >= best) & (leaves < nodes.end[best])
@@ -331,7 +332,7 @@ def _container(nodes: NodeTable, odds: Floats) -> tuple[Floats, Floats, Floats, 
 
 
 def _landmarks(nodes: NodeTable) -> Ints:
-    """(m,) the landmarks that each leaf is in, as bits."""
+    """(m,) the landmarks around each leaf, as bits."""
     own = np.array([_BY_TAG.get(tag, 0) | _BY_ROLE.get(role, 0) for tag, _, _, role in nodes.looks], np.int64)[
         nodes.look
     ]
@@ -341,7 +342,7 @@ def _landmarks(nodes: NodeTable) -> Ints:
 
 
 def _inherit(nodes: NodeTable, column: Floats) -> Floats:
-    """(n,) the value of the nearest row, upwards, that has one."""
+    """(n,) the value of each row, or of its nearest ancestor with a value above 0."""
     column = column.copy()
     for rows in nodes.levels[1:]:
         column[rows] = np.where(column[rows] > 0, column[rows], column[nodes.parent[rows]])
@@ -349,7 +350,7 @@ def _inherit(nodes: NodeTable, column: Floats) -> Floats:
 
 
 def headings(nodes: NodeTable) -> Ints:
-    """(m,) number of the last leaf of a heading at or before each leaf, -1 for none."""
+    """(m,) index of the last heading leaf at or before each leaf, -1 for none."""
     return _last_heading(_landmarks(nodes))
 
 
@@ -359,20 +360,20 @@ def _last_heading(bits: Ints) -> Ints:
 
 @lru_cache(65536)
 def heading_tokens(text: str) -> tuple[int, ...]:
-    """Hashes of the words of a short heading, of pairs of them, and of the whole."""
-    found = words_of(text) if len(text) < _HEADING_CHARACTERS else []
-    if len(found) > _HEADING_WORDS:
+    """Hashes of the words of a short heading, of pairs of adjacent words, and of the whole heading."""
+    words = words_of(text) if len(text) < _HEADING_CHARACTERS else []
+    if len(words) > _HEADING_WORDS:
         return ()
-    phrases = {*found, *map(" ".join, pairwise(found)), " ".join(found)}
+    phrases = {*words, *map(" ".join, pairwise(words)), " ".join(words)}
     return tuple(
         sorted(xxh3_64_intdigest(f"heading {phrase}".encode("utf-8", "replace")) for phrase in phrases if phrase)
     )
 
 
 def _heading(nodes: NodeTable, bits: Ints, lexicon: Lexicon) -> tuple[Floats, Floats]:
-    """(m,) greatest log odds, either way, of the words of the last heading; words since it began."""
+    """(m,) log odds of largest magnitude among the words of the last heading; log of the number of words since it."""
     last = _last_heading(bits)
-    odds = np.zeros(len(last) + 1)  # the last one is for no heading
+    odds = np.zeros(len(last) + 1)  # the last entry is for leaves without a heading
     for leaf in np.unique(last[last >= 0]).tolist():
         odds[leaf] = max((lexicon.get(t, 0.0) for t in heading_tokens(nodes.strings[leaf])), key=abs, default=0.0)
     begun = np.cumsum(nodes.words) - nodes.words
@@ -381,20 +382,20 @@ def _heading(nodes: NodeTable, bits: Ints, lexicon: Lexicon) -> tuple[Floats, Fl
 
 @lru_cache(65536)
 def tokens(look: Look) -> tuple[int, ...]:
-    """Hashes of the words of id, class and role; a token like ``main-menu`` gives ``main``, ``menu`` and itself."""
+    """Hashes of the words of id, class and role; ``main-menu`` gives ``main``, ``menu`` and ``main-menu``."""
     _, name, classes, role = look
-    found = set()
+    names = set()
     for token in (name, *classes.split(), role):
         lowered = token.lower()
         words = "".join(c if c.isalpha() else " " for c in lowered).split()
-        found.update(words)
+        names.update(words)
         if len(words) > 1:
-            found.add("-".join(words))
-    return tuple(sorted(xxh3_64_intdigest(t.encode("utf-8", "replace")) for t in found if len(t) > 1))
+            names.add("-".join(words))
+    return tuple(sorted(xxh3_64_intdigest(t.encode("utf-8", "replace")) for t in names if len(t) > 1))
 
 
 def _lexicon(nodes: NodeTable, lexicon: Lexicon) -> tuple[Floats, Floats, Floats, Floats]:
-    """(m,) log odds of the looks above each leaf: sum, least, greatest, nearest."""
+    """(m,) log odds of the looks of each leaf's ancestors: sum, minimum, maximum, nearest."""
     own = np.array([sum(lexicon.get(t, 0.0) for t in tokens(look)) for look in nodes.looks])[nodes.look]
     own[nodes.tag == TEXT] = 0
     summed, least, most, near = own.copy(), np.minimum(own, 0), np.maximum(own, 0), own.copy()
@@ -408,7 +409,7 @@ def _lexicon(nodes: NodeTable, lexicon: Lexicon) -> tuple[Floats, Floats, Floats
 
 
 def _targets(page: Page) -> tuple[Ints, Floats, Floats]:
-    """(m,) key of the link that each leaf is in, whether it stays on the host, whether it stays on the page."""
+    """(m,) key of the link around each leaf, whether it leads to the same host, whether it leads to the same page."""
     nodes, links = page.nodes, page.nodes.links
     key, inside, own = np.zeros(len(nodes), np.int64), np.zeros(len(nodes)), np.zeros(len(nodes))
     if len(links.row):
@@ -426,6 +427,6 @@ def _targets(page: Page) -> tuple[Ints, Floats, Floats]:
 
 
 def _repeats(column: Ints) -> Ints:
-    """How often each value stands in the column."""
+    """Number of occurrences of each value in the column."""
     _, back, count = np.unique(column, return_inverse=True, return_counts=True)
     return count[back]

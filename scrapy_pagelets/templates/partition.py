@@ -1,7 +1,7 @@
-"""Pagelets by link count.
+"""Partition a page into pagelets by link count.
 
 Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Definition 2 and
-Figure 3. ``docs/algorithms/pagelets-templates-2002.md`` tells what the default form adds to them.
+Figure 3. ``docs/algorithms/pagelets-templates-2002.md`` describes what the default form adds to them.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 
 from scrapy_pagelets.nodes import TAG, TEXT, Bools, Ints, NodeTable
 
-#: A child with so many links is a region of its own: the paper's value, and ours for the pages of today.
+#: A child with this many links is a region of its own: the value of the paper, and ours for modern pages.
 STRICT_K: Final = 3
 DEFAULT_K: Final = 5
-#: The links in a block of prose of so many words are no reason to divide its parent.
+#: Links in a block of prose with at least this many words do not divide its parent.
 _PROSE_WORDS: Final = 8
 _PROSE_TAGS: Final = np.array([TAG[t] for t in "p h1 h2 h3 h4 h5 h6 blockquote dd td pre figure figcaption li".split()])
-#: So many siblings of one shape are the records of one region.
+#: At least this many consecutive siblings of one look are the records of one region.
 _RUN: Final = 3
 _INLINE_TAGS: Final = (
     "#text a span b i em strong u s small big font tt code kbd samp var cite q abbr acronym sub sup time mark ins del "
@@ -26,20 +26,20 @@ _INLINE_TAGS: Final = (
 ).split()
 _INLINE: Final = np.array([TAG[tag] for tag in _INLINE_TAGS])
 _ANONYMOUS: Final = -1
-#: Of these a reader sees nothing: they part no run of neighbours.
+#: A reader sees nothing of these, so they do not interrupt a run of siblings.
 _NOTHING: Final = frozenset("script style template noscript noembed noframes".split())
 _LINKING: Final = np.array([TAG["a"], TAG["area"]])
 
 
 def partition(nodes: NodeTable, k: int = DEFAULT_K, *, strict: bool = False) -> Ints:
-    """Number of the pagelet of each leaf, (m,), counted from 0 in document order; every leaf has exactly one.
+    """(m,) number of the pagelet of each leaf, from 0 in document order; every leaf has exactly one.
 
     Parameters
     ----------
-    k : a node is divided if one of its children holds this many hyperlinks or more
-    strict : the paper's form: links of prose count, records are not merged, and inline elements are children like
-        others. Definition 2 leaves the text between the children of a divided node without a pagelet. In both forms
-        such text makes anonymous pagelets; in the default form, inline elements belong to them as well
+    k : a node is divided if one of its children has this many hyperlinks or more
+    strict : use the form of the paper: links in prose count, records are not merged, and inline elements are children
+        like any others. Definition 2 leaves the text between the children of a divided node without a pagelet. In both
+        forms here, such text makes anonymous pagelets; in the default form, these include inline elements
 
     Raises
     ------
@@ -54,7 +54,7 @@ def partition(nodes: NodeTable, k: int = DEFAULT_K, *, strict: bool = False) -> 
 
 
 def pagelets(nodes: NodeTable, k: int = STRICT_K) -> list[int]:
-    """Rows of the pagelets of Figure 3: elements of which no child holds k links, none of them within another.
+    """Rows of the pagelets of Figure 3: elements none of whose children has k links, not nested in each other.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def _check(k: int) -> None:
 
 
 def _divided(nodes: NodeTable, k: int, strict: bool) -> Bools:
-    """(n,) rows that Figure 3 divides: some child has k links or more, and every ancestor is divided."""
+    """(n,) whether Figure 3 divides the row: a child has k links or more, and every ancestor is divided."""
     links = nodes.links
     away = np.array([href.lstrip()[:1] not in ("", "#") for href in links.href], np.bool_)
     counted = (links.key != 0) & away & np.isin(nodes.tag[links.row], _LINKING)
@@ -89,14 +89,14 @@ def _divided(nodes: NodeTable, k: int, strict: bool) -> Bools:
 
 
 def _prose(nodes: NodeTable) -> Bools:
-    """(n,) blocks of text in which links are a minor part."""
+    """(n,) whether the row is a block of text in which links are a minor part."""
     words = nodes.total(nodes.spread(nodes.words))
     linked = nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves]))
     return np.isin(nodes.tag, _PROSE_TAGS) & (words >= _PROSE_WORDS) & (linked < 0.5 * words)
 
 
 def _owners(nodes: NodeTable, divided: Bools, strict: bool) -> Ints:
-    """(n,) for each row the first row of its pagelet."""
+    """(n,) first row of the pagelet of each row."""
     owner = np.arange(len(nodes))
     starts = _starts(nodes, divided, strict)
     for rows in nodes.levels[1:]:
@@ -106,9 +106,10 @@ def _owners(nodes: NodeTable, divided: Bools, strict: bool) -> Ints:
 
 
 def _starts(nodes: NodeTable, divided: Bools, strict: bool) -> Ints:
-    """(n,) for the children of divided rows the sibling with which their pagelet begins.
+    """(n,) for the children of divided rows, the sibling with which their pagelet begins.
 
-    Runs of text and inline neighbours make one anonymous pagelet; runs of siblings with one look one region of records.
+    Adjacent runs of text and inline elements form one anonymous pagelet. Consecutive siblings with one look form one
+    region of records.
     """
     starts = np.arange(len(nodes))
     inline = nodes.tag == TEXT if strict else np.isin(nodes.tag, _INLINE)
@@ -129,7 +130,7 @@ def _starts(nodes: NodeTable, divided: Bools, strict: bool) -> Ints:
 
 
 def _children_of_divided(nodes: NodeTable, divided: Bools, strict: bool) -> Ints:
-    """Their rows, siblings together in document order."""
+    """Rows of the children of divided rows, grouped by parent, in document order."""
     wanted = np.concatenate(([False], divided[nodes.parent[1:]]))
     if not strict:
         wanted &= ~np.array([look[0] in _NOTHING for look in nodes.looks])[nodes.look]

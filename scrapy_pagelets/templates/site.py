@@ -1,4 +1,4 @@
-"""A site: what has been learnt of it, and what that says of a page."""
+"""A site: what is learnt from its pages, and which parts of a page are template according to that."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ from scrapy_pagelets.templates.page_features import site_features
 from scrapy_pagelets.templates.site_counts import Observation, SiteCounts, Template
 from scrapy_pagelets.templates.trees import sigmoid
 
-#: What a further section must gain, in words on a log scale; levels of the grid of templateness.
+#: Cost of a further section, in the weight of words on a log scale; number of levels of the templateness grid.
 _SECTION: Final = 0.3
 _GRID: Final = 16
-#: A word is content if it is so likely so, of the mean of the page's content words: with other pages known, and alone.
+#: Threshold for content, as a share of the mean probability of the page's content words: with other pages of the site
+#: known, and for the first page of a site.
 KNOWN, ALONE = 0.5, 0.6
-#: No word is content that is less likely so than this.
+#: Minimum probability of being content.
 _LEAST: Final = 0.02
 
 
 class Site(Journal[Observation]):
-    """One site, learnt page by page. Safe for several threads.
+    """One site, learnt page by page. Thread-safe.
 
     Parameters
     ----------
     name : registrable domain, or host and port
-    model : name or path of the model that weighs the witnesses
+    model : name or path of the model that combines the evidence
 
     Attributes
     ----------
-    learnt : all that is known of the site
+    learnt : everything learnt from the pages of the site
 
     Examples
     --------
@@ -58,36 +59,36 @@ class Site(Journal[Observation]):
 
     @property
     def model(self) -> Model:
-        """What weighs the witnesses."""
+        """The model that combines the evidence."""
         return load(self._model)
 
     @property
     def counts(self) -> Counts:
-        """Fragments of all pages."""
+        """Counts of the fragments of all pages."""
         return self.learnt.counts
 
     @property
     def templates(self) -> list[Template]:
-        """The classes of pages seen so far."""
+        """The page classes seen so far."""
         return self.learnt.templates
 
     @property
     def links(self) -> OrderedDict[int, frozenset[int]]:
-        """Keys of the pages that a page links to, by its key, of the last pages."""
+        """For each of the last pages, by its key, the keys of the pages that it links to."""
         return self.learnt.links
 
     @property
     def pages(self) -> int:
-        """Number of distinct pages learnt, copies of one text being one."""
+        """Number of distinct pages learnt; copies of one text count once."""
         return self.counts.pages
 
     def fits(self, mark: frozenset[int]) -> bool:
-        """True if pages of this outline are of a known class, or join the nearest one; waits for no thread."""
+        """Return True if pages with this outline belong to a known class, or join the nearest one; does not lock."""
         return self.learnt.fitting(mark) is not None
 
     @property
     def size(self) -> int:
-        """Number of entries of all that is known, see `SiteCounts.size`."""
+        """Number of entries in memory, see `SiteCounts.size`."""
         with self._lock:
             return self.learnt.size
 
@@ -96,16 +97,16 @@ class Site(Journal[Observation]):
         with self._lock:
             if (template := self.learnt.seen.get(page.key)) is not None:
                 return template
-            copied = self.learnt.knows(page)
-            return self._take(Observation.of(page, None if copied else self.model.judge(page)[1]))
+            is_copy = self.learnt.knows(page)
+            return self._count(Observation.of(page, None if is_copy else self.model.judge(page)[1]))
 
     def template(self, page: Page) -> Template | None:
-        """The template that the page fits, None if it fits no known one."""
+        """The template of the page's class, None if the class is new."""
         with self._lock:
             return self.learnt.template(page)
 
     def templateness(self, page: Page) -> Floats:
-        """(m,) how surely each leaf belongs to the template, 0 to 1."""
+        """(m,) templateness of each leaf, 0 to 1: how certainly it belongs to the template."""
         with self._lock:
             columns, odds = self.model.judge(page)
             others = self.pages - self.learnt.knows(page)
@@ -116,14 +117,15 @@ class Site(Journal[Observation]):
             return smoothed(nodes, own, nodes.spread(nodes.words))[nodes.leaves]
 
     def template_nodes(self, page: Page, *, include_slots: bool = False) -> Bools:
-        """(n,) rows of a page that are its template: the ETDM by votes, see `Counts.mapped`.
+        """(n,) whether each row of a page is template: the equal top-down mapping by votes, see `Counts.mapped`.
 
-        How many votes are needed depends on the pages of the page's class. Votes of other classes for the same path
-        count as well. Source: Alarte et al. 2014, Definition 3.3 (``docs/algorithms/menu-templates-2014.md``).
+        The number of votes needed depends on the number of pages of the page's class. Votes of pages of other classes
+        for the same path count as well.
+        Source: Alarte et al. 2014, Definition 3.3 (``docs/algorithms/menu-templates-2014.md``).
 
         Parameters
         ----------
-        include_slots : also runs of text whose place the pages share while their words vary
+        include_slots : include runs of text whose path the pages share while their words vary
         """
         with self._lock:
             template = self.learnt.template(page)
@@ -131,50 +133,50 @@ class Site(Journal[Observation]):
             return self.counts.mapped(page.nodes, keys_of(page), pages, include_slots=include_slots)
 
     def count(self, page: Page, odds: Floats) -> Template:
-        """Count a page by the (n, JUDGES) log odds of the page-level classifiers; not guarded against other threads."""
-        return self._take(Observation.of(page, odds))
+        """Count a page with the (n, JUDGES) log odds of the page-level classifiers; not thread-safe."""
+        return self._count(Observation.of(page, odds))
 
-    def _take(self, lesson: Observation) -> Template:
-        self._remember(lesson)
-        return self.learnt.take(lesson)
+    def _count(self, observation: Observation) -> Template:
+        self._append(observation)
+        return self.learnt.take(observation)
 
     def evidence(self, page: Page, odds: Floats) -> NDArray[np.float32]:
-        """(m, features) what the other pages of the site say of each leaf; not guarded against other threads.
+        """(m, features) evidence of the other pages of the site about each leaf; not thread-safe.
 
         Parameters
         ----------
-        odds : (n, JUDGES) of the page-level classifiers
+        odds : (n, JUDGES) log odds of the page-level classifiers
         """
         template, known = self.learnt.template(page), self.learnt.knows(page)
         of_class = max(template.pages if template else 0, known)  # a copy may be alone in its class
         number = template.number if template else 0
-        witness = self.counts.witness(page.nodes, keys_of(page), odds, number, of_class, known)
-        return site_features(page, witness, odds, self.pages - known, of_class - known)
+        evidence = self.counts.witness(page.nodes, keys_of(page), odds, number, of_class, known)
+        return site_features(page, evidence, odds, self.pages - known, of_class - known)
 
     def arrays(self) -> dict[str, Column]:
-        """All that is known, as columns."""
+        """Everything learnt, as columns."""
         with self._lock:
             return self.learnt.arrays()
 
     def replace(self, learnt: SiteCounts) -> None:
-        """Go on from what a store knows, together with the lessons since `hand_over`."""
+        """Continue from the counts of a store, and add the observations recorded since `hand_over`."""
         with self._lock:
             learnt.take_new(self._recorded or ())
             self.learnt = learnt
 
 
 def balanced(odds: Floats, words: Ints, share: float = KNOWN) -> Floats:
-    """(m,) log odds, shifted so that content is below 0: leaves nearly as likely content as the content of the page is.
+    """(m,) log odds of template, shifted so that those of content are below 0.
 
-    The threshold is a share of the mean probability of its content words. A fixed one would leave nothing of an unclear
-    page. That of the best expected F1 (Lipton, Elkan, Naryanaswamy 2014) keeps too much of a clear one: it takes words
-    for independent draws, while a list of teasers is content or template as a whole.
+    The threshold is a share of the mean probability of the page's content words. A fixed threshold would leave nothing
+    of an unclear page. The threshold with the best expected F1 (Lipton, Elkan, Naryanaswamy 2014) keeps too much of a
+    clear page: it treats words as independent draws, while a list of teasers is content or template as a whole.
 
     Parameters
     ----------
-    odds : (m,) of template
-    words : (m,)
-    share : of the mean
+    odds : (m,) log odds of template
+    words : (m,) number of words
+    share : the share of the mean
     """
     content = 1 - sigmoid(odds)
     likely = words * content
@@ -185,13 +187,13 @@ def balanced(odds: Floats, words: Ints, share: float = KNOWN) -> Floats:
 
 
 def smoothed(nodes: NodeTable, x: Floats, words: Ints) -> Floats:
-    """(n,) templateness of all nodes after isotonic smoothing: few sections, no node more template than a part of it.
+    """(n,) templateness of all nodes after isotonic smoothing: few sections, and no node above one of its children.
 
     Source: Chakrabarti, Kumar, Punera 2007 (slides); ``docs/algorithms/isotonic-2007.md``.
 
     Parameters
     ----------
-    x : (n,) of each node by itself
-    words : (n,) a node weighs as the logarithm of so many words; 0 for nodes that have no say
+    x : (n,) templateness of each node before smoothing
+    words : (n,) number of words, whose logarithm is the weight of a node; 0 for nodes without influence
     """
     return smooth(nodes.levels, nodes.parent, x, np.log1p(words.astype(np.float64)), _SECTION, _GRID)

@@ -1,4 +1,4 @@
-"""The sites of a crawl: those in use in memory, the others on disk."""
+"""The sites of a crawl: recently used ones in memory, the others on disk."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from scrapy_pagelets.templates.site_store import SiteStore
 
 #: Entries of all sites in memory, of about 150 bytes each (``benchmarks/memory.py``).
 _CAPACITY: Final = 2_000_000
-#: Pages of a site that are learnt before it is written: so many a killed process loses.
+#: Pages of a site that are learnt before it is written; a killed process loses up to this many.
 _FLUSH: Final = 50
 
 
 class SiteCache:
-    """All sites of a crawl, by name. Safe for several threads; may read and write files, so not for a reactor.
+    """All sites of a crawl, by name. Thread-safe. It reads and writes files, so do not use it in the reactor thread.
 
-    Sites that were not used for the longest time are written to the store and dropped as soon as the sites in memory
-    have more entries than ``capacity``; they are loaded again when they are asked for.
+    As soon as the sites in memory have more entries than ``capacity``, the least recently used ones are written to the
+    store and dropped. They are loaded again on the next access.
 
     Parameters
     ----------
-    store : where they are kept
-    model : name or path of the model that weighs the witnesses in all of them
-    capacity : entries of the sites in memory, see ``Learnt.size``; the site in use may have more
-    shared : counts the pagelets of all pages as well
+    store : where sites are stored
+    model : name or path of the model that combines the evidence, for all sites
+    capacity : entries of the sites in memory, see ``SiteCounts.size``; the site in use may exceed it alone
+    shared : if given, also counts the pagelets of all pages
     """
 
     def __init__(
@@ -42,16 +42,16 @@ class SiteCache:
         self._model = model
         self._capacity = capacity
         self._loaded: OrderedDict[str, Site] = OrderedDict()
-        #: SiteCache that somebody still holds: there must never be two of one name.
+        #: Sites that are still referenced somewhere: there must never be two of one name.
         self._alive: WeakValueDictionary[str, Site] = WeakValueDictionary()
-        #: SiteCache with pages that the store does not have.
+        #: Sites with pages that the store does not have.
         self._changed: dict[str, Site] = {}
         self._sizes: dict[str, int] = {}
         self._total = 0
         self._about: dict[str, tuple[int, int]] = {}
         self._lock = threading.Lock()
-        #: SiteCache whose stored pagelets are known, and pages until they are asked for again.
-        self._met: set[str] = set()
+        #: Names of the sites whose stored pagelets were read, and the number of recorded pages at the next exchange.
+        self._exchanged: set[str] = set()
         self._exchange_at = _FLUSH
         if shared is not None and store.lasting:
             shared.record()
@@ -66,12 +66,12 @@ class SiteCache:
             self._loaded[name] = site
             self._loaded.move_to_end(name)
         if fresh:
-            self._weigh(site)
+            self._update_size(site)
             self._shrink()
         return site
 
     def of(self, page: Page) -> Site:
-        """The site of a page."""
+        """Return the site of a page."""
         return self[page.site]
 
     def learn(self, page: Page) -> Template:
@@ -84,19 +84,19 @@ class SiteCache:
         if new:
             with self._lock:
                 self._changed[site.name] = site
-            self._weigh(site)
+            self._update_size(site)
             self._shrink()
             if site.recorded >= _FLUSH:
                 self._save(site)
         return template
 
     def about(self) -> list[tuple[str, int, int]]:
-        """Name, number of pages and number of templates of each site that was used."""
+        """Return name, number of pages and number of templates of each site that was used."""
         with self._lock:
             return [(name, *numbers) for name, numbers in self._about.items()]
 
     def close(self) -> None:
-        """Write what has changed."""
+        """Write the sites that have changed."""
         with self._lock:
             changed = list(self._changed.values())
         if self._store.lasting:
@@ -107,8 +107,8 @@ class SiteCache:
 
     def _share(self, page: Page, shared: RepeatedPagelets) -> None:
         with self._lock:
-            new = page.site not in self._met
-            self._met.add(page.site)
+            new = page.site not in self._exchanged
+            self._exchanged.add(page.site)
         if new:
             self._exchange(shared)
         shared.add(page)
@@ -116,16 +116,16 @@ class SiteCache:
             self._exchange(shared)
 
     def _exchange(self, shared: RepeatedPagelets) -> None:
-        """Write pagelets, and count what other runs have written of the sites of this crawl."""
+        """Write pagelets, and count those that other runs have written for the sites of this crawl."""
         if not self._store.lasting:
             return
         pages = shared.hand_over()
         with self._lock:
-            met = sorted(self._met)
-        if (found := self._store.exchange(pages, met)) is None:
+            names = sorted(self._exchanged)
+        if (others := self._store.exchange(pages, names)) is None:
             shared.keep(pages)
         else:
-            shared.take(found)
+            shared.take(others)
         self._exchange_at = shared.recorded + _FLUSH
 
     def _save(self, site: Site) -> None:
@@ -134,7 +134,7 @@ class SiteCache:
         if changed is not None:
             self._store.save(site)
 
-    def _weigh(self, site: Site) -> None:
+    def _update_size(self, site: Site) -> None:
         size = site.size
         with self._lock:
             self._about[site.name] = site.pages, len(site.templates)

@@ -1,4 +1,4 @@
-"""What the pages of a site have taught: their classes, links and fragments, each page once."""
+"""What is learnt from the pages of a site: their classes, links and fragments, counting each page once."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.complete_subdigraph import followed
 from scrapy_pagelets.templates.evidence import CLASSES, Column, Counts, Fragments, keys_of
 
-#: Two pages are of one class if so much of their outline is common (Jaccard).
+#: Two pages belong to one class if the Jaccard coefficient of their outlines is at least this.
 _SAME_CLASS: Final = 0.4
-#: The outline ends here: what lies deeper is content as often as template.
+#: Depth of the outline: deeper nodes are content as often as template.
 _OUTLINE_DEPTH: Final = 4
 #: Pages whose URL and text are remembered, so that none is counted twice.
 _MAX_SEEN: Final = 100_000
@@ -28,14 +28,14 @@ _MAX_LINKS: Final = 500
 
 @dataclass
 class Template:
-    """A class of pages with one look.
+    """A class of pages with the same outline, and so with one template.
 
     Attributes
     ----------
-    id : site and number, ``example.com#1``
-    number : from 0
-    outline : hashes of the paths of the first levels, of the key page
-    pages : number of pages of the class, copies apart
+    id : site and number, from 1: ``example.com#1``
+    number : number of the class, from 0
+    outline : outline of the first page of the class
+    pages : number of pages of the class, without copies
     """
 
     id: str
@@ -46,15 +46,15 @@ class Template:
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """All that a page teaches of its site.
+    """Everything that a site learns from one page.
 
     Attributes
     ----------
-    key : of its URL
+    key : hash of its URL
     body : hash of its text
-    outline : see ``outline``
+    outline : see the function ``outline``
     links : keys of the pages that it links to
-    fragments : what it adds to the counts; None for a copy of a page that was counted
+    fragments : its contribution to the counts; None for a copy of a page that was counted
     """
 
     key: int
@@ -65,11 +65,11 @@ class Observation:
 
     @classmethod
     def of(cls, page: Page, odds: Floats | None) -> Self:
-        """The lesson of a page.
+        """Make the observation of a page.
 
         Parameters
         ----------
-        odds : (n, JUDGES) of the page-level classifiers; None for a copy of a page that was counted
+        odds : (n, JUDGES) log odds of the page-level classifiers; None for a copy of a page that was counted
         """
         return cls(
             key=page.key,
@@ -81,22 +81,22 @@ class Observation:
 
 
 class SiteCounts:
-    """What is known of a site; not guarded against other threads.
+    """Everything learnt about a site. Not thread-safe.
 
-    A page counts once, and so do pages of the same text under several URLs: whole-page duplicates are set aside before
-    fragments are counted (Bar-Yossef & Rajagopalan 2002, Section 3.2, Figure 4).
+    Each page counts once. Pages with the same text under several URLs count once as well: duplicate pages are removed
+    before fragments are counted (Bar-Yossef & Rajagopalan 2002, Section 3.2, Figure 4).
 
     Parameters
     ----------
-    name : of the site
+    name : name of the site
 
     Attributes
     ----------
-    counts : fragments of all pages
-    templates : the classes of pages seen so far
+    counts : counts of the fragments of all pages
+    templates : the page classes seen so far
     seen : the template of each page, by its key
     bodies : hashes of the texts of the pages
-    links : keys of the pages that a page links to, by its key, of the last pages
+    links : for each of the last pages, by its key, the keys of the pages that it links to
     """
 
     def __init__(self, name: str) -> None:
@@ -109,44 +109,44 @@ class SiteCounts:
 
     @property
     def size(self) -> int:
-        """Number of entries, by which memory is measured."""
+        """Number of entries, a measure of memory."""
         return self.counts.size + 2 * len(self.seen) + sum(map(len, self.links.values()))
 
     @property
     def full(self) -> bool:
-        """True if the site has as many classes as it may: further pages join the nearest one."""
+        """True if the site has the maximum number of classes; further pages join the nearest one."""
         return len(self.templates) >= CLASSES
 
-    def take(self, lesson: Observation) -> Template:
+    def take(self, observation: Observation) -> Template:
         """Count a page that was not seen before; returns its template."""
-        template = self.fitting(lesson.outline) or self._new(lesson.outline)
-        if lesson.fragments is not None and lesson.body not in self.bodies:
+        template = self.fitting(observation.outline) or self._new(observation.outline)
+        if observation.fragments is not None and observation.body not in self.bodies:
             template.pages += 1
-            self.counts.add(lesson.fragments, template.number)
-        self.bodies[lesson.body] = None
-        self.seen[lesson.key] = template
-        self.links[lesson.key] = lesson.links
+            self.counts.add(observation.fragments, template.number)
+        self.bodies[observation.body] = None
+        self.seen[observation.key] = template
+        self.links[observation.key] = observation.links
         for memory, most in ((self.seen, _MAX_SEEN), (self.bodies, _MAX_SEEN), (self.links, _MAX_LINKS)):
             if len(memory) > most:
                 memory.popitem(last=False)
         return template
 
-    def take_new(self, lessons: Iterable[Observation]) -> None:
-        """Count those of the pages that were not seen before."""
-        for lesson in lessons:
-            if lesson.key not in self.seen:
-                self.take(lesson)
+    def take_new(self, observations: Iterable[Observation]) -> None:
+        """Count the pages that were not seen before."""
+        for observation in observations:
+            if observation.key not in self.seen:
+                self.take(observation)
 
     def knows(self, page: Page) -> bool:
-        """True if the page, or a copy of it, has been counted."""
+        """Return True if the page, or a copy of it, has been counted."""
         return page.key in self.seen or body_of(page) in self.bodies
 
     def template(self, page: Page) -> Template | None:
-        """The template that the page fits, None if it fits no known one."""
+        """The template of the page's class, None if the class is new."""
         return self.seen.get(page.key) or self.fitting(outline(page.nodes))
 
     def fitting(self, mark: frozenset[int]) -> Template | None:
-        """The template of the pages with such an outline."""
+        """The template of the class of pages with such an outline, None if the class is new."""
         best = max(self.templates, key=lambda t: _jaccard(t.outline, mark), default=None)
         return best if best and (self.full or same_class(best.outline, mark)) else None
 
@@ -155,7 +155,7 @@ class SiteCounts:
         return self.templates[-1]
 
     def arrays(self) -> dict[str, Column]:
-        """All of it as columns, for `from_arrays`."""
+        """Everything learnt as columns, for `from_arrays`."""
         number = {template.id: i for i, template in enumerate(self.templates)}
         return {
             **self.counts.arrays(),
@@ -170,7 +170,7 @@ class SiteCounts:
 
     @classmethod
     def from_arrays(cls, name: str, arrays: Mapping[str, Column]) -> Self:
-        """What ``arrays`` gave of the site of this name."""
+        """Restore a site from the result of ``arrays``."""
         learnt = cls(name)
         learnt.counts = Counts.from_arrays(arrays)
         for mark, pages in zip(_unpacked("outline", arrays), arrays["template_pages"].tolist(), strict=True):
@@ -194,12 +194,12 @@ def _unpacked(name: str, arrays: Mapping[str, Column]) -> list[frozenset[int]]:
 
 
 def body_of(page: Page) -> int:
-    """Hash of all text of a page, to the letter."""
+    """Hash of the exact text of a page."""
     return xxh3_64_intdigest("\0".join(page.nodes.strings).encode("utf-8", "replace")) >> 1
 
 
 def outline(nodes: NodeTable) -> frozenset[int]:
-    """Hashes of the paths of the first levels by tag and class, without rank and id: what pages of one class share."""
+    """Hashes of the paths of the first levels by tag and class, without ranks and ids, which a page class shares."""
     marks = np.array([signature((tag, "", classes, "")) for tag, _, classes, _ in nodes.looks], np.int64)
     own: Ints = marks[nodes.look]
     paths = own.copy()
@@ -209,7 +209,7 @@ def outline(nodes: NodeTable) -> frozenset[int]:
 
 
 def same_class(one: frozenset[int], other: frozenset[int]) -> bool:
-    """True if two pages with these outlines are of one class."""
+    """Return True if pages with these outlines belong to one class."""
     return _jaccard(one, other) >= _SAME_CLASS
 
 

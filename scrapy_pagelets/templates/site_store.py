@@ -1,4 +1,4 @@
-"""What is learnt of sites, on disk: SQLite, for several crawls at once."""
+"""Store what is learnt about sites in SQLite, for several crawls at once."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from scrapy_pagelets.templates.site_counts import SiteCounts, body_of, outline
 
 logger = logging.getLogger(__name__)
 
-#: Seconds to wait for another crawl that writes: it holds the file for a fraction of one.
-_PATIENCE: Final = 60.0
-#: Requests of a job that are remembered as answered.
+#: Seconds to wait for the lock of another crawl, which is normally held for a fraction of a second.
+_LOCK_TIMEOUT: Final = 60.0
+#: Answered requests of a job that are remembered.
 MAX_ANSWERED: Final = 100_000
 
 _SCHEMA: Final = """
@@ -43,7 +43,7 @@ _UPSERT: Final = """
 INSERT INTO sites VALUES (?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET version = excluded.version, learnt = excluded.learnt
 """
-#: A page with a bit of everything that is hashed.
+#: A page with an example of everything that is hashed.
 _REFERENCE: Final = (
     b"<html><body class='wide page-4711'><ul id=menu role=navigation><li><a href=/a/index.html?utm_source=x>Caf\xc3\xa9"
     b" 12</a><li class=active><a href=b#c>B</a><li><a href=d>D</a></ul><p>Some text.<p>More "
@@ -52,19 +52,19 @@ _REFERENCE: Final = (
 
 
 class SiteStore:
-    """Sites by name, pagelets of pages, answered requests of jobs. Safe for several threads, and for several processes.
+    """Stores sites by name, pagelets of pages, and answered requests of jobs. Safe for several threads and processes.
 
-    Each process has its own copy of a site in memory. When it writes the site it looks first whether another process
-    has written it since: then it takes over what that has learnt, adds its own new pages, each of which counts once
-    whoever saw it, and writes the sum, all in one transaction. What cannot be written is told to ``failed`` and stays
+    Each process has its own copy of a site in memory. Before it writes the site, it checks whether another process has
+    written it in the meantime. If so, it loads that version, adds its own new pages, each of which counts once, and
+    writes the result, all in one transaction. If something cannot be written, ``failed`` is called, and the data stay
     in memory.
 
     Parameters
     ----------
-    folder : where the file lies, made if it is missing; None for a temporary file that ends with the process
-    model : the model by which the sites are learnt. The name of the file tells model and meaning of all hashes: what
-        another version has written is left alone, with a warning
-    failed : is called with a sentence for each fault
+    folder : folder of the file, created if it is missing; None for a temporary file that is deleted with the process
+    model : the model by which sites are learnt. The name of the file depends on the model and on the meaning of all
+        hashes; a file of another version is left unchanged, with a warning
+    failed : called with a sentence for each error
     """
 
     def __init__(self, folder: Path | None, model: Model, failed: Callable[[str], None] = logger.warning) -> None:
@@ -72,13 +72,13 @@ class SiteStore:
         self._failed = failed
         self._lock = threading.Lock()
         self._versions: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
-        #: Number of the last page of each site whose pagelets are known here.
-        self._pages: dict[str, int] = {}
+        #: Number of the last page of each site whose pagelets have been read.
+        self._last_pages: dict[str, int] = {}
         self._db = self._open(folder / f"pagelets-sites-{meaning(model)}.sqlite") if folder else _connect("")
 
     def load(self, site: Site) -> None:
-        """Let a new site know what is stored of it."""
-        with self._lock, self._faults(f"what is known of {site.name} cannot be read"):
+        """Load what is stored about a new site."""
+        with self._lock, self._faults(f"the data of {site.name} cannot be read"):
             self._versions[site], learnt = self._read(site.name)
             if learnt is not None:
                 site.replace(learnt)
@@ -86,39 +86,40 @@ class SiteStore:
             site.record()
 
     def save(self, site: Site) -> None:
-        """Write a site, together with what other processes have learnt of it."""
-        lessons = site.hand_over()
-        with self._lock, self._faults(f"what is known of {site.name} cannot be written"):
+        """Write a site, merged with what other processes have learnt about it."""
+        observations = site.hand_over()
+        with self._lock, self._faults(f"the data of {site.name} cannot be written"):
             with self._transaction():
                 version, learnt = self._read(site.name, known=self._versions.get(site, 0))
                 if learnt is not None:
-                    learnt.take_new(lessons)
+                    learnt.take_new(observations)
                     site.replace(learnt)
                 self._db.execute(_UPSERT, (site.name, version + 1, pack(site.arrays())))
             self._versions[site] = version + 1
 
     def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
-        """Write the pagelets of pages.
+        """Write the pagelets of pages, and read those that other processes have written.
 
         Returns
         -------
-        Those of the sites that others have written since the last call, or before; None if nothing could be written
+        The pagelets of the given sites that were written since the last call with the site, or ever if there was none;
+        None if nothing could be written
         """
         rows = [(page.key, page.site, _packed(page)) for page in pages]
-        found: list[tuple[int, str, bytes]] = []
+        others: list[tuple[int, str, bytes]] = []
         select = "SELECT key, site, pagelets FROM pages WHERE site = ? AND number > ? ORDER BY number"
         with self._lock, self._faults("the pagelets of the last pages cannot be written"):
             with self._transaction():
                 for site in sites:
-                    found += self._db.execute(select, (site, self._pages.get(site, 0))).fetchall()
+                    others += self._db.execute(select, (site, self._last_pages.get(site, 0))).fetchall()
                 self._db.executemany("INSERT OR IGNORE INTO pages (key, site, pagelets) VALUES (?, ?, ?)", rows)
                 (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM pages").fetchone()
-            self._pages |= dict.fromkeys(sites, last)
-            return [page for row in found if (page := self._unpacked(*row)) is not None]
+            self._last_pages |= dict.fromkeys(sites, last)
+            return [page for row in others if (page := self._unpacked(*row)) is not None]
         return None
 
     def answered(self, job: str) -> list[str]:
-        """Fingerprints of the last answered requests of a job, the oldest first."""
+        """Return the fingerprints of the last answered requests of a job, oldest first."""
         select = "SELECT rowid, fingerprint FROM answered WHERE job = ? ORDER BY rowid DESC LIMIT ?"
         rows: list[tuple[int, str]] = []
         with self._lock, self._faults("the answered requests cannot be read"):
@@ -128,7 +129,7 @@ class SiteStore:
         return [fingerprint for _, fingerprint in reversed(rows)]
 
     def add_answered(self, job: str, fingerprints: Iterable[str]) -> None:
-        """Remember answered requests of a job."""
+        """Store answered requests of a job."""
         rows = [(job, fingerprint) for fingerprint in fingerprints]
         with self._lock, self._faults("the answered requests cannot be written"), self._transaction():
             self._db.executemany("INSERT OR IGNORE INTO answered VALUES (?, ?)", rows)
@@ -143,30 +144,31 @@ class SiteStore:
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.exists() and (others := sorted(path.parent.glob("pagelets-sites-*.sqlite"))):
                 logger.warning(
-                    "%s is of another version or model: it is left alone, and the sites are learnt again", others[-1]
+                    "%s is of another version or model: it is left unchanged, and the sites are learnt again",
+                    others[-1],
                 )
             return _connect(str(path))
         except (OSError, sqlite3.OperationalError) as error:
-            self._failed(f"{path} cannot be used, what is learnt is forgotten at the end: {error}")
+            self._failed(f"{path} cannot be used, what the crawl learns about sites is lost when it ends: {error}")
             self.lasting = False
             return _connect("")
         except sqlite3.DatabaseError as error:
-            self._failed(f"{path} cannot be read, it is renamed to *.broken and the sites are learnt again: {error}")
+            self._failed(f"{path} cannot be read: it is renamed to *.broken, and the sites are learnt again: {error}")
             for part in path.parent.glob(path.name + "*"):
                 part.replace(part.with_name(part.name + ".broken"))
             return self._open(path)
 
     def _read(self, name: str, known: int = 0) -> tuple[int, SiteCounts | None]:
-        """How often a site was written, and what; None if that is damaged, or not newer than the known version."""
-        found = self._db.execute("SELECT version FROM sites WHERE name = ?", (name,)).fetchone()
-        if found is None or found[0] == known:
-            return (found[0] if found else 0), None
+        """Read version and data of a site; the data are None if they are damaged, or of the known version."""
+        row = self._db.execute("SELECT version FROM sites WHERE name = ?", (name,)).fetchone()
+        if row is None or row[0] == known:
+            return (row[0] if row else 0), None
         [content] = self._db.execute("SELECT learnt FROM sites WHERE name = ?", (name,)).fetchone()
         try:
-            return found[0], SiteCounts.from_arrays(name, unpack(content))
+            return row[0], SiteCounts.from_arrays(name, unpack(content))
         except (TypeError, OSError, EOFError, LookupError, ValueError, BadZipFile) as error:
-            self._failed(f"what was known of {name} cannot be read, it is learnt again: {error}")
-            return found[0], None
+            self._failed(f"the stored data of {name} cannot be read, the site is learnt again: {error}")
+            return row[0], None
 
     def _unpacked(self, key: int, site: str, content: bytes) -> Pagelets | None:
         try:
@@ -197,9 +199,9 @@ class SiteStore:
 
 
 def _connect(name: str) -> sqlite3.Connection:
-    db = sqlite3.connect(name, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+    db = sqlite3.connect(name, timeout=_LOCK_TIMEOUT, isolation_level=None, check_same_thread=False)
     try:
-        # Writers do not wait for readers; a power failure may cost the last seconds, and never the file.
+        # Writers do not wait for readers. A power failure may lose the last seconds, but never damages the file.
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
         db.executescript(_SCHEMA)
@@ -210,7 +212,7 @@ def _connect(name: str) -> sqlite3.Connection:
 
 
 def pack(arrays: Mapping[str, Column]) -> bytes:
-    """Columns as bytes."""
+    """Serialise columns to bytes."""
     file = BytesIO()
     columns: dict[str, Any] = dict(arrays)
     np.savez(file, **columns)
@@ -223,18 +225,18 @@ def _packed(page: Pagelets) -> bytes:
 
 
 def unpack(content: bytes) -> dict[str, Column]:
-    """What ``pack`` has packed.
+    """Restore columns from the result of ``pack``.
 
     Raises
     ------
-    ValueError, OSError, EOFError, BadZipFile : if it has been damaged
+    ValueError, OSError, EOFError, BadZipFile : if the bytes are damaged
     """
     with np.load(BytesIO(content)) as file:
         return {name: file[name] for name in file.files}
 
 
 def meaning(model: Model) -> str:
-    """What changes when a hash, an outline, or the odds that the model gives mean something else: 16 hex digits."""
+    """Digest of all hashes, outlines and model parameters, 16 hex digits: stores with another one are incompatible."""
     page = Page.parse(_REFERENCE, "http://example.com/b")
     columns: list[Any] = [*vars(keys_of(page)).values(), page.key, body_of(page), sorted(outline(page.nodes))]
     columns += Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))[3:]

@@ -1,7 +1,7 @@
-"""Boosted symmetric trees, evaluated by numpy alone.
+"""Boosted symmetric trees, evaluated with NumPy alone.
 
-All nodes of one level of a symmetric (oblivious) tree ask the same question, so a tree of depth d is d comparisons and
-one look-up: a few numpy operations evaluate all trees for all rows at once.
+All nodes on one level of a symmetric (oblivious) tree have the same split, so a tree of depth d takes d comparisons and
+one look-up. A few NumPy operations evaluate all trees for all rows at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.nodes import Floats
 
-#: Rows that are evaluated at once: each takes kilobytes.
+#: Number of rows evaluated at once; each takes kilobytes.
 _BLOCK: Final = 8192
 
 
@@ -24,10 +24,10 @@ class Trees:
 
     Attributes
     ----------
-    feature : (trees, depth) column that each level compares; no more than 8 levels
-    border : (trees, depth) the level's answer is 1 if the value is greater; NaN never is
-    value : (trees, 2 ** depth) what a tree adds, by its answers as binary digits, the first level the lowest
-    bias : added to the sum
+    feature : (trees, depth) column that each level compares; at most 8 levels
+    border : (trees, depth) threshold: the result of a level is 1 if the value is greater; for NaN it is 0
+    value : (trees, 2 ** depth) values of the leaves, indexed by the results of the levels as bits, lowest bit first
+    bias : constant added to the sum
     """
 
     feature: NDArray[np.int64]
@@ -48,7 +48,7 @@ class Trees:
             return np.concatenate([self(block) for block in np.array_split(columns, -(-len(columns) // _BLOCK))])
         count, depth = self.feature.shape
         by_feature = np.ascontiguousarray(columns.T)
-        answers = np.zeros((count, len(columns)), np.uint8)  # bytes: six levels fit, and memory is what it costs
+        answers = np.zeros((count, len(columns)), np.uint8)  # memory bandwidth is the bottleneck, so bytes
         for level in range(depth):
             greater = by_feature[self.feature[:, level]] > self.border[:, level, None]
             answers |= greater.view(np.uint8) << np.uint8(level)
@@ -58,5 +58,5 @@ class Trees:
 
 
 def sigmoid(x: Floats) -> Floats:
-    """Log odds to probability."""
+    """Convert log odds to probabilities."""
     return 1.0 / (1.0 + np.exp(-x))

@@ -1,1 +1,1 @@
-"""Template detection on the pagelets that pages share."""
+"""Template detection by the pagelets that pages share."""

@@ -1,11 +1,11 @@
-"""Template detection on plain tables: which pagelets a collection of pages shares.
+"""Template detection on plain tables: find the pagelets that a collection of pages shares.
 
-Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2: Figures 4
-(local) and 5 (global). ``docs/algorithms/pagelets-templates-2002.md`` has what was corrected: a template needs two
-distinct pages, and both forms set duplicate pages aside. ``relational`` has the same as set operations.
+Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2, Figures 4
+(local) and 5 (global). ``docs/algorithms/pagelets-templates-2002.md`` lists the corrections: a template needs two
+distinct pages, and both forms remove duplicate pages. The module ``relational`` does the same in SQL.
 
-The tables are sequences of rows, or arrays, in any order: PAGELETS ``(page, pagelet, shingle)``, all pagelets of each
-page, and LINKS ``(source, target)``. A page is an integer or a string, a shingle an integer, 0 for none.
+The tables are sequences of rows, or arrays, in any order: PAGELETS ``(page, pagelet, shingle)`` with all pagelets of
+each page, and LINKS ``(source, target)``. A page is an integer or a string, a shingle an integer, 0 for none.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from scrapy_pagelets.urls import site_of
 
 __all__ = ["Components", "GlobalTemplates", "RepeatedPagelet", "global_templates", "local_templates"]
 
-#: What shows that pages with one pagelet have one author: links among them, their common site, or either.
+#: The evidence that pages with the same pagelet have one author: links among them, their common site, or either.
 Authority = Literal["links", "domain", "either"]
 AUTHORITIES: Final = ("links", "domain", "either")
 
-#: Rows of a join that are worked on at once.
+#: Number of rows of a join that are processed at once.
 _BATCH: Final = 1 << 18
 
 
 class RepeatedPagelet(NamedTuple):
-    """Definition 4: pagelets of one shingle on two pages or more.
+    """A template by Definition 4: pagelets with the same shingle on two pages or more.
 
     Attributes
     ----------
-    shingle : of every pagelet
+    shingle : shingle of all pagelets
     pagelets : (page, pagelet) of each, in order
     """
 
@@ -46,33 +46,34 @@ class RepeatedPagelet(NamedTuple):
 
     @property
     def pages(self) -> tuple[Key, ...]:
-        """The owners of the pagelets, each once, in order."""
+        """The distinct owners of the pagelets, in order."""
         return tuple(dict.fromkeys(page for page, _ in self.pagelets))
 
 
 def local_templates(
     pagelets: Pagelets, *, sketches: Mapping[Key, int] | None = None, least: int = 2, share: float = 0.0
 ) -> list[RepeatedPagelet]:
-    """Figure 4: the pagelets of equal shingle, after duplicate pages were set aside.
+    """Figure 4: find the pagelets with equal shingles, after duplicate pages are removed.
 
-    For collections too small to hold the links among the pages of a template, and for the pages of one site.
+    Use this form for the pages of one site, and for collections too small to have the links among the pages of a
+    template.
 
     Parameters
     ----------
     pagelets : PAGELETS
-    sketches : of whole pages; pages of one sketch are duplicates, of which the first by name counts, and a page
-        without one has none: ``{}`` sets nothing aside. By default pages are duplicates if their pagelets have the same
-        shingles in the same order
-    least : pages that make a template, 2 or more
-    share : of all pages, duplicates apart, that make a template, 0 to 1; a template needs this share and ``least``
+    sketches : sketches of whole pages. Pages with the same sketch are duplicates, of which only the first by name
+        counts. A page without a sketch has no duplicates, so ``{}`` removes nothing. By default, pages are duplicates
+        if their pagelets have the same shingles in the same order
+    least : minimum number of pages of a template, 2 or more
+    share : minimum share of all pages without duplicates, 0 to 1; a template needs this share and ``least`` pages
 
     Returns
     -------
-    The templates by shingle
+    The templates, sorted by shingle
 
     Raises
     ------
-    ValueError : for a table of another form, and for ``least`` or ``share`` out of range
+    ValueError : if the table has another form, or ``least`` or ``share`` is out of range
 
     Examples
     --------
@@ -94,27 +95,28 @@ def global_templates(
     sketches: Mapping[Key, int] | None = None,
     least: int = 2,
 ) -> list[RepeatedPagelet]:
-    """Figure 5: the pagelets of equal shingle whose pages are connected by links among the pages that have it.
+    """Figure 5: find the pagelets with equal shingles on pages that links among the pages with the shingle connect.
 
-    This tells the template of a site, or of sister sites, from what unrelated pages share by accident or as copies.
+    This distinguishes the template of a site, or of sister sites, from text that unrelated pages share by accident or
+    as copies.
 
     Parameters
     ----------
     pagelets : PAGELETS
-    links : LINKS; their directions do not count, nor do those from or to pages without pagelets
-    authority : ``links`` is the paper's; ``domain`` connects the pages of a site instead, for crawls too partial to
-        have the links; ``either`` does both
-    sites : of the pages; by default the registrable domains of their URLs
+    links : LINKS; directions are ignored, and so are links from or to pages without pagelets
+    authority : ``links`` is the form of the paper; ``domain`` connects the pages of a site instead, for crawls too
+        incomplete to have the links; ``either`` does both
+    sites : sites of the pages; by default the registrable domains of their URLs
     sketches : as for ``local_templates``; a page and its duplicates are one page with the links and sites of all
-    least : pages that make a template, 2 or more
+    least : minimum number of pages of a template, 2 or more
 
     Returns
     -------
-    The templates by shingle, those of one shingle by their first page
+    The templates, sorted by shingle, then by first page
 
     Raises
     ------
-    ValueError : for tables of another form, an unknown authority, and pages whose site is asked for and not known
+    ValueError : if a table has another form, the authority is unknown, or the site of a page is needed and unknown
 
     Examples
     --------
@@ -133,9 +135,9 @@ def global_templates(
 
 
 class GlobalTemplates:
-    """``global_templates`` during a crawl: pages come one by one, the templates so far can be asked for at any time.
+    """Incremental ``global_templates``: add pages one by one, and get the templates found so far at any time.
 
-    It keeps the shingles of every page, and the links to pages that have not come yet.
+    The shingles of all pages are kept, and the links to pages that have not been added yet.
 
     Parameters
     ----------
@@ -169,17 +171,18 @@ class GlobalTemplates:
         site: Hashable = None,
         sketch: int | None = None,
     ) -> None:
-        """Take in a page. If it came before, only its links count, as further ones.
+        """Add a page. If it was added before, only its links are added.
 
         Parameters
         ----------
-        pagelets : (pagelet, shingle) of each
+        pagelets : (pagelet, shingle) of each pagelet
         links : the pages that it links to
-        site : by default the registrable domain of its URL
-        sketch : of the whole page, by default its sequence of shingles; of pages with one the first to come counts
+        site : its site; by default the registrable domain of its URL
+        sketch : sketch of the whole page, by default of its sequence of shingles; of several pages with the same
+            sketch, only the first one counts
         """
         if page not in self._original:
-            self._take(page, sorted(set(pagelets)), sketch)
+            self._add_pagelets(page, sorted(set(pagelets)), sketch)
         original = self._original[page]
         if self._authority != "links":
             self._join_site(original, site_of(url(page)) if site is None else site)
@@ -193,27 +196,27 @@ class GlobalTemplates:
                     self._waiting.setdefault(target, set()).add(original)
 
     def templates(self, least: int = 2) -> list[RepeatedPagelet]:
-        """The templates of the pages so far, in the order of ``global_templates``."""
+        """Return the templates of the pages added so far, in the order of ``global_templates``."""
         needed = support(least, 0.0, 0)
-        found = []
+        result = []
         for group in self._components.groups():
             if len(group) >= needed:
                 rows = sorted((page, pagelet) for shingle, page in group for pagelet in self._pagelets[page][shingle])
-                found.append(RepeatedPagelet(group[0][0], tuple(rows)))
-        return sorted(found)
+                result.append(RepeatedPagelet(group[0][0], tuple(rows)))
+        return sorted(result)
 
     def is_original(self, page: Key) -> bool:
-        """True if the page has come, and was no duplicate of one that came before."""
+        """Return True if the page was added, and is not a duplicate of an earlier page."""
         return self._original.get(page) == page
 
     def owners(self, page: Key, shingle: int) -> int:
-        """Pages that links connect to this one among those with the shingle, itself included; 0 if it has none."""
+        """Number of pages connected to this one among those with the shingle, including itself; 0 if it lacks it."""
         original = self._original.get(page, page)
         if shingle not in self._pagelets.get(original, ()):
             return 0
         return self._components.size((shingle, original))
 
-    def _take(self, page: Key, rows: list[tuple[int, int]], sketch: int | None) -> None:
+    def _add_pagelets(self, page: Key, rows: list[tuple[int, int]], sketch: int | None) -> None:
         sequence = np.array([shingle for _, shingle in rows], np.int64)
         mark = ("pagelets", xxh3_64_intdigest(sequence.tobytes())) if sketch is None else ("page", sketch)
         self._original[page] = self._by_mark.setdefault(mark, page)
@@ -236,16 +239,16 @@ class GlobalTemplates:
 
 
 def support(least: int, share: float, pages: int) -> int:
-    """Pages that make a template: ``least``, or the share of the pages if that is more."""
+    """Minimum number of pages of a template: ``least``, or the share of the pages if that is more."""
     if least < 2:
-        raise ValueError(f"least is {least}: what one page has is no template, so it is 2 or more")
+        raise ValueError(f"least is {least}: a template is on several pages, give 2 or more")
     if not 0 <= share <= 1:
-        raise ValueError(f"share is {share}: a share of the pages is 0 to 1")
+        raise ValueError(f"share is {share}: give a share of the pages from 0 to 1")
     return max(least, ceil(share * pages - 1e-9))
 
 
 def check(authority: Authority) -> Authority:
-    """The authority, if it is one."""
+    """Return the authority if it is valid, else raise ValueError."""
     if authority not in AUTHORITIES:
         raise ValueError(f"authority is {authority!r}: choose from {', '.join(AUTHORITIES)}")
     return authority
@@ -257,7 +260,7 @@ class _Graph:
     Attributes
     ----------
     table : TEMPLATE_CANDIDATES
-    vertex : (rows,) of each row
+    vertex : (rows,) vertex of each row
     """
 
     def __init__(self, table: Table) -> None:
@@ -268,24 +271,24 @@ class _Graph:
         self._page, self._shingle = np.divmod(self._cells, self._width)
 
     def linked(self, links: Ints) -> list[Ints]:
-        """TEMPLATE_LINKS: (edges, 2) for the pages of each link, one for each shingle that both have."""
+        """TEMPLATE_LINKS: (edges, 2) for each link, one edge for each shingle that both of its pages have."""
         starts = np.searchsorted(self._page, np.arange(len(self.table.pages) + 1))
         sizes = np.diff(starts)
         fewer = np.where(sizes[links[:, 0]] <= sizes[links[:, 1]], 0, 1)
         small, large = np.take_along_axis(links, np.column_stack((fewer, 1 - fewer)), axis=1).T
         batch = np.cumsum(sizes[small]) // _BATCH
         cuts = np.flatnonzero(np.diff(batch)) + 1
-        found = []
+        edges = []
         for some, others in zip(np.split(small, cuts), np.split(large, cuts), strict=True):
             own = _ranges(starts[some], sizes[some])
             wanted = np.repeat(others, sizes[some]) * self._width + self._shingle[own]
             place = np.searchsorted(self._cells, wanted)
             both = np.append(self._cells, -1)[place] == wanted
-            found.append(np.column_stack((own[both], place[both])))
-        return found
+            edges.append(np.column_stack((own[both], place[both])))
+        return edges
 
     def sited(self, original: Ints, sites: list[Hashable]) -> Ints:
-        """(edges, 2) from the vertices of a shingle to one for it on each site of their pages."""
+        """(edges, 2) from each vertex to an additional vertex for its shingle on each site of its page."""
         number = {site: i for i, site in enumerate(dict.fromkeys(sites))}
         owned = np.array([number[site] for site in sites], np.int64)
         order = np.argsort(original, kind="stable")
@@ -309,18 +312,18 @@ class _Graph:
 
 
 def _ranges(starts: Ints, sizes: Ints) -> Ints:
-    """The numbers from each start on, as many as its size, one range after the other."""
+    """Concatenate the ranges that begin at each start and have the given sizes."""
     ends = np.cumsum(sizes)
     return np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes)
 
 
 def _templates(table: Table, group: Ints, needed: int) -> list[RepeatedPagelet]:
-    """The groups of rows that are on enough pages."""
+    """Return the groups of rows that are on enough pages as templates."""
     enough = np.flatnonzero(owners(group, table.page) >= needed)
-    found: dict[int, list[tuple[Key, int]]] = {}
+    groups: dict[int, list[tuple[Key, int]]] = {}
     shingles: dict[int, int] = {}
     numbers = (column[enough].tolist() for column in (group, table.shingle, table.page, table.pagelet))
     for number, shingle, page, pagelet in zip(*numbers, strict=True):
-        found.setdefault(number, []).append((table.pages[page], pagelet))
+        groups.setdefault(number, []).append((table.pages[page], pagelet))
         shingles[number] = shingle
-    return sorted(RepeatedPagelet(shingles[number], tuple(rows)) for number, rows in found.items())
+    return sorted(RepeatedPagelet(shingles[number], tuple(rows)) for number, rows in groups.items())

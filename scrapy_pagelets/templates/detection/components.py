@@ -9,7 +9,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Components(Generic[T]):
-    """Connected components of a graph that grows an edge at a time: union-find, nearly constant time an edge.
+    """Connected components of a graph that grows edge by edge: union-find, in nearly constant time for each edge.
 
     Source: Tarjan & van Leeuwen 1984, union by size with path halving.
 
@@ -33,17 +33,17 @@ class Components(Generic[T]):
         return len(self._size)
 
     def add(self, item: T) -> None:
-        """A vertex without an edge, if it is new."""
+        """Add a vertex without edges, if it is new."""
         if item not in self._parent:
             self._parent[item] = item
             self._size[item] = 1
 
     def find(self, item: T) -> T:
-        """The vertex that stands for the component of a vertex.
+        """Return the representative of the component of a vertex.
 
         Raises
         ------
-        KeyError : for a vertex that was never added
+        KeyError : if the vertex was never added
         """
         parent = self._parent
         while parent[item] != item:
@@ -51,11 +51,11 @@ class Components(Generic[T]):
         return item
 
     def size(self, item: T) -> int:
-        """Number of vertices of the component of a vertex; 1 for one that was never added."""
+        """Number of vertices in the component of a vertex; 1 if the vertex was never added."""
         return self._size[self.find(item)] if item in self._parent else 1
 
     def union(self, one: T, other: T) -> bool:
-        """An edge, adding its ends where they are new; returns whether it joined two components."""
+        """Add an edge, and its ends if they are new; returns whether it joined two components."""
         self.add(one)
         self.add(other)
         one, other = self.find(one), self.find(other)
@@ -68,8 +68,8 @@ class Components(Generic[T]):
         return True
 
     def groups(self) -> list[list[T]]:
-        """The vertices of each component, in the order in which they were added."""
-        found: dict[T, list[T]] = {}
+        """Return the vertices of each component, in the order in which they were added."""
+        groups: dict[T, list[T]] = {}
         for item in self._parent:
-            found.setdefault(self.find(item), []).append(item)
-        return list(found.values())
+            groups.setdefault(self.find(item), []).append(item)
+        return list(groups.values())

@@ -1,9 +1,9 @@
-"""Shingles of pagelets: hashes that are equal where two pages carry the same pagelet, exactly or nearly.
+"""Shingles of pagelets: hashes that are equal if two pages have the same pagelet, exactly or nearly.
 
 Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2: the
 pagelets of a template have one shingle, ``s(p) = s(T)``, and their link targets are a frequent item set (Section 1).
-The paper has one shingle for each pagelet, we have three: ``docs/algorithms/pagelets-templates-2002.md``. Sketches:
-Broder et al. 1997, in one permutation (Li, Owen, Zhang 2012), densified (Shrivastava 2017).
+The paper uses one shingle for each pagelet, we use three: ``docs/algorithms/pagelets-templates-2002.md``. Sketches
+follow Broder et al. 1997, with one permutation (Li, Owen, Zhang 2012) and densification (Shrivastava 2017).
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from scrapy_pagelets.nodes import TAGS, TEXT, Bools, Floats, Ints, NodeTable, mi
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.detection.components import Components
 
-#: Words that one value of a sketch is taken from, values of a sketch, values of a super-shingle.
+#: Number of words of a sequence that is hashed, of values of a sketch, and of values of a super-shingle.
 WINDOW: Final = 4
 VALUES: Final = 16
 SUPER: Final = 4
-#: Two pagelets are nearly equal if their sketches estimate this resemblance (Jaccard) or more.
+#: Two pagelets are nearly equal if their sketches estimate a resemblance (Jaccard coefficient) of at least this.
 NEAR: Final = 0.8
-#: A pagelet is large enough with so many words or link targets: "Read more" is no template.
+#: A pagelet needs this many words or link targets, so that "Read more" is not a template.
 LEAST_TOKENS: Final = 4
 LEAST_TARGETS: Final = 2
 
-# Thai, Lao, Myanmar, Khmer, kana and Han part no words.
+# Thai, Lao, Myanmar, Khmer, kana and Han do not separate words.
 _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-# Vowels and accents of Hebrew, Arabic and the scripts of India belong to the word, though they are no letters.
+# Vowel signs and accents of Hebrew, Arabic and Indic scripts are part of a word, although they are not letters.
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 _WORD: Final = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\\w{_MARKS}])+|\0")
 _PLAIN_WORD: Final = re.compile(r"\w+|\0")
 _NOT_PLAIN: Final = re.compile(f"[{_UNSPACED}{_MARKS}]")
 _UNSPACED_WORD: Final = re.compile(f"[{_UNSPACED}]")
 _NUMBER: Final = re.compile(r"\d+")
-# Lower case for letters, a space for what is of no word: splitting takes a fourth of the time of a regular expression.
+# Maps letters to lower case and separators to a space. Splitting takes a quarter of the time of a regular expression.
 _ASCII: Final = {i: chr(i).lower() if chr(i).isalnum() or chr(i) in "_\0" else " " for i in range(128)}
-#: Parts the runs of text of a page, which are folded all at once: a word of its own.
+#: A word that separates the runs of text of a page, which are tokenised in one step.
 _GAP: Final = " \0 "
-#: A longer word is a text without spaces in yet another script, or no word.
+#: A longer word is a text without spaces in another script, or not a word.
 _LONGEST_WORD: Final = 15
 _GRAM: Final = 3
 
@@ -56,9 +56,9 @@ _TAG_TOKENS: Final = np.array([xxh3_64_intdigest(f"<{tag}>".encode()) >> 1 for t
 _SELF: Final = xxh3_64_intdigest(b"<link to its own page>") >> 1
 _NO_PAGE: Final = xxh3_64_intdigest(b"<link to no page>") >> 1
 _POSITION: Final = np.int64(0x2545F4914F6CDD1D)
-#: Above every value of a sketch: their upper bits have chosen the bin.
+#: Greater than any value of a sketch, because the upper bits select the bin.
 _EMPTY: Final = np.int64(1 << 60)
-#: (16, 16) where each value looks if its bin is empty: in its own bin, then in the others, each in another order.
+#: (16, 16) the order in which each bin searches the bins for a value: its own first, then the others in a fixed order.
 _PROBES: Final = np.argsort(
     np.where(np.eye(VALUES), -1, mix(np.arange(VALUES**2).reshape(VALUES, -1)) >> 1 & 0xFFFF), axis=1
 )
@@ -66,16 +66,16 @@ _PROBES: Final = np.argsort(
 
 @dataclass(frozen=True, kw_only=True)
 class Shingles:
-    """The pagelets of a page as hashes, a row each.
+    """Hashes of the pagelets of a page, one row for each.
 
     Attributes
     ----------
-    exact : (p,) of the words, tags and link paths in their order, each number counting as 0; 0 if there are none
-    links, closed : (p,) of the set of link targets, whatever their order and anchors, without and with the page itself;
-        0 for fewer than two. ``links`` on a page that a menu does not list equals ``closed`` on one that it lists,
-        whether that links to itself or not
-    near : (p, 16) sketch of the words, see ``resemblance``; 0 throughout without words
-    tokens, targets : (p,) number of words, and of different pages linked to, other than the page itself
+    exact : (p,) hash of the words, tags and link paths in order, with each number replaced by 0; 0 if there are none
+    links, closed : (p,) hash of the set of link targets, independent of order and anchors, without and with the page
+        itself; 0 for fewer than two targets. ``links`` on a page that a menu does not list equals ``closed`` on a page
+        that it lists, whether or not the menu there links to that page
+    near : (p, 16) sketch of the words, see ``resemblance``; all 0 if there are no words
+    tokens, targets : (p,) number of words, and of distinct linked pages other than the page itself
     """
 
     exact: Ints
@@ -87,14 +87,14 @@ class Shingles:
 
     @property
     def candidates(self) -> Bools:
-        """(p,) pagelets large enough to be equal on purpose."""
+        """(p,) whether the pagelet is large enough to be a template."""
         return (self.tokens >= LEAST_TOKENS) | (self.targets >= LEAST_TARGETS)
 
 
 def shingles(page: Page, pagelet: Ints) -> Shingles:
-    """The shingles of the pagelets of a page.
+    """Compute the shingles of the pagelets of a page.
 
-    What stands in a pagelet counts; its place on the page, and the elements that hold it whole, do not.
+    Only the content of a pagelet counts, not its position on the page, nor the elements that contain all of it.
 
     Parameters
     ----------
@@ -131,10 +131,10 @@ def shingles(page: Page, pagelet: Ints) -> Shingles:
 
 
 def tokens(text: str) -> list[int]:
-    """Hashes of the words of a text: compatible forms and cases fold into one (NFKC), each number is 0.
+    """Hashes of the words of a text, normalised (NFKC) and case-folded, with each number replaced by 0.
 
-    Texts without spaces give their runs of three characters. Each run of characters decides for itself, so that an edit
-    changes nothing beyond it.
+    Text in scripts without spaces gives its runs of three characters. This is decided for each run of characters
+    separately, so that an edit changes no other tokens.
 
     Examples
     --------
@@ -142,18 +142,18 @@ def tokens(text: str) -> list[int]:
     (True, 4, 2)
     """
     if text.isascii():
-        found, plain = text.translate(_ASCII).split(), True
+        words, plain = text.translate(_ASCII).split(), True
     else:
         text = normalize("NFKC", text).casefold()
         plain = not _NOT_PLAIN.search(text)
-        found = (_PLAIN_WORD if plain else _WORD).findall(text)
-    if not plain or max(map(len, found), default=0) > _LONGEST_WORD:
-        found = list(chain.from_iterable(map(_grams, found)))
-    return list(map(_token, found))
+        words = (_PLAIN_WORD if plain else _WORD).findall(text)
+    if not plain or max(map(len, words), default=0) > _LONGEST_WORD:
+        words = list(chain.from_iterable(map(_grams, words)))
+    return list(map(_token, words))
 
 
 def _grams(word: str) -> list[str]:
-    """The word, or its runs of three characters if it is a text without spaces."""
+    """Return the word, or its runs of three characters if it is a text without spaces."""
     if len(word) <= _GRAM or (len(word) <= _LONGEST_WORD and not _UNSPACED_WORD.match(word)):
         return [word]
     word = _NUMBER.sub("0", word)
@@ -166,42 +166,42 @@ def _token(word: str) -> int:
 
 
 def _words(strings: list[str]) -> tuple[Ints, Ints]:
-    """(t,) the leaf of each word, and (t,) its token."""
+    """(t,) leaf and (t,) token of each word."""
     leaves: list[Ints] = []
-    found: list[Ints] = []
+    columns: list[Ints] = []
     ascii_only = np.fromiter(map(str.isascii, strings), np.bool_, len(strings))
     for group in (np.flatnonzero(ascii_only), np.flatnonzero(~ascii_only)):
         column = np.array(tokens(_GAP.join(strings[i] for i in group)), np.int64)
         gap = column == _token("\0")
         leaves.append(group[np.cumsum(gap)[~gap]])
-        found.append(column[~gap])
+        columns.append(column[~gap])
     leaf = np.concatenate(leaves)
     order = np.argsort(leaf, kind="stable")
-    return leaf[order], np.concatenate(found)[order]
+    return leaf[order], np.concatenate(columns)[order]
 
 
 @lru_cache(65536)
 def _path_token(target: str) -> int:
-    """Hash of the path of a link target: sister sites carry one template under several hosts."""
+    """Hash of the path of a link target, without the host: sister sites share a template on several hosts."""
     return _token(urlsplit(target).path) if target else _NO_PAGE
 
 
 def resemblance(one: Ints, other: Ints) -> Floats:
-    """Estimate of the Jaccard coefficient of two pagelets' sequences of 4 words.
+    """Estimate the Jaccard coefficient of the 4-word sequences of two pagelets.
 
     Parameters
     ----------
-    one, other : (..., 16) sketches; without words they resemble nothing
+    one, other : (..., 16) sketches; those without words have the resemblance 0
     """
     equal: Floats = ((one == other) & (one != 0)).mean(-1)
     return equal
 
 
 def super_shingles(near: Ints) -> Ints:
-    """(p, 4) hashes of four values each of the sketches, (p, 16); 0 without words.
+    """(p, 4) hashes of groups of four values of the sketches, (p, 16); 0 without words.
 
-    Each agrees with probability ``J ** 4`` for a resemblance of ``J``. One always does for an estimate of ``NEAR`` or
-    more: of 16 values three at most may differ.
+    Each of them agrees with probability ``J ** 4`` for a resemblance of ``J``. If the estimate is ``NEAR`` or more, at
+    least one agrees, because at most three of the 16 values differ.
     """
     quarters = near.reshape(len(near), VALUES // SUPER, SUPER)
     column = np.arange(1, VALUES // SUPER + 1) * quarters.any(2)
@@ -211,10 +211,10 @@ def super_shingles(near: Ints) -> Ints:
 
 
 def group_near(near: Ints) -> Ints:
-    """(p,) a shingle for each sketch: one for nearly equal pagelets and what chains of them connect; 0 without words.
+    """(p,) a shingle for each sketch, the same if a chain of nearly equal sketches connects them; 0 without words.
 
-    Pairs are looked for among the sketches with a common super-shingle, by which none is missed. The time is quadratic
-    in the number of different sketches that have one in common.
+    Pairs are searched among the sketches that share a super-shingle, which misses none. The time is quadratic in the
+    number of distinct sketches that share one.
 
     Parameters
     ----------
@@ -241,9 +241,9 @@ def group_near(near: Ints) -> Ints:
 
 
 def _owners(nodes: NodeTable, pagelet: Ints) -> tuple[Ints, Bools]:
-    """(n,) the pagelet that holds all of a row, -1 if it is of several; (n,) rows that hold all of a pagelet.
+    """(n,) pagelet that contains each row, -1 if it spans several; (n,) whether the row contains a whole pagelet.
 
-    Rows without text are where their parent is.
+    Rows without text belong to the pagelet of their parent.
     """
     if not len(pagelet):
         return np.full(len(nodes), -1), np.zeros(len(nodes), np.bool_)
@@ -260,7 +260,7 @@ def _owners(nodes: NodeTable, pagelet: Ints) -> tuple[Ints, Bools]:
 
 
 def _exact(page: Page, owner: Ints, whole: Bools, row: Ints, word: Ints, p: int) -> Ints:
-    """(p,) hash of the tokens of each pagelet with their positions: tags, then link paths, then words of a row."""
+    """(p,) hash of the tokens of each pagelet with their positions; in each row tags, then link paths, then words."""
     nodes = page.nodes
     tags = np.flatnonzero((nodes.tag != TEXT) & (owner >= 0) & ~whole)
     links = np.flatnonzero(owner[nodes.links.row] >= 0)
@@ -275,7 +275,7 @@ def _exact(page: Page, owner: Ints, whole: Bools, row: Ints, word: Ints, p: int)
 
 
 def _link_tokens(page: Page) -> Ints:
-    """(links,) hash of the path of each link, of "#top" the same on every page."""
+    """(links,) hash of the path of each link; links within the page (``#top``) have the same hash on every page."""
     links = page.nodes.links
     own = (href.lstrip()[:1] in ("", "#") for href in links.href)
     tokens = (_SELF if same else _path_token(target) for same, target in zip(own, links.target, strict=True))
@@ -283,7 +283,7 @@ def _link_tokens(page: Page) -> Ints:
 
 
 def _link_sets(page: Page, owner: Ints, p: int) -> tuple[Ints, Ints, Ints]:
-    """(p,) number of different link targets without the page itself, (p,) hash of their set, and (p,) with the page."""
+    """(p,) number of distinct targets other than the page itself, (p,) hash of their set, and (p,) with the page."""
     links = page.nodes.links
     real = np.flatnonzero((links.key != 0) & (links.key != page.key) & (owner[links.row] >= 0))
     owners, keys = owner[links.row[real]], links.key[real]
@@ -300,12 +300,12 @@ def _link_sets(page: Page, owner: Ints, p: int) -> tuple[Ints, Ints, Ints]:
 
 
 def _set_hash(counts: Ints, sums: Ints, parity: Ints) -> Ints:
-    """(p,) hash of sets by the sum and the parity of their hashes; 0 for fewer than two."""
+    """(p,) hash of each set from sum and XOR of the hashes of its elements; 0 for fewer than two elements."""
     return np.where(counts >= LEAST_TARGETS, mix(sums * 31 + mix(parity)), 0)
 
 
 def _sketches(token: Ints, pagelet: Ints, p: int) -> Ints:
-    """(p, 16) the least hash in each of 16 bins of the hashes of the 4-word sequences."""
+    """(p, 16) the smallest hash in each of 16 bins, over the hashes of the 4-word sequences."""
     order = np.argsort(pagelet, kind="stable")
     token, pagelet = token[order], pagelet[order]
     t = len(token)
@@ -317,7 +317,7 @@ def _sketches(token: Ints, pagelet: Ints, p: int) -> Ints:
         inside[: max(0, t - step)] = pagelet[step:] == pagelet[: max(0, t - step)]
         hashes = mix(hashes * 31 + np.where(inside, np.roll(token, -step), 0))
         complete = inside
-    # Fewer words than a window make one window.
+    # A pagelet with fewer words than a window has one window.
     kept = complete | start
     hashes = hashes[kept]
     bins = (hashes >> 60) & (VALUES - 1)

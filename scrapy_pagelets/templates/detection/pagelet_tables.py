@@ -1,7 +1,7 @@
 """The tables of template detection, PAGELETS and LINKS, as columns.
 
-Source: Bar-Yossef & Rajagopalan 2002, Section 3.2. A page is an integer or a string, one of the two in all tables; a
-shingle is a 64-bit integer, 0 for none.
+Source: Bar-Yossef & Rajagopalan 2002, Section 3.2. All pages are integers, or all are strings. A shingle is a signed
+64-bit integer, 0 for none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scrapy_pagelets.nodes import Ints, mix
 from scrapy_pagelets.urls import site_of
 
-#: What names a page.
+#: Name of a page.
 Key = int | str
 #: PAGELETS: rows of page, pagelet, shingle.
 Pagelets = Iterable[tuple[Key, int, int]] | NDArray[Any]
@@ -28,13 +28,13 @@ _POSITION: Final = np.int64(0x2545F4914F6CDD1D)
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """PAGELETS as columns, each row once.
+    """PAGELETS as columns, without repeated rows.
 
     Attributes
     ----------
-    pages : the pages, in their order
-    mark : (pages,) equal for duplicate pages
-    page, pagelet, shingle : (rows,) in this order; the page as an index into ``pages``
+    pages : the pages, sorted
+    mark : (pages,) number that is equal for duplicate pages
+    page, pagelet, shingle : (rows,) sorted by these columns; the page is an index into ``pages``
     """
 
     pages: list[Key]
@@ -45,20 +45,20 @@ class Table:
 
     @property
     def original(self) -> Ints:
-        """(pages,) the first page of which each is a duplicate, or itself."""
+        """(pages,) the first of the duplicates of each page, which may be the page itself."""
         _, first, same = np.unique(self.mark, return_index=True, return_inverse=True)
         originals: Ints = first[same]
         return originals
 
     def candidates(self) -> Table:
-        """The rows of pages that are no duplicates whose shingle other such pages have, too: TEMPLATE_CANDIDATES."""
+        """TEMPLATE_CANDIDATES: the rows, without those of duplicate pages, whose shingle is on several pages."""
         own = (self.original[self.page] == self.page) & (self.shingle != 0)
         page, pagelet, shingle = self.page[own], self.pagelet[own], self.shingle[own]
         shared = owners(shingle, page) > 1
         return replace(self, page=page[shared], pagelet=pagelet[shared], shingle=shingle[shared])
 
     def links(self, links: Links) -> Ints:
-        """(links, 2) different pages that link to each other, as indices of their originals, each pair once."""
+        """(links, 2) distinct pairs of pages of which one links to the other, as indices of their originals."""
         number = {page: i for i, page in enumerate(self.pages)}
         sources, targets = columns(links, 2, "LINKS have two columns, source and target")
         known = [(number[s], number[t]) for s, t in zip(sources, targets, strict=True) if s in number and t in number]
@@ -66,30 +66,30 @@ class Table:
         return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
 
     def sites(self, sites: Mapping[Key, Hashable] | None) -> list[Hashable]:
-        """The site of each page, by default the registrable domain of its URL."""
+        """Return the site of each page, by default the registrable domain of its URL."""
         try:
             return [site_of(url(page)) if sites is None else sites[page] for page in self.pages]
         except KeyError as error:
-            raise ValueError(f"sites does not name the site of the page {error}") from None
+            raise ValueError(f"sites lacks the site of the page {error}") from None
 
 
 def read(pagelets: Pagelets, sketches: Mapping[Key, int] | None = None) -> Table:
-    """PAGELETS as columns.
+    """Read PAGELETS as columns.
 
     Parameters
     ----------
-    sketches : of whole pages, equal for duplicates; a page without one has no duplicates. By default pages are
-        duplicates if their pagelets have the same shingles in the same order
+    sketches : sketches of whole pages, equal for duplicates; a page without one has no duplicates. By default, pages
+        are duplicates if their pagelets have the same shingles in the same order
 
     Raises
     ------
-    ValueError : for a table of another form
+    ValueError : if the table has another form
     """
     names, *numbers = columns(pagelets, 3, "PAGELETS have three columns: page, pagelet and shingle")
     try:
         pages = sorted(set(names))
     except TypeError:
-        raise ValueError("the pages of PAGELETS are integers or strings, not both") from None
+        raise ValueError("the pages of PAGELETS must be all integers or all strings") from None
     number = {page: i for i, page in enumerate(pages)}
     page = np.fromiter(map(number.__getitem__, names), np.int64, len(names))
     page, pagelet, shingle = _distinct(page, *map(_integers, numbers))
@@ -97,14 +97,14 @@ def read(pagelets: Pagelets, sketches: Mapping[Key, int] | None = None) -> Table
 
 
 def owners(group: Ints, page: Ints) -> Ints:
-    """(rows,) number of different pages in the group of each row."""
+    """(rows,) number of distinct pages in the group of each row."""
     _, group = np.unique(group, return_inverse=True)
     counts: Ints = np.bincount(_distinct(group, page)[0])[group]
     return counts
 
 
 def _distinct(*columns: Ints) -> list[Ints]:
-    """The rows of a table in order, each once."""
+    """Sort the rows of a table and remove repeated ones."""
     order = np.lexsort(columns[::-1])
     columns = tuple(column[order] for column in columns)
     fresh = np.zeros(len(order), np.bool_)
@@ -115,28 +115,28 @@ def _distinct(*columns: Ints) -> list[Ints]:
 
 
 def columns(rows: Iterable[Any], width: int, form: str) -> list[list[Any]]:
-    """The columns of a sequence of rows or of an array, as lists."""
+    """Return the columns of a sequence of rows or of an array as lists; ``form`` begins the message of errors."""
     if isinstance(rows, np.ndarray):
         if rows.ndim != 2 or rows.shape[1] != width:
             raise ValueError(f"{form}; the array has the shape {rows.shape}")
         return [column.tolist() for column in rows.T]
     listed = list(rows)
     if any(len(row) != width for row in listed):
-        raise ValueError(f"{form}; a row has another number of them")
+        raise ValueError(f"{form}; a row has another number of columns")
     return [list(column) for column in zip(*listed, strict=True)] if listed else [[] for _ in range(width)]
 
 
 def url(page: Key) -> str:
-    """The page, if it is a URL."""
+    """Return the page if it is a URL, else raise ValueError."""
     if not isinstance(page, str):
-        raise ValueError(f"the page {page!r} is no URL: name the sites of the pages")
+        raise ValueError(f"the page {page!r} is not a URL: give the sites of the pages")
     return page
 
 
 def _integers(values: list[Any]) -> Ints:
     column = np.array(values) if values else np.zeros(0, np.int64)
     if column.dtype.kind != "i":
-        raise ValueError("pagelets and shingles are integers that fit into 64 bits with a sign")
+        raise ValueError("pagelets and shingles must be signed 64-bit integers")
     return column.astype(np.int64)
 
 
@@ -149,7 +149,7 @@ def _marks(pages: list[Key], page: Ints, shingle: Ints, sketches: Mapping[Key, i
 
 
 def _sequences(page: Ints, shingle: Ints, pages: int) -> Ints:
-    """(pages,) hash of the shingles of each page with their positions."""
+    """(pages,) hash of the sequence of shingles of each page."""
     starts = np.searchsorted(page, np.arange(pages + 1))
     position = np.arange(len(page)) - starts[page]
     sums = np.concatenate(([0], np.cumsum(mix(mix(shingle) + position * _POSITION))))

@@ -1,12 +1,13 @@
-"""Template detection as set operations: the same templates by portable SQL, here on DuckDB, for tables of any size.
+"""Template detection in portable SQL, here on DuckDB, with the same results as ``batch``, for tables of any size.
 
-Source: Bar-Yossef & Rajagopalan 2002, Section 3.2, Figures 4 and 5, by whose tables and steps the statements are named
-(``docs/algorithms/pagelets-templates-2002.md``). Components by alternating large-star and small-star, in O(log^2 n)
-rounds (Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii 2014, *Connected Components in MapReduce and Beyond*).
+Source: Bar-Yossef & Rajagopalan 2002, Section 3.2, Figures 4 and 5. The statements are named after their tables and
+steps (``docs/algorithms/pagelets-templates-2002.md``). Components are found by alternating large-star and small-star
+operations, in O(log^2 n) rounds (Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii 2014, *Connected Components in
+MapReduce and Beyond*).
 
-The statements read the tables ``pages (page, sketch)``, equal sketches being duplicates, ``sites (page, site)``,
-``pagelets (page, pagelet, shingle)`` and ``links (src, dst)``. They are plain SELECTs, so that any engine can name and
-keep their results.
+The statements read the tables ``pages (page, sketch)``, in which duplicates have equal sketches, ``sites (page,
+site)``, ``pagelets (page, pagelet, shingle)`` and ``links (src, dst)``. They are plain SELECTs, so that any engine can
+store their results as tables.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from scrapy_pagelets.templates.detection.pagelet_tables import Key, Links, Pagel
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-#: Statements with the name of the table that each makes, in their order.
+#: Statements in order, each with the name of the table that it makes.
 Steps = tuple[tuple[str, str], ...]
 
 #: Steps 1 and 2 of Figure 5, and all of Figure 4.
@@ -52,7 +53,7 @@ _BY_SITE: Final = """
     SELECT c.shingle, c.page AS p, MIN(c.page) OVER (PARTITION BY c.shingle, s.site) AS q FROM template_candidates c
     JOIN originals o ON o.original = c.page JOIN sites s ON s.page = o.page
 """
-#: Step 3 of Figure 5 by authority: TEMPLATE_LINKS, each pair with the later page first.
+#: Step 3 of Figure 5 by authority: TEMPLATE_LINKS, in each pair the greater page first.
 TEMPLATE_LINKS: Final[Mapping[str, str]] = {
     authority: f"SELECT DISTINCT shingle, GREATEST(p, q) AS p, LEAST(p, q) AS q FROM ({pairs}) pairs WHERE p <> q"
     for authority, pairs in (
@@ -62,8 +63,8 @@ TEMPLATE_LINKS: Final[Mapping[str, str]] = {
     )
 }
 
-#: A round of steps 4 and 5: ``stars`` to ``next_stars``, until they are equal. Each page is then tied to the first one
-#: of its component.
+#: One round of steps 4 and 5, from ``stars`` to ``next_stars``. Rounds are repeated until the two are equal. Each page
+#: is then connected to the first page of its component.
 ROUND: Final[Steps] = (
     ("both_ways", "SELECT shingle, p, q FROM stars UNION ALL SELECT shingle, q AS p, p AS q FROM stars"),
     ("centres", "SELECT shingle, p, LEAST(p, MIN(q)) AS centre FROM both_ways GROUP BY shingle, p"),
@@ -92,12 +93,12 @@ CHANGED: Final = """
     ) changed
 """
 
-#: Of Figure 4 the pages of a shingle are one group; of Figure 5 a component is.
+#: In Figure 4, the pages of a shingle are one group; in Figure 5, each component is.
 LOCAL_GROUPS: Final = (
     "SELECT shingle, page, MIN(page) OVER (PARTITION BY shingle) AS component FROM template_candidates"
 )
 GLOBAL_GROUPS: Final = "SELECT shingle, p AS page, q AS component FROM stars UNION SELECT shingle, q, q FROM stars"
-#: The result, a row for each pagelet of a template; ``{least}`` is the number of pages that make one.
+#: The result, one row for each pagelet of a template; ``{least}`` is the minimum number of pages of a template.
 TEMPLATES: Final = """
     SELECT DISTINCT p.shingle, g.component, p.page, p.pagelet FROM pagelets p
     JOIN page_groups g ON g.shingle = p.shingle AND g.page = p.page
@@ -110,7 +111,7 @@ TEMPLATES: Final = """
 def local_templates(
     pagelets: Pagelets, *, sketches: Mapping[Key, int] | None = None, least: int = 2, share: float = 0.0
 ) -> list[RepeatedPagelet]:
-    """``detection.local_templates`` on DuckDB.
+    """``batch.local_templates`` on DuckDB.
 
     Raises
     ------
@@ -132,7 +133,7 @@ def global_templates(
     sketches: Mapping[Key, int] | None = None,
     least: int = 2,
 ) -> list[RepeatedPagelet]:
-    """``detection.global_templates`` on DuckDB.
+    """``batch.global_templates`` on DuckDB.
 
     Raises
     ------
@@ -147,7 +148,7 @@ def global_templates(
 
 
 def run(connection: DuckDBPyConnection, steps: Steps) -> None:
-    """Make the table of each step."""
+    """Create the table of each step."""
     for name, select in steps:
         connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {select}")
 
@@ -162,7 +163,7 @@ def connect(connection: DuckDBPyConnection) -> None:
 
 
 def templates(connection: DuckDBPyConnection, least: int) -> list[RepeatedPagelet]:
-    """The result as templates."""
+    """Read the result as templates."""
     rows = connection.sql(TEMPLATES.format(least=int(least))).fetchall()
     return [
         RepeatedPagelet(shingle, tuple((page, pagelet) for _, _, page, pagelet in group))
@@ -178,7 +179,7 @@ def _loaded(
     sites: Mapping[Key, Hashable] | None = None,
     authority: Authority = "links",
 ) -> Iterator[DuckDBPyConnection]:
-    """A database in memory that holds the tables."""
+    """Open an in-memory database with the tables."""
     try:
         import duckdb
         import pyarrow as pa

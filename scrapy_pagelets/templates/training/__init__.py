@@ -1,1 +1,1 @@
-"""How the models of templates are learnt."""
+"""Training of the models for template detection."""

@@ -1,7 +1,7 @@
-"""Pages with labels: by people, or from what the pages of a site share.
+"""Pages with labels, given by people or derived from what the pages of a site share.
 
-Source: Chakrabarti, Kumar, Punera 2007 (slides), "Automatically Labeling Data": labels from the site level, not by
-hand; ``docs/algorithms/isotonic-2007.md``. Where people have labelled pages, their labels are used instead.
+Source: Chakrabarti, Kumar, Punera 2007 (slides), "Automatically Labeling Data": labels are derived from the site level,
+not made by hand; ``docs/algorithms/isotonic-2007.md``. If people have labelled a page, their labels are used instead.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.words import words
 
 TEMPLATE, CONTENT, UNKNOWN = 1, 0, -1
-#: Folds of the cross-validation; all pages of a site are in one.
+#: Number of folds of the cross-validation; all pages of a site are in one fold.
 FOLDS: Final = 6
-#: A text on this share of the pages of a site, and on three at least, is template. The slides name no threshold.
+#: A text on this share of the pages of a site, and on at least three, is template. The slides give no threshold.
 _FREQUENT: Final = 0.3
 
 
@@ -32,8 +32,8 @@ class Example:
 
     Attributes
     ----------
-    site : name; decides the fold
-    page, labels : (m,) TEMPLATE, CONTENT or UNKNOWN for each leaf
+    page : the page
+    labels : (m,) TEMPLATE, CONTENT or UNKNOWN for each leaf
     """
 
     page: Page
@@ -41,7 +41,7 @@ class Example:
 
     @property
     def site(self) -> str:
-        """Name of the site."""
+        """Name of the site, which determines the fold."""
         return self.page.site
 
     @property
@@ -51,15 +51,15 @@ class Example:
 
 
 def fold_of(site: str) -> int:
-    """Fold of the cross-validation that a site is in."""
+    """Fold of a site in the cross-validation."""
     return zlib.crc32(site.encode()) % FOLDS
 
 
 def by_gold(page: Page, content: str) -> Ints:
-    """(m,) labels from the text that people call the content of the page.
+    """(m,) labels from the text that people have marked as the content of the page.
 
-    Leaves are looked up in it, the longest first, between the places of those that are found already: a word of a menu
-    that also stands in the content is not mistaken for it.
+    The leaves are located in this text, longest first, each between its neighbours located before it. So a menu entry
+    whose words also appear in the content is not mistaken for content.
     """
     gold = f" {' '.join(words(content))} "
     leaves = [words(s) for s in page.nodes.strings]
@@ -80,7 +80,7 @@ def by_gold(page: Page, content: str) -> Ints:
 
 def _find(gold: str, leaf: list[str], low: int, high: int) -> tuple[int, int] | None:
     tries = [leaf]
-    if len(leaf) >= 8:  # long runs count if a part of them is there: the gold may cut or glue words
+    if len(leaf) >= 8:  # for a long run, a part is enough: the labelled text may split or join words
         middle = len(leaf) // 2
         tries += [leaf[:6], leaf[-6:], leaf[middle : middle + 6]]
     for part in tries:
@@ -91,10 +91,10 @@ def _find(gold: str, leaf: list[str], low: int, high: int) -> tuple[int, int] | 
 
 
 def by_sites(pages: Iterable[Page]) -> Iterator[Example]:
-    """Examples with labels from the site level, without people (Chakrabarti, Kumar, Punera 2007).
+    """Yield examples with labels derived from the site level (Chakrabarti, Kumar, Punera 2007).
 
-    Template is text on ``_FREQUENT`` of the pages of a site, and on three at least. Content is what stands on one page
-    only and not inside of template. What lies between is left out.
+    Text on the share ``_FREQUENT`` of the pages of a site, and on at least three, is template. Text on a single page,
+    and not inside template, is content. The rest is left unlabelled.
     """
     groups: dict[str, list[Page]] = defaultdict(list)
     for page in pages:
@@ -121,7 +121,7 @@ def _by_counts(nodes: NodeTable, count: Ints, pages: int) -> Ints:
 
 
 def template_share(example: Example) -> tuple[Floats, Floats]:
-    """(n,) share of template in the words below each node whose label is known, (n,) number of such words."""
+    """(n,) share of template among the labelled words below each node, and (n,) number of labelled words."""
     nodes = example.page.nodes
     words = nodes.words * (example.labels != UNKNOWN)
     below: Floats = nodes.total(nodes.spread(words)).astype(np.float64)
@@ -130,7 +130,7 @@ def template_share(example: Example) -> tuple[Floats, Floats]:
 
 
 def importance(example: Example) -> Floats:
-    """(m,) weight of each leaf: its share of the words of the page, pages count alike; 0 if unknown."""
+    """(m,) weight of each leaf: its share of the labelled words, so that all pages count alike; 0 without a label."""
     weight = np.where(example.labels == UNKNOWN, 0, example.page.nodes.words).astype(np.float64)
     share: Floats = weight / max(1.0, weight.sum())
     return share

@@ -1,4 +1,4 @@
-"""Learning to weigh the witnesses: page-level classifiers, the decision on top of them, the report."""
+"""Train the model: page-level classifiers, the final decision on top of them, and the figures of quality."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from scrapy_pagelets.templates.training.synthetic_sites import evidence
 from scrapy_pagelets.templates.training.training_tables import Leaves, Nodes, lexicon
 from scrapy_pagelets.templates.trees import sigmoid
 
-#: Pages of one site that become examples: sites of thousands must not outvote the others.
+#: Maximum number of examples of one site, so that large sites do not dominate.
 _PAGES_PER_SITE: Final = 25
-#: How many other pages of the site an example knows, beside one that knows all and one that knows none.
+#: Number of other pages of the site that an example knows, in addition to an example with all and one with none.
 _KNOWN: Final = (1, 2, 3, 5, 9, 20)
-#: Sites of fewer pages have imagined ones, too, and what such an example weighs.
+#: Sites with fewer pages also get synthetic pages; and the weight of examples with synthetic pages.
 _FEW: Final = 10
-_IMAGINED: Final = 0.3
-#: Trees of each learner.
+_SYNTHETIC_WEIGHT: Final = 0.3
+#: Number of trees of each classifier.
 TREES: Final = 300
 
 
@@ -36,14 +36,14 @@ Part = tuple[NDArray[np.float32], Example, int]
 
 @dataclass(frozen=True)
 class Material:
-    """What the last decision is learnt from.
+    """The training data of the final decision.
 
     Attributes
     ----------
-    parts : features of the leaves, the example, and how many other pages of its site were known
-    imagined : the same, the other pages being imagined; none if the labels come from the site level
-    judges : model with the page-level classifiers, learnt from all examples; its decision is still to come
-    folds : the same, learnt without the sites of each fold
+    parts : features of the leaves, the example, and the number of other pages of its site that were known
+    imagined : the same with synthetic pages instead of other pages; empty if the labels come from the site level
+    judges : model with the page-level classifiers, trained on all examples; its decisions are placeholders
+    folds : the same, trained without the sites of each fold
     """
 
     parts: list[Part]
@@ -53,27 +53,27 @@ class Material:
 
     @classmethod
     def of(cls, examples: Sequence[Example], trees: int = TREES, *, by_people: bool = True) -> Self:
-        """Learn the page-level classifiers, and let them judge pages of sites that they have not seen.
+        """Train the page-level classifiers, and apply them to pages of sites outside their training data.
 
         See `train` for the parameters.
         """
         examples = [example for example in examples if len(example.labels)]
         chosen = _thinned(examples, random.Random(0))
         if len({examples[i].fold for i in chosen}) < 2:
-            raise ValueError("pages of more sites are needed: all of these fall into one fold of the cross-validation")
+            raise ValueError("pages of more sites are needed: all of them are in one fold of the cross-validation")
         lexica = [lexicon(e for e in examples if e.fold != fold) for fold in range(FOLDS)]
         columns = [(page_features(examples[i].page, lexica[examples[i].fold]), examples[i]) for i in chosen]
         nodes, leaves = Nodes.stack(columns), Leaves.stack(columns)
         if leaves.template.all() or not leaves.template.any():
-            raise ValueError("the labels are all of one kind: nothing can be learnt from them")
+            raise ValueError("the labels are all of one kind: both template and content are needed")
         folds = [_judges(nodes, leaves, fold, trees, lexica[fold]) for fold in range(FOLDS)]
         parts = list(_with_sites(examples, chosen, folds, all_pages=by_people))
-        imagined = list(_with_imagined(parts, _lonely(examples), folds)) if by_people else []
+        imagined = list(_with_synthetic(parts, _small_sites(examples), folds)) if by_people else []
         return cls(parts, imagined, _judges(nodes, leaves, -1, trees, lexicon(examples)), folds)
 
     @property
     def known(self) -> Leaves:
-        """Leaves of the examples that know other pages of their site, real and imagined ones.
+        """Leaves of the examples with other pages of their site, real or synthetic.
 
         Raises
         ------
@@ -82,21 +82,21 @@ class Material:
         real = [(columns, example) for columns, example, others in self.parts if others]
         imagined = [(columns, example) for columns, example, _ in self.imagined]
         if not (real or imagined):
-            raise ValueError("two pages of one site are needed: of single ones nobody knows what their sites repeat")
+            raise ValueError("two pages of one site are needed: single pages do not show what their site repeats")
         if not (real and imagined):
             return Leaves.stack(real or imagined)
-        return Leaves.stack(real).joined(Leaves.stack(imagined), _IMAGINED)
+        return Leaves.stack(real).joined(Leaves.stack(imagined), _SYNTHETIC_WEIGHT)
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What training gives.
+    """The result of training.
 
     Attributes
     ----------
-    model : learnt from all examples
-    folds : models learnt without the sites of each fold
-    figures : F1 of content words on pages of unseen sites, mean over pages: alone, and with the site known
+    model : model trained on all examples
+    folds : models trained without the sites of each fold
+    figures : mean F1 over pages of unseen sites: of nodes, and of content words without and with the rest of the site
     """
 
     model: Model
@@ -105,19 +105,20 @@ class Trained:
 
 
 def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = True) -> Trained:
-    """Learn the page-level classifier, then the last decision on top of it; cross-validated, split by site.
+    """Train the page-level classifiers, then the final decision on top of them; cross-validated, split by site.
 
-    The last decision sees log odds of the classifier that come from models without the site, as they will for sites to
-    come.
+    The final decision is trained on log odds of classifiers that were trained without the site, because it will be
+    applied to new sites.
 
     Parameters
     ----------
-    trees : of the trees of the pages, and of those of the last decision
-    by_people : False if the labels come from the site level; examples then know few of the other pages: all would tell
+    trees : number of trees of the page-level classifier, and of each final decision
+    by_people : False if the labels come from the site level. Examples then know only a few of the other pages, because
+        all of them would give the labels away
 
     Raises
     ------
-    ValueError : if there are fewer than two sites, labels of one kind only, or no page that knows another one
+    ValueError : if there are fewer than two sites, labels of one kind only, or no two pages of one site
     """
     material = Material.of(examples, trees, by_people=by_people)
     known = material.known
@@ -130,13 +131,13 @@ def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = 
 
 
 def _judges(nodes: Nodes, leaves: Leaves, fold: int, trees: int, lexicon: Lexicon) -> Model:
-    """The page-level classifiers, learnt without a fold; the decision is still to come."""
+    """Train the page-level classifiers without a fold; the decisions of the model are placeholders."""
     by_trees = leaves.fit(leaves.fold != fold, trees)
     return Model(nodes.fit(nodes.fold != fold), by_trees, by_trees, by_trees, lexicon, {})
 
 
 def _thinned(examples: Sequence[Example], rng: random.Random) -> list[int]:
-    """Indices of the examples to learn from: with a label, at most ``_PAGES_PER_SITE`` a site."""
+    """Indices of the training examples: those with labels, at most ``_PAGES_PER_SITE`` for each site."""
     groups: dict[str, list[int]] = defaultdict(list)
     for i, example in enumerate(examples):
         if (example.labels != UNKNOWN).any():
@@ -151,7 +152,7 @@ def _thinned(examples: Sequence[Example], rng: random.Random) -> list[int]:
 def _with_sites(
     examples: Sequence[Example], chosen: Sequence[int], folds: Sequence[Model], *, all_pages: bool
 ) -> Iterator[Part]:
-    """Examples that know no other page of their site, some few, and all."""
+    """Yield the examples with no other page of their site, with a few of them, and with all."""
     rng = random.Random(0)
     groups: dict[str, list[int]] = defaultdict(list)
     for i, example in enumerate(examples):
@@ -176,14 +177,14 @@ def _with_sites(
                 yield np.hstack([columns, site.evidence(examples[i].page, odds)]), examples[i], site.pages - 1
 
 
-def _lonely(examples: Iterable[Example]) -> set[str]:
-    """Sites of which too few pages are at hand to tell what others would say."""
+def _small_sites(examples: Iterable[Example]) -> set[str]:
+    """Sites with too few pages to provide evidence for each other."""
     counted = Counter(example.site for example in examples)
     return {site for site, pages in counted.items() if pages < _FEW}
 
 
-def _with_imagined(parts: Iterable[Part], sites: set[str], folds: Sequence[Model]) -> Iterator[Part]:
-    """The examples of some sites, each with imagined pages around it."""
+def _with_synthetic(parts: Iterable[Part], sites: set[str], folds: Sequence[Model]) -> Iterator[Part]:
+    """Yield the examples of some sites, each with synthetic pages of its site."""
     rng = np.random.default_rng(0)
     for columns, example, others in parts:
         if others == 0 and example.site in sites:
@@ -205,10 +206,10 @@ def _figures(material: Material, folds: Sequence[Model]) -> dict[str, float]:
         "nodes, classifier": [node_f1(e, y) for e, y in judged],
         "nodes, classifier smoothed": [node_f1(e, _smoothed(e.page.nodes, y)) for e, y in judged],
         "words, page alone": scores[0],
-        "words, 1 to 8 other pages known": [s for n, found in scores.items() for s in found if 0 < n < 9],
-        "words, 9 or more other pages known": [s for n, found in scores.items() for s in found if n >= 9],
+        "words, 1 to 8 other pages known": [s for n, values in scores.items() for s in values if 0 < n < 9],
+        "words, 9 or more other pages known": [s for n, values in scores.items() for s in values if n >= 9],
     }
-    return {name: round(float(np.mean(found)), 4) for name, found in means.items() if found}
+    return {name: round(float(np.mean(values)), 4) for name, values in means.items() if values}
 
 
 def _smoothed(nodes: NodeTable, x: Floats) -> Floats:
@@ -216,24 +217,24 @@ def _smoothed(nodes: NodeTable, x: Floats) -> Floats:
 
 
 def node_f1(example: Example, templateness: Floats) -> float:
-    """Harmonic mean of precision and recall of the nodes that are template, as all that is below them is.
+    """F1 of the template nodes; a node is template if all labelled words below it are.
 
     Source of the definition: Chakrabarti, Kumar, Punera 2007 (slides), "'Templateness' is a monotonic property".
 
     Parameters
     ----------
-    templateness : (n,) template from 0.5 on
+    templateness : (n,) scores; a node is predicted to be template from 0.5 on
     """
     share, known = template_share(example)
-    wanted = (known > 0) & (share == 1)
-    found = (known > 0) & (templateness >= 0.5)
-    both = found.sum() + wanted.sum()
-    return float(2 * (found & wanted).sum() / both) if both else 1.0
+    expected = (known > 0) & (share == 1)
+    predicted = (known > 0) & (templateness >= 0.5)
+    both = predicted.sum() + expected.sum()
+    return float(2 * (predicted & expected).sum() / both) if both else 1.0
 
 
 def f1(example: Example, odds: Floats) -> float:
-    """Harmonic mean of precision and recall of the content words of the known leaves."""
+    """F1 of the content words of the labelled leaves."""
     weight = example.page.nodes.words * (example.labels != UNKNOWN)
     kept, content = odds < 0, example.labels == CONTENT
-    hit, found, wanted = weight[kept & content].sum(), weight[kept].sum(), weight[content].sum()
-    return float(2 * hit / (found + wanted)) if found + wanted else 1.0
+    hit, predicted, expected = weight[kept & content].sum(), weight[kept].sum(), weight[content].sum()
+    return float(2 * hit / (predicted + expected)) if predicted + expected else 1.0

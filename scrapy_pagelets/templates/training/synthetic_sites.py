@@ -1,11 +1,11 @@
-"""Sites imagined around pages that stand alone: what other pages of their site would say of them.
+"""Synthetic sites around single labelled pages: simulate the evidence of other pages of their sites.
 
-People have labelled single pages of a thousand hosts, but few whole sites, and most of these are documentation. From
-these alone the last decision learns that a template does not change, and knows few of the looks that pages have. An
-imagined page has the fragments of a real one: content is of other words at other places, template is the same but for
-pagelets that change from page to page; how many change, and how often, each site decides anew. The ranges of these
-chances were set so that, over all imagined sites, content and template are on as many pages, and at their places on as
-many, as on the real sites to learn from, as far as that goes. Ours: no paper has it.
+People have labelled single pages of a thousand hosts, but few whole sites, most of which are documentation. Trained on
+these alone, the final decision would learn that templates never change, and would see few page designs. A synthetic
+page has the fragments of a real page: its content has other words at other paths, and its template is the same except
+for some pagelets that change from page to page. The rate of these changes is drawn anew for each site. The ranges of
+the probabilities were chosen so that, over all synthetic sites, content and template recur on about as many pages, and
+at the same path on about as many, as on the real training sites. This method is ours.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from scrapy_pagelets.templates.page_features import site_features
 from scrapy_pagelets.templates.partition import STRICT_K, partition
 from scrapy_pagelets.templates.training.labels import TEMPLATE, UNKNOWN, Example
 
-#: Words of a run of text that may be the same in the content of two pages, and of a heading above what changes.
+#: Maximum number of words of a run of content that may recur on another page, and of a heading above a changing list.
 _SHORT: Final = 3
 _HEADING: Final = 5
-#: Share of link text from which on a pagelet is a list of links.
+#: A pagelet is a list of links if more than this share of its words is link text.
 _LINKS: Final = 0.3
-#: Chance that a link without text goes elsewhere on another page: in content, and in template.
+#: Probability that a link without text has another target on another page: in content, and in template.
 _PICTURE: Final = (0.9, 0.15)
-#: By how much the classifiers differ on the same place of two pages, in log odds.
+#: Standard deviation of the classifiers' log odds between two pages at the same path.
 _ODDS: Final = 0.5
 _KEYS: Final = 2**62
 
 
 @dataclass(frozen=True)
 class _Habits:
-    """How the pages of an imagined site differ; chances that are drawn once for the site.
+    """How the pages of a synthetic site differ, drawn once for the site. Apart from masks, values are probabilities.
 
     Attributes
     ----------
     pagelet : (m,) number of the pagelet of each leaf
-    inner : (n,) rows that hold content alone
-    whole : (n,) rows within one pagelet that hold template
-    fresh : (m,) that a run of text is another on the next page, where its pagelet changes
-    template : (pagelets,) pagelets that are template
-    varies, absent : (pagelets,) that one of them changes, is not there
-    moves : that a row of content has another place
-    other, lost : that a page is of another class; that a pagelet of the template is not on pages of another class
+    inner : (n,) whether the row has content only
+    whole : (n,) whether the row has template and is inside one pagelet
+    fresh : (m,) that a run of text is another one on the next page, if its pagelet changes
+    template : (pagelets,) whether the pagelet is template
+    varies, absent : (pagelets,) that a template pagelet changes; that it is missing
+    moves : that a row of content has another path
+    other, lost : that a page is of another class; that a template pagelet is missing on pages of another class
     """
 
     pagelet: Ints
@@ -91,7 +91,7 @@ class _Habits:
 
 
 def _new_content(words: Ints, rng: np.random.Generator) -> Floats:
-    """(m,) chance that a run of text, if it is content, is another on the next page: some short ones come back."""
+    """(m,) probability that a run of content is another one on the next page; some short runs recur."""
     m = len(words)
     back = rng.random(m) < np.where(words <= _SHORT, rng.uniform(0, 0.5), rng.uniform(0, 0.1))
     chance: Floats = 1 - rng.random(m) * back
@@ -99,11 +99,11 @@ def _new_content(words: Ints, rng: np.random.Generator) -> Floats:
 
 
 def _new_template(nodes: NodeTable, varied: Bools, rng: np.random.Generator) -> Floats:
-    """(m,) the same for template: a list that changes has other links under the same heading.
+    """(m,) the same for template; a list that changes has other links under the same heading.
 
     Parameters
     ----------
-    varied : (m,) leaves of pagelets that change
+    varied : (m,) whether the leaf is in a pagelet that changes
     """
     heading = (nodes.words <= _HEADING) & ~nodes.anchor[nodes.leaves]
     noise = rng.uniform(0, 0.15) if rng.random() < 0.4 else 0.0
@@ -111,12 +111,12 @@ def _new_template(nodes: NodeTable, varied: Bools, rng: np.random.Generator) -> 
 
 
 def evidence(example: Example, odds: Floats, others: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """(m, len(SITE_FEATURES)) what imagined pages say of the page, see `features.site_features`.
+    """(m, len(SITE_FEATURES)) evidence of synthetic pages about a page, see `page_features.site_features`.
 
     Parameters
     ----------
-    odds : (n, JUDGES) of the page-level classifiers
-    others : how many pages to imagine
+    odds : (n, JUDGES) log odds of the page-level classifiers
+    others : number of synthetic pages
     """
     page = example.page
     keys = keys_of(page)
@@ -128,25 +128,27 @@ def evidence(example: Example, odds: Floats, others: int, rng: np.random.Generat
     for _ in range(others):
         same = rng.random() >= habits.other
         of_class += same
-        counts.add(_imagined(example, own, habits, same, rng), int(not same))
-    witness = counts.witness(page.nodes, keys, odds, 0, of_class, True)
-    return site_features(page, witness, odds, others, of_class - 1)
+        counts.add(_synthetic_page(example, own, habits, same, rng), int(not same))
+    site_evidence = counts.witness(page.nodes, keys, odds, 0, of_class, True)
+    return site_features(page, site_evidence, odds, others, of_class - 1)
 
 
-def _imagined(example: Example, own: Fragments, habits: _Habits, same: bool, rng: np.random.Generator) -> Fragments:
-    """The fragments of another page of the site.
+def _synthetic_page(
+    example: Example, own: Fragments, habits: _Habits, same: bool, rng: np.random.Generator
+) -> Fragments:
+    """Generate the fragments of another page of the site.
 
     Parameters
     ----------
-    same : it is of the page's class
+    same : whether it is of the same class as the example
     """
     nodes, keys = example.page.nodes, own.keys
     steady = (habits.varies > 0) & (rng.random(len(habits.varies)) >= habits.varies)
     fresh = (rng.random(len(nodes.leaves)) < habits.fresh) & ~steady[habits.pagelet]
     text = np.where(fresh, rng.integers(1, _KEYS, len(fresh)), keys.text)
     path = _paths(nodes, habits, same, rng)
-    there = _there(example, habits, same, rng)
-    change, elsewhere = _elsewhere(nodes, habits, fresh, rng)
+    there = _present_rows(example, habits, same, rng)
+    change, elsewhere = _new_targets(nodes, habits, fresh, rng)
     return replace(
         own,
         keys=replace(
@@ -165,7 +167,7 @@ def _imagined(example: Example, own: Fragments, habits: _Habits, same: bool, rng
 
 
 def _paths(nodes: NodeTable, habits: _Habits, same: bool, rng: np.random.Generator) -> Ints:
-    """(n,) paths: rows of content stand elsewhere, and on pages of another class pagelets of the template do."""
+    """(n,) paths; some rows of content move, and on pages of another class some template pagelets do as well."""
     moved = habits.inner & (rng.random(len(nodes)) < habits.moves)
     if not same:
         lost = np.append(rng.random(len(habits.varies)) < habits.lost, False)
@@ -175,8 +177,8 @@ def _paths(nodes: NodeTable, habits: _Habits, same: bool, rng: np.random.Generat
     return np.where(moved, mix(nodes.path + rng.integers(1, _KEYS)), nodes.path)
 
 
-def _there(example: Example, habits: _Habits, same: bool, rng: np.random.Generator) -> Bools:
-    """(n,) rows that the page has: of the template not all pagelets, of the content perhaps the beginning alone."""
+def _present_rows(example: Example, habits: _Habits, same: bool, rng: np.random.Generator) -> Bools:
+    """(n,) whether the page has the row: some template pagelets are missing, and the content may end early."""
     nodes = example.page.nodes
     absent = habits.absent if same else np.maximum(habits.absent, habits.lost * habits.template)
     kept = (rng.random(len(absent)) >= absent)[habits.pagelet]
@@ -187,12 +189,12 @@ def _there(example: Example, habits: _Habits, same: bool, rng: np.random.Generat
     return there & ~ends
 
 
-def _elsewhere(nodes: NodeTable, habits: _Habits, fresh: Bools, rng: np.random.Generator) -> tuple[Bools, Ints]:
-    """(links,) whether a link goes elsewhere, as those of other texts do, and where it would.
+def _new_targets(nodes: NodeTable, habits: _Habits, fresh: Bools, rng: np.random.Generator) -> tuple[Bools, Ints]:
+    """(links,) whether the target of a link changes, as it does if its text changes, and the key of a new target.
 
     Parameters
     ----------
-    fresh : (m,) runs of text that are others
+    fresh : (m,) whether the run of text has changed
     """
     rows = nodes.links.row
     first = nodes.first_leaf[rows]
@@ -202,5 +204,5 @@ def _elsewhere(nodes: NodeTable, habits: _Habits, fresh: Bools, rng: np.random.G
 
 
 def _pagelet_of_rows(nodes: NodeTable, pagelet: Ints) -> Ints:
-    """(n,) number of the pagelet of the first leaf at or after each row, -1 where there is none."""
+    """(n,) number of the pagelet of the first leaf at or after each row, -1 if there is none."""
     return np.append(pagelet, -1)[nodes.first_leaf]

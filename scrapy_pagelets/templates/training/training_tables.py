@@ -1,4 +1,4 @@
-"""What is learnt from: tables of nodes and of leaves, and the lexicon of class names and headings."""
+"""Training tables of nodes and of leaves, and the lexicon of class names and headings."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from scrapy_pagelets.templates.page_features import heading_tokens, headings, no
 from scrapy_pagelets.templates.training.labels import TEMPLATE, UNKNOWN, Example, importance, template_share
 from scrapy_pagelets.templates.trees import Trees
 
-#: Leaves and nodes of one page that become rows.
+#: Maximum number of leaves and nodes of one page that become rows.
 _LEAVES_PER_PAGE: Final = 128
 _NODES_PER_PAGE: Final = 100
-#: Sites that must know a token before it enters the lexicon, and how many it takes to be believed half.
+#: Minimum number of sites with a token in the lexicon, at which its log odds are halved; and pages used of each site.
 _TOKEN_SITES: Final = 5
 _TOKEN_PAGES: Final = 30
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """Nodes to learn the page-level classifier from: features, size class, whether template, weight, fold."""
+    """Training table of the page-level classifier, one row for each node: features, size class, label, weight, fold."""
 
     columns: Floats
     sizes: Ints
@@ -39,26 +39,26 @@ class Nodes:
 
     @classmethod
     def stack(cls, parts: Sequence[tuple[NDArray[np.float32], Example]]) -> Self:
-        """A sample of the nodes of each page; pages count alike, nodes by the logarithm of their words."""
+        """Stack a sample of the nodes of each page; pages have equal weight, nodes by the logarithm of their words."""
         rng = np.random.default_rng(0)
-        found = [cls._of(columns, example, rng) for columns, example in parts]
-        return cls(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        tables = [cls._of(columns, example, rng) for columns, example in parts]
+        return cls(*(np.concatenate(column) for column in zip(*tables, strict=True)))
 
     @staticmethod
     def _of(columns: NDArray[np.float32], example: Example, rng: np.random.Generator) -> tuple[Any, ...]:
         share, below = template_share(example)
-        rows = _some(np.flatnonzero(below > 0), _NODES_PER_PAGE, rng)
+        rows = _sample(np.flatnonzero(below > 0), _NODES_PER_PAGE, rng)
         weight = np.log1p(below[rows])
         features = node_features(example.page, columns)[rows].astype(np.float32)
         sizes = size_class(example.page.nodes)[rows]
         return features, sizes, share[rows] >= 0.5, weight / weight.sum(), np.full(len(rows), example.fold)
 
     def fit(self, rows: Bools) -> Classifier:
-        """The classifier of the nodes of a mask."""
+        """Train the classifier on the rows of a mask."""
         return fit(self.columns[rows], self.sizes[rows], self.template[rows], self.weight[rows])
 
 
-def _some(rows: Ints, most: int, rng: np.random.Generator) -> Ints:
+def _sample(rows: Ints, most: int, rng: np.random.Generator) -> Ints:
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 
@@ -70,7 +70,7 @@ def _weights(example: Example, rows: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class Leaves:
-    """Leaves to learn the last decision from: features, whether template, weight, fold."""
+    """Training table of the final decision, one row for each leaf: features, label, weight, fold."""
 
     columns: NDArray[np.float32]
     template: Bools
@@ -79,9 +79,9 @@ class Leaves:
 
     @classmethod
     def stack(cls, parts: Sequence[tuple[NDArray[np.float32], Example]]) -> Self:
-        """One table of known leaves of many examples; of long pages a sample: neighbours say the same."""
+        """Stack the labelled leaves of many examples; a sample of long pages, because adjacent leaves are similar."""
         rng = np.random.default_rng(0)
-        chosen = [_some(np.flatnonzero(e.labels != UNKNOWN), _LEAVES_PER_PAGE, rng) for _, e in parts]
+        chosen = [_sample(np.flatnonzero(e.labels != UNKNOWN), _LEAVES_PER_PAGE, rng) for _, e in parts]
         return cls(
             np.vstack([columns[k] for (columns, _), k in zip(parts, chosen, strict=True)]),
             np.concatenate([example.labels[k] == TEMPLATE for (_, example), k in zip(parts, chosen, strict=True)]),
@@ -90,11 +90,11 @@ class Leaves:
         )
 
     def joined(self, other: Self, weight: float) -> Self:
-        """One table of both.
+        """Join two tables.
 
         Parameters
         ----------
-        weight : of a leaf of the other, as a multiple
+        weight : factor for the weights of the other table
         """
         other = replace(other, weight=other.weight * weight)
         return type(self)(
@@ -102,11 +102,11 @@ class Leaves:
         )
 
     def fit(self, rows: Bools, trees: int) -> Trees:
-        """Symmetric boosted trees of depth 6 over the rows of a mask.
+        """Train symmetric boosted trees of depth 6 on the rows of a mask.
 
         Raises
         ------
-        ImportError : without catboost, which only training needs
+        ImportError : if catboost, which only training needs, is not installed
         """
         from catboost import CatBoostClassifier
 
@@ -120,13 +120,13 @@ class Leaves:
 
 
 def read(learner: Any) -> Trees:
-    """Copy the trees out of catboost's JSON."""
+    """Convert a catboost model, by way of its JSON format."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trees.json")
         learner.save_model(path, format="json")
         data = json.loads(path.read_text())
     trees = data["oblivious_trees"]
-    # A tree that found nothing to ask has no splits: null in the JSON.
+    # A tree without a useful split has none: null in the JSON.
     depth = max(1, *(len(tree["splits"] or ()) for tree in trees))
     feature = np.zeros((len(trees), depth), np.int64)
     border = np.full((len(trees), depth), np.inf, np.float32)
@@ -141,9 +141,9 @@ def read(learner: Any) -> Trees:
 
 
 def lexicon(examples: Iterable[Example]) -> dict[int, float]:
-    """Log odds that words below a class, id or role token, or a word of a heading, are template, against the base rate.
+    """Log odds that words below a class, id or role token, or below a heading, are template, relative to the base rate.
 
-    Sites count alike.
+    Sites have equal weight.
     """
     rates: dict[int, list[float]] = defaultdict(list)
     base: list[float] = []
@@ -162,7 +162,7 @@ def lexicon(examples: Iterable[Example]) -> dict[int, float]:
 
 
 def _token_words(example: Example, below: dict[int, Floats]) -> float:
-    """Add the shares of template words and of all words below each token; returns the page's share of template."""
+    """Add the shares of template words and of all words below each token; returns the template share of the page."""
     nodes = example.page.nodes
     weight = nodes.words * (example.labels != UNKNOWN)
     all_words = max(1, int(weight.sum()))
@@ -176,11 +176,11 @@ def _token_words(example: Example, below: dict[int, Floats]) -> float:
 
 
 def _heading_words(example: Example, share: Floats, below: dict[int, Floats]) -> None:
-    """The same for what stands between a heading and the next.
+    """Do the same for the text between each heading and the next.
 
     Parameters
     ----------
-    share : (m,) of the words of the page
+    share : (m,) share of each leaf in the labelled words of the page
     """
     last = headings(example.page.nodes)
     follows = (last >= 0) & (last != np.arange(len(last)))
@@ -197,7 +197,7 @@ def _logit(p: float) -> float:
 
 
 def by_site(examples: Iterable[Example]) -> dict[str, list[Example]]:
-    """The examples of each site."""
+    """Group the examples by site."""
     groups: dict[str, list[Example]] = defaultdict(list)
     for example in examples:
         groups[example.site].append(example)
