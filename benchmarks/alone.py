@@ -43,7 +43,7 @@ def main() -> None:
 def cleaned(archive: Path, models: Path) -> Iterator[dict[str, str]]:
     """URL and content of each page."""
     pages = [
-        Page.parse(record.body, record.url, (record.headers.get("Content-Type") or [None])[0])
+        Page.parse(record.body, record.url, next(iter(record.headers.get("Content-Type") or ()), None))
         for source in expand(str(archive))
         for record in records(source, "")
     ]

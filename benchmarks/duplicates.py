@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
@@ -132,7 +131,7 @@ def signatures(texts: list[str]) -> None:
     for name, of_text, of_shingles in rows:
         slow = total / clock(lambda f=of_text: [f(text) for text in texts]) / 1e6  # type: ignore[misc]
         fast = None
-        if of_shingles:
+        if of_shingles is not None:
             fast = total / clock(lambda f=of_shingles: [f(i) for i in range(len(texts))]) / 1e6  # type: ignore[misc]
         found.append([name, slow, fast])
     table(["", "from texts", "from shingles"], found)
@@ -324,7 +323,7 @@ def twins(args: argparse.Namespace) -> None:
 
 def segments(warc: Path) -> dict[str, dict[str, str]]:
     """For each part of a page that is compared, its text by URL."""
-    texts: dict[str, dict[str, str]] = {"full text": {}} | {f"largest segment, {name}": {} for name in CUTS}
+    texts: dict[str, dict[str, str]] = {name: {} for name in ("full text", *(f"largest segment, {c}" for c in CUTS))}
     for record in records(str(warc), ""):
         page = Page.parse(record.body, record.url, record.headers.get("Content-Type", [""])[0])
         texts["full text"][record.url] = " ".join(page.nodes.strings)
@@ -346,4 +345,4 @@ def minima(gold: list[dict[str, Any]], texts: dict[str, str]) -> tuple[float, fl
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+from numpy.typing import NDArray
 from tools import names, referee, sites_below, table
 
 from scrapy_pagelets import Page, Site, segment
@@ -70,7 +71,8 @@ def of_site(folder: Path, models: Path, score: ModuleType) -> np.ndarray:
             site.learnt = SiteCounts(folder.name)
             site.learnt.take_new([observations[i], *others[: known - 1]])
             found[row, column] = measured(site, pages[i], gold[i], score)
-    return found.mean(axis=1)
+    means: NDArray[np.float64] = found.mean(axis=1)
+    return means
 
 
 def measured(site: Site, page: Page, gold: dict[str, str], score: ModuleType) -> tuple[float, ...]:

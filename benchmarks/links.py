@@ -26,6 +26,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -219,7 +220,7 @@ def scale(links: int) -> None:
     tables = read(map(json.loads, texts), Query("guitar"))
     rows = [
         ["tables, including the parse", clock(lambda: read(map(json.loads, texts), Query("guitar"))) / parse],
-        *([version, clock(lambda v=version: clever(tables, v)) / parse] for version in VERSIONS),
+        *([version, clock(partial(clever, tables, version)) / parse] for version in VERSIONS),
         ["PageRank", clock(lambda: pagerank(tables)) / parse],
         ["related pages", clock(lambda: related(tables, 0)) / parse],
     ]

@@ -147,7 +147,7 @@ def links_of(entry: dict[str, Any], path: str, body: bytes, content: dict[str, s
                 continue
             seen.add(anchor)
             found = tuple(words(" ".join(anchor.itertext())))
-            target = target_of(path, anchor.get("href"), content)
+            target = target_of(path, anchor.get("href") or "", content)
             if len(found) >= 2 and target not in (None, path) and f" {' '.join(found)} " in f" {content[path]} ":
                 yield Link(found, path, target)
 
@@ -222,7 +222,8 @@ class Searched:
         for site, link in queries:
             taken[site.name, link.source].append(link)
         self.number: dict[tuple[str, str], int] = {}
-        pages, titles = [], []
+        pages: list[Any] = []
+        titles: list[Any] = []
         for site in sites:
             for path, texts in site.texts[system].items():
                 for link in taken[site.name, path]:

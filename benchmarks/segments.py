@@ -176,7 +176,7 @@ def drawing(lines: dict[str, list[float]]) -> str:
     """The curves as SVG."""
 
     def x(penalty: float) -> float:
-        return 60 + 65 * (np.log2(penalty) + 4)
+        return 60 + 65 * float(np.log2(penalty) + 4)
 
     def y(value: float) -> float:
         return 320 - 360 * value
