@@ -91,7 +91,7 @@ def main() -> None:
     args = parser.parse_args()
     examples = list(read(args.data, referee(args.referee)))
     material = Material.of(examples, TREES)
-    trial, real = Trial(material, material.known), Trial(material, replace(material, imagined=[]).known)
+    trial, real = Trial(material, material.known), Trial(material, replace(material, synthetic=[]).known)
     rows: list[list[Any]] = [
         ["all evidence", trial(any_kind), None],
         ["the same, no synthetic sites", real(any_kind), None],

@@ -55,7 +55,7 @@ class Votes(Counts):
         return self.mapped(nodes, keys(nodes), self.pages, include_slots=include_slots)
 
     def seen(self, nodes):
-        return self.witness(nodes, keys(nodes), np.zeros((len(nodes), JUDGES)), 0, self.pages, known=False)
+        return self.evidence(nodes, keys(nodes), np.zeros((len(nodes), JUDGES)), 0, self.pages, known=False)
 
     def support(self, nodes):
         return self.seen(nodes).path

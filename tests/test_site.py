@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.nodes import Floats
-from scrapy_pagelets.templates.evidence import JUDGES, Counts, Fragments, Witness, keys_of
+from scrapy_pagelets.templates.evidence import JUDGES, Counts, Fragments, SiteEvidence, keys_of
 from scrapy_pagelets.templates.lossy_counter import LossyCounter
 from scrapy_pagelets.templates.site import balanced
 from scrapy_pagelets.templates.site_counts import outline, same_class
@@ -110,9 +110,9 @@ def counted(pages: list[Page], odds: np.ndarray) -> Counts:
     return counts
 
 
-def witness(counts: Counts, one: Page) -> Witness:
+def evidence(counts: Counts, one: Page) -> SiteEvidence:
     odds = np.zeros((len(one.nodes), JUDGES))
-    return counts.witness(one.nodes, keys_of(one), odds, 0, counts.pages, True)
+    return counts.evidence(one.nodes, keys_of(one), odds, 0, counts.pages, True)
 
 
 def test_classes_of_pages_are_told_apart():
@@ -141,11 +141,11 @@ def test_shares_are_those_of_the_other_pages(bundled: list[Page]):
     texts = Counter(key for one in bundled for key in set(one.nodes.text.tolist()))
     for one in bundled[:5]:
         brute = [(texts[key] - 1) / (len(bundled) - 1) for key in one.nodes.text.tolist()]
-        assert witness(counts, one).text == pytest.approx(brute)
+        assert evidence(counts, one).text == pytest.approx(brute)
 
 
 def test_odds_of_the_same_place_leave_out_the_page_itself(bundled: list[Page]):
-    rest = witness(counted(bundled[:3], np.arange(3.0)), bundled[0])
+    rest = evidence(counted(bundled[:3], np.arange(3.0)), bundled[0])
     assert rest.odds[0] == pytest.approx([1.5, 1.5])  # the root: the mean of 1 and 2
     assert np.nanmin(rest.odds) >= 1
     assert rest.shape_odds[0] == pytest.approx([1.5, 1.5])
@@ -159,14 +159,14 @@ def test_shares_of_a_class_are_of_its_pages_alone(bundled: list[Page]):
     texts = Counter(key for one in bundled[:10:2] for key in set(one.nodes.text.tolist()))
     first = bundled[0]
     brute = [(texts[key] - 1) / 4 for key in first.nodes.text.tolist()]
-    seen = counts.witness(first.nodes, keys_of(first), np.zeros((len(first.nodes), JUDGES)), 0, 5, True)
+    seen = counts.evidence(first.nodes, keys_of(first), np.zeros((len(first.nodes), JUDGES)), 0, 5, True)
     assert seen.class_text == pytest.approx(brute)
 
 
 def test_words_are_fresh_where_no_page_before_had_them():
     counts = counted([article("plums"), article("pears"), article("quinces")], np.zeros(3))
     one = article("plums")
-    seen = witness(counts, one)
+    seen = evidence(counts, one)
     changes = seen.variants > 1 / 2
     assert changes.any()
     assert not changes.all()

@@ -128,7 +128,7 @@ class Fragments:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Witness:
+class SiteEvidence:
     """The evidence of the other pages of a site about a page. Shares are of the pages of the site, or of a page class.
 
     Attributes
@@ -261,7 +261,9 @@ class Counts:
             mapped[rows] &= mapped[nodes.parent[rows]]
         return mapped
 
-    def witness(self, nodes: NodeTable, keys: Keys, odds: Floats, number: int, of_class: int, known: bool) -> Witness:
+    def evidence(
+        self, nodes: NodeTable, keys: Keys, odds: Floats, number: int, of_class: int, known: bool
+    ) -> SiteEvidence:
         """The evidence of the other pages about a page.
 
         Parameters
@@ -284,7 +286,7 @@ class Counts:
         of_shape = tables["shape"][keys.shape]
         _, back = np.unique(keys.shape, return_inverse=True)
         alike = np.column_stack([np.bincount(back), *_by_key(back, odds)])[back] * known
-        return Witness(
+        return SiteEvidence(
             text=share(text[:, 0]),
             class_text=share(text[:, 1 + number], classmates),
             placed=share(tables["placed"][keys.placed][:, 0]),

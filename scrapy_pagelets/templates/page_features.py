@@ -19,7 +19,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.nodes import TEXT, Floats, Ints, Look, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.evidence import JUDGES, Witness
+from scrapy_pagelets.templates.evidence import JUDGES, SiteEvidence
 from scrapy_pagelets.words import words as words_of
 
 #: Number of nested regions around a leaf that give features.
@@ -221,37 +221,37 @@ def _of_rows(nodes: NodeTable, words: Floats, linked: Floats, bits: Ints) -> NDA
     ).astype(np.float32)
 
 
-def site_features(page: Page, witness: Witness, odds: Floats, pages: int, of_class: int) -> NDArray[np.float32]:
+def site_features(page: Page, evidence: SiteEvidence, odds: Floats, pages: int, of_class: int) -> NDArray[np.float32]:
     """(m, len(SITE_FEATURES)) features of each leaf from the evidence of the other pages of the site.
 
     Parameters
     ----------
-    witness : the evidence, see `Counts.witness`
+    evidence : the evidence, see `Counts.evidence`
     odds : (n, JUDGES) log odds of the page-level classifiers
     pages, of_class : number of other pages of the site, and of the page's class
     """
     nodes, leaves = page.nodes, page.nodes.leaves
     words = nodes.words.astype(np.float64)
-    text = witness.text
+    text = evidence.text
     target, links = np.zeros(len(nodes)), np.zeros(len(nodes))
-    target[nodes.links.row] = witness.target
+    target[nodes.links.row] = evidence.target
     links[nodes.links.row] = 1
     below = np.maximum(1, nodes.total(nodes.spread(words)))
-    all_odds = np.stack([odds, witness.odds, witness.shape_odds], 2).reshape(len(nodes), -1)  # as in _ODDS, by judge
-    pooled = np.where(np.isnan(witness.odds), odds, (odds + witness.odds) / 2)
+    all_odds = np.stack([odds, evidence.odds, evidence.shape_odds], 2).reshape(len(nodes), -1)  # as in _ODDS, by judge
+    pooled = np.where(np.isnan(evidence.odds), odds, (odds + evidence.odds) / 2)
     leaf = (
         np.log1p(pages),
         np.log1p(of_class),
         text,
-        witness.placed,
-        witness.path[leaves],
-        witness.variants,
+        evidence.placed,
+        evidence.path[leaves],
+        evidence.variants,
         _inherit(nodes, target)[leaves],
         np.roll(text, 1),
         np.roll(text, -1),
         float((text * words).sum() / max(1.0, words.sum())),
-        witness.class_text,
-        witness.class_path[leaves],
+        evidence.class_text,
+        evidence.class_path[leaves],
         *all_odds[leaves].T,
         *(
             column
@@ -267,16 +267,16 @@ def site_features(page: Page, witness: Witness, odds: Floats, pages: int, of_cla
         [
             all_odds,
             nodes.total(nodes.spread(text * words)) / below,
-            witness.path,
-            witness.exact,
-            witness.links,
-            witness.linked,
+            evidence.path,
+            evidence.exact,
+            evidence.links,
+            evidence.linked,
             nodes.total(target) / np.maximum(1, nodes.total(links)),
-            nodes.total(nodes.spread(witness.class_text * words)) / below,
-            witness.class_path,
-            witness.fresh,
-            np.log1p(witness.mass),
-            witness.mass / max(1, witness.mass[0]),
+            nodes.total(nodes.spread(evidence.class_text * words)) / below,
+            evidence.class_path,
+            evidence.fresh,
+            np.log1p(evidence.mass),
+            evidence.mass / max(1, evidence.mass[0]),
         ],
     ).astype(np.float32)
     rows = Regions(nodes).rows

@@ -150,7 +150,7 @@ class Site(Journal[Observation]):
         template, known = self.learnt.template(page), self.learnt.knows(page)
         of_class = max(template.pages if template else 0, known)  # a copy may be alone in its class
         number = template.number if template else 0
-        evidence = self.counts.witness(page.nodes, keys_of(page), odds, number, of_class, known)
+        evidence = self.counts.evidence(page.nodes, keys_of(page), odds, number, of_class, known)
         return site_features(page, evidence, odds, self.pages - known, of_class - known)
 
     def arrays(self) -> dict[str, Column]:

@@ -41,13 +41,13 @@ class Material:
     Attributes
     ----------
     parts : features of the leaves, the example, and the number of other pages of its site that were known
-    imagined : the same with synthetic pages instead of other pages; empty if the labels come from the site level
+    synthetic : the same with synthetic pages instead of other pages; empty if the labels come from the site level
     judges : model with the page-level classifiers, trained on all examples; its decisions are placeholders
     folds : the same, trained without the sites of each fold
     """
 
     parts: list[Part]
-    imagined: list[Part]
+    synthetic: list[Part]
     judges: Model
     folds: list[Model]
 
@@ -68,8 +68,8 @@ class Material:
             raise ValueError("the labels are all of one kind: both template and content are needed")
         folds = [_judges(nodes, leaves, fold, trees, lexica[fold]) for fold in range(FOLDS)]
         parts = list(_with_sites(examples, chosen, folds, all_pages=by_people))
-        imagined = list(_with_synthetic(parts, _small_sites(examples), folds)) if by_people else []
-        return cls(parts, imagined, _judges(nodes, leaves, -1, trees, lexicon(examples)), folds)
+        synthetic = list(_with_synthetic(parts, _small_sites(examples), folds)) if by_people else []
+        return cls(parts, synthetic, _judges(nodes, leaves, -1, trees, lexicon(examples)), folds)
 
     @property
     def known(self) -> Leaves:
@@ -80,12 +80,12 @@ class Material:
         ValueError : if there is no such example
         """
         real = [(columns, example) for columns, example, others in self.parts if others]
-        imagined = [(columns, example) for columns, example, _ in self.imagined]
-        if not (real or imagined):
+        synthetic = [(columns, example) for columns, example, _ in self.synthetic]
+        if not (real or synthetic):
             raise ValueError("two pages of one site are needed: single pages do not show what their site repeats")
-        if not (real and imagined):
-            return Leaves.stack(real or imagined)
-        return Leaves.stack(real).joined(Leaves.stack(imagined), _SYNTHETIC_WEIGHT)
+        if not (real and synthetic):
+            return Leaves.stack(real or synthetic)
+        return Leaves.stack(real).joined(Leaves.stack(synthetic), _SYNTHETIC_WEIGHT)
 
 
 @dataclass(frozen=True)

@@ -80,9 +80,9 @@ def test_small_pages_have_sites_too(html: str):
 def test_sites_of_few_pages_are_learnt_from_as_imagined_ones():
     lonely = [example(f"s{i}") for i in range(12)]
     material = Material.of(lonely, trees=5)
-    assert {one.site for _, one, _ in material.imagined} == {one.site for one in lonely}
-    assert all(others > 0 for _, _, others in material.imagined)
-    assert {columns.shape[1] for columns, _, _ in material.imagined} == {material.parts[0][0].shape[1]}
+    assert {one.site for _, one, _ in material.synthetic} == {one.site for one in lonely}
+    assert all(others > 0 for _, _, others in material.synthetic)
+    assert {columns.shape[1] for columns, _, _ in material.synthetic} == {material.parts[0][0].shape[1]}
     assert len(material.known.columns) == sum(len(one.labels) for one in lonely)
     with pytest.raises(ValueError, match="two pages of one site"):
         _ = Material.of(lonely, trees=5, by_people=False).known
