@@ -35,6 +35,8 @@ _SPARE: Final = 10_000
 #: In the job directory: our journal of requests, and Scrapy's request queue.
 _JOURNAL: Final = "pagelets-journal.sqlite"
 _QUEUE: Final = "requests.queue"
+#: Pages of sitemaps whose keys are kept: probes prefer them.
+_MAX_LISTED: Final = 100_000
 _ARGUMENTS: Final = "url, urls, depth, pages and sitemap"
 
 
@@ -169,7 +171,7 @@ class SiteSpider(Spider):
         own = [(url, entry.is_sitemap) for entry in entries if self._is_own(url := requested_url(entry.url))]
         yield from (self._sitemap(url) for url, is_sitemap in own if is_sitemap)
         pages = [url for url, is_sitemap in own if not is_sitemap and is_page(url)]
-        self.session.listed.update(map(key, pages))
+        self.session.listed.update(map(key, pages[: max(0, _MAX_LISTED - len(self.session.listed))]))
         yield from self._within_limit(self._page(url, 0) for url in pages)
 
     def start_failed(self, failure: Failure) -> None:
