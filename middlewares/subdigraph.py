@@ -63,7 +63,7 @@ class MenuSubdigraphMiddleware:
     Nothing is loaded for a page that was requested with cookies or an Authorization header, nor on a site that has set
     cookies (``pagelets/templates/not_probed``). Its template is learnt from the pages that the spider requests.
 
-    A response with request meta ``pagelets_probe: False`` is neither a key page nor learnt.
+    A response with request meta ``pagelets_probe: False`` is no key page, and is learnt only if it yields an item.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -1,4 +1,4 @@
-"""Pagelets of a page: cut the page, score its leaves by templateness, separate content from template."""
+"""Pagelets of a page: cut it and, given the templateness of its leaves, give each pagelet its role."""
 
 from __future__ import annotations
 
