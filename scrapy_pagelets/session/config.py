@@ -46,15 +46,14 @@ def _setting(default: Any, read: values.Reader) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """The ``PAGELETS_*`` settings; ``docs/settings.md`` explains each. The field ``probe`` is the setting ``PAGELETS_PROBE``.
+    """The ``PAGELETS_*`` settings: the field ``probe`` is ``PAGELETS_PROBE``. ``docs/settings.md`` explains each.
 
     Raises
     ------
     ConfigError : for the first value that cannot be used
     """
 
-    #: PAGELETS_PROBE: number of pages linking each other that a template needs, for which up to eight are loaded; 0 loads
-    #: none.
+    #: PAGELETS_PROBE: number of pages linking each other that a template needs. Up to eight are loaded for it; with 0, none.
     probe: int = _setting(
         4,
         values.whole("give 0 to load no pages, or how many must link each other, from 2", lambda n: n == 0 or n >= 2),
