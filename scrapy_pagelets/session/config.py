@@ -53,7 +53,8 @@ class Config:
     ConfigError : for the first value that cannot be used
     """
 
-    #: PAGELETS_PROBE: number of pages linking each other that a template needs. Up to eight are loaded for it; with 0, none.
+    #: PAGELETS_PROBE: number of pages linking each other that a template needs. Eight at most are loaded for it; with
+    #: 0, none.
     probe: int = _setting(
         4,
         values.whole("give 0 to load no pages, or how many must link each other, from 2", lambda n: n == 0 or n >= 2),
