@@ -7,6 +7,7 @@ from typing import Self
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_pagelets.session.crawl_session import session_of
@@ -32,9 +33,11 @@ class AddressMiddleware:
         return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
-        if FOLLOWED not in request.meta:
+        # A robots.txt may redirect as well: nobody but us sees where to.
+        redirects = request.meta.get("redirect_urls", ()) if request.callback is NO_CALLBACK else ()
+        if FOLLOWED not in request.meta and not redirects:
             return
-        if host_of(request.url) in self.session.hosts:
+        if host_of(request.url) in {*self.session.hosts, *map(host_of, redirects[:1])}:
             return
         name = urlparse_cached(request).hostname or ""
         if await is_forbidden(name, resolve="proxy" not in request.meta):

@@ -106,7 +106,10 @@ class HandoverMiddleware:
         if all(PROBE in request.meta for request in active):
             self.session.cancel_probes()
 
-    def spider_closed(self) -> None:
+    def spider_closed(self, reason: str) -> None:
         if self.session.probes:
             self.session.count("probe/unclaimed", len(self.session.probes))
+        if reason == "finished":  # a later crawl with this job directory must not get what is old by then
+            for token in self.session.spool.tokens(""):
+                self.session.spool.take(token)
         self.session.cancel_probes()

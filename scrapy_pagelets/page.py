@@ -283,6 +283,8 @@ def base_of(root: etree._Element, url: str) -> str:
     if element is None:
         return url
     href = (element.get("href") or "").strip()
+    if len(href) > urls.LONGEST:  # every link would become as long
+        return url
     try:
         base = urljoin(url, href)
     except ValueError:  # "http://[broken"

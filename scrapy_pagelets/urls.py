@@ -27,7 +27,7 @@ _PLAIN_LINK: Final = re.compile(
 _ABSOLUTE: Final = re.compile(r"https?://[^/?#]", re.IGNORECASE)
 _CONTROL: Final = "".join(map(chr, range(33)))
 #: Longer URLs are data, and no crawler follows them.
-_LONGEST: Final = 2083
+LONGEST: Final = 2083
 _NOT_A_PAGE: Final = re.compile(
     r"\.(?:css|js|mjs|json|xml|rss|atom|rdf|pdf|zip|t?gz|t?bz2|tbz|t?xz|zst|7z|rar|tar|jar|war|whl|gem|exe|msi|apk|dmg|deb|rpm|"
     r"iso|bin|png|jpe?g|gif|svgz?|webp|avif|heic|ico|bmp|tiff?|psd|mp[234]|mpe?g|m4[av]|ogg|og[av]|opus|flac|wav|wm[av]|avi|"
@@ -120,7 +120,7 @@ def resolve(base: str, href: str) -> tuple[int, str]:
     ('http://h/c.html', (0, ''))
     """
     href = href.strip().strip(_CONTROL)
-    if len(href) > _LONGEST:
+    if len(href) > LONGEST:
         return 0, ""
     return _resolve(_relevant_base(base, href), href)
 
@@ -207,7 +207,9 @@ def _joined(base: str, href: str) -> str:
         if root:
             return _INDEX.sub("/", (root if href.startswith("/") else folder) + plain[1])
     url = urljoin(base, href) if base else href
-    if not url[:8].lower().startswith(schemes_from(base)) or is_ambiguous(url) or is_ambiguous(href):
+    if len(url) > LONGEST or not url[:8].lower().startswith(schemes_from(base)):
+        return ""
+    if is_ambiguous(url) or is_ambiguous(href):
         return ""
     target = _normalise(url)
     return "" if target.startswith("http:///") else target

@@ -4,11 +4,15 @@ import gzip
 import json
 import os
 import signal
+import tracemalloc
 from collections import Counter
 from threading import Event
 
 import pytest
+from scrapy.http import Response
 
+from scrapy_pagelets.crawler.spiders.sitemaps import sitemaps_of
+from scrapy_pagelets.page import Page
 from tests.crawling import answer, crawl, menu_site, options, page, pages_asked_for, run_spider, scrapy, start
 from tests.server import Reply, SiteServer, html, redirect
 
@@ -606,3 +610,95 @@ def test_a_sitemap_may_be_a_bomb_or_broken(tmp_path):
     assert sorted(found.urls) == [server.url(""), server.url("only")]
     assert found.stat("sitemaps/failed") == 1
     assert found.errors == []
+
+
+# What a review found afterwards
+
+
+def test_a_long_base_does_not_make_every_link_as_long():
+    body = f"<base href='http://h/{'a' * 200_000}/'>" + "".join(f"<a href='x{n}'>link {n}</a>" for n in range(2000))
+    tracemalloc.start()
+    found = Page.parse(f"<html><head></head><body>{body}</body></html>".encode(), "http://h/")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.base == "http://h/"
+    assert peak < 50_000_000  # 2,000 URLs of 200,000 characters would be 400 MB
+
+
+def test_a_probe_is_not_followed_to_what_a_middleware_asks_for_instead(tmp_path):
+    source = """
+    class Consent:
+        def process_response(self, request, response):
+            if request.url.endswith("/b") and "agreed" not in request.meta:
+                return Request(request.url.replace("/b", "/agree"), method="POST", callback=request.callback,
+                               meta={"agreed": True}, dont_filter=True)
+            return response
+    class Spider(scrapy.Spider):
+        name = "stranger"
+        custom_settings = {"DOWNLOADER_MIDDLEWARES": {Consent: 547}}
+        async def start(self):
+            yield Request(self.base + "/")
+        def parse(self, response):
+            yield {"url": response.url}
+    """
+    with SiteServer(routes=menu_site("home", *"abcd") | {"/agree": answer(page("agree"))}) as server:
+        found = run_spider(tmp_path, source, base=server.url("")[:-1])
+    assert "/agree" not in server.hits
+    assert found.stat("probe/failed/forbidden") == 1
+    assert found.errors == []
+
+
+def test_robots_txt_does_not_redirect_to_a_private_address(tmp_path):
+    with SiteServer(host="127.0.0.2") as internal, SiteServer(routes=menu_site("home", "a")) as server:
+        server.routes["/robots.txt"] = lambda path: redirect(internal.url("secret?delete=1"))
+        found = crawl(tmp_path, "site", url=server.url(""))
+    assert internal.hits == []
+    assert len(found.lines) == 2
+    assert found.stat("links/private") == 1
+
+
+def test_lines_of_robots_txt_are_found_in_linear_time():
+    robots = Response("http://h/robots.txt", body=b"\n" * 400_000 + b"Sitemap: http://h/map.xml\n")
+    assert sitemaps_of(robots) == ["http://h/map.xml"]
+
+
+def test_a_page_is_handed_over_under_its_own_url_only(tmp_path):
+    """The fingerprinter of the project takes all pages of a list for one."""
+    source = """
+    class Fingerprinter:
+        def fingerprint(self, request):
+            return request.url.partition("?")[0].encode()
+    class Spider(scrapy.Spider):
+        name = "stranger"
+        custom_settings = {"REQUEST_FINGERPRINTER_CLASS": Fingerprinter}
+        async def start(self):
+            yield Request(self.base + "/")
+        def parse(self, response):
+            yield {"url": response.url}
+            yield Request(self.base + "/a?page=2", self.parse_page, dont_filter=True)
+        def parse_page(self, response):
+            yield {"url": response.url}
+    """
+    with SiteServer(routes=menu_site("home", *"abcd")) as server:
+        found = run_spider(tmp_path, source, base=server.url("")[:-1])
+    assert sorted(found.urls) == [server.url(""), server.url("a?page=2")]
+    assert found.stat("probe/handed_over") == 0
+
+
+def test_what_was_loaded_for_a_finished_job_is_not_handed_over_in_the_next(tmp_path):
+    source = """
+    class Spider(scrapy.Spider):
+        name = "stranger"
+        async def start(self):
+            yield Request(self.base + self.path)
+        def parse(self, response):
+            yield {"heading": response.css("h1::text").get()}
+    """
+    settings = {"JOBDIR": str(tmp_path / "job")}
+    with SiteServer(routes=menu_site("home", *"abcd")) as server:
+        base = server.url("")[:-1]
+        first = run_spider(tmp_path, source, base=base, path="/", settings=settings)
+        server.routes["/a"] = answer(page("new", ["/", "/b", "/c", "/d"]))
+        found = run_spider(tmp_path, source, base=base, path="/a", settings=settings)
+    assert first.stat("probe/unclaimed") == 4
+    assert found.lines[-1]["heading"] == "Heading new"

@@ -15,6 +15,7 @@ from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.fingerprints import fingerprint_of
 from scrapy_pagelets.session.page_context import fetched_at
 from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.urls import site_of
 
 #: Request meta: the number of the request in the journal.
 NUMBER: Final = "_pagelets_number"
@@ -59,17 +60,24 @@ class SettlingPages:
         for token in self.session.spool.tokens(_PREFIX):
             response = self.session.spool.read(token)
             if isinstance(response, HtmlResponse):
-                page = self.session.page(response)
-                self.session.sites.learn(page)
-                self._waiting.setdefault(page.site, []).append(Held(None, page.site, token, fetched_at(response)))
+                self._learn_page(response)
+                site = site_of(response.url)
+                self._waiting.setdefault(site, []).append(Held(None, site, token, fetched_at(response)))
 
     def _learn_again(self, held: Held) -> bool:
         """Learn a page again, because a killed run may not have saved its counts; False if it cannot be read."""
         response = self.session.spool.read(held.token)
         if not isinstance(response, HtmlResponse):
             return False
-        self.session.sites.learn(self.session.page(response))
+        self._learn_page(response)
         return True
+
+    def _learn_page(self, response: HtmlResponse) -> None:
+        """Learn a page; one that cannot be learnt stays, and is yielded as it is."""
+        try:
+            self.session.sites.learn(self.session.page(response))
+        except Exception:
+            self.session.failed(response.url)
 
     async def put(self, response: HtmlResponse, page: Page) -> None:
         """Hold back a page; release all pages of its site once there are ``PAGELETS_SETTLE``."""

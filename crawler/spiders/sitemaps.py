@@ -12,7 +12,9 @@ from scrapy.utils.gz import gunzip, gzip_magic_number
 
 #: Bytes of an unpacked sitemap: the protocol allows 50 MB, and a compressed one may be a bomb.
 _MAX_SIZE: Final = 50 << 20
-_SITEMAP_LINE: Final = re.compile(r"^\s*sitemap\s*:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
+_SITEMAP_LINE: Final = re.compile(r"^[ \t]*sitemap[ \t]*:[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
+#: Bytes of robots.txt that are read (RFC 9309).
+_MAX_ROBOTS: Final = 500 << 10
 
 
 class Entry(NamedTuple):
@@ -24,7 +26,7 @@ class Entry(NamedTuple):
 
 def sitemaps_of(robots: Response) -> list[str]:
     """Return the URLs of the sitemaps in robots.txt; without one, ``/sitemap.xml``."""
-    listed = _SITEMAP_LINE.findall(robots.body.decode("utf-8", "replace")) if robots.status == 200 else []
+    listed = _SITEMAP_LINE.findall(robots.body[:_MAX_ROBOTS].decode("utf-8", "replace")) if robots.status == 200 else []
     return [_joined(robots.url, url) for url in listed] or [urljoin(robots.url, "/sitemap.xml")]
 
 

@@ -71,4 +71,6 @@ def _may_route(key: object) -> bool:
 
 def token_of(crawler: Crawler, request: Request, identity: str) -> str:
     """Return the key of a response in the response store: the fingerprint of its request and the request's identity."""
-    return fingerprint_of(crawler, request) + identity
+    # Fingerprinters may take two URLs for one; a response belongs to the URL that was requested.
+    url = blake2b(request.url.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return fingerprint_of(crawler, request) + identity + url

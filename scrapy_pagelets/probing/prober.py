@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from scrapy import Request
@@ -87,7 +88,9 @@ class Prober:
         token = probe.meta[PROBE]
         if token in self.session.probes or self.session.spool.has(token):
             return Loaded(asked=False)  # loaded for another template, or before the crawl was interrupted
-        task = self.session.probes[token] = asyncio.ensure_future(self._download(probe))
+        task = asyncio.ensure_future(self._download(probe))
+        self.session.probes[token] = task
+        task.add_done_callback(partial(self._release, token))
         await asyncio.wait({task}, timeout=self.patience(probe))
         if not task.done() or task.cancelled():
             self.session.count("probe/failed/slow")
@@ -109,6 +112,12 @@ class Prober:
             self.session.count("probe/failed/too_large")
             return Loaded()
 
+    def _release(self, token: str, task: asyncio.Future[Any]) -> None:
+        """Let go of a response once it is stored: nobody may ever request it."""
+        if self.session.probes.get(token) is task:
+            done = self.session.probes[token] = asyncio.get_running_loop().create_future()
+            done.set_result(None)
+
     def probe_for(self, url: str, key: Request, redirected: Sequence[str] = ()) -> Request:
         """Return a request that loads a page for a key page.
 
@@ -119,7 +128,8 @@ class Prober:
         redirected : the URLs that have redirected to this one
         """
         headers = {name: key.headers.getlist(name) for name in _NEGOTIATION if name in key.headers}
-        meta: dict[str, Any] = routes_of(key) | {"dont_redirect": True}
+        timeout = min(LIMIT + PATIENCE, self.crawler.settings.getfloat("DOWNLOAD_TIMEOUT"))
+        meta: dict[str, Any] = routes_of(key) | {"dont_redirect": True, "download_timeout": timeout}
         if redirected:
             meta["redirect_urls"] = list(redirected)
         probe = Request(url, callback=NO_CALLBACK, headers=headers, meta=meta)
@@ -133,7 +143,9 @@ class Prober:
         engine: Any = self.crawler.engine
         result: Request | Response = probe
         try:
-            while isinstance(result, Request):  # a middleware retries
+            while isinstance(result, Request):  # a middleware retries, or asks for something else
+                if not _is_same(result, probe):
+                    return IgnoreRequest(f"a middleware asks for {result.url} instead")
                 sent = result
                 result = await maybe_deferred_to_future(engine.downloader.fetch(sent))
         except Exception as error:  # a download can raise anything; the crawl goes on
@@ -153,6 +165,11 @@ class Prober:
         self.session.count(f"probe/failed/{'forbidden' if forbidden else 'broken'}")
         logger.debug("%s could not be loaded for a template: %r", probe.url, error)
         return Loaded(asked=not forbidden)
+
+
+def _is_same(request: Request, probe: Request) -> bool:
+    """True for a probe or its retry; False for a request that a middleware has put in its place."""
+    return (request.method, request.url, request.meta.get(PROBE)) == (probe.method, probe.url, probe.meta[PROBE])
 
 
 def _received(response: Response, probe: Request) -> Response:

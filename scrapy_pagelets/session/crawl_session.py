@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
-from typing import Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
@@ -68,7 +68,7 @@ class CrawlSession:
         self.memory = AnsweredRequests(self._store, job)
         self.spool = ResponseStore(Path(job, "pagelets-responses") if job else None, self._store_failed)
         #: Tasks that load, or have loaded, pages for templates, by token; the spider has not requested these pages yet.
-        self.probes: dict[str, asyncio.Task[Response | Exception]] = {}
+        self.probes: dict[str, asyncio.Future[Any]] = {}
         #: The identities of sent requests, except those with a session (`identity.Identities`).
         self.identities: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
         #: Keys of the pages that sitemaps list.
