@@ -702,3 +702,16 @@ def test_what_was_loaded_for_a_finished_job_is_not_handed_over_in_the_next(tmp_p
         found = run_spider(tmp_path, source, base=base, path="/a", settings=settings)
     assert first.stat("probe/unclaimed") == 4
     assert found.lines[-1]["heading"] == "Heading new"
+
+
+def test_held_pages_that_cannot_be_learnt_do_not_stop_a_job(tmp_path):
+    """The second run refuses pages of that size, so that they come as they are."""
+    settings = {"JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 1}
+    with SiteServer(routes=menu_site("home", *"abcdef")) as server:
+        first = crawl(tmp_path, "site", url=server.url(""), settings=settings | {"CLOSESPIDER_PAGECOUNT": 4})
+        assert first.stats["finish_reason"] == "closespider_pagecount"
+        found = crawl(tmp_path, "site", url=server.url(""), settings=settings | {"PAGELETS_MAX_NODES": 5})
+    assert found.stats["finish_reason"] == "finished"
+    assert found.stat("pages/too_large") > 0
+    assert set(map(server.url, ("", "a"))) & set(found.urls)
+    assert found.errors == []
