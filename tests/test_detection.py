@@ -67,11 +67,15 @@ def crawls(draw, names=NUMBERS):
 
 
 def literally(pages, links, sites, sketches, authority=None, least=2, share=0.0):
-    """Definition 4, literally: equal shingles and, with an authority, connected pages. Duplicates are one page."""
+    """Definition 4, literally: equal shingles and, with an authority, connected pages.
+
+    Duplicates are one page: by their sketches, or, in Figure 4 alone, by their shingles.
+    """
     original = {}
     first: dict[object, object] = {}
     for page in sorted(pages):
-        mark = tuple(pages[page]) if sketches is None else sketches.get(page, (page,))
+        by_shingles = sketches is None and authority is None
+        mark = tuple(pages[page]) if by_shingles else (sketches or {}).get(page, ("page", page))
         original[page] = first.setdefault(mark, page)
     least = max(least, share * len(set(original.values())))
     found = []
@@ -194,14 +198,19 @@ def test_long_chain_of_links():
         assert [template.pages for template in form(table, links)] == expected
 
 
-@DETECT
-def test_copies_of_one_page_are_no_template(detect):
-    assert detect(rows({page: [1, 2, 3] for page in range(10_000)})) == []
+@LOCAL
+def test_copies_of_one_page_are_no_template(local):
+    assert local(rows({page: [1, 2, 3] for page in range(10_000)})) == []
+    assert local(rows({page: [5, 6] for page in "abcdefgh"})) == []
+
+
+@GLOBAL
+def test_figure_5_has_no_step_for_copies(connected):
+    assert len(connected(rows({page: [1, 2, 3] for page in range(1000)}), list(pairwise(range(1000))))) == 3
 
 
 @DETECT
 def test_site_where_all_pages_are_equal(detect):
-    assert detect(rows({page: [5, 6] for page in "abcdefgh"})) == []
     assert detect(rows({page: [page, 7] for page in range(1, 9)}), sketches=dict.fromkeys(range(9), 42)) == []
     assert len(detect(rows({page: [5, 6] for page in "abcdefgh"}), sketches={})) == 2
 
@@ -209,8 +218,9 @@ def test_site_where_all_pages_are_equal(detect):
 @DETECT
 def test_copies_beside_other_pages(detect):
     pages = {f"copy {i:05}": [7, 1] for i in range(1000)} | {"other": [7, 2]}
-    assert detect(rows(pages)) == [RepeatedPagelet(7, (("copy 00000", 0), ("other", 0)))]
-    assert detect(rows(pages), least=3) == []
+    copies = {page: 1 for page in pages if page != "other"}
+    assert detect(rows(pages), sketches=copies) == [RepeatedPagelet(7, (("copy 00000", 0), ("other", 0)))]
+    assert detect(rows(pages), sketches=copies, least=3) == []
 
 
 @DETECT
@@ -243,8 +253,9 @@ def test_links_need_the_pagelet_on_both_sides(connected):
 @GLOBAL
 def test_links_of_duplicates_are_links_of_their_original(connected):
     table = rows({"a": [7, 1], "a again": [7, 1], "b": [7, 2]})
-    assert connected(table, [("a again", "b")]) == [RepeatedPagelet(7, (("a", 0), ("b", 0)))]
-    assert connected(table, [("a again", "a")]) == []
+    copies = {"a": 1, "a again": 1}
+    assert connected(table, [("a again", "b")], sketches=copies) == [RepeatedPagelet(7, (("a", 0), ("b", 0)))]
+    assert connected(table, [("a again", "a")], sketches=copies) == []
 
 
 @GLOBAL
@@ -272,12 +283,12 @@ def test_templates_grow_during_a_crawl():
     crawl = GlobalTemplates()
     crawl.add("b", [(0, 7), (1, 2)], ["a", "c"])
     assert crawl.templates() == []
-    crawl.add("a", [(0, 7), (1, 1)])
+    crawl.add("a", [(0, 7), (1, 1)], sketch=1)
     assert [t.pages for t in crawl.templates()] == [("a", "b")]
     assert crawl.templates(least=3) == []
     crawl.add("d", [(0, 7), (1, 4)])
     crawl.add("d", [(0, 9)], ["b"])
-    crawl.add("copy of a", [(0, 7), (1, 1)], ["c"])
+    crawl.add("copy of a", [(0, 7), (1, 1)], ["c"], sketch=1)
     crawl.add("c", [(0, 7), (1, 3), (2, 7)])
     assert crawl.templates() == [RepeatedPagelet(7, (("a", 0), ("b", 0), ("c", 0), ("c", 2), ("d", 0)))]
 

@@ -267,3 +267,20 @@ def test_nothing_is_counted_by_default(tmp_path):
 def test_a_detection_that_is_none_calls_the_crawl_off(tmp_path):
     found = crawl(tmp_path, "site", url="http://127.0.0.1:1/", settings={"PAGELETS_DETECTION": "yes"}, code=1)
     assert found.errors[0].startswith("PAGELETS_DETECTION has 'yes': choose from off, count, local, global")
+
+
+def test_menu_that_leaves_out_the_current_page():
+    """Six pages, each of which links to the five others in unlike words."""
+    names = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]
+    pages = [
+        Page.parse(
+            "".join(f"<a href=/{name}>{name} seen from {own}</a> " for name in names if name != own).encode(),
+            f"http://h.example/{own}",
+        )
+        for own in names
+    ]
+    crawl = RepeatedPagelets()
+    for page in pages:
+        crawl.add(page)
+    assert all(crawl.templateness(page, "local").all() for page in pages)
+    assert all(crawl.templateness(page, "global").all() for page in pages)

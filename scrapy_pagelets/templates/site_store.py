@@ -17,7 +17,7 @@ import numpy as np
 from xxhash import xxh3_64
 
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.detection.incremental import Pagelets
+from scrapy_pagelets.templates.detection.incremental import SHINGLES, Pagelets
 from scrapy_pagelets.templates.detection.pagelet_shingles import VALUES
 from scrapy_pagelets.templates.evidence import Column, keys_of
 from scrapy_pagelets.templates.model import Model
@@ -173,7 +173,7 @@ class SiteStore:
     def _unpacked(self, key: int, site: str, content: bytes) -> Pagelets | None:
         try:
             columns = unpack(content)
-            rows, sketches = columns["rows"].reshape(-1, 3), columns["sketches"].reshape(-1, VALUES)
+            rows, sketches = columns["rows"].reshape(-1, SHINGLES), columns["sketches"].reshape(-1, VALUES)
             return Pagelets(key, site, int(columns["body"][0]), rows, sketches, columns["links"])
         except (TypeError, OSError, EOFError, LookupError, ValueError, BadZipFile) as error:
             self._failed(f"the pagelets of a page of {site} cannot be read: {error}")

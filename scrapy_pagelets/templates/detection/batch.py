@@ -2,7 +2,8 @@
 
 Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2, Figures 4
 (local) and 5 (global). ``docs/algorithms/pagelets-templates-2002.md`` lists the corrections: a template needs two
-distinct pages, and both forms remove duplicate pages. The module ``relational`` does the same in SQL.
+distinct pages. The local form removes duplicate pages first; the global one does so if it is given their sketches. The
+module ``relational`` does the same in SQL.
 
 The tables are sequences of rows, or arrays, in any order: PAGELETS ``(page, pagelet, shingle)`` with all pagelets of
 each page, and LINKS ``(source, target)``. A page is an integer or a string, a shingle an integer, 0 for none.
@@ -15,7 +16,6 @@ from math import ceil
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
-from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.nodes import Ints
 from scrapy_pagelets.templates.detection.components import Components
@@ -107,7 +107,8 @@ def global_templates(
     authority : ``links`` is the form of the paper; ``domain`` connects the pages of a site instead, for crawls too
         incomplete to have the links; ``either`` does both
     sites : sites of the pages; by default the registrable domains of their URLs
-    sketches : as for ``local_templates``; a page and its duplicates are one page with the links and sites of all
+    sketches : sketches of whole pages. Pages with the same sketch are one page with the links and sites of all. By
+        default no page is a duplicate, as in the figure
     least : minimum number of pages of a template, 2 or more
 
     Returns
@@ -125,7 +126,7 @@ def global_templates(
     [('a', 'b'), ('c', 'd')]
     """
     check(authority)
-    table = read(pagelets, sketches)
+    table = read(pagelets, sketches or {})
     needed = support(least, 0.0, 0)
     graph = _Graph(table.candidates())
     edges = [] if authority == "domain" else graph.linked(table.links(links))
@@ -157,7 +158,7 @@ class GlobalTemplates:
         self._authority = check(authority)
         self._pagelets: dict[Key, dict[int, list[int]]] = {}
         self._original: dict[Key, Key] = {}
-        self._by_mark: dict[tuple[str, int], Key] = {}
+        self._by_sketch: dict[int, Key] = {}
         self._waiting: dict[Key, set[Key]] = {}
         self._on_site: dict[tuple[int, Hashable], Key] = {}
         self._components: Components[tuple[int, Key]] = Components()
@@ -178,8 +179,8 @@ class GlobalTemplates:
         pagelets : (pagelet, shingle) of each pagelet
         links : the pages that it links to
         site : its site; by default the registrable domain of its URL
-        sketch : sketch of the whole page, by default of its sequence of shingles; of several pages with the same
-            sketch, only the first one counts
+        sketch : sketch of the whole page; of several pages with the same sketch, only the first one counts. A page
+            without one is no duplicate
         """
         if page not in self._original:
             self._add_pagelets(page, sorted(set(pagelets)), sketch)
@@ -217,9 +218,7 @@ class GlobalTemplates:
         return self._components.size((shingle, original))
 
     def _add_pagelets(self, page: Key, rows: list[tuple[int, int]], sketch: int | None) -> None:
-        sequence = np.array([shingle for _, shingle in rows], np.int64)
-        mark = ("pagelets", xxh3_64_intdigest(sequence.tobytes())) if sketch is None else ("page", sketch)
-        self._original[page] = self._by_mark.setdefault(mark, page)
+        self._original[page] = page if sketch is None else self._by_sketch.setdefault(sketch, page)
         if self._original[page] == page:
             shingles = self._pagelets[page] = {}
             for pagelet, shingle in rows:

@@ -36,6 +36,11 @@ FORMS: Final[tuple[Form, ...]] = ("local", "global")
 _CAPACITY: Final = 250_000
 #: Minimum number of pages of a template.
 _LEAST: Final = 2
+#: Number of shingles of a pagelet, and the columns of those that are not near ones.
+SHINGLES: Final = 4
+_NOT_NEAR: Final = (0, 1, 3)
+#: Number of pagelets that are compared for one super-shingle: unlike ones rarely have one in common.
+_MAX_LEADERS: Final = 16
 
 
 class Shares(NamedTuple):
@@ -72,7 +77,8 @@ class Pagelets(NamedTuple):
     key : hash of the page's URL
     site : site of the page
     body : hash of the page's text
-    rows : (p, 3) exact and link shingle of each pagelet, and a column for the near one; 0 if the pagelet is too small
+    rows : (p, 4) shingles of each pagelet: the exact one, that of its link targets, a column for the near one, and that
+        of its link targets together with the page; 0 if the pagelet is too small
     sketches : (p, 16) sketches of the words of each pagelet; 0 if the pagelet is too small
     links : (k,) keys of the pages that the page links to
     """
@@ -93,9 +99,10 @@ class Pagelets(NamedTuple):
         pagelet : (m,) number of the pagelet of each leaf
         """
         hashes = shingles(page, pagelet)
-        rows = np.zeros((len(hashes.exact), 3), np.int64)
+        rows = np.zeros((len(hashes.exact), SHINGLES), np.int64)
         rows[:, 0] = np.where(hashes.candidates, hashes.exact, 0)
         rows[:, 1] = np.where(hashes.targets >= LEAST_TARGETS, hashes.links, 0)
+        rows[:, 3] = np.where(hashes.targets >= LEAST_TARGETS, hashes.closed, 0)
         sketches = np.where((hashes.tokens >= LEAST_TOKENS)[:, None], hashes.near, 0)
         links = np.setdiff1d(page.nodes.links.key, (0, page.key))
         return cls(page.key, page.site, body_of(page), rows, sketches, links)
@@ -104,10 +111,10 @@ class Pagelets(NamedTuple):
 class RepeatedPagelets(Journal[Pagelets]):
     """The pagelets of a crawl by their shingles. Thread-safe.
 
-    A pagelet has up to three shingles: the exact one of its text, tags and links; one of the set of its link targets;
-    and the near one of its words, which is that of the first pagelet that is nearly equal, so it depends on the order
-    of the pages. A pagelet is template if one of its shingles repeats. Pages with the same text under several URLs are
-    one page.
+    A pagelet has up to four shingles: the exact one of its text, tags and links; one of the set of its link targets,
+    and one of this set together with the page itself, because a menu may leave out the current page; and the near one
+    of its words, which is that of the first pagelet that is nearly equal, so it depends on the order of the pages. A
+    pagelet is template if one of its shingles repeats. Pages with the same text under several URLs are one page.
 
     Parameters
     ----------
@@ -136,7 +143,7 @@ class RepeatedPagelets(Journal[Pagelets]):
         self._body: dict[int, int] = {}
         self._bodies: set[tuple[str, int]] = set()
         self._first_sketches: list[Ints] = []
-        self._by_super: dict[int, int] = {}
+        self._by_super: dict[int, list[int]] = {}
 
     @property
     def full(self) -> bool:
@@ -200,7 +207,7 @@ class RepeatedPagelets(Journal[Pagelets]):
                 if self._linked.is_original(key):
                     site = self._sites[key]
                     local, linked = (self._repeated({key}, site, rows, form) for form in FORMS)
-                    near = local[:, 2] & ~local[:, :2].any(1)
+                    near = local[:, 2] & ~local[:, _NOT_NEAR].any(1)
                     counts = np.array([len(rows), local.any(1).sum(), linked.any(1).sum(), near.sum()])
                     sums[site] = sums.get(site, 0) + counts
         rows_of = (Shares(site, *counts.tolist()) for site, counts in sums.items())
@@ -218,14 +225,16 @@ class RepeatedPagelets(Journal[Pagelets]):
             yield {self._sites[int(page)] for page in template.pages}
 
     def _repeated(self, pages: set[int], site: str, rows: Ints, form: Form) -> Bools:
-        """(p, 3) whether enough pages have each shingle: of the site, or connected to one of the given pages."""
+        """(p, 4) whether enough pages have each shingle: of the site, or connected to one of the given pages."""
 
         def count(shingle: int) -> int:
             if not shingle or form == "local":
                 return self._pages[site, shingle]
             return max((self._linked.owners(page, shingle) for page in pages), default=0)
 
-        enough: Bools = np.array([[count(s) >= _LEAST for s in row] for row in rows.tolist()], np.bool_).reshape(-1, 3)
+        enough: Bools = np.array([[count(s) >= _LEAST for s in row] for row in rows.tolist()], np.bool_).reshape(
+            -1, SHINGLES
+        )
         return enough
 
     def _nearest(self, sketches: Ints, *, learn: bool) -> Ints:
@@ -233,7 +242,7 @@ class RepeatedPagelets(Journal[Pagelets]):
         marks = super_shingles(sketches).tolist()
         near_shingles = np.zeros(len(sketches), np.int64)
         for i in np.flatnonzero(sketches.any(1)).tolist():
-            candidates = {self._by_super[mark] for mark in marks[i] if mark in self._by_super}
+            candidates = {leader for mark in marks[i] for leader in self._by_super.get(mark, ())}
             near = [
                 leader
                 for leader in sorted(candidates)
@@ -244,7 +253,9 @@ class RepeatedPagelets(Journal[Pagelets]):
             elif learn:
                 near_shingles[i] = self._near_shingle(len(self._first_sketches))
                 for mark in marks[i]:
-                    self._by_super.setdefault(mark, len(self._first_sketches))
+                    leaders = self._by_super.setdefault(mark, [])
+                    if len(leaders) < _MAX_LEADERS:
+                        leaders.append(len(self._first_sketches))
                 self._first_sketches.append(sketches[i].copy())
         return near_shingles
 

@@ -139,7 +139,7 @@ def global_templates(
     ------
     ImportError : if DuckDB is not installed
     """
-    with _loaded(pagelets, sketches, links, sites, check(authority)) as connection:
+    with _loaded(pagelets, sketches or {}, links, sites, check(authority)) as connection:
         run(connection, CANDIDATES)
         run(connection, (("stars", TEMPLATE_LINKS[authority]),))
         connect(connection)
