@@ -13,7 +13,7 @@ from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.spider import DefaultSpider
 
-from scrapy_pagelets.probing.identity import PROBE, RECEIVED, AnotherVisitor, Identities, token_of
+from scrapy_pagelets.probing.identity import PROBE, RECEIVED, STORED, AnotherVisitor, Identities, token_of
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
 from scrapy_pagelets.session.threads import in_thread
@@ -63,7 +63,7 @@ class HandoverMiddleware:
             self.session.identities.pop(request, None)
             return None
         self.session.identities[request] = identity
-        token = token_of(self.crawler, request, identity)
+        token = self._token(request, identity)
         if (loading := self.session.probes.pop(token, None)) is not None:
             await asyncio.wait({loading})
         elif not self.session.spool.has(token):
@@ -79,6 +79,10 @@ class HandoverMiddleware:
         response = stored.replace(request=request)
         self._uncount(request, response)
         return response
+
+    def _token(self, request: Request, identity: str) -> str:
+        former = request.meta.pop(STORED, None)
+        return former if former and self.session.spool.has(former) else token_of(self.crawler, request, identity)
 
     def _uncount(self, request: Request, response: Response) -> None:
         """Subtract in advance what `DownloaderStats` will count: it counted the response when it was loaded."""
