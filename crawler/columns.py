@@ -12,10 +12,11 @@ import numpy as np
 from itemadapter import ItemAdapter, is_item
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
+from scrapy_pagelets.feed_schema import FEED, VERSION, FeedField
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FEED_VERSION: Final = "1"
 #: The column for values that fit no other column: a JSON object.
 EXTRA: Final = "extra"
 #: Limit on columns and on struct fields: a dictionary keyed by words would become thousands of them.
@@ -26,33 +27,18 @@ Row = dict[str, Any]
 
 
 def feed_types() -> dict[str, pa.DataType]:
-    """Return the Arrow types of the feed's columns, version 1."""
+    """Return the Arrow types of the columns that every feed has."""
+    return {field.name: _arrow_type(field) for field in FEED if not field.optional}
+
+
+def _arrow_type(field: FeedField) -> pa.DataType:
     import pyarrow as pa
 
-    link = pa.struct({"url": pa.string(), "anchor": pa.string()})
-    pagelet = pa.struct(
-        {
-            "id": pa.int32(),
-            "xpaths": pa.list_(pa.string()),
-            "role": pa.string(),
-            "templateness": pa.float64(),
-            "text": pa.string(),
-            "words": pa.int32(),
-            "links": pa.list_(link),
-        }
-    )
-    return {
-        "url": pa.string(),
-        "title": pa.string(),
-        "language": pa.string(),
-        "fetched_at": pa.string(),
-        "text": pa.string(),
-        "pagelets": pa.list_(pagelet),
-        "template": pa.struct({"id": pa.string(), "pages": pa.int32(), "share": pa.float64()}),
-        "near_duplicate_of": pa.string(),
-        "similarity": pa.float64(),
-        "sketch": pa.string(),
-    }
+    if field.kind == "object":
+        kind = pa.struct({part.name: _arrow_type(part) for part in field.parts})
+    else:
+        kind = {"string": pa.string(), "integer": pa.int32(), "number": pa.float64()}[field.kind]
+    return pa.list_(kind) if field.listed else kind
 
 
 class Columns:
@@ -69,7 +55,7 @@ class Columns:
 
         types = {name: _column_type(declared.get(name), _values(rows, name)) for name in _names(rows, declared)}
         columns = [*((name, kind) for name, kind in types.items() if kind is not None), (EXTRA, pa.string())]
-        self.schema = pa.schema(columns, metadata={"scrapy_pagelets.feed": FEED_VERSION})
+        self.schema = pa.schema(columns, metadata={"scrapy_pagelets.feed": VERSION})
 
     def batch(self, row: Row) -> pa.RecordBatch:
         """Return a row as a batch; values that do not fit their column go into the column ``extra``."""
