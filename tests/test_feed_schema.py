@@ -27,7 +27,7 @@ def test_the_document_has_the_tables_of_the_schema():
     assert tables == [rows(fields) for fields in (FEED, PAGELET, LINK, BLOCK, TEMPLATE)]
 
 
-PYTHON = {"string": str, "integer": int, "number": (int, float), "object": dict}
+PYTHON: dict[str, type | tuple[type, ...]] = {"string": str, "integer": int, "number": (int, float), "object": dict}
 
 
 def check(record, fields, *, optional=()):
