@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: The column for values that fit no other column: a JSON object.
 EXTRA: Final = "extra"
 #: Limit on columns and on struct fields: a dictionary keyed by words would become thousands of them.
-MOST_FIELDS: Final = 256
+MAX_FIELDS: Final = 256
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 Row = dict[str, Any]
@@ -77,7 +77,7 @@ def _names(rows: list[Row], declared: Iterable[str]) -> list[str]:
     names = dict.fromkeys(declared)
     for row in rows:
         names |= dict.fromkeys(row)
-    return [name for name in names if name != EXTRA][:MOST_FIELDS]
+    return [name for name in names if name != EXTRA][:MAX_FIELDS]
 
 
 def _values(rows: list[Row], name: str) -> list[Any]:
@@ -124,7 +124,7 @@ def _storable(kind: pa.DataType) -> pa.DataType | None:
         return None if value_type is None else pa.list_(value_type)
     if pa.types.is_struct(kind):
         fields = {field.name: _storable(field.type) for field in kind}
-        return None if None in fields.values() or not 0 < len(fields) <= MOST_FIELDS else pa.struct(fields)
+        return None if None in fields.values() or not 0 < len(fields) <= MAX_FIELDS else pa.struct(fields)
     plain = pa.types.is_primitive(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind)
     return kind if (plain and not pa.types.is_duration(kind)) or pa.types.is_decimal(kind) else None
 
