@@ -94,7 +94,7 @@ class PageContext:
         return mask
 
     def about(self) -> dict[str, str | None]:
-        """Return the fields of the feed that describe the page as it was received."""
+        """Return URL, title, language and time of fetching, by their names in the feed."""
         page = self.page
         return {"url": page.url, "title": page.title, "language": page.language, "fetched_at": self.fetched_at}
 
