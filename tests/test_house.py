@@ -196,6 +196,12 @@ def test_ideas_load_without_scrapy():
     assert loaded.isdisjoint({"scrapy", "twisted", "sklearn", "scipy", "duckdb", "datasketch"})
 
 
+def test_the_schema_of_the_feed_loads_without_libraries():
+    loaded = loaded_by("import scrapy_pagelets.feed_schema")
+    assert "scrapy_pagelets.feed_schema" in loaded
+    assert loaded.isdisjoint({"scrapy", "pyarrow", "numpy", "lxml"})
+
+
 def test_scrapy_starts_without_the_heavy_libraries():
     loaded = loaded_by("import scrapy_pagelets, scrapy_pagelets.crawler.commands; scrapy_pagelets.Addon")
     assert "scrapy_pagelets.crawler.commands" in loaded
