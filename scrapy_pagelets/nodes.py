@@ -15,6 +15,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.characters import is_readable, readable
 from scrapy_pagelets.urls import resolve
+from scrapy_pagelets.words import WORD
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -66,9 +67,6 @@ _VERBATIM_TAGS: Final = frozenset(("pre", "textarea", "listing", "xmp", "plainte
 _HIDING_STYLE: Final = re.compile(
     r"(?<![\w-])(?:display\s*:\s*none|(?:content-)?visibility\s*:\s*hidden)", re.IGNORECASE
 )
-_WORD: Final = re.compile(
-    r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
-)
 _XPATH_NAME: Final = re.compile(r"[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII)
 #: White space other than one space.
 _SPACES: Final = re.compile(r"\s{2,}|[^\S ]")
@@ -104,14 +102,14 @@ def text_key(text: str) -> tuple[int, int]:
     """Return hash and number of words of a run of text whose white space is folded.
 
     The hash ignores case and treats all digits alike. The words of an ASCII text are separated by white space, those of
-    other texts are runs of letters and digits; Han, kana, hangul and Thai count by character.
+    other texts are those of `scrapy_pagelets.words`.
     """
     if len(text) > 3 and text.isascii():
         words = text.count(" ") + 1
     elif len(text) < _HUGE:
-        words = len(_WORD.findall(text))
+        words = len(WORD.findall(text))
     else:
-        words = sum(1 for _ in _WORD.finditer(text))
+        words = sum(1 for _ in WORD.finditer(text))
     return xxh3_64_intdigest(text.casefold().translate(_DIGITS).encode("utf-8", "replace")) >> 1, words
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, count
 from typing import Final
-from unicodedata import normalize
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -22,6 +21,7 @@ from xxhash import xxh3_64_intdigest
 from scrapy_pagelets.nodes import TAGS, TEXT, Bools, Floats, Ints, NodeTable, mix
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.detection.components import Components
+from scrapy_pagelets.words import HAN, HAN_A, HAN_COMPATIBLE, HAN_RARE, KANA, KHMER, LAO, MYANMAR, THAI, caseless
 
 #: Number of words of a sequence that is hashed, of values of a sketch, and of values of a super-shingle.
 WINDOW: Final = 4
@@ -33,10 +33,9 @@ NEAR: Final = 0.8
 LEAST_TOKENS: Final = 4
 LEAST_TARGETS: Final = 2
 
-# Thai, Lao, Myanmar, Khmer, kana and Han do not separate words.
-_UNSPACED: Final = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
+# Words are not those of `scrapy_pagelets.words`: a single character of a script without spaces says too little, so such
+# scripts give runs of three characters.
+_UNSPACED: Final = THAI + LAO + MYANMAR + KHMER + KANA + HAN_A + HAN + HAN_COMPATIBLE + HAN_RARE
 # Vowel signs and accents of Hebrew, Arabic and Indic scripts are part of a word, although they are not letters.
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 _WORD: Final = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\\w{_MARKS}])+|\0")
@@ -144,7 +143,7 @@ def tokens(text: str) -> list[int]:
     if text.isascii():
         words, plain = text.translate(_ASCII).split(), True
     else:
-        text = normalize("NFKC", text).casefold()
+        text = caseless(text)
         plain = not _NOT_PLAIN.search(text)
         words = (_PLAIN_WORD if plain else _WORD).findall(text)
     if not plain or max(map(len, words), default=0) > _LONGEST_WORD:
