@@ -14,7 +14,6 @@ from scrapy_pagelets.templates.complete_subdigraph import (
     followed,
     hyperlink_distance,
     links_of,
-    same_host,
 )
 from scrapy_pagelets.urls import key
 from tests.trees import page, soups
@@ -296,22 +295,3 @@ def test_dom_distance(html, data):
     row = data.draw(st.integers(0, len(nodes) - 1))
     lengths = nx.single_source_shortest_path_length(tree, row)
     assert dom_distances(nodes, row).tolist() == [lengths[i] for i in range(len(nodes))]
-
-
-@pytest.mark.parametrize(
-    ("url", "other", "same"),
-    [
-        ("http://h/a", "https://h/b", True),
-        ("http://h/a", "http://www.h/b", True),
-        ("http://h:80/a", "https://h:443/b", True),
-        ("http://H/a", "http://u@h./b", True),
-        ("http://[::1]:8000/", "http://[::1]:8000/x", True),
-        ("http://h/a", "http://h:81/b", False),
-        ("http://h/a", "http://g/b", False),
-        ("http://www2.h/a", "http://h/b", False),
-        ("http://[x", "http://[x", False),
-        ("", "", False),
-    ],
-)
-def test_same_host(url, other, same):
-    assert same_host(url, other) == same_host(other, url) == same

@@ -16,7 +16,7 @@ import numpy as np
 from scrapy_pagelets.actions import acts, is_plain_link, labels_action
 from scrapy_pagelets.nodes import Bools, Ints, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.urls import host_of, is_page, normalise
+from scrapy_pagelets.urls import is_page, normalise, same_host
 
 #: The links of a region are a menu if more than this share of its words is link text.
 _DENSE: Final = 0.5
@@ -109,12 +109,6 @@ class Subdigraph:
                 near = [p for p in rest[i + 1 :] if self._mutual(page, p)]
                 stack.append((chosen | {page}, near))
         return best
-
-
-def same_host(url: str, other: str) -> bool:
-    """Return True if two URLs have the same host and port, ignoring ``www.``; False for broken URLs."""
-    host = host_of(url).removeprefix("www.")
-    return bool(host) and host == host_of(other).removeprefix("www.")
 
 
 def links_of(page: Page) -> list[int]:
