@@ -26,10 +26,11 @@ from tools import referee, sites_below, table
 from scrapy_pagelets import Page
 from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.nodes import Floats
-from scrapy_pagelets.templates.complete_subdigraph import Subdigraph, candidates, followed
+from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
 from scrapy_pagelets.templates.detection.batch import local_templates
 from scrapy_pagelets.templates.detection.pagelet_shingles import shingles
 from scrapy_pagelets.templates.mapping import extract, same_signature
+from scrapy_pagelets.templates.menu_links import candidates, link_targets
 from scrapy_pagelets.templates.model import Model
 from scrapy_pagelets.templates.page_features import PAGE_FEATURES, SITE_FEATURES
 from scrapy_pagelets.templates.partition import partition
@@ -172,9 +173,9 @@ def subdigraphs(pages: list[Example], key_pages: list[Example]) -> Iterator[Floa
     by_key = {example.page.key: example.page for example in pages}
     for page in (example.page for example in key_pages):
         graph = Subdigraph((key for key in candidates(page) if key in by_key), 4)
-        graph.add(page.key, followed(page))
+        graph.add(page.key, link_targets(page))
         while not graph.done and (key := graph.next()) is not None:
-            graph.add(key, followed(by_key[key]))
+            graph.add(key, link_targets(by_key[key]))
         others = [by_key[key].nodes for key in graph.best if key != page.key]
         rows = extract(page.nodes, others, same_signature) if others else np.zeros(len(page.nodes), np.bool_)
         yield rows.astype(np.float64)

@@ -7,14 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.templates.complete_subdigraph import (
-    Subdigraph,
-    candidates,
-    dom_distances,
-    followed,
-    hyperlink_distance,
-    links_of,
-)
+from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
+from scrapy_pagelets.templates.menu_links import candidates, dom_distances, hyperlink_distance, link_targets, links_of
 from scrapy_pagelets.urls import key
 from tests.trees import page, soups
 
@@ -190,11 +184,11 @@ def test_the_page_itself_may_be_written_in_many_ways(url):
 def test_a_page_that_links_only_to_itself():
     alone = page("<a href=''>a</a><a href='#x'>b</a><a href='page.html'>c</a><a href='?'>d</a>", URL)
     assert candidates(alone) == []
-    assert followed(alone) == frozenset()
+    assert link_targets(alone) == frozenset()
     assert candidates(page("no links")) == []
     graph = Subdigraph([], 4)
     assert graph.next() is None
-    assert graph.add(key(URL), followed(alone)) == {key(URL)}
+    assert graph.add(key(URL), link_targets(alone)) == {key(URL)}
 
 
 def test_a_page_without_a_host_has_no_candidates():
@@ -204,7 +198,7 @@ def test_a_page_without_a_host_has_no_candidates():
 
 def test_a_page_links_to_what_acts_but_it_is_no_candidate():
     html = "<a href='/x'>x</a><a href='/x#y'>x</a><a href='/z'>z</a><a href='/logout'>l</a><a href='/quit'>Log out</a>"
-    assert followed(page(html, URL)) == {key(f"http://example.com/{name}") for name in ("x", "z", "logout", "quit")}
+    assert link_targets(page(html, URL)) == {key(f"http://example.com/{name}") for name in ("x", "z", "logout", "quit")}
     assert len(links_of(page(html, URL))) == 5
     assert found(html) == ["http://example.com/x", "http://example.com/z"]
 

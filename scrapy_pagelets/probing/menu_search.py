@@ -15,7 +15,8 @@ from scrapy_pagelets.probing.traffic import Targets, Traffic
 from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.followed_links import requested_url
 from scrapy_pagelets.session.threads import in_thread
-from scrapy_pagelets.templates.complete_subdigraph import Subdigraph, candidates, followed, is_harmless
+from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
+from scrapy_pagelets.templates.menu_links import candidates, is_harmless, link_targets
 from scrapy_pagelets.templates.site import Site
 
 logger = logging.getLogger(__name__)
@@ -124,4 +125,4 @@ class MenuSearch:
 
     def _learn(self, page: Page) -> Targets:
         self._session.sites.learn(page)
-        return followed(page)
+        return link_targets(page)

@@ -13,8 +13,8 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable, mix, signature
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.complete_subdigraph import followed
 from scrapy_pagelets.templates.evidence import CLASSES, Column, Counts, Fragments, keys_of
+from scrapy_pagelets.templates.menu_links import link_targets
 
 #: Two pages belong to one class if the Jaccard coefficient of their outlines is at least this.
 _SAME_CLASS: Final = 0.4
@@ -75,7 +75,7 @@ class Observation:
             key=page.key,
             body=body_of(page),
             outline=outline(page.nodes),
-            links=followed(page),
+            links=link_targets(page),
             fragments=None if odds is None else Fragments.of(page.nodes, keys_of(page), odds),
         )
 
