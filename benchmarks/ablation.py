@@ -149,7 +149,7 @@ def strict(examples: list[Example], folds: Sequence[Model]) -> Iterator[list[Any
     few = {site: rng.sample(pages, SAMPLE) for site, pages in sites.items() if len(pages) >= SAMPLE}
 
     def judged(pages: list[Example]) -> list[Floats]:
-        return [sigmoid(folds[e.fold].judge(e.page)[1][:, 1]) for e in pages]
+        return [sigmoid(folds[e.fold].page_evidence(e.page).odds[:, 1]) for e in pages]
 
     forms: dict[str, Callable[[str], Iterable[Floats]]] = {
         "complete subdigraph of 4 pages, ETDM (2014)": lambda site: subdigraphs(sites[site], few[site]),

@@ -193,7 +193,7 @@ def stored(size: int) -> list[Any]:
     store, found, seconds = ContentStore(path), 0, 0.0
     for number, text in enumerate(made_up(size)):
         start = time.process_time()
-        found += store.judge(Document(f"http://example.com/{number}", text, number, "example.com"))[0] is not None
+        found += store.add(Document(f"http://example.com/{number}", text, number, "example.com"))[0] is not None
         seconds += time.process_time() - start
     store.close()
     each = round(path.stat().st_size / size)
@@ -268,7 +268,7 @@ def judged(pages: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
     store = ContentStore(None)
     lines = []
     for url, text in pages:
-        verdict, _ = store.judge(Document(url, text, key(url), site_of(url)))
+        verdict, _ = store.add(Document(url, text, key(url), site_of(url)))
         lines.append({"url": url, "near_duplicate_of": verdict.url if verdict else None})
     store.close()
     return lines

@@ -114,7 +114,7 @@ class DuplicatesPipeline:
     def _judge(self, context: PageContext, content: str | None) -> tuple[Verdict | None, str | None]:
         page = context.page
         document = Document(page.url, _content(context) if content is None else content, address_of(page), page.site)
-        verdict, sketch = self._store.judge(document)
+        verdict, sketch = self._store.add(document)
         if sketch is None:
             self.session.count("duplicates/too_short")
         return verdict, None if sketch is None else encode(sketch)

@@ -115,7 +115,7 @@ def evidence(example: Example, odds: Floats, others: int, rng: np.random.Generat
 
     Parameters
     ----------
-    odds : (n, JUDGES) log odds of the page-level classifiers
+    odds : (n, CLASSIFIERS) log odds of the page-level classifiers
     others : number of synthetic pages
     """
     page = example.page
