@@ -20,10 +20,10 @@ from scrapy_pagelets.duplicates.sketch import encode
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.pipelines.fields import Fields
-from scrapy_pagelets.segmentation.pagelet import CONTENT
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.page_context import PageContext, current_context, provide_contexts
 from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.templates.roles import CONTENT
 
 logger = logging.getLogger(__name__)
 

@@ -20,10 +20,10 @@ from scrapy_pagelets.index.pending_pages import PendingPages
 from scrapy_pagelets.index.targets import folder_of, open_index
 from scrapy_pagelets.index.writer import Writer
 from scrapy_pagelets.pipelines.fields import Fields, value_of
-from scrapy_pagelets.segmentation.pagelet import CONTENT
 from scrapy_pagelets.session.crawl_session import call_off, session_of
 from scrapy_pagelets.session.page_context import PageContext, current_context, current_places, provide_contexts
 from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.templates.roles import CONTENT
 
 logger = logging.getLogger(__name__)
 

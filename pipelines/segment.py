@@ -7,11 +7,11 @@ from typing import Any, Self
 from scrapy.crawler import Crawler
 
 from scrapy_pagelets.pipelines.fields import Fields
-from scrapy_pagelets.segmentation.pagelet import CONTENT
 from scrapy_pagelets.segmentation.vips import vips
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.page_context import PageContext, current_context, provide_contexts
 from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.templates.roles import CONTENT
 
 
 class SegmentPipeline:

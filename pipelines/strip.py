@@ -9,10 +9,10 @@ from scrapy.crawler import Crawler
 
 from scrapy_pagelets import text
 from scrapy_pagelets.pipelines.fields import Fields
-from scrapy_pagelets.segmentation.pagelet import CONTENT
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.page_context import PageContext, current_context, provide_contexts
 from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.templates.roles import CONTENT
 
 
 class StripPipeline:

@@ -16,7 +16,7 @@ import numpy as np
 from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.links.query import Query
 from scrapy_pagelets.nodes import Bools, Ints
-from scrapy_pagelets.segmentation.pagelet import CONTENT
+from scrapy_pagelets.templates.roles import CONTENT
 from scrapy_pagelets.urls import host_of, normalise, resolve, site_of
 
 #: Characters of the text that label a pagelet with links.

@@ -17,7 +17,8 @@ import numpy as np
 
 from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.pagelet import CONTENT, Pagelet, segment
+from scrapy_pagelets.segmentation.pagelet import Pagelet, segment
+from scrapy_pagelets.templates.roles import CONTENT
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.urls import key as key_of
 from scrapy_pagelets.words import words

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scrapy_pagelets.nodes import Floats, NodeTable
 from scrapy_pagelets.templates.model import Model
 from scrapy_pagelets.templates.page_features import PAGE_FEATURES, Lexicon, page_features
+from scrapy_pagelets.templates.roles import is_template
 from scrapy_pagelets.templates.site import ALONE, KNOWN, Site, balanced, smoothed
 from scrapy_pagelets.templates.training.labels import CONTENT, FOLDS, UNKNOWN, Example, template_share
 from scrapy_pagelets.templates.training.synthetic_sites import evidence
@@ -223,11 +224,11 @@ def node_f1(example: Example, templateness: Floats) -> float:
 
     Parameters
     ----------
-    templateness : (n,) scores; a node is predicted to be template from 0.5 on
+    templateness : (n,) scores; see `roles.is_template`
     """
     share, known = template_share(example)
     expected = (known > 0) & (share == 1)
-    predicted = (known > 0) & (templateness >= 0.5)
+    predicted = (known > 0) & is_template(templateness)
     both = predicted.sum() + expected.sum()
     return float(2 * (predicted & expected).sum() / both) if both else 1.0
 
