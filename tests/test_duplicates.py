@@ -24,7 +24,6 @@ from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.bloom import BloomBands
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document, StoreError, Verdict
 from scrapy_pagelets.duplicates.groups import Mirror, mirrors, near_groups, near_pairs, spread
-from scrapy_pagelets.duplicates.minima import largest, near, signature
 from scrapy_pagelets.duplicates.shingles import jaccard, shingles, tokens
 from scrapy_pagelets.duplicates.sketch import (
     PERMUTATIONS,
@@ -42,6 +41,7 @@ from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.pagelet import segment
 from scrapy_pagelets.words import words
+from tests.oracles.minima import largest, near, signature
 
 ROOT = Path(__file__).parent.parent
 small_words = st.sampled_from("a b c d e f g h".split())

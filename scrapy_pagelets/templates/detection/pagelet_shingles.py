@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, count
+from itertools import chain
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -20,7 +20,6 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.nodes import TAGS, TEXT, Bools, Floats, Ints, NodeTable, mix
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.detection.components import Components
 from scrapy_pagelets.words import HAN, HAN_A, HAN_COMPATIBLE, HAN_RARE, KANA, KHMER, LAO, MYANMAR, THAI, caseless
 
 #: Number of words of a sequence that is hashed, of values of a sketch, and of values of a super-shingle.
@@ -207,36 +206,6 @@ def super_shingles(near: Ints) -> Ints:
     for i in range(SUPER):
         column = mix(column * 31 + quarters[:, :, i])
     return column
-
-
-def group_near(near: Ints) -> Ints:
-    """(p,) a shingle for each sketch, the same if a chain of nearly equal sketches connects them; 0 without words.
-
-    Pairs are searched among the sketches that share a super-shingle, which misses none. The time is quadratic in the
-    number of distinct sketches that share one.
-
-    Parameters
-    ----------
-    near : (p, 16) sketches (``Shingles.near``), of any number of pages
-    """
-    whole = mix(super_shingles(near) * np.arange(1, 5)).sum(1)
-    names, first, number = np.unique(whole, return_index=True, return_inverse=True)
-    sketches = near[first]
-    chains = Components[int]()
-    for column in super_shingles(sketches).T:
-        order = np.argsort(column, kind="stable")
-        for step in count(1):
-            one, other = order[:-step], order[step:]
-            same = column[one] == column[other]
-            if not same.any():
-                break
-            one, other = one[same], other[same]
-            close = resemblance(sketches[one], sketches[other]) >= NEAR
-            for pair in zip(one[close].tolist(), other[close].tolist(), strict=True):
-                chains.union(*pair)
-    for group in chains.groups():
-        names[group] = names[group].min()
-    return np.where(near.any(1), names[number], 0)
 
 
 def _owners(nodes: NodeTable, pagelet: Ints) -> tuple[Ints, Bools]:
