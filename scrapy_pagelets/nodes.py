@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.characters import is_readable, readable
+from scrapy_pagelets.hashing import mix
 from scrapy_pagelets.urls import resolve
 from scrapy_pagelets.words import WORD
 
@@ -285,14 +286,6 @@ def _ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
     rank[order] = np.arange(len(parent)) - starts[group] + 1
     count[order] = np.diff(np.append(starts, len(parent)))[group]
     return rank, count
-
-
-def mix(x: Ints) -> Ints:
-    """Scramble 64-bit integers bijectively (the finaliser of splitmix64)."""
-    z = x.astype(np.uint64)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (z ^ (z >> np.uint64(31))).astype(np.int64)
 
 
 def build(root: etree._Element, base: str, *, noscript: bool = False, odd: bool = False) -> NodeTable:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.nodes import mix
+from scrapy_pagelets.hashing import mix
 from scrapy_pagelets.words import WORD, caseless
 
 #: Default number of words in a shingle.

@@ -15,7 +15,8 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable, mix
+from scrapy_pagelets.hashing import mix
+from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.lossy_counter import LossyCounter, Sums, countable
 

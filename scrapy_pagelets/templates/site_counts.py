@@ -11,7 +11,8 @@ from typing import Final, Self
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable, mix, signature
+from scrapy_pagelets.hashing import mix
+from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable, signature
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.evidence import CLASSES, Column, Counts, Fragments, keys_of
 from scrapy_pagelets.templates.menu_links import link_targets

@@ -6,7 +6,8 @@ from itertools import count
 
 import numpy as np
 
-from scrapy_pagelets.nodes import Ints, mix
+from scrapy_pagelets.hashing import mix
+from scrapy_pagelets.nodes import Ints
 from scrapy_pagelets.templates.detection.components import Components
 from scrapy_pagelets.templates.detection.pagelet_shingles import NEAR, resemblance, super_shingles
 

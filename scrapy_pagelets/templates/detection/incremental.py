@@ -14,7 +14,8 @@ from typing import Final, Literal, NamedTuple, Self
 
 import numpy as np
 
-from scrapy_pagelets.nodes import Bools, Floats, Ints, mix
+from scrapy_pagelets.hashing import mix
+from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.detection.batch import GlobalTemplates
 from scrapy_pagelets.templates.detection.pagelet_shingles import (

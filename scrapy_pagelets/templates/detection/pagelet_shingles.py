@@ -18,7 +18,8 @@ from urllib.parse import urlsplit
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.nodes import TAGS, TEXT, Bools, Floats, Ints, NodeTable, mix
+from scrapy_pagelets.hashing import band_hashes, mix
+from scrapy_pagelets.nodes import TAGS, TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.words import HAN, HAN_A, HAN_COMPATIBLE, HAN_RARE, KANA, KHMER, LAO, MYANMAR, THAI, caseless
 
@@ -201,11 +202,9 @@ def super_shingles(near: Ints) -> Ints:
     Each of them agrees with probability ``J ** 4`` for a resemblance of ``J``. If the estimate is ``NEAR`` or more, at
     least one agrees, because at most three of the 16 values differ.
     """
-    quarters = near.reshape(len(near), VALUES // SUPER, SUPER)
-    column = np.arange(1, VALUES // SUPER + 1) * quarters.any(2)
-    for i in range(SUPER):
-        column = mix(column * 31 + quarters[:, :, i])
-    return column
+    bands = VALUES // SUPER
+    with_words = near.reshape(len(near), bands, SUPER).any(2)
+    return band_hashes(near, bands, SUPER, np.arange(1, bands + 1) * with_words)
 
 
 def _owners(nodes: NodeTable, pagelet: Ints) -> tuple[Ints, Bools]:
