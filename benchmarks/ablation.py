@@ -172,7 +172,8 @@ def subdigraphs(pages: list[Example], key_pages: list[Example]) -> Iterator[Floa
     """For each key page: 1 where a row is in the mapping with the pages of its subdigraph."""
     by_key = {example.page.key: example.page for example in pages}
     for page in (example.page for example in key_pages):
-        graph = Subdigraph((key for key in candidates(page) if key in by_key), 4)
+        links = page.nodes.links.key[candidates(page)].tolist()
+        graph = Subdigraph((key for key in links if key in by_key), 4)
         graph.add(page.key, link_targets(page))
         while not graph.done and (key := graph.next()) is not None:
             graph.add(key, link_targets(by_key[key]))
