@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from scrapy_pagelets.characters import parted
+from scrapy_pagelets.characters import without_controls
 from scrapy_pagelets.errors import QueryError
 from scrapy_pagelets.words import WORD, caseless, words
 
@@ -49,7 +49,7 @@ class Query:
     """
 
     def __init__(self, text: str) -> None:
-        self.terms = frozenset(words(parted(text)))
+        self.terms = frozenset(words(without_controls(text)))
         if not self.terms:
             raise QueryError("the query has no words: give some letters or digits")
 
