@@ -1,7 +1,7 @@
 r"""What a word is: a run of letters and digits, or a single character of a script without spaces.
 
-Page texts, queries, near-duplicates and indexes use this definition. Two modules build a variant from the ranges below
-and say why: `scrapy_pagelets.index.terms` and `scrapy_pagelets.templates.detection.pagelet_shingles`.
+Page texts, queries, near-duplicates and indexes use this definition. `scrapy_pagelets.index.terms` and
+`scrapy_pagelets.templates.detection.pagelet_shingles` build a variant from the ranges below, and say why.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ KHMER: Final = "\u1780-\u17ff"
 KANA: Final = "\u3040-\u30ff"
 #: Ideographs of Extension A, the common ones, those for compatibility, and those beyond the basic plane.
 HAN_A, HAN, HAN_COMPATIBLE, HAN_RARE = "\u3400-\u4dbf", "\u4e00-\u9fff", "\uf900-\ufaff", "\U00020000-\U0003ffff"
-#: Symbols of the Book of Changes, between the two largest blocks of ideographs.
-HEXAGRAMS: Final = "\u4dc0-\u4dff"
+#: The first two, and the symbols of the Book of Changes between them.
+IDEOGRAPHS: Final = "\u3400-\u9fff"
 HANGUL: Final = "\uac00-\ud7af"
 
 #: Scripts in which each character counts as a word.
-BY_CHARACTER: Final = THAI + KANA + HAN_A + HEXAGRAMS + HAN + HANGUL
+BY_CHARACTER: Final = THAI + KANA + IDEOGRAPHS + HANGUL
 #: One character of these scripts, or a run of other letters and digits.
 WORD: Final = re.compile(rf"[{BY_CHARACTER}]|[^\W{BY_CHARACTER}]+")
 

@@ -343,12 +343,12 @@ def test_a_copy_changes_nothing_for_the_other_pages(bundled):
         assert (site.templateness(page) == copied.templateness(page)).all()
 
 
-def test_a_lesson_has_all_that_a_page_teaches(bundled):
+def test_an_observation_has_all_that_is_learnt_from_a_page(bundled):
     page = bundled[0]
     odds = np.zeros((len(page.nodes), CLASSIFIERS))
-    direct, by_lesson = Site("tomcat.test"), SiteCounts("tomcat.test")
+    direct, observed = Site("tomcat.test"), SiteCounts("tomcat.test")
     direct.count(page, odds)
-    by_lesson.count(Observation.of(page, odds))
-    assert_equal(direct.learnt, by_lesson)
-    by_lesson.count_new([Observation.of(page, odds)])
-    assert_equal(direct.learnt, by_lesson)
+    observed.count(Observation.of(page, odds))
+    assert_equal(direct.learnt, observed)
+    observed.count_new([Observation.of(page, odds)])
+    assert_equal(direct.learnt, observed)

@@ -82,9 +82,9 @@ class Site(Unsaved[Observation]):
         """Number of distinct pages learnt; copies of one text count once."""
         return self.counts.pages
 
-    def fits(self, mark: frozenset[int]) -> bool:
+    def fits(self, page_outline: frozenset[int]) -> bool:
         """Return True if pages with this outline belong to a known class, or join the nearest one; does not lock."""
-        return self.learnt.fitting(mark) is not None
+        return self.learnt.fitting(page_outline) is not None
 
     @property
     def size(self) -> int:

@@ -146,13 +146,13 @@ class SiteCounts:
         """The class of a page, None if it is new."""
         return self.seen.get(page.key) or self.fitting(outline(page.nodes))
 
-    def fitting(self, mark: frozenset[int]) -> PageClass | None:
+    def fitting(self, page_outline: frozenset[int]) -> PageClass | None:
         """The class of pages with such an outline, None if it is new."""
-        best = max(self.classes, key=lambda known: _jaccard(known.outline, mark), default=None)
-        return best if best and (self.full or same_class(best.outline, mark)) else None
+        best = max(self.classes, key=lambda known: _jaccard(known.outline, page_outline), default=None)
+        return best if best and (self.full or same_class(best.outline, page_outline)) else None
 
-    def _new(self, mark: frozenset[int]) -> PageClass:
-        self.classes.append(PageClass(f"{self.name}#{len(self.classes) + 1}", len(self.classes), mark))
+    def _new(self, page_outline: frozenset[int]) -> PageClass:
+        self.classes.append(PageClass(f"{self.name}#{len(self.classes) + 1}", len(self.classes), page_outline))
         return self.classes[-1]
 
     def arrays(self) -> dict[str, Column]:
@@ -173,8 +173,8 @@ class SiteCounts:
         """Restore a site from the result of ``arrays``."""
         learnt = cls(name)
         learnt.counts = Counts.from_arrays(arrays)
-        for mark, pages in zip(_unpacked("outline", arrays), arrays["template_pages"].tolist(), strict=True):
-            learnt._new(mark).pages = pages
+        for page_outline, pages in zip(_unpacked("outline", arrays), arrays["template_pages"].tolist(), strict=True):
+            learnt._new(page_outline).pages = pages
         numbers = arrays["seen_template"].tolist()
         learnt.seen.update(zip(arrays["seen"].tolist(), (learnt.classes[i] for i in numbers), strict=True))
         learnt.bodies.update(dict.fromkeys(arrays["bodies"].tolist()))
