@@ -1,4 +1,4 @@
-r"""What a word is: a run of letters and digits, or a single character of a script without spaces.
+"""What a word is: a run of letters and digits, or a single character of a script without spaces.
 
 Page texts, queries, near-duplicates and indexes use this definition. `scrapy_pagelets.index.terms` and
 `scrapy_pagelets.templates.detection.pagelet_shingles` build a variant from the ranges below, and say why.
