@@ -25,7 +25,7 @@ from scrapy_pagelets.probing.traffic import Targets, Traffic
 from scrapy_pagelets.session.closing import before_closing
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.threads import in_thread
-from scrapy_pagelets.templates.complete_subdigraph import followed, shape
+from scrapy_pagelets.templates.menu_links import link_targets, shape
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.site_counts import outline, same_class
 
@@ -124,7 +124,7 @@ class MenuSubdigraphMiddleware:
 
     def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int], Targets]:
         page = self.session.page(response)
-        return page, outline(page.nodes), followed(page)
+        return page, outline(page.nodes), link_targets(page)
 
     def _learn(self, page: Page) -> None:
         self.session.sites.learn(page)

@@ -96,7 +96,7 @@ class DuplicatesPipeline(PagePipeline):
         content = plain(page.nodes, context.content_leaves()) if text is None else text
         document = Document(page.url, content, urls.key(page.canonical_url), page.site)
         try:
-            verdict, sketch = self._store.judge(document)
+            verdict, sketch = self._store.add(document)
         except sqlite3.Error as error:
             self.session.tell("duplicates/failed", "%s is not compared with other pages: %s", context.url, error)
             self.session.lose("pages were not compared with others", "make room on the disk and crawl them again")

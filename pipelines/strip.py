@@ -30,12 +30,12 @@ class StripPipeline(PagePipeline):
         }
         total, kept = int(page.nodes.words.sum()), int(page.nodes.words[keep].sum())
         self._count(total, kept)
-        template = context.template
+        page_class = context.page_class
         about = {
-            "id": template.id,
-            "pages": template.pages,
+            "id": page_class.id,
+            "pages": page_class.pages,
             "share": round((total - kept) / total, 3) if total else 0.0,
-        } if template else None  # fmt: skip
+        } if page_class else None  # fmt: skip
         return {name: forms[name]() for name in self.session.config.formats} | {"template": about}
 
     def _count(self, total: int, kept: int) -> None:

@@ -251,6 +251,16 @@ def host_of(url: str) -> str:
         return ""
 
 
+def same_host(url: str, other: str) -> bool:
+    """Return True if two URLs have the same host and port, ignoring ``www.``; False for broken URLs.
+
+    >>> same_host("https://www.example.com/a", "http://example.com:80/b"), same_host("http://a/", "http://a:81/")
+    (True, False)
+    """
+    host = host_of(url).removeprefix("www.")
+    return bool(host) and host == host_of(other).removeprefix("www.")
+
+
 @lru_cache(16384)
 def site_of(url: str) -> str:
     """The site of a URL: its registrable domain, or host and port if it has none (IP addresses, intranets).

@@ -171,7 +171,7 @@ def test_a_damaged_response_is_a_warning(former, caplog):
 
 def test_models_weights_and_topics_are_read(former):
     page = Page.parse((SITE / "index.html").read_bytes(), START)
-    _, odds = load(str(former / "model.npz")).judge(page)
+    odds = load(str(former / "model.npz")).page_evidence(page).odds
     assert np.isfinite(odds).all()
     assert load_weights(str(former / "weights.npz")).penalties
     topic = Topic(["load balancer"])

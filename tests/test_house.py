@@ -31,9 +31,8 @@ DOORS = {("scrapy_pagelets", "scrapy_pagelets.crawler.addon"), ("scrapy_pagelets
 ENTRIES = ("scrapy_pagelets", "scrapy_pagelets.crawler.addon", "scrapy_pagelets.crawler.settings",
            "scrapy_pagelets.crawler.commands", "scrapy_pagelets.crawler.spiders.site",
            "scrapy_pagelets.crawler.spiders.archive")  # fmt: skip
-#: Forms of the papers that no command runs yet: the mapping of 2014, detection as SQL, the signatures of 2008.
-WAITING = {"scrapy_pagelets.templates.mapping", "scrapy_pagelets.templates.detection.relational",
-           "scrapy_pagelets.duplicates.minima"}  # fmt: skip
+#: Forms of the papers that no command runs yet: the mapping of 2014, and detection as SQL.
+WAITING = {"scrapy_pagelets.templates.mapping", "scrapy_pagelets.templates.detection.relational"}
 #: Former paths that documents of an earlier version name, for projects that use them.
 FORMER = {"scrapy_pagelets.crawler.report", "scrapy_pagelets.links.tables"}
 #: Commands, spiders and pipelines have the names of what they are about.

@@ -12,13 +12,14 @@ import pytest
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.detection import relational
 from scrapy_pagelets.templates.detection.incremental import FORMS, RepeatedPagelets, Shares, Sisters
-from scrapy_pagelets.templates.detection.pagelet_shingles import group_near, shingles
+from scrapy_pagelets.templates.detection.pagelet_shingles import shingles
 from scrapy_pagelets.templates.model import LABELLED, load
 from scrapy_pagelets.templates.partition import STRICT_K, partition
 from scrapy_pagelets.templates.site_cache import SiteCache
 from scrapy_pagelets.templates.site_counts import body_of
 from scrapy_pagelets.templates.site_store import SiteStore
 from tests.crawling import SITE, answer, crawl, page
+from tests.oracles.near_groups import group_near
 from tests.server import SiteServer
 
 MENU = "".join(f"<li><a href=/{name}>Entry {name}</a>" for name in "abcdef")

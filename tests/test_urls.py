@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from w3lib.url import canonicalize_url
 
 from scrapy_pagelets.actions import acts
-from scrapy_pagelets.urls import host_of, is_page, key, normalise, resolve, site_of
+from scrapy_pagelets.urls import host_of, is_page, key, normalise, resolve, same_host, site_of
 
 LABELS = st.text("abcxyz09-_~.", min_size=1, max_size=4)
 PATHS = st.lists(
@@ -207,6 +207,25 @@ def test_sites(url, site):
 )
 def test_hosts(url, host):
     assert host_of(url) == host
+
+
+@pytest.mark.parametrize(
+    ("url", "other", "same"),
+    [
+        ("http://h/a", "https://h/b", True),
+        ("http://h/a", "http://www.h/b", True),
+        ("http://h:80/a", "https://h:443/b", True),
+        ("http://H/a", "http://u@h./b", True),
+        ("http://[::1]:8000/", "http://[::1]:8000/x", True),
+        ("http://h/a", "http://h:81/b", False),
+        ("http://h/a", "http://g/b", False),
+        ("http://www2.h/a", "http://h/b", False),
+        ("http://[x", "http://[x", False),
+        ("", "", False),
+    ],
+)
+def test_same_host(url, other, same):
+    assert same_host(url, other) == same_host(other, url) == same
 
 
 @given(st.text(max_size=30))

@@ -14,11 +14,11 @@ from functools import cache
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_pagelets.duplicates.shingles import Hashes
 from scrapy_pagelets.errors import PageletsError
-from scrapy_pagelets.nodes import Ints, mix
+from scrapy_pagelets.hashing import band_hashes, mix
+from scrapy_pagelets.nodes import Ints
 
 SCHEME: Final = "affine32"
 PERMUTATIONS: Final = 128
@@ -174,8 +174,6 @@ def band_keys(sketches: Hashes, threshold: float, salt: Ints | int = 0) -> Hashe
     salt : (n,) or one for all; sketches with different salts have no key in common
     """
     bands, rows = banding(threshold)
-    parts = sketches[:, : bands * rows].reshape(len(sketches), bands, rows).astype(np.int64)
-    keys: NDArray[np.int64] = np.arange(bands)[None, :] + mix(np.atleast_1d(salt))[:, None]
-    for row in range(rows):
-        keys = mix(keys * 31 + parts[:, :, row])
+    start = np.arange(bands)[None, :] + mix(np.atleast_1d(salt))[:, None]
+    keys = band_hashes(sketches, bands, rows, start)
     return (keys.view(np.uint64) >> np.uint64(32)).astype(np.uint32)

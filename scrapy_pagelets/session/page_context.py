@@ -20,9 +20,10 @@ from scrapy.http import HtmlResponse, Response
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.methods import labels_of
-from scrapy_pagelets.segmentation.pagelet import CONTENT, Pagelet, pagelets_of
+from scrapy_pagelets.segmentation.pagelet import Pagelet, pagelets_of
 from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
-from scrapy_pagelets.templates.site_counts import Template
+from scrapy_pagelets.templates.roles import CONTENT
+from scrapy_pagelets.templates.site_counts import PageClass
 
 _current: ContextVar[PageContext | None] = ContextVar("pagelets_context", default=None)
 _places: ContextVar[dict[str, str]] = ContextVar("pagelets_places")
@@ -62,9 +63,9 @@ class PageContext:
             return self._page
 
     @property
-    def template(self) -> Template | None:
-        """The template of the page."""
-        return self._session.sites.of(self.page).template(self.page)
+    def page_class(self) -> PageClass | None:
+        """The class of the page, None if it is new."""
+        return self._session.sites.of(self.page).page_class(self.page)
 
     def pagelets(self, *, whole: bool = False) -> list[Pagelet]:
         """Return the pagelets of the page; their templateness comes from its site, which learns the page first.

@@ -19,7 +19,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.nodes import TEXT, Floats, Ints, Look, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.evidence import JUDGES, SiteEvidence
+from scrapy_pagelets.templates.evidence import CLASSIFIERS, SiteEvidence
 from scrapy_pagelets.words import words as words_of
 
 #: Number of nested regions around a leaf that give features.
@@ -65,18 +65,18 @@ _LEAF: Final = (
 )  # fmt: skip
 _PAGE: Final = ("page_words", "page_link_density", "page_leaves", "has_main", "has_article", "page_depth")
 _REGION: Final = ("words", "link_density", "leaves", "words_per_leaf", "share_of_page", "headings", "prose", "first")
-_JUDGES: Final = ("trees", "classifier")
+_NAMES: Final = ("trees", "classifier")
 _ODDS: Final = ("odds", "odds_path", "odds_shape")
 _CONTAINER: Final = ("inside", "above", "branch", "margin", "share")
 _AROUND: Final = ("rank", "prev", "next", "near")
 _SITE_LEAF: Final = (
     "pages", "class_pages", "text", "placed", "path", "variants", "target",
     "prev_text", "next_text", "page_text", "class_text", "class_path",
-    *(f"{judge}_{name}" for judge in _JUDGES for name in _ODDS),
-    *(f"{judge}_{by}_{name}" for judge in _JUDGES for by in ("page", "pooled") for name in (*_AROUND, *_CONTAINER)),
+    *(f"{one}_{name}" for one in _NAMES for name in _ODDS),
+    *(f"{one}_{by}_{name}" for one in _NAMES for by in ("page", "pooled") for name in (*_AROUND, *_CONTAINER)),
 )  # fmt: skip
 _SITE_REGION: Final = (
-    *(f"{judge}_{name}" for judge in _JUDGES for name in _ODDS),
+    *(f"{one}_{name}" for one in _NAMES for name in _ODDS),
     "text", "path", "exact", "links", "linked", "target", "class_text",
     "class_path", "fresh", "mass", "mass_share",
 )  # fmt: skip
@@ -227,7 +227,7 @@ def site_features(page: Page, evidence: SiteEvidence, odds: Floats, pages: int, 
     Parameters
     ----------
     evidence : the evidence, see `Counts.evidence`
-    odds : (n, JUDGES) log odds of the page-level classifiers
+    odds : (n, CLASSIFIERS) log odds of the page-level classifiers
     pages, of_class : number of other pages of the site, and of the page's class
     """
     nodes, leaves = page.nodes, page.nodes.leaves
@@ -237,7 +237,8 @@ def site_features(page: Page, evidence: SiteEvidence, odds: Floats, pages: int, 
     target[nodes.links.row] = evidence.target
     links[nodes.links.row] = 1
     below = np.maximum(1, nodes.total(nodes.spread(words)))
-    all_odds = np.stack([odds, evidence.odds, evidence.shape_odds], 2).reshape(len(nodes), -1)  # as in _ODDS, by judge
+    # As in _ODDS, by classifier.
+    all_odds = np.stack([odds, evidence.odds, evidence.shape_odds], 2).reshape(len(nodes), -1)
     pooled = np.where(np.isnan(evidence.odds), odds, (odds + evidence.odds) / 2)
     leaf = (
         np.log1p(pages),
@@ -255,8 +256,8 @@ def site_features(page: Page, evidence: SiteEvidence, odds: Floats, pages: int, 
         *all_odds[leaves].T,
         *(
             column
-            for judge in range(JUDGES)
-            for by in (odds[leaves, judge], pooled[leaves, judge])
+            for one in range(CLASSIFIERS)
+            for by in (odds[leaves, one], pooled[leaves, one])
             for column in (*_around(by), *_container(nodes, by))
         ),
     )

@@ -11,7 +11,7 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.detection.incremental import RepeatedPagelets
 from scrapy_pagelets.templates.model import LABELLED
 from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.templates.site_counts import Template
+from scrapy_pagelets.templates.site_counts import PageClass
 from scrapy_pagelets.templates.site_store import SiteStore
 
 #: Entries of all sites in memory, of about 150 bytes each (``benchmarks/memory.py``).
@@ -74,11 +74,11 @@ class SiteCache:
         """Return the site of a page."""
         return self[page.site]
 
-    def learn(self, page: Page) -> Template:
-        """Count a page with its site, once for each URL; returns its template."""
+    def learn(self, page: Page) -> PageClass:
+        """Count a page with its site, once for each URL; returns its class."""
         site = self.of(page)
         new = page.key not in site.learnt.seen
-        template = site.learn(page)
+        page_class = site.learn(page)
         if self._shared is not None:
             self._share(page, self._shared)
         if new:
@@ -88,10 +88,10 @@ class SiteCache:
             self._shrink()
             if site.recorded >= _FLUSH:
                 self._save(site)
-        return template
+        return page_class
 
     def about(self) -> list[tuple[str, int, int]]:
-        """Return name, number of pages and number of templates of each site that was used."""
+        """Return name, number of pages and number of page classes of each site that was used."""
         with self._lock:
             return [(name, *numbers) for name, numbers in self._about.items()]
 
@@ -125,7 +125,7 @@ class SiteCache:
         if (others := self._store.exchange(pages, names)) is None:
             shared.keep(pages)
         else:
-            shared.take(others)
+            shared.count(others)
         self._exchange_at = shared.recorded + _FLUSH
 
     def _save(self, site: Site) -> None:
@@ -137,7 +137,7 @@ class SiteCache:
     def _update_size(self, site: Site) -> None:
         size = site.size
         with self._lock:
-            self._about[site.name] = site.pages, len(site.templates)
+            self._about[site.name] = site.pages, len(site.classes)
             if site.name in self._loaded:
                 self._total += size - self._sizes.get(site.name, 0)
                 self._sizes[site.name] = size
