@@ -13,7 +13,7 @@ from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.spider import DefaultSpider
 
-from scrapy_pagelets.probing.identity import PROBE, RECEIVED, AnotherVisitor, Identities, token_of
+from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, AnotherVisitor, Identities, token_of
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
 from scrapy_pagelets.session.threads import in_thread
@@ -56,7 +56,7 @@ class HandoverMiddleware:
 
     async def process_request(self, request: Request) -> Response | None:
         identity = self._identities.of(request)
-        if PROBE in request.meta:
+        if HANDOVER_TOKEN in request.meta:
             self._check(request, identity)
             return None
         if identity is None:
@@ -64,11 +64,11 @@ class HandoverMiddleware:
             return None
         self.session.identities[request] = identity
         token = token_of(self.crawler, request, identity)
-        if (loading := self.session.probes.pop(token, None)) is not None:
+        if (loading := self.session.menu_loads.pop(token, None)) is not None:
             await asyncio.wait({loading})
-        elif not self.session.spool.has(token):
+        elif not self.session.responses.has(token):
             return None
-        stored = await in_thread(self.session.spool.take, token)
+        stored = await in_thread(self.session.responses.take, token)
         if stored is None:
             return None
         self.session.count("probe/handed_over")
@@ -87,12 +87,12 @@ class HandoverMiddleware:
 
     def _check(self, probe: Request, identity: str | None) -> None:
         """Refuse a probe that a middleware has given another identity than the request of its key page."""
-        if identity is None or token_of(self.crawler, probe, identity) != probe.meta[PROBE]:
+        if identity is None or token_of(self.crawler, probe, identity) != probe.meta[HANDOVER_TOKEN]:
             raise AnotherVisitor
         probe.meta["dont_merge_cookies"] = True  # nor may its response change the cookies of the spider
 
     def process_response(self, request: Request, response: Response) -> Response:
-        if PROBE in request.meta:
+        if HANDOVER_TOKEN in request.meta:
             request.meta[RECEIVED] = response.copy()  # decompression changes the headers in place
         return response
 
@@ -103,13 +103,13 @@ class HandoverMiddleware:
         active = engine.downloader.active
         if not active or engine._start is not None or not engine.scraper.slot.is_idle():
             return
-        if all(PROBE in request.meta for request in active):
-            self.session.cancel_probes()
+        if all(HANDOVER_TOKEN in request.meta for request in active):
+            self.session.cancel_menu_loads()
 
     def spider_closed(self, reason: str) -> None:
-        if self.session.probes:
-            self.session.count("probe/unclaimed", len(self.session.probes))
+        if self.session.menu_loads:
+            self.session.count("probe/unclaimed", len(self.session.menu_loads))
         if reason == "finished":  # a later crawl with this job directory must not get what is old by then
-            for token in self.session.spool.tokens(""):
-                self.session.spool.take(token)
-        self.session.cancel_probes()
+            for token in self.session.responses.tokens(""):
+                self.session.responses.take(token)
+        self.session.cancel_menu_loads()

@@ -73,7 +73,7 @@ class MenuSubdigraphMiddleware:
             raise NotConfigured
         if not is_asyncio_available():
             raise NotConfigured("menu subdigraphs need the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")
-        self.traffic = Traffic(crawler, self.session.memory)
+        self.traffic = Traffic(crawler, self.session.answered)
         self.prober = Prober(crawler, self.session)
         self._decisions: dict[str, list[_Decision]] = {}
         self._shapes: OrderedDict[str, set[str]] = OrderedDict()
@@ -128,7 +128,7 @@ class MenuSubdigraphMiddleware:
 
     def _learn(self, page: Page) -> None:
         self.session.sites.learn(page)
-        self.session.memory.save(_FLUSH)
+        self.session.answered.save(_FLUSH)
 
     def _remember_shape(self, site: Site, page: Page) -> None:
         shapes = self._shapes.setdefault(site.name, set())
@@ -165,7 +165,7 @@ class MenuSubdigraphMiddleware:
         for decisions in self._decisions.values():
             for decision in decisions:
                 decision.cancel()
-        self.session.cancel_probes()
+        self.session.cancel_menu_loads()
 
     def spider_closed(self) -> None:
         stats = self.session.stats

@@ -70,10 +70,10 @@ class DuplicatesPipeline:
                 cause = error
             else:
                 sentence = "%s is set aside, pages are not compared with those of earlier runs: %s"
-                self.session.tell("duplicates/set_aside", sentence, renamed, error)
+                self.session.warn("duplicates/set_aside", sentence, renamed, error)
                 return store
         sentence = "%s is not used, the next run cannot compare its pages with those of this run: %s"
-        self.session.tell("duplicates/set_aside", sentence, path, cause)
+        self.session.warn("duplicates/set_aside", sentence, path, cause)
         return self._open(None)
 
     def _open(self, path: Path | None) -> ContentStore:
@@ -83,7 +83,7 @@ class DuplicatesPipeline:
             Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
             config.duplicates_shingle,
             within_sites=config.duplicates_scope == "site",
-            failed=lambda sentence: self.session.tell("duplicates/in_memory", "%s", sentence),
+            failed=lambda sentence: self.session.warn("duplicates/in_memory", "%s", sentence),
         )
 
     async def process_item(self, item: Any) -> Any:
@@ -93,7 +93,7 @@ class DuplicatesPipeline:
         try:
             verdict, sketch = await in_thread(self._judge, context, self._text(item))
         except sqlite3.Error as error:
-            self.session.tell("duplicates/failed", "%s is not compared with other pages: %s", context.url, error)
+            self.session.warn("duplicates/failed", "%s is not compared with other pages: %s", context.url, error)
             self.session.lose("pages were not compared with others", "make room on the disk and crawl them again")
             return item
         except Exception:
@@ -132,7 +132,7 @@ class DuplicatesPipeline:
 
 def _content(context: PageContext) -> str:
     """The text as `StripPipeline` extracts it, for items that have no field for it."""
-    parts = [pagelet.index for pagelet in context.pagelets() if pagelet.role == CONTENT]
+    parts = [pagelet.index for pagelet in context.cut() if pagelet.role == CONTENT]
     return text.text_of(context.page.nodes, np.sort(np.concatenate(parts))) if parts else ""
 
 

@@ -56,7 +56,7 @@ class IndexPipeline:
         try:
             self._began, self._sites = _saved_state(self._state_file)
             self._pending = PendingPages(Path(job) if job else folder_of(self._target), self._target)
-            self._writer = Writer(self._open, self._first(), self._pending, self.session.tell, self.session.count)
+            self._writer = Writer(self._open, self._first(), self._pending, self.session.warn, self.session.count)
         except (IndexUnusable, OSError) as error:
             call_off(crawler, error)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
@@ -73,7 +73,7 @@ class IndexPipeline:
         try:
             return self._open()
         except IndexAway as error:
-            self.session.tell("index/away", "%s; pages wait on disk until it is available", error)
+            self.session.warn("index/away", "%s; pages wait on disk until it is available", error)
             return None
 
     def open_spider(self) -> None:
@@ -110,7 +110,7 @@ class IndexPipeline:
         try:
             page = page_of(self._about(context) | line, now())
         except ValueError as error:
-            self.session.tell("index/no_page", "%s is not indexed: %s", context.url, error)
+            self.session.warn("index/no_page", "%s is not indexed: %s", context.url, error)
             return
         except Exception:
             context.fail()
@@ -122,7 +122,7 @@ class IndexPipeline:
         """Values for the fields that an item lacks."""
         page = context.page
         about = {"url": page.url, "title": page.title, "language": page.language, "fetched_at": context.fetched_at}
-        return about | {"pagelets": [pagelet.record() for pagelet in context.pagelets() if pagelet.role == CONTENT]}
+        return about | {"pagelets": [pagelet.record() for pagelet in context.cut() if pagelet.role == CONTENT]}
 
     async def spider_closed(self, spider: Spider, reason: str) -> None:
         await in_thread(self._close, reason)
@@ -156,7 +156,7 @@ class IndexPipeline:
     def _purge(self) -> None:
         if self._writer.lost:  # the index may have older versions of the lost pages, which are better than none
             sentence = "old pages stay in the index because %d pages of this crawl could not be written to it"
-            self.session.tell("index/not_purged", sentence, self._writer.lost)
+            self.session.warn("index/not_purged", sentence, self._writer.lost)
         else:
             self._writer.purge(self._began, self._sites)
 
@@ -171,7 +171,7 @@ class IndexPipeline:
             new.write_text(state, encoding="utf-8")
             new.replace(self._state_file)  # atomic: a purge deletes all pages older than the time in this file
         except OSError as error:
-            self.session.tell("store/failed", "the next run of the job will not know when the job began: %s", error)
+            self.session.warn("store/failed", "the next run of the job will not know when the job began: %s", error)
 
 
 def _saved_state(file: Path | None) -> tuple[str, set[str]]:

@@ -53,7 +53,7 @@ class SegmentPipeline:
         page, config = context.page, self.session.config
         every = config.export == "all"
         # The link-based segmenters split regions into content and template; the visual ones keep regions whole.
-        pagelets = context.pagelets(whole=every and not config.segmenter.startswith("pagelets"))
+        pagelets = context.cut(whole=every and not config.segmenter.startswith("pagelets"))
         about = {"url": page.url, "title": page.title, "language": page.language, "fetched_at": context.fetched_at}
         parts = {"pagelets": [pagelet.record() for pagelet in pagelets if every or pagelet.role == CONTENT]}
         return about, parts | ({"blocks": vips(page).record(page)} if config.vips_tree else {})

@@ -50,7 +50,7 @@ class StripPipeline:
     def _strip(self, context: PageContext) -> dict[str, Any]:
         page, nodes = context.page, context.page.nodes
         keep = np.zeros(len(nodes.leaves), np.bool_)
-        for pagelet in context.pagelets():
+        for pagelet in context.cut():
             if pagelet.role == CONTENT:
                 keep |= pagelet.leaves
         forms = {

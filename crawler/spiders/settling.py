@@ -52,13 +52,13 @@ class SettlingPages:
     def _drop_unknown(self) -> None:
         """Remove stored pages that are not in the journal: they will be requested again."""
         known = {held.token for waiting in self._waiting.values() for held in waiting}
-        for token in set(self.session.spool.tokens(_PREFIX)) - known:
-            self.session.spool.take(token)
+        for token in set(self.session.responses.tokens(_PREFIX)) - known:
+            self.session.responses.take(token)
 
     def _adopt(self) -> None:
         """Take over stored pages without a journal: that of the run that stored them was damaged."""
-        for token in self.session.spool.tokens(_PREFIX):
-            response = self.session.spool.read(token)
+        for token in self.session.responses.tokens(_PREFIX):
+            response = self.session.responses.read(token)
             if isinstance(response, HtmlResponse):
                 self._learn_page(response)
                 site = site_of(response.url)
@@ -66,7 +66,7 @@ class SettlingPages:
 
     def _learn_again(self, held: Held) -> bool:
         """Learn a page again, because a killed run may not have saved its counts; False if it cannot be read."""
-        response = self.session.spool.read(held.token)
+        response = self.session.responses.read(held.token)
         if not isinstance(response, HtmlResponse):
             return False
         self._learn_page(response)
@@ -109,16 +109,16 @@ class SettlingPages:
 
     def _learn_and_store(self, token: str, response: HtmlResponse, page: Page) -> None:
         self.session.sites.learn(page)
-        self.session.spool.put(token, response)
+        self.session.responses.put(token, response)
 
     async def _release(self, site: str, *, lasting: bool = True) -> None:
         waiting, postponed = self._waiting[site], []
         while waiting:
             held = waiting.pop(0)
-            if not lasting and held.number is not None and self.session.spool.lasts(held.token):
+            if not lasting and held.number is not None and self.session.responses.lasts(held.token):
                 postponed.append(held)
                 continue
-            response = await in_thread(self.session.spool.take, held.token)
+            response = await in_thread(self.session.responses.take, held.token)
             if response is None:
                 self.session.count("pages/lost")
                 self.session.lose("pages that were held back cannot be read from disk", "crawl them again")

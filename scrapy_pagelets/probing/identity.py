@@ -12,8 +12,8 @@ from scrapy.utils.misc import load_object
 
 from scrapy_pagelets.session.fingerprints import fingerprint_of
 
-#: Request meta: the request is a probe, which loads a page for a template; the value is the token of its response.
-PROBE: Final = "_pagelets_probe"
+#: Request meta of a probe: the token under which its response is stored until the spider requests the page.
+HANDOVER_TOKEN: Final = "_pagelets_handover_token"
 #: Request meta of a probe: its response as the downloader returned it.
 RECEIVED: Final = "_pagelets_received"
 #: Headers that identify a session: a response to such a request must not be used for another one.

@@ -13,7 +13,7 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.probing.prober import Prober
 from scrapy_pagelets.probing.traffic import Targets, Traffic
 from scrapy_pagelets.session.crawl_session import CrawlSession
-from scrapy_pagelets.session.followed_links import requested_url
+from scrapy_pagelets.session.outgoing import requested_url
 from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.templates.complete_subdigraph import Subdigraph, candidates, followed, is_harmless, same_host
 from scrapy_pagelets.templates.site import Site
@@ -73,7 +73,7 @@ class MenuSearch:
         """URLs by key, the likeliest menu entries first."""
         links = page.nodes.links
         likeliest = {}
-        for i in candidates(page, self._shapes, self._session.listed):
+        for i in candidates(page, self._shapes, self._session.in_sitemaps):
             url = requested_url(urldefrag(urljoin(page.base, links.href[i].strip())).url)
             if same_host(url, page.url):
                 likeliest[int(links.key[i])] = url

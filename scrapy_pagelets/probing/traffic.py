@@ -29,9 +29,9 @@ class Arrived(NamedTuple):
 class Traffic:
     """Track the requests of the spider, because their pages need not be loaded for a template as well."""
 
-    def __init__(self, crawler: Crawler, memory: AnsweredRequests) -> None:
+    def __init__(self, crawler: Crawler, answered: AnsweredRequests) -> None:
         self.crawler = crawler
-        self.memory = memory
+        self.answered = answered
         self._pending: dict[str, asyncio.Future[Targets]] = {}
         self._targets: OrderedDict[str, Targets] = OrderedDict()
         self._moved: OrderedDict[str, str] = OrderedDict()  # fingerprint -> the URL that it redirects to
@@ -44,7 +44,7 @@ class Traffic:
     def arrived(self, request: Request, targets: Targets = NOWHERE) -> None:
         """Record that a request was answered, by a page with these links or by something else."""
         fingerprint = fingerprint_of(self.crawler, request)
-        self.memory.add_answered(fingerprint)
+        self.answered.add_answered(fingerprint)
         self._targets[fingerprint] = targets
         if len(self._targets) > _MAX_REMEMBERED:
             self._targets.popitem(last=False)
@@ -74,5 +74,5 @@ class Traffic:
             url = moved
         if pending is not None:
             return Arrived(url, pending.result() if pending.done() else NOWHERE)
-        known = self._targets.get(fingerprint, NOWHERE if self.memory.is_answered(fingerprint) else None)
+        known = self._targets.get(fingerprint, NOWHERE if self.answered.is_answered(fingerprint) else None)
         return None if known is None else Arrived(url, known)

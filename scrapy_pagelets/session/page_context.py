@@ -48,7 +48,7 @@ class PageContext:
         self._lock = RLock()
         self._page: Page | None = None
         self._pagelets: dict[bool, list[Pagelet]] = {}
-        self._cut: tuple[Ints, Floats] | None = None
+        self._leaves: tuple[Ints, Floats] | None = None  # label and templateness of each leaf
 
     @property
     def page(self) -> Page:
@@ -65,20 +65,20 @@ class PageContext:
         """The template of the page."""
         return self._session.sites.of(self.page).template(self.page)
 
-    def pagelets(self, *, whole: bool = False) -> list[Pagelet]:
-        """Return the pagelets of the page; their templateness comes from its site, which learns the page first.
+    def cut(self, *, whole: bool = False) -> list[Pagelet]:
+        """Cut the page into pagelets, once; their templateness comes from its site, which learns the page first.
 
         Parameters
         ----------
         whole : do not split pagelets that hold both content and template
         """
         with self._lock:
-            if self._cut is None:
+            if self._leaves is None:
                 self._session.sites.learn(self.page)
-                templateness = self._session.templateness(self.page)
-                self._cut = self._labels(templateness), templateness
+                templateness = self._session.sites.templateness(self.page)
+                self._leaves = self._labels(templateness), templateness
             if whole not in self._pagelets:
-                self._pagelets[whole] = pagelets_of(self.page, *self._cut, whole=whole)
+                self._pagelets[whole] = pagelets_of(self.page, *self._leaves, whole=whole)
             return self._pagelets[whole]
 
     def _labels(self, templateness: Floats) -> Ints:
