@@ -11,9 +11,9 @@ from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
-from scrapy.utils.spider import DefaultSpider
 
 from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, AnotherVisitor, Identities, token_of
+from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
 from scrapy_pagelets.session.threads import in_thread
@@ -42,8 +42,8 @@ class HandoverMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if crawler.spider is None or isinstance(crawler.spider, DefaultSpider):
-            raise NotConfigured  # `scrapy shell`, `fetch` and `view` show the page as it is
+        if is_for_single_pages(crawler):
+            raise NotConfigured
         self.session = session_of(crawler)
         self.crawler = crawler
         self._identities = Identities(crawler)
@@ -63,7 +63,8 @@ class HandoverMiddleware:
             self.session.identities.pop(request, None)
             return None
         self.session.identities[request] = identity
-        token = token_of(self.crawler, request, identity)
+        if (token := token_of(self.crawler, request, identity)) is None:
+            return None
         if (loading := self.session.menu_loads.pop(token, None)) is not None:
             await asyncio.wait({loading})
         elif not self.session.responses.has(token):

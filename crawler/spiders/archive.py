@@ -22,7 +22,7 @@ from scrapy_pagelets.crawler.spiders import arguments
 from scrapy_pagelets.middlewares.archived import archived, response_token
 from scrapy_pagelets.middlewares.rendering import RENDER
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.session.crawl_session import call_off, session_of
+from scrapy_pagelets.session.crawl_session import call_off, mark_failed, session_of
 from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
@@ -108,6 +108,7 @@ class ArchiveSpider(Spider):
             reasons = ", ".join(f"{count} {why}" for why, count in skipped.items()) or "it is empty"
             self.session.count("start/failed")
             logger.error("%s has no HTML page: %s", self.path, reasons)
+            self.crawler.signals.connect(mark_failed, signals.engine_stopped)
         return pages
 
     def _learn_page(self, record: Record) -> None:

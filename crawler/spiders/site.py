@@ -121,6 +121,9 @@ class SiteSpider(Spider):
         for number, request in self.journal.asked(self):
             request.meta[NUMBER], request.dont_filter = number, True  # the dupefilter has seen it before
             self.crawler.engine.crawl(request)
+        if self.journal.unreadable:
+            what = "requests of the job could not be read"
+            self.session.lose(what, "crawl again with a new job directory", self.journal.unreadable)
 
     def item(self, response: HtmlResponse) -> Any:
         """Return the item of a page, whose fields the pipelines fill."""

@@ -87,9 +87,9 @@ class MenuSearch:
             known = await self._known(url)
             if known is not None:
                 return _Reached(known.key, [*names, *known.names], known.targets)
-            if not self.possible:
+            if not self.possible or (probe := self._prober.probe_for(url, request, visited)) is None:
                 return None
-            loaded = await self._prober.load(self._prober.probe_for(url, request, visited))
+            loaded = await self._prober.load(probe)
             self.loads += loaded.asked
             self.possible = loaded.possible
             if loaded.page is not None:

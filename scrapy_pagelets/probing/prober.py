@@ -118,8 +118,8 @@ class Prober:
             done = self.session.menu_loads[token] = asyncio.get_running_loop().create_future()
             done.set_result(None)
 
-    def probe_for(self, url: str, key: Request, redirected: Sequence[str] = ()) -> Request:
-        """Return a request that loads a page for a key page.
+    def probe_for(self, url: str, key: Request, redirected: Sequence[str] = ()) -> Request | None:
+        """Return a request that loads a page for a key page; None if it has no fingerprint.
 
         Parameters
         ----------
@@ -133,7 +133,10 @@ class Prober:
         if redirected:
             meta["redirect_urls"] = list(redirected)
         probe = Request(url, callback=NO_CALLBACK, headers=headers, meta=meta)
-        probe.meta[HANDOVER_TOKEN] = token_of(self.crawler, probe, self.session.identities[key])
+        token = token_of(self.crawler, probe, self.session.identities[key])
+        if token is None:
+            return None
+        probe.meta[HANDOVER_TOKEN] = token
         if urlparse_cached(probe).hostname != urlparse_cached(key).hostname:
             probe.meta[FOLLOWED] = True
         return probe
@@ -169,11 +172,8 @@ class Prober:
 
 def _is_same(request: Request, probe: Request) -> bool:
     """True for a probe or its retry; False for a request that a middleware has put in its place."""
-    return (request.method, request.url, request.meta.get(HANDOVER_TOKEN)) == (
-        probe.method,
-        probe.url,
-        probe.meta[HANDOVER_TOKEN],
-    )
+    token = request.meta.get(HANDOVER_TOKEN)
+    return (request.method, request.url, token) == (probe.method, probe.url, probe.meta[HANDOVER_TOKEN])
 
 
 def _received(response: Response, probe: Request) -> Response:

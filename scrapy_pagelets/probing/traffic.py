@@ -10,7 +10,7 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 
 from scrapy_pagelets.session.answered import AnsweredRequests
-from scrapy_pagelets.session.fingerprints import fingerprint_of
+from scrapy_pagelets.session.fingerprints import known_fingerprint
 
 #: Keys of the pages that a page links to.
 Targets = frozenset[int]
@@ -39,11 +39,13 @@ class Traffic:
 
     def expect(self, request: Request) -> None:
         """Record that a request was sent."""
-        self._pending.setdefault(fingerprint_of(self.crawler, request), asyncio.get_running_loop().create_future())
+        if (fingerprint := known_fingerprint(self.crawler, request)) is not None:
+            self._pending.setdefault(fingerprint, asyncio.get_running_loop().create_future())
 
     def arrived(self, request: Request, targets: Targets = NOWHERE) -> None:
         """Record that a request was answered, by a page with these links or by something else."""
-        fingerprint = fingerprint_of(self.crawler, request)
+        if (fingerprint := known_fingerprint(self.crawler, request)) is None:
+            return
         self.answered.add_answered(fingerprint)
         self._targets[fingerprint] = targets
         if len(self._targets) > _MAX_REMEMBERED:
@@ -55,7 +57,9 @@ class Traffic:
     def request_scheduled(self, request: Request) -> None:
         """Record the redirects, by HTTP or by the page, that have led to a request."""
         for url in request.meta.get("redirect_urls", ()):
-            self._moved[fingerprint_of(self.crawler, Request(url))] = request.url
+            if (fingerprint := known_fingerprint(self.crawler, Request(url))) is None:
+                return
+            self._moved[fingerprint] = request.url
             self.arrived(Request(url))
         while len(self._moved) > _MAX_REMEMBERED:
             self._moved.popitem(last=False)
@@ -64,7 +68,8 @@ class Traffic:
         """Return a page that the spider has requested, without links if it does not arrive in time; else None."""
         visited = {url}
         while True:
-            fingerprint = fingerprint_of(self.crawler, Request(url))
+            if (fingerprint := known_fingerprint(self.crawler, Request(url))) is None:
+                return None
             if (pending := self._pending.get(fingerprint)) is not None:
                 await asyncio.wait({pending}, timeout=patience)
             moved = self._moved.get(fingerprint, url)

@@ -246,6 +246,9 @@ def call_off(crawler: Crawler, why: object) -> NoReturn:
     raise asyncio.CancelledError(str(why))
 
 
-def mark_failed(crawler: Crawler) -> None:
-    """Let `scrapy crawl` and `scrapy runspider` end with exit code 1, as they do for a crawler without a spider."""
-    crawler.spider = None
+def mark_failed(sender: Crawler) -> None:
+    """Let `scrapy crawl` and `scrapy runspider` end with exit code 1, as they do for a crawler without a spider.
+
+    May be connected to the signal ``engine_stopped``.
+    """
+    sender.spider = None
