@@ -37,15 +37,15 @@ class LookAhead:
         ------
         ValueError : if there is a flood of empty lines
         """
-        while self._position <= self._reader.tell() or self._blank:
+        while self._blank <= BLANK and (self._blank or self._position <= self._reader.tell()):
             try:
                 data = self._ahead.read(_CHUNK)
             except (OSError, EOFError, ValueError):  # the reader of the records will report it
                 return
             if not data:
                 return
-            self._position += len(data)
             content = len(data.rstrip())
             self._blank = len(data) - content if content else self._blank + len(data)
-            if self._blank > BLANK:
-                raise ValueError("a flood of empty lines")
+            self._position += len(data)
+        if self._blank > BLANK and self._position - self._blank <= self._reader.tell():
+            raise ValueError("a flood of empty lines")
