@@ -12,7 +12,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 
-from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, AnotherVisitor, Identities, token_of
+from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, STORED, AnotherVisitor, Identities, token_of
 from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
@@ -63,7 +63,7 @@ class HandoverMiddleware:
             self.session.identities.pop(request, None)
             return None
         self.session.identities[request] = identity
-        if (token := token_of(self.crawler, request, identity)) is None:
+        if (token := self._token(request, identity)) is None:
             return None
         if (loading := self.session.menu_loads.pop(token, None)) is not None:
             await asyncio.wait({loading})
@@ -80,6 +80,10 @@ class HandoverMiddleware:
         response = stored.replace(request=request)
         self._uncount(request, response)
         return response
+
+    def _token(self, request: Request, identity: str) -> str | None:
+        former = request.meta.pop(STORED, None)
+        return former if former and self.session.responses.has(former) else token_of(self.crawler, request, identity)
 
     def _uncount(self, request: Request, response: Response) -> None:
         """Subtract in advance what `DownloaderStats` will count: it counted the response when it was loaded."""

@@ -10,7 +10,7 @@ from lxml import etree
 
 from scrapy_pagelets import Page, segment
 from scrapy_pagelets.characters import readable
-from scrapy_pagelets.crawler.commands import ended
+from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.crawler.commands.train import add_arguments, run
 from scrapy_pagelets.layout import Layout
 from scrapy_pagelets.nodes import TAG
@@ -237,7 +237,7 @@ def learn(capsys, *argv):
 
     parser = argparse.ArgumentParser()
     add_arguments(parser)
-    code = ended(run, parser.parse_args(argv))
+    code = run_command(run, parser.parse_args(argv))
     return code, capsys.readouterr()
 
 

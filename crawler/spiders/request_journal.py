@@ -132,6 +132,13 @@ class RequestJournal:
             state = _PAGE if page else _NO_PAGE
             self._write("UPDATE requests SET state = ?, request = NULL WHERE number = ?", state, number)
 
+    def add_settled(self, count: int, *, page: bool = True) -> None:
+        """Record a number of requests that are done, of which only this is known."""
+        if count > 0:
+            numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
+            insert = f"{numbers} INSERT INTO requests (state) SELECT ? FROM n"
+            self._write(insert, count, _PAGE if page else _NO_PAGE)
+
     def _set_state(self, state: int, number: int) -> None:
         self._write("UPDATE requests SET state = ? WHERE number = ?", state, number)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import AsyncIterator, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import urldefrag, urljoin, urlsplit
@@ -18,7 +19,7 @@ from twisted.python.failure import Failure
 
 from scrapy_pagelets.characters import visible
 from scrapy_pagelets.crawler.items import page_item
-from scrapy_pagelets.crawler.spiders import arguments, failures, sitemaps
+from scrapy_pagelets.crawler.spiders import arguments, failures, former_job, sitemaps
 from scrapy_pagelets.crawler.spiders.request_journal import RequestJournal
 from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
 from scrapy_pagelets.page import Page
@@ -35,6 +36,10 @@ _SPARE: Final = 10_000
 #: In the job directory: our journal of requests, and Scrapy's request queue.
 _JOURNAL: Final = "pagelets-journal.sqlite"
 _QUEUE: Final = "requests.queue"
+_KILLED: Final = (
+    "the job in {} cannot be continued: it was killed in a version that saved its requests only at the end of a run. "
+    "Crawl again with a new JOBDIR"
+)
 #: Pages of sitemaps whose keys are kept: probes prefer them.
 _MAX_LISTED: Final = 100_000
 _ARGUMENTS: Final = "url, urls, depth, pages and sitemap"
@@ -87,6 +92,8 @@ class SiteSpider(Spider):
             spider.journal = RequestJournal(Path(job, _JOURNAL))
             if spider.journal.goes_on:  # Scrapy's queue is redundant, and damaged if that run was killed
                 shutil.rmtree(Path(job, _QUEUE), ignore_errors=True)
+            elif not spider.journal.complaint and former_job.was_killed(Path(job)):
+                call_off(crawler, _KILLED.format(job))
         crawler.signals.connect(spider.spider_opened, signals.spider_opened)
         crawler.signals.connect(spider.spider_closed, signals.spider_closed)
         crawler.signals.connect(spider.request_scheduled, signals.request_scheduled)
@@ -98,7 +105,6 @@ class SiteSpider(Spider):
     async def start(self) -> AsyncIterator[Any]:
         self.session = session_of(self.crawler)
         self.session.start_hosts.update(map(host_of, self.start_urls))
-        self.held = SettlingPages(self.crawler, self.item, self.journal)
         await self._resume()
         meta: dict[str, Any] = {"pagelets_start": True, FOLLOWED: True}
         for request in self._within_limit(Request(u, errback=self.start_failed, meta=meta) for u in self.start_urls):
@@ -113,11 +119,13 @@ class SiteSpider(Spider):
         self.journal.failed = lambda sentence: self.session.warn("journal/failed", "%s", sentence)
         if self.journal.complaint:
             self.session.warn("journal/failed", "%s", self.journal.complaint)
+        times = {} if self.journal.goes_on else former_job.take_state(getattr(self, "state", {}), self.journal)
         self.hosts = self.journal.names("host") or set(map(_host, self.start_urls))
         self.journal.add_names("host", self.hosts)
-        self._requested, self._received = self.journal.requests, self.journal.pages
         self._spare = self.journal.spare()
-        await self.held.resume()
+        self.held = SettlingPages(self.crawler, self.item, partial(self._page, depth=0), self.journal)
+        await self.held.resume(times)
+        self._requested, self._received = self.journal.requests, self.journal.pages
         for number, request in self.journal.asked(self):
             request.meta[NUMBER], request.dont_filter = number, True  # the dupefilter has seen it before
             self.crawler.engine.crawl(request)
@@ -246,6 +254,8 @@ class SiteSpider(Spider):
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             self.crawler.signals.connect(self.item_made, signal)
         assert self.crawler.engine is not None
+        if self.journal.is_open and not self.journal.goes_on:
+            former_job.take_queue(self.crawler, self.journal)
         scraper: Any = self.crawler.engine.scraper
         close = scraper.close_spider_async
 

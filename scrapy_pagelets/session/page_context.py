@@ -11,15 +11,16 @@ from threading import RLock
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, ref
 
+import numpy as np
 from itemadapter import ItemAdapter
 from scrapy import Item
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 
-from scrapy_pagelets.nodes import Floats, Ints
+from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.methods import labels_of
-from scrapy_pagelets.segmentation.pagelet import Pagelet, pagelets_of
+from scrapy_pagelets.segmentation.pagelet import CONTENT, Pagelet, pagelets_of
 from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
 from scrapy_pagelets.templates.site_counts import Template
 
@@ -80,6 +81,22 @@ class PageContext:
             if whole not in self._pagelets:
                 self._pagelets[whole] = pagelets_of(self.page, *self._leaves, whole=whole)
             return self._pagelets[whole]
+
+    def content(self) -> list[Pagelet]:
+        """Return the pagelets that are not template, without the template in them."""
+        return [pagelet for pagelet in self.cut() if pagelet.role == CONTENT]
+
+    def content_leaves(self) -> Bools:
+        """Return a mask of the page's leaves, (m,): True for those of the content."""
+        mask = np.zeros(len(self.page.nodes.leaves), np.bool_)
+        for pagelet in self.content():
+            mask[pagelet.index] = True
+        return mask
+
+    def about(self) -> dict[str, str | None]:
+        """Return URL, title, language and time of fetching, by their names in the feed."""
+        page = self.page
+        return {"url": page.url, "title": page.title, "language": page.language, "fetched_at": self.fetched_at}
 
     def _labels(self, templateness: Floats) -> Ints:
         config = self._session.config
