@@ -50,7 +50,7 @@ class JobScheduler(Scheduler):
         except OSError as error:
             assert self.crawler is not None
             sentence = "requests cannot be written to the job directory and stay in memory: %s"
-            session_of(self.crawler).tell("scheduler/in_memory", sentence, error)
+            session_of(self.crawler).warn("scheduler/in_memory", sentence, error)
         self.mqs.push(request)
         if self.stats is not None:
             self.stats.inc_value("scheduler/enqueued/memory")
@@ -125,7 +125,7 @@ class JobState(SpiderState):
         except Exception as error:  # unpickling a damaged file can raise anything
             spider.state = {}  # type: ignore[attr-defined]
             sentence = "%s cannot be read, the spider starts with an empty state: %r"
-            session_of(spider.crawler).tell("store/failed", sentence, self.statefn, error)
+            session_of(spider.crawler).warn("store/failed", sentence, self.statefn, error)
 
     def spider_closed(self, spider: Spider) -> None:
         """Write the state."""
@@ -134,7 +134,7 @@ class JobState(SpiderState):
         except OSError as error:
             with suppress(OSError):
                 Path(self.statefn).unlink()
-            session_of(spider.crawler).tell("store/failed", "%s cannot be written: %s", self.statefn, error)
+            session_of(spider.crawler).warn("store/failed", "%s cannot be written: %s", self.statefn, error)
             if getattr(spider, "state", None):
                 session_of(spider.crawler).lose("state of the spider could not be kept for the next run", _REMEDY)
 

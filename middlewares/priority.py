@@ -72,11 +72,11 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             try:
                 texts += examples(Path(name))
             except ValueError as error:
-                self.session.tell("priority/examples_failed", "PAGELETS_TOPIC_PAGES: %s", error)
+                self.session.warn("priority/examples_failed", "PAGELETS_TOPIC_PAGES: %s", error)
         try:
             topic = Topic(texts)
         except ValueError as error:
-            self.session.tell(
+            self.session.warn(
                 "priority/no_topic", "the crawl has no topic (%s): set PAGELETS_TOPIC to other words", error
             )
             return None
@@ -84,7 +84,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             try:
                 topic.load(self._file)
             except ValueError as error:
-                self.session.tell("store/failed", "%s; word counts start from zero", error)
+                self.session.warn("store/failed", "%s; word counts start from zero", error)
         return topic
 
     async def process_spider_output_async(  # type: ignore[override]  # Scrapy deprecates the argument `spider`
@@ -126,7 +126,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
 
     def score(self, context: PageContext, inherited: float) -> PageScores:
         """Score the links of a page by its pagelets."""
-        return score(context.pagelets(), self.topic, inherited)
+        return score(context.cut(), self.topic, inherited)
 
     def _remember(self, response: Response, context: PageContext | None, scores: PageScores | None) -> None:
         if context is None or scores is None:
@@ -164,7 +164,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             try:
                 await in_thread(self.topic.save, self._file)
             except OSError as error:
-                self.session.tell("store/failed", "%s cannot be written: %s", self._file, error)
+                self.session.warn("store/failed", "%s cannot be written: %s", self._file, error)
 
 
 def _key(request: Request) -> int:

@@ -57,10 +57,10 @@ class DuplicatesPipeline(PagePipeline):
                 cause = error
             else:
                 sentence = "%s is set aside, pages are not compared with those of earlier runs: %s"
-                self.session.tell("duplicates/set_aside", sentence, renamed, error)
+                self.session.warn("duplicates/set_aside", sentence, renamed, error)
                 return store
         sentence = "%s is not used, the next run cannot compare its pages with those of this run: %s"
-        self.session.tell("duplicates/set_aside", sentence, path, cause)
+        self.session.warn("duplicates/set_aside", sentence, path, cause)
         return self._open(None)
 
     def _open(self, path: Path | None) -> ContentStore:
@@ -70,7 +70,7 @@ class DuplicatesPipeline(PagePipeline):
             Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
             config.duplicates_shingle,
             within_sites=config.duplicates_scope == "site",
-            failed=lambda sentence: self.session.tell("duplicates/in_memory", "%s", sentence),
+            failed=lambda sentence: self.session.warn("duplicates/in_memory", "%s", sentence),
         )
 
     async def process_page(self, item: Any, context: PageContext) -> None:
@@ -98,7 +98,7 @@ class DuplicatesPipeline(PagePipeline):
         try:
             verdict, sketch = self._store.add(document)
         except sqlite3.Error as error:
-            self.session.tell("duplicates/failed", "%s is not compared with other pages: %s", context.url, error)
+            self.session.warn("duplicates/failed", "%s is not compared with other pages: %s", context.url, error)
             self.session.lose("pages were not compared with others", "make room on the disk and crawl them again")
             return None
         if sketch is None:

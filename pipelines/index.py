@@ -55,7 +55,7 @@ class IndexPipeline(PagePipeline):
             self._began, self._sites = _saved_state(self._state_file)
             self._pending = PendingPages(Path(job) if job else folder_of(self._target), self._target)
             self._writer = Writer(
-                self._open, self._open_if_available(), self._pending, self.session.tell, self.session.count
+                self._open, self._open_if_available(), self._pending, self.session.warn, self.session.count
             )
         except (IndexUnusable, OSError) as error:
             call_off(crawler, error)
@@ -69,7 +69,7 @@ class IndexPipeline(PagePipeline):
         try:
             return self._open()
         except IndexAway as error:
-            self.session.tell("index/away", "%s; pages wait on disk until it is available", error)
+            self.session.warn("index/away", "%s; pages wait on disk until it is available", error)
             return None
 
     def open_spider(self) -> None:
@@ -105,7 +105,7 @@ class IndexPipeline(PagePipeline):
             pagelets = [pagelet.record() for pagelet in context.content()]
             return page_of(context.about() | {"pagelets": pagelets} | line, now())
         except ValueError as error:
-            self.session.tell("index/no_page", "%s is not indexed: %s", context.url, error)
+            self.session.warn("index/no_page", "%s is not indexed: %s", context.url, error)
             return None
 
     def _put(self, page: IndexedPage) -> None:
@@ -144,7 +144,7 @@ class IndexPipeline(PagePipeline):
     def _purge(self) -> None:
         if self._writer.lost:  # the index may have older versions of the lost pages, which are better than none
             sentence = "old pages stay in the index because %d pages of this crawl could not be written to it"
-            self.session.tell("index/not_purged", sentence, self._writer.lost)
+            self.session.warn("index/not_purged", sentence, self._writer.lost)
         else:
             self._writer.purge(self._began, self._sites)
 
@@ -159,7 +159,7 @@ class IndexPipeline(PagePipeline):
             new.write_text(state, encoding="utf-8")
             new.replace(self._state_file)  # atomic: a purge deletes all pages older than the time in this file
         except OSError as error:
-            self.session.tell("store/failed", "the next run of the job will not know when the job began: %s", error)
+            self.session.warn("store/failed", "the next run of the job will not know when the job began: %s", error)
 
 
 def _saved_state(file: Path | None) -> tuple[str, set[str]]:

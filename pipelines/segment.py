@@ -37,7 +37,7 @@ class SegmentPipeline(PagePipeline):
         if config.export == "content":
             pagelets = context.content()
         else:  # the link-based segmenters split regions into content and template; the visual ones keep regions whole
-            pagelets = context.pagelets(whole=not config.segmenter.startswith("pagelets"))
+            pagelets = context.cut(whole=not config.segmenter.startswith("pagelets"))
         records = {"pagelets": [pagelet.record() for pagelet in pagelets]}
         if config.vips_tree:
             records["blocks"] = vips(context.page).record(context.page)

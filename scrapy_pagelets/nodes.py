@@ -85,18 +85,31 @@ _Kind = tuple[int, int, int, int]
 _UNSEEN, _VERBATIM, _LINKS = 1, 2, 4
 
 
-@lru_cache(65536)
 def signature(look: Look) -> int:
     """Hash what two nodes must share to be equal: tag, id, class tokens and role, without volatile tokens.
 
     A token is volatile if it has three digits or more, or if it marks the current entry of a menu.
     """
+    return _cached_signature(look) if is_short(look) else _signature(look)
+
+
+def is_short(look: Look) -> bool:
+    """Return True for a look that may be cached; longer ones would fill a cache with megabytes."""
+    return sum(map(len, look)) <= _SHORT_LOOK
+
+
+def _signature(look: Look) -> int:
     tag, name, classes, role = look
     if tag in ("html", "body"):  # a page has only one, and blog engines put the page's number into its class
         return xxh3_64_intdigest(tag.encode()) >> 1
     tokens = sorted(t for t in classes.split() if not _VOLATILE.search(t))
     parts = (tag, "" if _VOLATILE.search(name) else name, role, *tokens)
     return xxh3_64_intdigest("\0".join(parts).encode("utf-8", "replace")) >> 1
+
+
+_cached_signature = lru_cache(65536)(_signature)
+#: Characters of the looks that are cached. Those of the pages that we know have a few hundred at most.
+_SHORT_LOOK: Final = 1000
 
 
 def text_key(text: str) -> tuple[int, int]:

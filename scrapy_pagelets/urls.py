@@ -136,7 +136,10 @@ def absolute(base: str, href: str) -> str:
     ('http://h/C.html#top', 'HTTP://h/?')
     """
     href = href.strip()
-    return href if _ABSOLUTE.match(href) else _join(_relevant_base(base, href), href)
+    if _ABSOLUTE.match(href):
+        return href
+    join = _join if len(href) <= LONGEST else urljoin  # a cache of longer ones would take megabytes
+    return join(_relevant_base(base, href), href)
 
 
 def schemes_from(base: str) -> tuple[str, ...]:

@@ -252,7 +252,8 @@ def test_files(name):
     """logout /logout.php user/logout/ Logout log-out log_out ?logout ?action=logout&x=1 Special:UserLogout doLogout
     index.php?title=Special:UserLogout signout sign-out SignOff logoff account/delete ?delete=4 ?do=delete&id=4 edit
     deletePost?id=4 removeItem cart/remove/5 unsubscribe?u=1 vote?id=3 ?vote=up post/4/edit add-to-cart/5 checkout
-    revert/7 ?action=purge""".split(),
+    revert/7 ?action=purge user/4/kick reindex index/rebuild licence/renew ?do=decline post/4/hide cache/expire
+    mail/4/resend plan/downgrade kick.html""".split(),
 )
 def test_links_that_act(path):
     assert acts(f"http://h/{path}")
@@ -261,7 +262,8 @@ def test_links_that_act(path):
 @pytest.mark.parametrize(
     "path",
     """ blog/ blogging login catalog/ additions.html address editions editorial reporters dropout about layout logo
-    design voters deleted-scenes removal signs/ addition?x=address undelete checkouts""".split(),
+    design voters deleted-scenes removal signs/ addition?x=address undelete checkouts
+    sql-reindex.html expire.htm kicker renewable hidden-gems""".split(),
 )
 def test_links_that_do_not_act(path):
     assert not acts(f"http://h/{path}")

@@ -12,7 +12,7 @@ from scrapy_pagelets.crawler.spiders.request_journal import RequestJournal
 from scrapy_pagelets.probing.identity import STORED
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.fingerprints import fingerprint_of
-from scrapy_pagelets.session.followed_links import FOLLOWED
+from scrapy_pagelets.session.outgoing import FOLLOWED
 
 #: Scrapy's files in a job directory: the requests that it has seen, and the queues that it has saved.
 _SEEN: Final = "requests.seen"
@@ -29,7 +29,7 @@ def take_queue(crawler: Crawler, journal: RequestJournal) -> None:
     """Move the requests of Scrapy's queue to the journal; those that cannot be written there stay in the queue."""
     engine: Any = crawler.engine
     assert crawler.spider is not None
-    queue, spool, unwritten = engine._slot.scheduler, session_of(crawler).spool, []
+    queue, spool, unwritten = engine._slot.scheduler, session_of(crawler).responses, []
     while (request := queue.next_request()) is not None:
         fingerprint = fingerprint_of(crawler, request)
         request.meta[FOLLOWED] = True

@@ -63,14 +63,14 @@ class SettlingPages:
         if self._journal.goes_on:
             await in_thread(self._drop_unknown)
             return
-        for token in sorted({*times, *self.session.spool.tokens(_PREFIX)}):
+        for token in sorted({*times, *self.session.responses.tokens(_PREFIX)}):
             await self._adopt(token, times.get(token))
 
     def _drop_unknown(self) -> None:
         """Remove stored pages that are not in the journal: they will be requested again."""
         known = {held.token for waiting in self._waiting.values() for held in waiting}
-        for token in set(self.session.spool.tokens(_PREFIX)) - known:
-            self.session.spool.take(token)
+        for token in set(self.session.responses.tokens(_PREFIX)) - known:
+            self.session.responses.take(token)
 
     async def _adopt(self, token: str, time: str | None) -> None:
         """Take over a stored page without a journal: that of the run that stored it was damaged, or it had none."""
@@ -86,7 +86,7 @@ class SettlingPages:
 
     def _learn_again(self, token: str) -> HtmlResponse | None:
         """Learn a page again, because a killed run may not have saved its counts; None if it cannot be read."""
-        response = self.session.spool.read(token)
+        response = self.session.responses.read(token)
         if not isinstance(response, HtmlResponse):
             return None
         self._learn_page(response)
@@ -133,16 +133,16 @@ class SettlingPages:
 
     def _learn_and_store(self, token: str, response: HtmlResponse, page: Page) -> None:
         self.session.sites.learn(page)
-        self.session.spool.put(token, response)
+        self.session.responses.put(token, response)
 
     async def _release(self, site: str, *, lasting: bool = True) -> None:
         waiting, postponed = self._waiting[site], []
         while waiting:
             held = waiting.pop(0)
-            if not lasting and held.number is not None and self.session.spool.lasts(held.token):
+            if not lasting and held.number is not None and self.session.responses.lasts(held.token):
                 postponed.append(held)
                 continue
-            response = await in_thread(self.session.spool.take, held.token)
+            response = await in_thread(self.session.responses.take, held.token)
             if response is None:
                 self._lose()
                 self._journal.settle(held.number, page=False)

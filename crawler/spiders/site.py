@@ -25,7 +25,7 @@ from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.session.crawl_session import call_off, session_of
 from scrapy_pagelets.session.fingerprints import fingerprint_of
-from scrapy_pagelets.session.followed_links import FOLLOWED, requested_url
+from scrapy_pagelets.session.outgoing import FOLLOWED, requested_url
 from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.urls import host_of, is_page, key
 
@@ -104,7 +104,7 @@ class SiteSpider(Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         self.session = session_of(self.crawler)
-        self.session.hosts.update(map(host_of, self.start_urls))
+        self.session.start_hosts.update(map(host_of, self.start_urls))
         await self._resume()
         meta: dict[str, Any] = {"pagelets_start": True, FOLLOWED: True}
         for request in self._within_limit(Request(u, errback=self.start_failed, meta=meta) for u in self.start_urls):
@@ -116,9 +116,9 @@ class SiteSpider(Spider):
 
     async def _resume(self) -> None:
         """Continue where an earlier run of the job stopped or was killed."""
-        self.journal.failed = lambda sentence: self.session.tell("journal/failed", "%s", sentence)
+        self.journal.failed = lambda sentence: self.session.warn("journal/failed", "%s", sentence)
         if self.journal.complaint:
-            self.session.tell("journal/failed", "%s", self.journal.complaint)
+            self.session.warn("journal/failed", "%s", self.journal.complaint)
         times = {} if self.journal.goes_on else former_job.take_state(getattr(self, "state", {}), self.journal)
         self.hosts = self.journal.names("host") or set(map(_host, self.start_urls))
         self.journal.add_names("host", self.hosts)
@@ -129,6 +129,9 @@ class SiteSpider(Spider):
         for number, request in self.journal.asked(self):
             request.meta[NUMBER], request.dont_filter = number, True  # the dupefilter has seen it before
             self.crawler.engine.crawl(request)
+        if self.journal.unreadable:
+            what = "requests of the job could not be read"
+            self.session.lose(what, "crawl again with a new job directory", self.journal.unreadable)
 
     def item(self, response: HtmlResponse) -> Any:
         """Return the item of a page, whose fields the pipelines fill."""
@@ -174,12 +177,12 @@ class SiteSpider(Spider):
         try:
             entries = sitemaps.entries(response)
         except ValueError as error:
-            self.session.tell("sitemaps/failed", "%s", error)
+            self.session.warn("sitemaps/failed", "%s", error)
             return
         own = [(url, entry.is_sitemap) for entry in entries if self._is_own(url := requested_url(entry.url))]
         yield from (self._sitemap(url) for url, is_sitemap in own if is_sitemap)
         pages = [url for url, is_sitemap in own if not is_sitemap and is_page(url)]
-        self.session.listed.update(map(key, pages[: max(0, _MAX_LISTED - len(self.session.listed))]))
+        self.session.in_sitemaps.update(map(key, pages[: max(0, _MAX_LISTED - len(self.session.in_sitemaps))]))
         yield from self._within_limit(self._page(url, 0) for url in pages)
 
     def start_failed(self, failure: Failure) -> None:
@@ -201,7 +204,7 @@ class SiteSpider(Spider):
     def sitemap_failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]
         self._settle(request)
-        self.session.tell("sitemaps/failed", "%s cannot be loaded (%s)", request.url, failures.reason(failure))
+        self.session.warn("sitemaps/failed", "%s cannot be loaded (%s)", request.url, failures.reason(failure))
 
     def request_scheduled(self, request: Request) -> None:
         """Drop redirects to other sites, except those of start pages, and write requests into the journal."""

@@ -105,10 +105,11 @@ def _least(texts: list[Hashes]) -> Hashes:
 @cache
 def _permutations() -> tuple[Hashes, Hashes]:
     """(128, 1) odd factors and summands, modulo 2^32."""
-    from datasketch.minhash import MinHash  # also imports SciPy, in half a second: not every command needs it
-
-    factor, summand = MinHash(PERMUTATIONS, SEED, scheme=SCHEME).permutations
-    return factor[:, None].copy(), summand[:, None].copy()
+    # As datasketch draws them. It is not asked: it imports SciPy, which takes half a second.
+    random = np.random.RandomState(SEED)
+    factor = random.randint(0, 1 << 31, PERMUTATIONS, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
+    summand = random.randint(0, 1 << 32, PERMUTATIONS, dtype=np.uint32)
+    return factor[:, None], summand[:, None]
 
 
 def _fmix(h: Hashes) -> Hashes:

@@ -50,7 +50,7 @@ class PageContext:
         self._lock = RLock()
         self._page: Page | None = None
         self._pagelets: dict[bool, list[Pagelet]] = {}
-        self._cut: tuple[Ints, Floats] | None = None
+        self._leaves: tuple[Ints, Floats] | None = None  # label and templateness of each leaf
 
     @property
     def page(self) -> Page:
@@ -67,25 +67,25 @@ class PageContext:
         """The class of the page, None if it is new."""
         return self._session.sites.of(self.page).page_class(self.page)
 
-    def pagelets(self, *, whole: bool = False) -> list[Pagelet]:
-        """Return the pagelets of the page; their templateness comes from its site, which learns the page first.
+    def cut(self, *, whole: bool = False) -> list[Pagelet]:
+        """Cut the page into pagelets, once; their templateness comes from its site, which learns the page first.
 
         Parameters
         ----------
         whole : do not split pagelets that hold both content and template
         """
         with self._lock:
-            if self._cut is None:
+            if self._leaves is None:
                 self._session.sites.learn(self.page)
-                templateness = self._session.templateness(self.page)
-                self._cut = self._labels(templateness), templateness
+                templateness = self._session.sites.templateness(self.page)
+                self._leaves = self._labels(templateness), templateness
             if whole not in self._pagelets:
-                self._pagelets[whole] = pagelets_of(self.page, *self._cut, whole=whole)
+                self._pagelets[whole] = pagelets_of(self.page, *self._leaves, whole=whole)
             return self._pagelets[whole]
 
     def content(self) -> list[Pagelet]:
         """Return the pagelets that are not template, without the template in them."""
-        return [pagelet for pagelet in self.pagelets() if pagelet.role == CONTENT]
+        return [pagelet for pagelet in self.cut() if pagelet.role == CONTENT]
 
     def content_leaves(self) -> Bools:
         """Return a mask of the page's leaves, (m,): True for those of the content."""

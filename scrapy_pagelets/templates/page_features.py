@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.nodes import TEXT, Floats, Ints, Look, NodeTable
+from scrapy_pagelets.nodes import TEXT, Floats, Ints, Look, NodeTable, is_short
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.evidence import CLASSIFIERS, SiteEvidence
 from scrapy_pagelets.words import words as words_of
@@ -359,10 +359,14 @@ def _last_heading(bits: Ints) -> Ints:
     return np.maximum.accumulate(np.where(bits & _BITS["heading"], np.arange(len(bits)), -1))
 
 
-@lru_cache(65536)
 def heading_tokens(text: str) -> tuple[int, ...]:
     """Hashes of the words of a short heading, of pairs of adjacent words, and of the whole heading."""
-    words = words_of(text) if len(text) < _HEADING_CHARACTERS else []
+    return _heading_tokens(text) if len(text) < _HEADING_CHARACTERS else ()
+
+
+@lru_cache(65536)
+def _heading_tokens(text: str) -> tuple[int, ...]:
+    words = words_of(text)
     if len(words) > _HEADING_WORDS:
         return ()
     phrases = {*words, *map(" ".join, pairwise(words)), " ".join(words)}
@@ -381,9 +385,12 @@ def _heading(nodes: NodeTable, bits: Ints, lexicon: Lexicon) -> tuple[Floats, Fl
     return odds[last], np.where(last >= 0, np.log1p(np.maximum(0, begun - begun[last])), _FAR)
 
 
-@lru_cache(65536)
 def tokens(look: Look) -> tuple[int, ...]:
     """Hashes of the words of id, class and role; ``main-menu`` gives ``main``, ``menu`` and ``main-menu``."""
+    return _cached_tokens(look) if is_short(look) else _tokens(look)
+
+
+def _tokens(look: Look) -> tuple[int, ...]:
     _, name, classes, role = look
     names = set()
     for token in (name, *classes.split(), role):
@@ -393,6 +400,9 @@ def tokens(look: Look) -> tuple[int, ...]:
         if len(words) > 1:
             names.add("-".join(words))
     return tuple(sorted(xxh3_64_intdigest(t.encode("utf-8", "replace")) for t in names if len(t) > 1))
+
+
+_cached_tokens = lru_cache(65536)(_tokens)
 
 
 def _lexicon(nodes: NodeTable, lexicon: Lexicon) -> tuple[Floats, Floats, Floats, Floats]:
