@@ -5,12 +5,14 @@ Source: Alarte, Insa, Silva, Tamarit 2014, Definition 3.2, which leaves the equa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable, mix
+from scrapy_pagelets.templates.siblings import runs
 
 #: For two arrays of rows of equal length, the equality of each pair, 0 to 1; 0 forbids the pair.
 Compare = Callable[[Ints, Ints], Floats]
@@ -60,16 +62,17 @@ same_signature_and_text = Equality(_signatures_and_texts)
 def _weigh(one: NodeTable, other: NodeTable) -> Compare:
     position, position_ = _position(one), _position(other)
     children, children_ = _elements_below(one), _elements_below(other)
+    numbers: dict[str, int] = {}
+    looks, looks_ = _Looks.of(one, numbers), _Looks.of(other, numbers)
 
     def compare(rows: Ints, images: Ints) -> Floats:
         i, j = children[rows], children_[images]
-        same = _same_looks(one, one.look[rows], other, other.look[images])
+        same = looks.compare(one.look[rows], looks_, other.look[images])
         same += 0.15 * (1 - np.abs(i - j) / np.maximum(1, np.maximum(i, j)))
         same += 0.15 * (1 - np.minimum(1, np.abs(position[rows] - position_[images]) / 10))
-        texts = one.tag[rows] == TEXT
-        same[(same < 0.5) | texts] = 0
-        same[texts != (other.tag[images] == TEXT)] = 0
-        same[texts & (other.tag[images] == TEXT)] = 1
+        same[same < 0.5] = 0
+        texts, texts_ = one.tag[rows] == TEXT, other.tag[images] == TEXT
+        same[texts | texts_] = (texts & texts_)[texts | texts_]
         return same
 
     return compare
@@ -80,40 +83,46 @@ def _weigh(one: NodeTable, other: NodeTable) -> Compare:
 weighted = Equality(_looks, _weigh)
 
 
-def _same_looks(one: NodeTable, looks: Ints, other: NodeTable, looks_: Ints) -> Floats:
-    """Compare looks, each distinct pair once: 0.4 for the overlap of classes, 0.15 each for id and role; -1 for tags."""
-    distinct, back = np.unique(looks * len(other.looks) + looks_, return_inverse=True)
-    i, j = np.divmod(distinct, len(other.looks))
-    columns, columns_ = list(zip(*one.looks, strict=True)), list(zip(*other.looks, strict=True))
-    tag, name, role = (_agree(columns[part], i, columns_[part], j) for part in (0, 1, 3))
-    same: Floats = 0.4 * _overlap(columns[2], i, columns_[2], j) + 0.15 * name + 0.15 * role
-    same[tag == 0] = -1
-    return same[back]
+@dataclass(frozen=True, eq=False)
+class _Looks:
+    """The looks of a page as numbers common to both pages; the classes of a look are a run of ``classes``."""
 
+    tag: Ints
+    name: Ints
+    role: Ints
+    start: Ints
+    count: Ints
+    classes: Ints
 
-def _agree(names: tuple[str, ...], i: Ints, names_: tuple[str, ...], j: Ints) -> Floats:
-    numbers: dict[str, int] = {}
-    one, other = (np.array([numbers.setdefault(n, len(numbers)) for n in column]) for column in (names, names_))
-    return (one[i] == other[j]).astype(np.float64)
+    @classmethod
+    def of(cls, nodes: NodeTable, numbers: dict[str, int]) -> _Looks:
+        def numbered(names: Iterable[str]) -> Ints:
+            return np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int64)
 
+        tags, names, classes, roles = zip(*nodes.looks, strict=True)
+        tokens = [set(text.split()) for text in classes]
+        count = np.array([len(found) for found in tokens], np.int64)
+        below = numbered(chain.from_iterable(tokens))
+        return cls(numbered(tags), numbered(names), numbered(roles), np.cumsum(count) - count, count, below)
 
-def _overlap(classes: tuple[str, ...], i: Ints, classes_: tuple[str, ...], j: Ints) -> Floats:
-    """Share of common class tokens in all tokens of two looks; 1 if both have none."""
-    from scipy.sparse import csr_array
+    def compare(self, looks: Ints, other: _Looks, looks_: Ints) -> Floats:
+        """0.4 for the overlap of classes, 0.15 each for the id and the role; -1 if the tags differ."""
+        distinct, back = np.unique(looks * len(other.tag) + looks_, return_inverse=True)
+        i, j = np.divmod(distinct, len(other.tag))
+        same: Floats = 0.4 * self._overlap(i, other, j)
+        same += 0.15 * (self.name[i] == other.name[j]) + 0.15 * (self.role[i] == other.role[j])
+        same[self.tag[i] != other.tag[j]] = -1
+        return same[back]
 
-    numbers: dict[str, int] = {}
-    cells = [
-        [(look, numbers.setdefault(t, len(numbers))) for look, names in enumerate(side) for t in set(names.split())]
-        for side in (classes, classes_)
-    ]
-    one, other = (
-        csr_array((np.ones(len(found)), tuple(np.array(found, np.int64).reshape(-1, 2).T)), (len(side), len(numbers)))
-        for found, side in zip(cells, (classes, classes_), strict=True)
-    )
-    common = one[i].multiply(other[j]).sum(axis=1)
-    union = one.sum(axis=1)[i] + other.sum(axis=1)[j] - common
-    share: Floats = np.where(union > 0, common / np.maximum(1, union), 1.0)
-    return share
+    def _overlap(self, i: Ints, other: _Looks, j: Ints) -> Floats:
+        """Share of common class tokens in all tokens of two looks; 1 if both have none."""
+        size = max(self.classes.max(initial=0), other.classes.max(initial=0)) + 1
+        pair, pair_ = np.repeat(np.arange(len(i)), self.count[i]), np.repeat(np.arange(len(j)), other.count[j])
+        classes, classes_ = self.classes[runs(self.start[i], self.count[i])], other.classes[runs(other.start[j], other.count[j])]
+        common = np.bincount(pair[np.isin(pair * size + classes, pair_ * size + classes_)], minlength=len(i))
+        union = self.count[i] + other.count[j] - common
+        share: Floats = np.where(union > 0, common / np.maximum(1, union), 1.0)
+        return share
 
 
 def _elements_below(nodes: NodeTable) -> Ints:

@@ -81,19 +81,19 @@ def largest(one: NodeTable, other: NodeTable, equality: Equality, among: Bools) 
     if not among[0] or not compare(root, root)[0]:
         return root[:0], root[:0], True
     if equality.tolerant is not None:
-        return _search(sides(one, other, equality, among, with_text=False), compare)
-    found = _search(sides(one, other, equality, among, with_text=True), None)
+        return _search(*sides(one, other, equality, among, with_text=False), compare)
+    found = _search(*sides(one, other, equality, among, with_text=True), None)
     if found[2]:
         return found
     # Without regard to texts, more subtrees are identical.
-    without = _search(sides(one, other, equality, among, with_text=False), None)
+    without = _search(*sides(one, other, equality, among, with_text=False), None)
     return without if without[2] or len(without[0]) > len(found[0]) else found
 
 
-def _search(pages: tuple[Side, Side], tolerant: Compare | None) -> tuple[Ints, Ints, bool]:
-    levels, exact = _descend(*pages, tolerant)
-    rows, images = _collect(*pages, levels, _choose(*pages, levels, tolerant is not None))
-    return rows, images, exact
+def _search(left: Side, right: Side, tolerant: Compare | None) -> tuple[Ints, Ints, bool]:
+    levels, exact = _descend(left, right, tolerant)
+    rows, images = _collect(left, right, levels, _choose(left, right, levels, tolerant is not None))
+    return rows, images, exact or len(rows) == min(left.nodes[0], right.nodes[0])
 
 
 def _descend(left: Side, right: Side, tolerant: Compare | None) -> tuple[list[_Level], bool]:
@@ -132,15 +132,12 @@ def _level(
     i, j = product(groups[0][few], groups[1][few_])
     i, j = few[i], few_[j]
     free[few] = free_[few_] = False
-    complete, fixed, alike = True, (none, none), (none, none)
+    complete, fixed = True, (none, none)
     if not small.all():
-        fixed = _take_in_order(a, b, *kinds, free, free_)
-        complete = not np.isin(a.parent[free], b.parent[free_]).any()
-        alike = _take_in_order(a, b, *labels, free, free_)
-    alone = np.arange(len(fixed[0]) + len(alike[0])) + max(groups[0].max(initial=0), groups[1].max(initial=0)) + 1
+        fixed, complete = _approximate(a, left, b, right, free, free_)
+    alone = np.arange(len(fixed[0])) + max(groups[0].max(initial=0), groups[1].max(initial=0)) + 1
     group = np.concatenate([np.full(len(identical[0]), -1), groups[0][i], alone])
-    i = np.concatenate([identical[0], i, fixed[0], alike[0]])
-    j = np.concatenate([identical[1], j, fixed[1], alike[1]])
+    i, j = (np.concatenate(columns) for columns in zip(identical, (i, j), fixed, strict=True))
     score = _scores(left, right, a.rows[i], b.rows[j]) if tolerant is None else tolerant(a.rows[i], b.rows[j])
     if tolerant is not None:
         i, j, group, score = (column[score > 0] for column in (i, j, group, score))
@@ -175,6 +172,21 @@ def _take_in_order(
     x, y = in_order(keys[i], keys_[j])
     free[i[x]] = free_[j[y]] = False
     return i[x], j[y]
+
+
+def _approximate(
+    a: _Children, left: Side, b: _Children, right: Side, free: Bools, free_: Bools
+) -> tuple[tuple[Ints, Ints], bool]:
+    """Pair free children in document order: identical subtrees, then by label, then by tag.
+
+    Identical subtrees suffice where all children of the pair that has fewer find one.
+    """
+    found = [_take_in_order(a, b, *_keys(a, left.kind, b, right.kind), free, free_)]
+    complete = not np.isin(a.parent[free], b.parent[free_]).any()
+    for column, column_ in ((left.label, right.label), (left.tag, right.tag)):
+        found.append(_take_in_order(a, b, *_keys(a, column, b, column_), free, free_))
+    i, j = (np.concatenate(column) for column in zip(*found, strict=True))
+    return (i, j), complete
 
 
 def _costs(

@@ -16,7 +16,7 @@ class Side:
 
     Attributes
     ----------
-    label : (n,) number of the row's label
+    tag, label : (n,) number of the row's tag, and of its label
     kind : (n,) number of the class of the row's subtree
     text : (n,) hash of a run of text that the other page has at such a place as well, else 0
     nodes, texts : (n,) number of rows, and of such texts, in the subtree
@@ -24,6 +24,7 @@ class Side:
         one class have children of the same classes in this order
     """
 
+    tag: Ints
     label: Ints
     kind: Ints
     text: Ints
@@ -119,6 +120,7 @@ def _side(nodes: NodeTable, label: Ints, kind: Ints, text: Ints, kept: Bools, or
     order = np.lexsort((rows, parent)) if ordered else np.lexsort((rows, kind[rows], parent))
     count = np.bincount(parent, minlength=len(nodes))
     return Side(
+        tag=nodes.tag,
         label=label,
         kind=kind,
         text=text,
