@@ -32,7 +32,10 @@ ENTRIES = ("scrapy_pagelets", "scrapy_pagelets.crawler.addon", "scrapy_pagelets.
            "scrapy_pagelets.crawler.commands", "scrapy_pagelets.crawler.spiders.site",
            "scrapy_pagelets.crawler.spiders.archive")  # fmt: skip
 #: Forms of the papers that no command runs yet: the mapping of 2014, detection as SQL, the signatures of 2008.
-WAITING = {"scrapy_pagelets.templates.mapping", "scrapy_pagelets.templates.detection.relational",
+WAITING = {"scrapy_pagelets.templates.mapping", "scrapy_pagelets.templates.largest_mapping",
+           "scrapy_pagelets.templates.subtree_classes", "scrapy_pagelets.templates.assignment",
+           "scrapy_pagelets.templates.equality", "scrapy_pagelets.templates.siblings",
+           "scrapy_pagelets.templates.template_tree", "scrapy_pagelets.templates.detection.relational",
            "scrapy_pagelets.duplicates.minima"}  # fmt: skip
 #: Commands, spiders and pipelines have the names of what they are about.
 ADAPTERS = ("scrapy_pagelets.crawler.commands.", "scrapy_pagelets.crawler.spiders.", "scrapy_pagelets.pipelines.")

@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 
 from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable, mix
-from scrapy_pagelets.templates.siblings import runs
+from scrapy_pagelets.templates.siblings import in_order, runs
 
 #: For two arrays of rows of equal length, the equality of each pair, 0 to 1; 0 forbids the pair.
 Compare = Callable[[Ints, Ints], Floats]
@@ -117,12 +117,16 @@ class _Looks:
     def _overlap(self, i: Ints, other: _Looks, j: Ints) -> Floats:
         """Share of common class tokens in all tokens of two looks; 1 if both have none."""
         size = max(self.classes.max(initial=0), other.classes.max(initial=0)) + 1
-        pair, pair_ = np.repeat(np.arange(len(i)), self.count[i]), np.repeat(np.arange(len(j)), other.count[j])
-        classes, classes_ = self.classes[runs(self.start[i], self.count[i])], other.classes[runs(other.start[j], other.count[j])]
-        common = np.bincount(pair[np.isin(pair * size + classes, pair_ * size + classes_)], minlength=len(i))
+        (pair, keys), (_, keys_) = self._tokens(i, size), other._tokens(j, size)
+        common = np.bincount(pair[in_order(keys, keys_)[0]], minlength=len(i))
         union = self.count[i] + other.count[j] - common
         share: Floats = np.where(union > 0, common / np.maximum(1, union), 1.0)
         return share
+
+    def _tokens(self, looks: Ints, size: int) -> tuple[Ints, Ints]:
+        """Return the index of the look for each of its tokens, and a key of index and token."""
+        index = np.repeat(np.arange(len(looks)), self.count[looks])
+        return index, index * size + self.classes[runs(self.start[looks], self.count[looks])]
 
 
 def _elements_below(nodes: NodeTable) -> Ints:

@@ -93,7 +93,7 @@ def largest(one: NodeTable, other: NodeTable, equality: Equality, among: Bools) 
 def _search(left: Side, right: Side, tolerant: Compare | None) -> tuple[Ints, Ints, bool]:
     levels, exact = _descend(left, right, tolerant)
     rows, images = _collect(left, right, levels, _choose(left, right, levels, tolerant is not None))
-    return rows, images, exact or len(rows) == min(left.nodes[0], right.nodes[0])
+    return rows, images, exact or len(rows) == min(int(left.nodes[0]), int(right.nodes[0]))
 
 
 def _descend(left: Side, right: Side, tolerant: Compare | None) -> tuple[list[_Level], bool]:
@@ -186,7 +186,7 @@ def _approximate(
     for column, column_ in ((left.label, right.label), (left.tag, right.tag)):
         found.append(_take_in_order(a, b, *_keys(a, column, b, column_), free, free_))
     i, j = (np.concatenate(column) for column in zip(*found, strict=True))
-    return (i, j), complete
+    return (i, j), bool(complete)
 
 
 def _costs(
