@@ -35,7 +35,9 @@ def assign(group: Ints, left: Ints, right: Ints, weight: Floats, least: float) -
     chosen[_largest(ordered, start)[single]] = True
     even = ~single & (size == few * few_) & _constant(weight[order], start)
     chosen |= np.repeat(even, size) & (i == j)
-    for begin, count, a, b in zip(*(column[~single & ~even].tolist() for column in (start, size, few, few_)), strict=True):
+    for begin, count, a, b in zip(
+        *(column[~single & ~even].tolist() for column in (start, size, few, few_)), strict=True
+    ):
         edges = slice(begin, begin + count)
         chosen[edges] = _solve(i[edges], j[edges], ordered[edges], (a, b))
     result = np.zeros(len(order), np.bool_)

@@ -1,7 +1,7 @@
 """The largest equal top-down mapping of two pages: assignment of children over classes of identical subtrees.
 
-Source: Alarte, Insa, Silva, Tamarit 2014, Definition 3.2. ``docs/algorithms/menu-templates-2014.md`` shows why the result
-is the largest.
+Source: Alarte, Insa, Silva, Tamarit 2014, Definition 3.2. Why the result is the largest is shown in
+``docs/algorithms/menu-templates-2014.md``.
 """
 
 from __future__ import annotations
@@ -164,9 +164,7 @@ def _keys(a: _Children, column: Ints, b: _Children, column_: Ints) -> tuple[Ints
     return a.parent * size + column[a.rows], b.parent * size + column_[b.rows]
 
 
-def _take_in_order(
-    a: _Children, b: _Children, keys: Ints, keys_: Ints, free: Bools, free_: Bools
-) -> tuple[Ints, Ints]:
+def _take_in_order(a: _Children, b: _Children, keys: Ints, keys_: Ints, free: Bools, free_: Bools) -> tuple[Ints, Ints]:
     """Pair the k-th free child of each key with the k-th on the other side; they are no longer free."""
     i, j = a.in_document_order(free), b.in_document_order(free_)
     x, y = in_order(keys[i], keys_[j])

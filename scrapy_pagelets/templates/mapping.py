@@ -1,8 +1,9 @@
 """Equal top-down mappings: the part of the DOM that the pages of one template share.
 
 Source: Alarte, Insa, Silva, Tamarit 2014, Definitions 3.2 and 3.3, Algorithm 2. This is the pairwise form of the paper,
-with any node equality. During a crawl, ``Site.template_nodes`` votes by path hashes instead. For two pages, the two forms
-agree if the equality is ``same_signature`` and no two siblings are equal (``docs/algorithms/menu-templates-2014.md``).
+with any node equality. During a crawl, ``Site.template_nodes`` votes by path hashes instead. For two pages, the two
+forms agree if the equality is ``same_signature`` and no two siblings are equal
+(``docs/algorithms/menu-templates-2014.md``).
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ class Extract:
 def etdm(one: NodeTable, other: NodeTable, equality: Equality = weighted, among: Bools | None = None) -> Mapping:
     """Return the largest equal top-down mapping of two pages that begins with the roots; empty if these differ.
 
-    Of mappings of one size, those with more equal texts (for a tolerant equality: with a larger sum of the equality) are
-    preferred, then those that map the k-th of several siblings to the k-th.
+    Of mappings of one size, those with more equal texts are preferred (for a tolerant equality: those with a larger sum
+    of the equality), then those that map the k-th of several siblings to the k-th.
 
     Parameters
     ----------

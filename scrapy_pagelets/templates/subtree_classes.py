@@ -35,9 +35,7 @@ class Side:
     children: Ints
 
 
-def sides(
-    one: NodeTable, other: NodeTable, equality: Equality, among: Bools, *, with_text: bool
-) -> tuple[Side, Side]:
+def sides(one: NodeTable, other: NodeTable, equality: Equality, among: Bools, *, with_text: bool) -> tuple[Side, Side]:
     """Classify the subtrees of two pages whose roots are equal.
 
     Subtrees are identical if their labels and texts agree, for a tolerant equality in the same order of siblings.

@@ -1,13 +1,13 @@
 """A template as a tree of its own, and the alignment of pages with it in near-linear time.
 
-An equal top-down mapping (Alarte, Insa, Silva, Tamarit 2014, Definition 3.2) that is meant for each page of a crawl: not
-the largest one, as ``mapping.etdm`` computes it, but siblings of one signature are told apart by the texts below them.
+The alignment is an equal top-down mapping (Alarte, Insa, Silva, Tamarit 2014, Definition 3.2) for each page of a crawl.
+It is not always the largest one, as that of ``mapping.etdm``: siblings of one signature are told apart by their texts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping as Columns
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Self
 
@@ -99,15 +99,14 @@ def align(template: TemplateTree, nodes: NodeTable) -> Ints:
     free = np.ones(len(template), np.bool_)
     for rows, rows_ in zip(nodes.levels[1:], template.levels[1:], strict=False):
         rows = rows[found[nodes.parent[rows]] >= 0]
-        keys = _keys(found[nodes.parent[rows]], label[rows])
-        keys_ = template.keys[rows_]
-        for pair in (_same, _by_votes, _in_order):
-            i, j = pair(page, rows, keys, other, rows_, keys_)
-            found[rows[i]] = rows_[j]
-            free[rows_[j]] = False
-            left, left_ = found[rows] < 0, free[rows_]
-            rows, keys, rows_, keys_ = rows[left], keys[left], rows_[left_], keys_[left_]
-            if not len(rows) or not len(rows_):
+        one = _Siblings(page, rows, _keys(found[nodes.parent[rows]], label[rows]))
+        two = _Siblings(other, rows_, template.keys[rows_])
+        for pairs in (_same, _by_votes, _in_order):
+            i, j = pairs(one, two)
+            found[one.rows[i]] = two.rows[j]
+            free[two.rows[j]] = False
+            one, two = one.where(found[one.rows] < 0), two.where(free[two.rows])
+            if not len(one.rows) or not len(two.rows):
                 break
     return found
 
@@ -120,8 +119,11 @@ def _labels(nodes: NodeTable) -> Ints:
 class _Texts:
     """The runs of text of one side that the other has as well.
 
-    ``text`` : (k,) their hashes; ``first``, ``last`` : (n,) those below a row are ``text[first:last]``; ``sum`` : (n,) hash
-    of all of these in any order, 0 for none
+    Attributes
+    ----------
+    text : (k,) their hashes
+    first, last : (n,) those below a row are ``text[first:last]``
+    sum : (n,) hash of those below a row, in any order; 0 for none
     """
 
     text: Ints
@@ -156,20 +158,33 @@ def _among(values: Ints, ranked: Ints) -> Bools:
     return found
 
 
-def _same(page: _Texts, rows: Ints, keys: Ints, other: _Texts, rows_: Ints, keys_: Ints) -> tuple[Ints, Ints]:
-    """Pair rows of one key below which the same texts stand."""
-    i, j = np.flatnonzero(page.sum[rows]), np.flatnonzero(other.sum[rows_])
-    x, y = in_order(mix(keys[i] + page.sum[rows[i]]), mix(keys_[j] + other.sum[rows_[j]]))
+@dataclass(frozen=True, eq=False)
+class _Siblings:
+    """Rows of one side and level that are still free; only rows of equal keys may be paired."""
+
+    texts: _Texts
+    rows: Ints
+    keys: Ints
+
+    def where(self, free: Bools) -> Self:
+        return replace(self, rows=self.rows[free], keys=self.keys[free])
+
+
+def _same(one: _Siblings, other: _Siblings) -> tuple[Ints, Ints]:
+    """Pair siblings below which the same texts stand."""
+    summed, summed_ = one.texts.sum[one.rows], other.texts.sum[other.rows]
+    i, j = np.flatnonzero(summed), np.flatnonzero(summed_)
+    x, y = in_order(mix(one.keys[i] + summed[i]), mix(other.keys[j] + summed_[j]))
     return i[x], j[y]
 
 
-def _by_votes(page: _Texts, rows: Ints, keys: Ints, other: _Texts, rows_: Ints, keys_: Ints) -> tuple[Ints, Ints]:
-    """Pair rows of one key by the number of texts that both have below them, the largest numbers first."""
-    i, text = _below(page, rows)
-    j, text_ = _below(other, rows_)
-    x, y = in_order(mix(keys[i] + text), mix(keys_[j] + text_))
-    pairs, votes = np.unique(i[x] * len(rows_) + j[y], return_counts=True)
-    a, b = np.divmod(pairs[np.argsort(-votes, kind="stable")], len(rows_))
+def _by_votes(one: _Siblings, other: _Siblings) -> tuple[Ints, Ints]:
+    """Pair siblings by the number of texts that both have below them, the largest numbers first."""
+    i, text = _below(one.texts, one.rows)
+    j, text_ = _below(other.texts, other.rows)
+    x, y = in_order(mix(one.keys[i] + text), mix(other.keys[j] + text_))
+    pairs, votes = np.unique(i[x] * len(other.rows) + j[y], return_counts=True)
+    a, b = np.divmod(pairs[np.argsort(-votes, kind="stable")], len(other.rows))
     found: dict[int, int] = {}
     taken: set[int] = set()
     for row, image in zip(a.tolist(), b.tolist(), strict=True):
@@ -185,6 +200,5 @@ def _below(texts: _Texts, rows: Ints) -> tuple[Ints, Ints]:
     return np.repeat(np.arange(len(rows)), count), texts.text[runs(texts.first[rows], count)]
 
 
-def _in_order(page: _Texts, rows: Ints, keys: Ints, other: _Texts, rows_: Ints, keys_: Ints) -> tuple[Ints, Ints]:
-    """Pair the k-th row of each key with the k-th."""
-    return in_order(keys, keys_)
+def _in_order(one: _Siblings, other: _Siblings) -> tuple[Ints, Ints]:
+    return in_order(one.keys, other.keys)
