@@ -66,7 +66,8 @@ def _largest(weight: Floats, start: Ints) -> Ints:
 
 
 def _constant(weight: Floats, start: Ints) -> Bools:
-    return np.maximum.reduceat(weight, start) == np.minimum.reduceat(weight, start)
+    constant: Bools = np.maximum.reduceat(weight, start) == np.minimum.reduceat(weight, start)
+    return constant
 
 
 def _solve(i: Ints, j: Ints, weight: Floats, shape: tuple[int, int]) -> Bools:
@@ -77,4 +78,5 @@ def _solve(i: Ints, j: Ints, weight: Floats, shape: tuple[int, int]) -> Bools:
     rows, columns = linear_sum_assignment(matrix, maximize=True)
     taken = np.full(shape[0], -1)
     taken[rows] = columns
-    return taken[i] == j
+    chosen: Bools = taken[i] == j
+    return chosen

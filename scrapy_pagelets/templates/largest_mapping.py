@@ -116,31 +116,13 @@ def _level(
 ) -> tuple[_Level, int, bool]:
     """Return the level of some pairs of subtrees, its cost, and whether all pairs of children that matter are in it."""
     a, b = _Children.of(left, one), _Children.of(right, other)
-    free, free_ = np.ones(len(a.rows), np.bool_), np.ones(len(b.rows), np.bool_)
-    kinds, labels = _keys(a, left.kind, b, right.kind), _keys(a, left.label, b, right.label)
-    none = np.zeros(0, np.int64)
-    identical = (none, none)
-    groups = (a.parent, b.parent)
+    i, j, group, cost, complete = _edges(a, left, b, right, tolerant is not None, len(one), budget)
     if tolerant is None:
-        identical = _take_in_order(a, b, *kinds, free, free_)
-        groups = labels
-    cost = _costs(a, left, b, right, *groups, free, free_, len(one))
-    order = np.argsort(cost, kind="stable")
-    small = np.zeros(len(one), np.bool_)
-    small[order] = np.cumsum(cost[order]) <= budget
-    few, few_ = np.flatnonzero(free & small[a.parent]), np.flatnonzero(free_ & small[b.parent])
-    i, j = product(groups[0][few], groups[1][few_])
-    i, j = few[i], few_[j]
-    free[few] = free_[few_] = False
-    complete, fixed = True, (none, none)
-    if not small.all():
-        fixed, complete = _approximate(a, left, b, right, free, free_)
-    alone = np.arange(len(fixed[0])) + max(groups[0].max(initial=0), groups[1].max(initial=0)) + 1
-    group = np.concatenate([np.full(len(identical[0]), -1), groups[0][i], alone])
-    i, j = (np.concatenate(columns) for columns in zip(identical, (i, j), fixed, strict=True))
-    score = _scores(left, right, a.rows[i], b.rows[j]) if tolerant is None else tolerant(a.rows[i], b.rows[j])
-    if tolerant is not None:
-        i, j, group, score = (column[score > 0] for column in (i, j, group, score))
+        score = _same_texts(left, right, a.rows[i], b.rows[j])
+    else:
+        score = tolerant(a.rows[i], b.rows[j])
+        equal = score > 0
+        i, j, group, score = i[equal], j[equal], group[equal], score[equal]
     below = np.full(len(i), -1)
     classes = left.kind[a.rows[i]] * (int(right.kind.max()) + 1) + right.kind[b.rows[j]]
     _, below[group >= 0] = np.unique(classes[group >= 0], return_inverse=True)
@@ -155,7 +137,36 @@ def _level(
         score=score,
         below=below,
     )
-    return level, int(cost[small].sum()), complete
+    return level, cost, complete
+
+
+def _edges(
+    a: _Children, left: Side, b: _Children, right: Side, tolerant: bool, count: int, budget: int
+) -> tuple[Ints, Ints, Ints, int, bool]:
+    """Return both ends and the group of the pairs of children, their cost, and whether all that matter are there."""
+    free, free_ = np.ones(len(a.rows), np.bool_), np.ones(len(b.rows), np.bool_)
+    none = np.zeros(0, np.int64)
+    identical = fixed = (none, none)
+    keys, keys_ = a.parent, b.parent
+    if not tolerant:
+        identical = _take_in_order(a, b, *_keys(a, left.kind, b, right.kind), free, free_)
+        keys, keys_ = _keys(a, left.label, b, right.label)
+    cost = _costs(a, left, b, right, keys, keys_, free, free_, count)
+    order = np.argsort(cost, kind="stable")
+    small = np.zeros(count, np.bool_)
+    small[order] = np.cumsum(cost[order]) <= budget
+    few, few_ = np.flatnonzero(free & small[a.parent]), np.flatnonzero(free_ & small[b.parent])
+    x, y = product(keys[few], keys_[few_])
+    complete = True
+    if not small.all():
+        free[few] = free_[few_] = False
+        fixed, complete = _approximate(a, left, b, right, free, free_)
+    # Each pair that is fixed is a group of its own.
+    own = max(keys.max(initial=0), keys_.max(initial=0)) + 1 + np.arange(len(fixed[0]))
+    group = np.concatenate([np.full(len(identical[0]), -1), keys[few[x]], own])
+    i = np.concatenate([identical[0], few[x], fixed[0]])
+    j = np.concatenate([identical[1], few_[y], fixed[1]])
+    return i, j, group, int(cost[small].sum()), complete
 
 
 def _keys(a: _Children, column: Ints, b: _Children, column_: Ints) -> tuple[Ints, Ints]:
@@ -201,8 +212,9 @@ def _costs(
     return total
 
 
-def _scores(left: Side, right: Side, rows: Ints, images: Ints) -> Floats:
-    return ((left.text[rows] != 0) & (left.text[rows] == right.text[images])).astype(np.float64)
+def _same_texts(left: Side, right: Side, rows: Ints, images: Ints) -> Floats:
+    same: Floats = ((left.text[rows] != 0) & (left.text[rows] == right.text[images])).astype(np.float64)
+    return same
 
 
 def _choose(left: Side, right: Side, levels: list[_Level], tolerant: bool) -> list[Bools]:
@@ -210,7 +222,7 @@ def _choose(left: Side, right: Side, levels: list[_Level], tolerant: bool) -> li
     # All scores together are less than one node.
     unit = 0.5 / (min(len(left.label), len(right.label)) + 1)
     chosen: list[Bools] = []
-    value = np.zeros(0)
+    value: Floats = np.zeros(0)
     for level in reversed(levels):
         identical = level.group < 0
         weight = left.nodes[level.left] + unit * left.texts[level.left]
@@ -223,7 +235,7 @@ def _choose(left: Side, right: Side, levels: list[_Level], tolerant: bool) -> li
             weight[~identical],
             unit * (1e-6 if tolerant else 1),
         )
-        value = np.bincount(level.parent[taken], weight[taken], level.count)
+        value = np.bincount(level.parent[taken], weight[taken], level.count).astype(np.float64)
         chosen.append(taken)
     return chosen[::-1]
 
