@@ -29,7 +29,8 @@ from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
 from scrapy_pagelets.templates.detection.batch import local_templates
 from scrapy_pagelets.templates.detection.pagelet_shingles import shingles
-from scrapy_pagelets.templates.mapping import extract, same_signature
+from scrapy_pagelets.templates.equality import same_signature
+from scrapy_pagelets.templates.mapping import extract
 from scrapy_pagelets.templates.menu_links import candidates, link_targets
 from scrapy_pagelets.templates.model import Model
 from scrapy_pagelets.templates.page_features import PAGE_FEATURES, SITE_FEATURES
@@ -178,7 +179,7 @@ def subdigraphs(pages: list[Example], key_pages: list[Example]) -> Iterator[Floa
         while not graph.done and (key := graph.next()) is not None:
             graph.add(key, link_targets(by_key[key]))
         others = [by_key[key].nodes for key in graph.best if key != page.key]
-        rows = extract(page.nodes, others, same_signature) if others else np.zeros(len(page.nodes), np.bool_)
+        rows = extract(page.nodes, others, same_signature).rows if others else np.zeros(len(page.nodes), np.bool_)
         yield rows.astype(np.float64)
 
 

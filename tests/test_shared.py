@@ -281,7 +281,7 @@ def test_menu_that_leaves_out_the_current_page():
         for own in names
     ]
     crawl = RepeatedPagelets()
-    for page in pages:
-        crawl.add(page)
-    assert all(crawl.templateness(page, "local").all() for page in pages)
-    assert all(crawl.templateness(page, "global").all() for page in pages)
+    for each in pages:
+        crawl.add(each)
+    assert all(crawl.templateness(each, "local").all() for each in pages)
+    assert all(crawl.templateness(each, "global").all() for each in pages)

@@ -247,7 +247,7 @@ class Counts:
 
         All ancestors of a row must be template as well. Nodes with equal path hashes form a mapping that is one-to-one,
         equal and top-down: Definition 3.2 of Alarte et al. 2014, where nodes are equal if they have the same signature
-        (``mapping.same_signature``) and the same rank among siblings with it.
+        (``equality.same_signature``) and the same rank among siblings with it.
         ``docs/algorithms/menu-templates-2014.md`` has the proof.
 
         Parameters
