@@ -46,4 +46,5 @@ def runs(start: Ints, count: Ints) -> Ints:
     [7, 8, 0, 1, 2]
     """
     ends = count.cumsum()
-    return (start - ends + count).repeat(count) + np.arange(count.sum())
+    joined: Ints = (start - ends + count).repeat(count) + np.arange(count.sum())
+    return joined
