@@ -15,11 +15,10 @@ def in_order(keys: Ints, keys_: Ints) -> tuple[Ints, Ints]:
     >>> [column.tolist() for column in in_order(np.array([7, 5, 5, 5]), np.array([5, 8, 5]))]
     [[1, 2], [0, 2]]
     """
-    order, order_ = np.argsort(keys, kind="stable"), np.argsort(keys_, kind="stable")
+    order, order_ = keys.argsort(kind="stable"), keys_.argsort(kind="stable")
     ranked, ranked_ = keys[order], keys_[order_]
-    first = np.searchsorted(ranked_, ranked)
-    image = first + np.arange(len(keys)) - np.searchsorted(ranked, ranked)
-    paired = image < np.searchsorted(ranked_, ranked, "right")
+    image = ranked_.searchsorted(ranked) + np.arange(len(keys)) - ranked.searchsorted(ranked)
+    paired = image < ranked_.searchsorted(ranked, "right")
     return order[paired], order_[image[paired]]
 
 
@@ -46,4 +45,6 @@ def runs(start: Ints, count: Ints) -> Ints:
     >>> runs(np.array([7, 3, 0]), np.array([2, 0, 3])).tolist()
     [7, 8, 0, 1, 2]
     """
-    return np.repeat(start - np.cumsum(count) + count, count) + np.arange(count.sum())
+    ends = count.cumsum()
+    joined: Ints = (start - ends + count).repeat(count) + np.arange(count.sum())
+    return joined

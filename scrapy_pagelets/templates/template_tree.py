@@ -7,7 +7,7 @@ It is not always the largest one, as that of ``mapping.etdm``: siblings of one s
 from __future__ import annotations
 
 from collections.abc import Mapping as Columns
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Self
 
@@ -168,7 +168,7 @@ class _Siblings:
     keys: Ints
 
     def where(self, free: Bools) -> Self:
-        return replace(self, rows=self.rows[free], keys=self.keys[free])
+        return type(self)(self.texts, self.rows[free], self.keys[free])
 
 
 def _same(one: _Siblings, other: _Siblings) -> tuple[Ints, Ints]:
@@ -183,6 +183,8 @@ def _by_votes(one: _Siblings, other: _Siblings) -> tuple[Ints, Ints]:
     """Pair siblings by the number of texts that both have below them, the largest numbers first."""
     i, text = _below(one.texts, one.rows)
     j, text_ = _below(other.texts, other.rows)
+    if not len(i) or not len(j):
+        return i[:0], j[:0]
     x, y = in_order(mix(one.keys[i] + text), mix(other.keys[j] + text_))
     pairs, votes = np.unique(i[x] * len(other.rows) + j[y], return_counts=True)
     a, b = np.divmod(pairs[np.argsort(-votes, kind="stable")], len(other.rows))
@@ -198,7 +200,7 @@ def _by_votes(one: _Siblings, other: _Siblings) -> tuple[Ints, Ints]:
 def _below(texts: _Texts, rows: Ints) -> tuple[Ints, Ints]:
     """Return each text below some rows, after the index of the row."""
     count = texts.last[rows] - texts.first[rows]
-    return np.repeat(np.arange(len(rows)), count), texts.text[runs(texts.first[rows], count)]
+    return np.arange(len(rows)).repeat(count), texts.text[runs(texts.first[rows], count)]
 
 
 def _in_order(one: _Siblings, other: _Siblings) -> tuple[Ints, Ints]:
