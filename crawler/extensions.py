@@ -44,8 +44,8 @@ class SiteReport:
                 self.session.warn("sites/of_one_page", sentence, name)
         self.session.count("sites", len(sites))
         self.session.count("templates", sum(templates for _, _, templates in sites))
-        if self.session.repeated_pagelets is not None:
-            self._report_shared(self.session.repeated_pagelets)
+        if self.session.sites.repeated is not None:
+            self._report_shared(self.session.sites.repeated)
 
     def _report_shared(self, shared: RepeatedPagelets) -> None:
         for shares in shared.about():

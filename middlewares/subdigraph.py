@@ -182,6 +182,7 @@ class MenuSubdigraphMiddleware:
             decision.search = asyncio.ensure_future(search.run(page, request))
             await asyncio.wait({decision.search}, timeout=self.prober.limit(request, MAX_LOADS))
             decision.cancel()
+            linked = await in_thread(search.learn, page)
         finally:
             known.loads -= MAX_LOADS - search.loads
             self._decisions[site.name].remove(decision)
@@ -190,8 +191,12 @@ class MenuSubdigraphMiddleware:
         self.session.count(f"templates/subdigraph/{len(search.best)}")
         if not search.possible:
             self.session.count("templates/not_probed")
-        sentence = "%s: learnt a template from %d pages that link each other, after loading %d"
-        logger.info(sentence, site.name, len(search.best), search.loads)
+        if linked:
+            sentence = "%s: the template of a class of pages is what %d pages that link each other share (loaded: %d)"
+            logger.info(sentence, site.name, linked, search.loads)
+        else:
+            sentence = "%s: no menu has shown a template, there are no two pages that link each other (loaded: %d)"
+            logger.info(sentence, site.name, search.loads)
         if decision.search.done() and not decision.search.cancelled():
             decision.search.result()  # raises the exception of the search
 

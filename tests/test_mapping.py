@@ -58,7 +58,7 @@ class Votes(Counts):
         self.add(Fragments.of(nodes, keys(nodes), np.zeros((len(nodes), CLASSIFIERS))), 0)
 
     def template(self, nodes, *, include_slots=False):
-        return self.mapped(nodes, keys(nodes), self.pages, include_slots=include_slots)
+        return self.mapped(nodes, keys(nodes), 0, self.pages, include_slots=include_slots)
 
     def seen(self, nodes):
         return self.evidence(nodes, keys(nodes), np.zeros((len(nodes), CLASSIFIERS)), 0, self.pages, known=False)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any, Final, Self
 
@@ -15,6 +16,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.request import NO_CALLBACK
 
+from scrapy_pagelets import urls
 from scrapy_pagelets.archives.reader import Record, expand, records
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.crawler.items import page_item
@@ -24,6 +26,8 @@ from scrapy_pagelets.middlewares.rendering import RENDER
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.session.crawl_session import call_off, mark_failed, session_of
 from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.templates.detections import ETDM
+from scrapy_pagelets.templates.known_subdigraphs import KnownSubdigraphs, LinkedPages
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +73,11 @@ class ArchiveSpider(Spider):
     async def start(self) -> AsyncIterator[Any]:
         self.session = session_of(self.crawler)
         self.session.resources = Resources(self.sources, self.base)
+        config = self.session.config
+        self._subdigraphs = KnownSubdigraphs(config.probe) if config.detection == ETDM else None
         pages = await self._learn()
+        if self._subdigraphs is not None:
+            await self._learn_subdigraphs(self._subdigraphs.found())
         logger.info("%d pages in %d sources; cleaning them", pages, len(self.sources))
         async for record in self._records():
             # The archive is the queue: make no more requests than the engine can process.
@@ -113,11 +121,43 @@ class ArchiveSpider(Spider):
 
     def _learn_page(self, record: Record) -> None:
         try:
-            declared = record.headers.get("Content-Type", [""])[0]
-            page = Page.parse(record.body, record.url, declared, self.session.config.limits)
-            self.session.sites.learn(page)
+            self._learn_parsed(self._parsed(record))
         except Exception:
             self.session.failed(record.url)
+
+    def _parsed(self, record: Record) -> Page:
+        declared = record.headers.get("Content-Type", [""])[0]
+        return Page.parse(record.body, record.url, declared, self.session.config.limits)
+
+    def _learn_parsed(self, page: Page) -> None:
+        page_class = self.session.sites.learn(page)
+        if self._subdigraphs is not None:
+            self._subdigraphs.add(page, page_class)
+
+    async def _learn_subdigraphs(self, found: Iterable[LinkedPages]) -> None:
+        """Learn the templates of complete subdigraphs, whose pages are read once more."""
+        waiting: dict[int, list[LinkedPages]] = {}
+        for linked in found:
+            for key in linked.missing:
+                waiting.setdefault(key, []).append(linked)
+        async for record in self._records():
+            sets = waiting.pop(urls.key(record.url), [])
+            if sets and (page := await in_thread(self._read_again, record)) is not None:
+                for linked in sets:
+                    linked.add(page)
+                    if linked.is_complete:
+                        key_page = linked.pages.pop(linked.key_page)
+                        await in_thread(self.session.sites.learn_set, key_page, list(linked.pages.values()))
+
+    def _read_again(self, record: Record) -> Page | None:
+        """The page of a record of the first pass; None if it could not be learnt there."""
+        with suppress(Exception):  # the first pass has reported it
+            if not self.session.config.render:
+                return self._parsed(record)
+            response = self.session.responses.read(response_token(archived(record, self.base)))
+            assert isinstance(response, HtmlResponse)
+            return self.session.page(response)
+        return None
 
     async def _render(self, record: Record) -> None:
         """Render a page, learn it, and store it for the second pass."""
@@ -135,7 +175,7 @@ class ArchiveSpider(Spider):
 
     def _store_rendered(self, token: str, response: HtmlResponse) -> None:
         self.session.responses.put(token, response)
-        self.session.sites.learn(self.session.page(response))
+        self._learn_parsed(self.session.page(response))
 
     async def _records(self, skipped: Counter[str] | None = None) -> AsyncIterator[Record]:
         for source in self.sources:

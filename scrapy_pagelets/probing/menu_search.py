@@ -16,6 +16,7 @@ from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.outgoing import requested_url
 from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
+from scrapy_pagelets.templates.detections import ETDM
 from scrapy_pagelets.templates.menu_links import candidates, is_harmless, link_targets
 from scrapy_pagelets.templates.site import Site
 
@@ -42,7 +43,8 @@ class MenuSearch:
 
     Attributes
     ----------
-    best : keys of the largest set of pages found so far that all link each other
+    best : keys of the largest set of pages found so far that all link each other, the key page among them
+    loaded : pages that were loaded, by key
     loads : number of requests sent to the site
     possible : False once it is clear that no page can be loaded for this key page
     """
@@ -54,15 +56,18 @@ class MenuSearch:
         self._site = site
         self._shapes = shapes
         self.best: set[int] = set()
+        self.loaded: dict[int, Page] = {}
         self.loads = 0
         self.possible = True
 
     async def run(self, page: Page, request: Request) -> None:
-        """Search until there are enough pages or no links left to try; learn the pages that are loaded."""
+        """Search until there are enough pages or no links left to try."""
         self.possible = self._prober.may_load_for(request)
         links = await in_thread(self._candidates, page)
-        graph = Subdigraph(links, self._session.config.probe)
-        await in_thread(self._learn, page)
+        # In the paper, the pages of the set are beside the key page.
+        among = None if self._session.config.detection == ETDM else page.key
+        graph = Subdigraph(links, self._session.config.probe, among)
+        self.best = graph.best
         tries = 0
         while not graph.done and self.loads < MAX_LOADS and tries < _MAX_TRIES and (key := graph.next()) is not None:
             tries += 1
@@ -94,7 +99,8 @@ class MenuSearch:
             self.loads += loaded.asked
             self.possible = loaded.possible
             if loaded.page is not None:
-                return _Reached(loaded.page.key, names, await in_thread(self._learn, loaded.page))
+                self.loaded[loaded.page.key] = loaded.page
+                return _Reached(loaded.page.key, names, await in_thread(link_targets, loaded.page))
             if not loaded.location:
                 return None
             visited.append(url)
@@ -123,6 +129,19 @@ class MenuSearch:
         arrived = await self._traffic.targets(url, self._prober.patience(Request(url)))
         return None if arrived is None else _Reached(urls.key(arrived.url), [key], arrived.targets)
 
-    def _learn(self, page: Page) -> Targets:
-        self._session.sites.learn(page)
-        return link_targets(page)
+    def learn(self, key_page: Page) -> int:
+        """Learn the pages of the set as one class, and their template; the other loaded pages as pages of the site.
+
+        Returns
+        -------
+        The number of pages that define the template, with the key page; 0 without a template
+        """
+        linked = [page for key, page in self.loaded.items() if key in self.best and key != key_page.key]
+        if len(self.best) < 2 or not linked:
+            linked = []
+            self._session.sites.learn(key_page)
+        else:
+            self._session.sites.learn_set(key_page, linked)
+        for page in self.loaded.values():
+            self._session.sites.learn(page)
+        return len(linked) + 1 if linked else 0

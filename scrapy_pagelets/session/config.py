@@ -14,6 +14,7 @@ from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.feed_schema import FEED, FeedField
 from scrapy_pagelets.limits import Limits
 from scrapy_pagelets.session import values
+from scrapy_pagelets.templates.detections import DETECTIONS, ETDM, FUSED
 
 #: The names of the fields of the feed.
 FIELDS: Final = tuple(field.name for field in FEED)
@@ -27,7 +28,6 @@ EXPANDING: Final = ("gcuts-strict", "gcuts-np", "gcuts-nl")
 #: Segmenters with trained weights.
 LEARNT: Final = ("gcuts-top", "gcuts", *EXPANDING, "cclus")
 EXPORTS: Final = ("content", "all")
-DETECTIONS: Final = ("off", "count", "local", "global")
 DUPLICATES: Final = ("flag", "drop", "off")
 SCOPES: Final = ("all", "site")
 
@@ -77,8 +77,8 @@ class Config:
     formats: tuple[str, ...] = _setting(("text",), values.choices(FORMATS))
     #: PAGELETS_MODEL: name of a shipped model or path of your own, which combines the evidence for template.
     model: str = _setting("labelled", values.path)
-    #: PAGELETS_DETECTION: whether pagelets that pages share are counted, and whether they alone define the template.
-    detection: str = _setting("off", values.choice(DETECTIONS))
+    #: PAGELETS_DETECTION: the method that decides what is template.
+    detection: str = _setting(FUSED, values.choice(DETECTIONS))
     #: PAGELETS_STORE: folder for the counts of the sites; without it the job directory, if there is one.
     store: str = _setting("", values.path)
     #: PAGELETS_RENDER: whether pages are rendered in a browser; request meta ``pagelets_render`` takes precedence.
@@ -120,6 +120,10 @@ class Config:
             )
         if self.render and (obstacle := self.obstacle_to_rendering):
             raise ConfigError(f"PAGELETS_RENDER is on, but {obstacle}")
+        if self.detection == ETDM and not self.probe:
+            raise ConfigError(
+                "PAGELETS_DETECTION is etdm, which needs pages that link each other: set PAGELETS_PROBE to their number"
+            )
         if (name := self._duplicate_name()) is not None:
             raise ConfigError(f"PAGELETS_FIELDS gives two fields the name {name}: give each a different name")
         if "markdown" in self.formats and find_spec("markdownify") is None:

@@ -30,7 +30,6 @@ from scrapy_pagelets.session.config import Config, unknown
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import ResponseStore
 from scrapy_pagelets.session.threads import in_thread
-from scrapy_pagelets.templates.detection.incremental import FORMS, RepeatedPagelets
 from scrapy_pagelets.templates.model import load
 from scrapy_pagelets.templates.site_cache import SiteCache
 from scrapy_pagelets.templates.site_store import SiteStore
@@ -61,10 +60,7 @@ class CrawlSession:
             logger.warning("%s", sentence)
         folder = self.config.store or job
         self._store = SiteStore(Path(folder) if folder else None, model, self._store_failed)
-        #: Counts of the pagelets that pages share, None without PAGELETS_DETECTION.
-        self.repeated_pagelets = None if self.config.detection == "off" else RepeatedPagelets()
-        form = next((form for form in FORMS if form == self.config.detection), None)
-        self.sites = SiteCache(self._store, self.config.model, repeated=self.repeated_pagelets, form=form)
+        self.sites = SiteCache(self._store, self.config.model, detection=self.config.detection)
         self.answered = AnsweredRequests(self._store, job)
         self.responses = ResponseStore(Path(job, "pagelets-responses") if job else None, self._store_failed)
         #: Tasks that load, or have loaded, pages for templates, by token; the spider has not requested these pages yet.

@@ -19,6 +19,7 @@ class Subdigraph:
     ----------
     candidates : keys of the pages that the key page links to (``reachableLinks``), best first
     size : n, the number of pages that must link to each other
+    key_page : key of the key page, if it may be one of them; Algorithm 1 searches only among those that it links to
 
     Examples
     --------
@@ -27,14 +28,20 @@ class Subdigraph:
     (1, {1}, False)
     >>> graph.next(), graph.add(2, [1]), graph.done
     (2, {1, 2}, True)
+    >>> graph = Subdigraph([1, 2, 3], size=2, key_page=0)
+    >>> graph.next(), graph.add(1, [0, 2]), graph.done
+    (1, {0, 1}, True)
     """
 
-    def __init__(self, candidates: Iterable[int], size: int) -> None:
+    def __init__(self, candidates: Iterable[int], size: int, key_page: int | None = None) -> None:
+        candidates = list(candidates)
         self.size = size
         self.best: set[int] = set()
         self._waiting = dict.fromkeys(candidates, 0)  # candidate -> number of loaded pages that link to it
         self._links: dict[int, set[int]] = {}
         self._names: dict[int, set[int]] = {}
+        if key_page is not None:
+            self.best, self._links[key_page], self._names[key_page] = {key_page}, set(candidates), {key_page}
 
     @property
     def done(self) -> bool:

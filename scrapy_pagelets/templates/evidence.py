@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scrapy_pagelets.hashing import mix
 from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.class_template import VOTE
 from scrapy_pagelets.templates.lossy_counter import LossyCounter, Sums, countable
 
 Column = NDArray[Any]
@@ -28,8 +29,6 @@ _SEPARATE: Final = 3
 CLASSIFIERS: Final = 2
 #: Maximum number of page classes of a site.
 CLASSES: Final = 8
-#: A node belongs to the template if this share of the pages has it, so that one odd page cannot delete the template.
-VOTE: Final = 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,8 +241,8 @@ class Counts:
             table.add(arrays[f"{name}_keys"], arrays[f"{name}_sums"])
         return counts
 
-    def mapped(self, nodes: NodeTable, keys: Keys, pages: int, *, include_slots: bool = False) -> Bools:
-        """(n,) rows of the template by votes: the share ``VOTE`` of the pages, and two at least, have the row's path.
+    def mapped(self, nodes: NodeTable, keys: Keys, number: int, of_class: int, *, include_slots: bool = False) -> Bools:
+        """(n,) rows of the template by votes: the share ``VOTE`` of the class, two pages at least, has the row's path.
 
         All ancestors of a row must be template as well. Nodes with equal path hashes form a mapping that is one-to-one,
         equal and top-down: Definition 3.2 of Alarte et al. 2014, where nodes are equal if they have the same signature
@@ -252,13 +251,15 @@ class Counts:
 
         Parameters
         ----------
-        pages : number of pages of which ``VOTE`` is the share
+        number : number of the page's class
+        of_class : number of pages of the class
         include_slots : include runs of text whose path the pages share while their words vary
         """
-        needed = max(2.0, VOTE * pages)
-        mapped: Bools = self._tables["path"][nodes.path][:, 0] >= needed
+        needed = max(2.0, VOTE * of_class)
+        mapped: Bools = self._tables["path"][nodes.path][:, 5 + CLASSIFIERS + number] >= needed
         if not include_slots:
-            mapped[nodes.leaves] &= self._tables["placed"][keys.placed][:, 0] >= needed
+            texts = self._tables["text"][keys.text][:, 1 + number]
+            mapped[nodes.leaves] &= np.minimum(texts, self._tables["placed"][keys.placed][:, 0]) >= needed
         for rows in nodes.levels[1:]:
             mapped[rows] &= mapped[nodes.parent[rows]]
         return mapped

@@ -1,9 +1,8 @@
 """Equal top-down mappings: the part of the DOM that the pages of one template share.
 
 Source: Alarte, Insa, Silva, Tamarit 2014, Definitions 3.2 and 3.3, Algorithm 2. This is the pairwise form of the paper,
-with any node equality. During a crawl, ``Site.template_nodes`` votes by path hashes instead. For two pages, the two
-forms agree if the equality is ``same_signature`` and no two siblings are equal
-(``docs/algorithms/menu-templates-2014.md``).
+with any node equality. ``Counts.mapped`` votes by path hashes instead. For two pages, the two forms agree if the
+equality is ``same_signature`` and no two siblings are equal (``docs/algorithms/menu-templates-2014.md``).
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scrapy_pagelets.nodes import Bools, Ints, NodeTable
+from scrapy_pagelets.nodes import TEXT, Bools, Ints, NodeTable
 from scrapy_pagelets.templates.equality import Equality, weighted
 from scrapy_pagelets.templates.largest_mapping import largest
 
@@ -35,9 +34,17 @@ class Mapping:
 
 @dataclass(frozen=True, eq=False)
 class Extract:
-    """The template of a key page: (n,) which of its rows are template, and whether all mappings were the largest."""
+    """The template of a key page.
+
+    Attributes
+    ----------
+    rows : (n,) which of its rows are template
+    same : (n,) which of them are elements, or runs of text that say the same on all pages
+    exact : whether all mappings were the largest
+    """
 
     rows: Bools
+    same: Bools
     exact: bool
 
 
@@ -60,11 +67,16 @@ def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality 
 
     Pages whose root differs are skipped, as in the paper.
     """
-    rows, exact = np.ones(len(key_page), np.bool_), True
+    rows = same = np.ones(len(key_page), np.bool_)
+    exact = True
+    texts = key_page.spread(key_page.text)
     for page in pages:
         mapping = etdm(key_page, page, equality, rows)
         if len(mapping.pairs):
-            rows = np.zeros(len(key_page), np.bool_)
-            rows[mapping.pairs[:, 0]] = True
+            own, other = mapping.pairs.T
+            rows, equal = np.zeros(len(key_page), np.bool_), np.zeros(len(key_page), np.bool_)
+            rows[own] = True
+            equal[own] = (key_page.tag[own] != TEXT) | (texts[own] == page.spread(page.text)[other])
+            same = same & equal
             exact &= mapping.exact
-    return Extract(rows, exact)
+    return Extract(rows, same & rows, exact)

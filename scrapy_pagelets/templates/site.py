@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.class_template import ClassTemplate
 from scrapy_pagelets.templates.evidence import Column, Counts, keys_of
 from scrapy_pagelets.templates.isotonic import smooth
 from scrapy_pagelets.templates.model import LABELLED, Model, load
@@ -98,7 +100,28 @@ class Site(Unsaved[Observation]):
             if (page_class := self.learnt.seen.get(page.key)) is not None:
                 return page_class
             is_copy = self.learnt.knows(page)
-            return self._count(Observation.of(page, None if is_copy else self.model.page_evidence(page).odds))
+            page_class = self._count(Observation.of(page, None if is_copy else self.model.page_evidence(page).odds))
+            if page_class.template is None:
+                page_class.template = ClassTemplate.of_page(page)
+            elif not is_copy:
+                page_class.template.count(page)
+            return page_class
+
+    def learn_set(self, key_page: Page, pages: Sequence[Page]) -> PageClass:
+        """Count the pages of a complete subdigraph: they are one class, and their common part is its template.
+
+        Parameters
+        ----------
+        pages : its pages other than the key page, at least one
+        """
+        page_class = self.learn(key_page)
+        with self._lock:
+            for page in pages:
+                if page.key not in self.learnt.seen:
+                    odds = None if self.learnt.knows(page) else self.model.page_evidence(page).odds
+                    self._count(Observation.of(page, odds, page_class.outline))
+            page_class.template = ClassTemplate.of_set(key_page, pages)
+            return page_class
 
     def page_class(self, page: Page) -> PageClass | None:
         """The class of a page, None if it is new."""
@@ -117,20 +140,39 @@ class Site(Unsaved[Observation]):
             return smoothed(nodes, own, nodes.spread(nodes.words))[nodes.leaves]
 
     def template_nodes(self, page: Page, *, include_slots: bool = False) -> Bools:
-        """(n,) whether each row of a page is template: the equal top-down mapping by votes, see `Counts.mapped`.
+        """(n,) whether each row of a page is template by equal top-down mappings alone.
 
-        The number of votes needed depends on the number of pages of the page's class. Votes of pages of other classes
-        for the same path count as well.
+        A row is template if enough pages of its class have it: at its path, see `Counts.mapped`, or in its place
+        relative to the key page of the class, see `ClassTemplate`, which an inserted sibling does not shift.
         Source: Alarte et al. 2014, Definition 3.3 (``docs/algorithms/menu-templates-2014.md``).
 
         Parameters
         ----------
-        include_slots : include runs of text whose path the pages share while their words vary
+        include_slots : include runs of text whose place the pages share while their words vary
         """
         with self._lock:
             page_class = self.learnt.page_class(page)
-            pages = page_class.pages if page_class else self.pages
-            return self.counts.mapped(page.nodes, keys_of(page), pages, include_slots=include_slots)
+            if page_class is None:
+                return np.zeros(len(page.nodes), np.bool_)
+            number, pages = page_class.number, page_class.pages
+            rows = self.counts.mapped(page.nodes, keys_of(page), number, pages, include_slots=include_slots)
+            if page_class.template is not None:
+                rows |= page_class.template.rows_of(page, include_slots=include_slots)
+            return rows
+
+    def in_subdigraph_template(self, page: Page) -> Bools:
+        """(m,) whether each leaf is in the template of a complete subdigraph; no leaf if the site has none.
+
+        A page whose class has none gets the template of another class, of those the one that explains most words.
+        Source: Alarte et al. 2014, Algorithms 1 and 2.
+        """
+        with self._lock:
+            own = self.learnt.page_class(page)
+            classes = [own] if own and own.subdigraph_template else self.learnt.classes
+            templates = [template for one in classes if (template := one.subdigraph_template)]
+        leaves = [template.rows_of(page)[page.nodes.leaves] for template in templates]
+        nothing = np.zeros(len(page.nodes.leaves), np.bool_)
+        return max(leaves, key=lambda found: int(page.nodes.words[found].sum()), default=nothing)
 
     def count(self, page: Page, odds: Floats) -> PageClass:
         """Count a page with the (n, CLASSIFIERS) log odds of the page-level classifiers; not thread-safe."""
@@ -162,6 +204,7 @@ class Site(Unsaved[Observation]):
         """Continue from the counts of a store, and add the observations recorded since `hand_over`."""
         with self._lock:
             learnt.count_new(self._recorded or ())
+            learnt.adopt_templates(self.learnt)
             self.learnt = learnt
 
 

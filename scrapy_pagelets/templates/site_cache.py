@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Final
 from weakref import WeakValueDictionary
 
+import numpy as np
+
 from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.detection.incremental import Form, RepeatedPagelets
+from scrapy_pagelets.templates.detection.incremental import FORMS, RepeatedPagelets
+from scrapy_pagelets.templates.detections import ETDM, FUSED
 from scrapy_pagelets.templates.model import LABELLED
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.site_counts import PageClass
@@ -32,8 +36,11 @@ class SiteCache:
     store : where sites are stored
     model : name or path of the model that combines the evidence, for all sites
     capacity : entries of the sites in memory, see ``SiteCounts.size``; the site in use may exceed it alone
-    repeated : if given, also counts the pagelets of all pages
-    form : in which form these counts alone decide what is template; None to combine all evidence of the site instead
+    detection : the method that decides what is template, one of ``detections.DETECTIONS``
+
+    Attributes
+    ----------
+    repeated : counts of the pagelets that pages share, for the methods that need them
     """
 
     def __init__(
@@ -41,12 +48,11 @@ class SiteCache:
         store: SiteStore,
         model: str = LABELLED,
         capacity: int = _CAPACITY,
-        repeated: RepeatedPagelets | None = None,
-        form: Form | None = None,
+        detection: str = FUSED,
     ) -> None:
         self._store = store
-        self._repeated = repeated
-        self._form = form
+        self._detection = detection
+        self.repeated = RepeatedPagelets() if detection in FORMS else None
         self._model = model
         self._capacity = capacity
         self._loaded: OrderedDict[str, Site] = OrderedDict()
@@ -61,8 +67,8 @@ class SiteCache:
         #: Names of the sites whose stored pagelets were read, and the number of recorded pages at the next exchange.
         self._exchanged: set[str] = set()
         self._exchange_at = _FLUSH
-        if repeated is not None and store.lasting:
-            repeated.record()
+        if self.repeated is not None and store.lasting:
+            self.repeated.record()
 
     def __getitem__(self, name: str) -> Site:
         with self._lock:
@@ -87,21 +93,37 @@ class SiteCache:
         site = self.of(page)
         new = page.key not in site.learnt.seen
         page_class = site.learn(page)
-        if self._repeated is not None:
-            self._share(page, self._repeated)
+        if self.repeated is not None:
+            self._share(page, self.repeated)
         if new:
-            with self._lock:
-                self._changed[site.name] = site
-            self._update_size(site)
-            self._shrink()
-            if site.recorded >= _FLUSH:
-                self._save(site)
+            self._has_changed(site)
         return page_class
 
+    def learn_set(self, key_page: Page, pages: Sequence[Page]) -> PageClass:
+        """Count the pages of a complete subdigraph with their site, see `Site.learn_set`; returns their class."""
+        site = self.of(key_page)
+        page_class = site.learn_set(key_page, pages)
+        if self.repeated is not None:
+            for page in (key_page, *pages):
+                self._share(page, self.repeated)
+        self._has_changed(site)
+        return page_class
+
+    def _has_changed(self, site: Site) -> None:
+        with self._lock:
+            self._changed[site.name] = site
+        self._update_size(site)
+        self._shrink()
+        if site.recorded >= _FLUSH:
+            self._save(site)
+
     def templateness(self, page: Page) -> Floats:
-        """(m,) templateness of each leaf, from the evidence of its site or from the pagelets that pages share."""
-        if self._repeated is not None and self._form is not None:
-            return self._repeated.templateness(page, self._form)
+        """(m,) templateness of each leaf by the method that decides."""
+        for form in FORMS:
+            if self.repeated is not None and form == self._detection:
+                return self.repeated.templateness(page, form)
+        if self._detection == ETDM:
+            return self.of(page).in_subdigraph_template(page).astype(np.float64)
         return self.of(page).templateness(page)
 
     def about(self) -> list[tuple[str, int, int]]:
@@ -116,8 +138,8 @@ class SiteCache:
         if self._store.lasting:
             for site in changed:
                 self._save(site)
-            if self._repeated is not None:
-                self._exchange(self._repeated)
+            if self.repeated is not None:
+                self._exchange(self.repeated)
 
     def _share(self, page: Page, repeated: RepeatedPagelets) -> None:
         with self._lock:

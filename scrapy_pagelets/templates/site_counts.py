@@ -14,6 +14,7 @@ from xxhash import xxh3_64_intdigest
 from scrapy_pagelets.hashing import mix
 from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable, signature
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.class_template import ClassTemplate, from_arrays, to_arrays
 from scrapy_pagelets.templates.evidence import CLASSES, Column, Counts, Fragments, keys_of
 from scrapy_pagelets.templates.menu_links import link_targets
 
@@ -37,12 +38,19 @@ class PageClass:
     number : number of the class, from 0
     outline : outline of the first page of the class
     pages : number of pages of the class, without copies
+    template : what its pages have in common with its key page; None if no page of it was parsed by this process
     """
 
     id: str
     number: int
     outline: frozenset[int]
     pages: int = 0
+    template: ClassTemplate | None = None
+
+    @property
+    def subdigraph_template(self) -> ClassTemplate | None:
+        """The template, if it comes from a complete subdigraph."""
+        return self.template if self.template is not None and self.template.settled else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +61,7 @@ class Observation:
     ----------
     key : hash of its URL
     body : hash of its text
-    outline : see the function ``outline``
+    outline : see the function ``outline``; it decides to which class the page belongs
     links : keys of the pages that it links to
     fragments : its contribution to the counts; None for a copy of a page that was counted
     """
@@ -65,17 +73,18 @@ class Observation:
     fragments: Fragments | None
 
     @classmethod
-    def of(cls, page: Page, odds: Floats | None) -> Self:
+    def of(cls, page: Page, odds: Floats | None, class_outline: frozenset[int] | None = None) -> Self:
         """Make the observation of a page.
 
         Parameters
         ----------
+        class_outline : outline of the class to which the page is known to belong, instead of its own
         odds : (n, CLASSIFIERS) log odds of the page-level classifiers; None for a copy of a page that was counted
         """
         return cls(
             key=page.key,
             body=body_of(page),
-            outline=outline(page.nodes),
+            outline=class_outline or outline(page.nodes),
             links=link_targets(page),
             fragments=None if odds is None else Fragments.of(page.nodes, keys_of(page), odds),
         )
@@ -111,7 +120,8 @@ class SiteCounts:
     @property
     def size(self) -> int:
         """Number of entries, a measure of memory."""
-        return self.counts.size + 2 * len(self.seen) + sum(map(len, self.links.values()))
+        trees = sum(len(one.template.tree) for one in self.classes if one.template is not None)
+        return self.counts.size + 2 * len(self.seen) + sum(map(len, self.links.values())) + trees
 
     @property
     def full(self) -> bool:
@@ -137,6 +147,13 @@ class SiteCounts:
         for observation in observations:
             if observation.key not in self.seen:
                 self.count(observation)
+
+    def adopt_templates(self, other: SiteCounts) -> None:
+        """Take over the templates of the same classes: those that are missing here, and settled ones."""
+        for known in other.classes:
+            if known.template is not None and (own := self.fitting(known.outline)) is not None:
+                outdated = known.template.settled and not (own.template and own.template.settled)
+                own.template = known.template if own.template is None or outdated else own.template
 
     def knows(self, page: Page) -> bool:
         """Return True if the page, or a copy of it, has been counted."""
@@ -166,6 +183,7 @@ class SiteCounts:
             "bodies": np.fromiter(self.bodies, np.int64, len(self.bodies)),
             "links": np.fromiter(self.links, np.int64, len(self.links)),
             **_packed("targets", self.links.values()),
+            **to_arrays(one.template for one in self.classes),
         }
 
     @classmethod
@@ -173,8 +191,10 @@ class SiteCounts:
         """Restore a site from the result of ``arrays``."""
         learnt = cls(name)
         learnt.counts = Counts.from_arrays(arrays)
-        for page_outline, pages in zip(_unpacked("outline", arrays), arrays["template_pages"].tolist(), strict=True):
-            learnt._new(page_outline).pages = pages
+        pages, templates = arrays["template_pages"].tolist(), from_arrays(arrays)
+        for page_outline, number, template in zip(_unpacked("outline", arrays), pages, templates, strict=True):
+            page_class = learnt._new(page_outline)
+            page_class.pages, page_class.template = number, template
         numbers = arrays["seen_template"].tolist()
         learnt.seen.update(zip(arrays["seen"].tolist(), (learnt.classes[i] for i in numbers), strict=True))
         learnt.bodies.update(dict.fromkeys(arrays["bodies"].tolist()))

@@ -1,0 +1,164 @@
+"""The template of a class of pages, as a tree: the rows of its key page that its other pages have too.
+
+Source: Alarte et al. 2014, Definition 3.3 and Algorithm 2 (``docs/algorithms/menu-templates-2014.md``).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Self
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from scrapy_pagelets.nodes import TEXT, Bools, Ints
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.equality import same_signature
+from scrapy_pagelets.templates.mapping import extract
+from scrapy_pagelets.templates.template_tree import TemplateTree, align
+
+#: A node belongs to the template if this share of the pages has it, so that one odd page cannot delete the template.
+VOTE: Final = 0.6
+#: Number of pages that vote, unless a complete subdigraph is found: more of them change little, and cost time.
+_MAX_VOTERS: Final = 16
+
+
+@dataclass(eq=False)
+class ClassTemplate:
+    """The key page of a class, with the number of pages that have each of its rows.
+
+    Attributes
+    ----------
+    tree : rows of the key page
+    having : (n,) number of pages, with the key page, that have a row in the place of this one
+    saying : (n,) number of those on which a run of text says the same; as ``having`` for elements
+    voters : number of pages that were compared, with the key page
+    settled : whether the pages are a complete subdigraph, which no further page changes
+    source : the key page as compressed HTML
+    url : its URL
+    """
+
+    tree: TemplateTree
+    having: Ints
+    saying: Ints
+    voters: int
+    settled: bool
+    source: bytes = field(repr=False)
+    url: str
+
+    @classmethod
+    def of_page(cls, page: Page) -> Self:
+        """Begin with the key page alone."""
+        ones = np.ones(len(page.nodes), np.int64)
+        return cls(TemplateTree.of(page.nodes), ones, ones.copy(), 1, False, _source(page), page.url)
+
+    @classmethod
+    def of_set(cls, key_page: Page, pages: Sequence[Page]) -> Self:
+        """The template of a key page with respect to the other pages of a complete subdigraph: Algorithm 2.
+
+        Here a row needs all pages, and two rows are equal if they have the same signature.
+        """
+        found = extract(key_page.nodes, [page.nodes for page in pages], same_signature)
+        tree = TemplateTree.of(key_page.nodes, found.rows)
+        voters = 1 + len(pages)
+        everywhere = np.full(len(tree), voters)
+        saying = np.where(found.same[found.rows], voters, 0)
+        return cls(tree, everywhere, saying, voters, True, _source(key_page), key_page.url)
+
+    @property
+    def complete(self) -> bool:
+        """True if further pages have no vote."""
+        return self.settled or self.voters >= _MAX_VOTERS
+
+    def count(self, page: Page) -> None:
+        """Let a page of the class vote, unless the template is complete."""
+        if not self.complete:
+            rows, same = self._compared(page)
+            self.voters += 1
+            self.having[rows[rows >= 0]] += 1
+            self.saying[rows[same]] += 1
+
+    def rows_of(self, page: Page, *, include_slots: bool = False) -> Bools:
+        """(n,) whether each row of a page is template: it has the place of a row that enough pages have.
+
+        Parameters
+        ----------
+        include_slots : include runs of text whose place the pages share while their words vary
+        """
+        needed = max(2.0, VOTE * self.voters)
+        rows, same = self._compared(page)
+        votes = self.having if include_slots else self.saying
+        placed = rows >= 0 if include_slots else same
+        found: Bools = placed & (votes[rows] >= needed)
+        return found
+
+    def _compared(self, page: Page) -> tuple[Ints, Bools]:
+        """(n,) row of the template for each row of a page, -1 for none; (n,) whether it is one that says the same."""
+        rows = align(self.tree, page.nodes)
+        texts = page.nodes.spread(page.nodes.text)
+        return rows, (rows >= 0) & ((page.nodes.tag != TEXT) | (self.tree.text[rows] == texts))
+
+    def key_page(self) -> Page:
+        """Parse the key page again."""
+        return Page.parse(zlib.decompress(self.source), self.url, "text/html; charset=utf-8")
+
+
+def _source(page: Page) -> bytes:
+    markup: bytes = etree.tostring(page.root, encoding="utf-8", method="html")
+    return zlib.compress(markup, 1)
+
+
+Columns = NDArray[Any]
+
+
+def to_arrays(templates: Iterable[ClassTemplate | None]) -> dict[str, Columns]:
+    """Pack the templates of the classes of a site as columns, for `from_arrays`."""
+    known = [one or _NOTHING for one in templates]
+    columns = {
+        "class_size": _ints(len(one.tree) for one in known),
+        "class_voters": _ints(one.voters for one in known),
+        "class_settled": np.array([one.settled for one in known], np.bool_),
+        "class_having": _joined([one.having for one in known]),
+        "class_saying": _joined([one.saying for one in known]),
+    }
+    for column in fields(TemplateTree):
+        columns[f"class_{column.name}"] = _joined([getattr(one.tree, column.name) for one in known])
+    for name, texts in (("source", [one.source for one in known]), ("url", [one.url.encode() for one in known])):
+        columns[f"class_{name}"] = np.frombuffer(b"".join(texts), np.uint8)
+        columns[f"class_{name}_size"] = _ints(map(len, texts))
+    return columns
+
+
+def from_arrays(arrays: Mapping[str, Columns]) -> list[ClassTemplate | None]:
+    """Restore the templates from the result of `to_arrays`."""
+    ends = np.cumsum(arrays["class_size"])[:-1]
+    trees = zip(*(np.split(arrays[f"class_{f.name}"], ends) for f in fields(TemplateTree)), strict=True)
+    votes = (np.split(arrays[f"class_{name}"], ends) for name in ("having", "saying"))
+    numbers = (arrays[f"class_{name}"].tolist() for name in ("voters", "settled"))
+    texts = (_split_bytes(arrays, name) for name in ("source", "url"))
+    return [
+        ClassTemplate(TemplateTree(*tree), having.copy(), saying.copy(), voters, settled, source, url.decode())
+        if voters
+        else None
+        for tree, having, saying, voters, settled, source, url in zip(trees, *votes, *numbers, *texts, strict=True)
+    ]
+
+
+def _ints(numbers: Iterable[int]) -> Ints:
+    return np.array(list(numbers), np.int64)
+
+
+def _joined(columns: Sequence[Ints]) -> Ints:
+    return np.concatenate([np.zeros(0, np.int64), *columns])
+
+
+def _split_bytes(arrays: Mapping[str, Columns], name: str) -> list[bytes]:
+    content, ends = arrays[f"class_{name}"].tobytes(), np.cumsum(arrays[f"class_{name}_size"]).tolist()
+    return [content[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
+
+
+_EMPTY: Final = np.zeros(0, np.int64)
+_NOTHING: Final = ClassTemplate(TemplateTree(*[_EMPTY] * 5), _EMPTY, _EMPTY, 0, False, b"", "")
