@@ -134,13 +134,13 @@ def test_pages_without_text(html):
 def shared_with(folder, pages):
     """The pagelets known to a process that uses the store of a folder and learns some pages."""
     store = SiteStore(folder, load(LABELLED))
-    shared = RepeatedPagelets()
-    sites = SiteCache(store, repeated=shared)
+    sites = SiteCache(store, detection="global")
     for one in pages:
         sites.learn(one)
     sites.close()
     store.close()
-    return shared
+    assert sites.repeated is not None
+    return sites.repeated
 
 
 def test_a_run_goes_on_from_what_the_last_one_has_counted(tmp_path, bundled):
@@ -155,14 +155,14 @@ def test_a_run_goes_on_from_what_the_last_one_has_counted(tmp_path, bundled):
 
 def test_two_crawls_on_one_store_know_the_pages_of_both(tmp_path, bundled):
     stores = [SiteStore(tmp_path, load(LABELLED)) for _ in range(2)]
-    found = [RepeatedPagelets() for _ in stores]
-    both = [SiteCache(store, repeated=shared) for store, shared in zip(stores, found, strict=True)]
+    both = [SiteCache(store, detection="local") for store in stores]
     for one, other in pairwise(bundled[:20]):
         both[0].learn(one)
         both[1].learn(other)
     for sites in (*both, both[0]):
         sites.close()
-    assert found[0].about() == found[1].about() == taught(bundled[:20]).about()
+    first, second = (sites.repeated.about() for sites in both if sites.repeated)
+    assert first == second == taught(bundled[:20]).about()
     for store in stores:
         store.close()
 
@@ -187,8 +187,7 @@ def test_damaged_pagelets_are_left_out(tmp_path, bundled):
 def test_pages_that_could_not_be_written_are_written_later(tmp_path, bundled):
     told: list[str] = []
     store = SiteStore(tmp_path, load(LABELLED), told.append)
-    shared = RepeatedPagelets()
-    sites = SiteCache(store, repeated=shared)
+    sites = SiteCache(store, detection="global")
     for one in bundled[:5]:
         sites.learn(one)
     [path] = tmp_path.glob("*.sqlite")
@@ -240,7 +239,7 @@ def crawled(tmp_path, detection):
 
 
 def test_a_crawl_tells_of_shared_templates(tmp_path):
-    found = crawled(tmp_path, "count")
+    found = crawled(tmp_path, "global")
     assert len(found.lines) == 8
     assert found.stat("detection/sisters") == 1
     assert found.stat("detection/pagelets") > found.stat("detection/linked") >= 16
@@ -260,14 +259,16 @@ def test_the_papers_form_decides_on_demand(tmp_path, form):
 
 
 def test_nothing_is_counted_by_default(tmp_path):
-    found = crawled(tmp_path, "off")
+    found = crawled(tmp_path, "fused")
     assert not [name for name in found.stats if "detection" in name]
     assert "pagelets that can" not in found.log
 
 
 def test_a_detection_that_is_none_calls_the_crawl_off(tmp_path):
     found = crawl(tmp_path, "site", url="http://127.0.0.1:1/", settings={"PAGELETS_DETECTION": "yes"}, code=1)
-    assert found.errors[0].startswith("PAGELETS_DETECTION has 'yes': choose from off, count, local, global")
+    assert found.errors[0].startswith(
+        "PAGELETS_DETECTION has 'yes': choose from fused, etdm, local, global, classifier"
+    )
 
 
 def test_menu_that_leaves_out_the_current_page():

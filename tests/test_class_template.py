@@ -1,0 +1,124 @@
+"""The template of a class of pages: votes, complete subdigraphs, inserted siblings, storage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scrapy_pagelets import Page, Site
+from scrapy_pagelets.templates.class_template import ClassTemplate, from_arrays, to_arrays
+from scrapy_pagelets.templates.site_counts import SiteCounts
+
+HOST = "http://site.example"
+MENU = "<div class=bar><a href=/a>Alpha</a> <a href=/b>Beta</a> <a href=/c>Gamma</a></div>"
+FOOT = "<div><p>Imprint and privacy</p></div>"
+
+
+def page(name, before="", foot=FOOT):
+    markup = f"<html><body>{before}{MENU}<div><h1>On {name}</h1><p>What only {name} says</p></div>{foot}</body></html>"
+    return Page.parse(markup.encode(), f"{HOST}/{name}")
+
+
+def texts(one, rows):
+    return [text for text, row in zip(one.nodes.strings, one.nodes.leaves, strict=True) if rows[row]]
+
+
+def template_of(site):
+    template = site.classes[0].template
+    assert template is not None
+    return template
+
+
+TEMPLATE = ["Alpha", "Beta", "Gamma", "Imprint and privacy"]
+
+
+@pytest.mark.parametrize("before", ["", "<div>An advertisement</div>", "<div><p>Two</p></div><div class=x>Three</div>"])
+def test_an_inserted_sibling_leaves_the_template_as_it_is(before):
+    site = Site("site.example")
+    for name in "abcde":
+        site.learn(page(name))
+    one = page("f", before)
+    assert texts(one, site.template_nodes(one)) == TEMPLATE
+
+
+def test_votes_of_another_class_do_not_count():
+    """One page of a class has a footer that all pages of another class have at the same path."""
+    site = Site("site.example")
+    foot = "<footer><p>Of the others</p></footer>"
+    for number in range(10):
+        other = f"<html><body><center><table><tr><td>Row {number}</table></center>{foot}</body></html>"
+        site.learn(Page.parse(other.encode(), f"{HOST}/other/{number}"))
+    for name in "abcd":
+        site.learn(page(name))
+    one = page("e", foot=FOOT + foot)
+    site.learn(one)
+    assert len(site.classes) == 2
+    assert texts(one, site.template_nodes(one)) == TEMPLATE
+
+
+def test_pages_of_a_set_are_one_class_and_have_one_template():
+    site = Site("site.example")
+    other = "<html><body><table><tr><td>Quite another page</table></body></html>"
+    linked = [page("b"), Page.parse(other.encode(), f"{HOST}/c")]
+    page_class = site.learn_set(page("a"), linked)
+    assert [one.pages for one in site.classes] == [3]
+    assert page_class.template is not None
+    assert page_class.template.voters == 3
+    # Nothing below the body is on all three pages.
+    assert texts(page("d"), template_of(site).rows_of(page("d"))) == []
+
+
+def test_the_set_decides_and_no_later_page_votes():
+    site = Site("site.example")
+    site.learn_set(page("a"), [page("b"), page("c")])
+    for name in "defghi":
+        site.learn(page(name, foot=""))
+    one = page("z")
+    assert np.flatnonzero(site.in_subdigraph_template(one)).size == len(TEMPLATE)
+    assert texts(one, template_of(site).rows_of(one)) == TEMPLATE
+    assert texts(one, template_of(site).rows_of(one, include_slots=True)) == one.nodes.strings
+
+
+def test_without_a_set_the_subdigraph_has_no_template():
+    site = Site("site.example")
+    for name in "abc":
+        site.learn(page(name))
+    assert not site.in_subdigraph_template(page("d")).any()
+    assert not Site("other.example").in_subdigraph_template(page("d")).any()
+
+
+def test_a_page_of_a_class_without_a_set_has_the_template_of_another():
+    site = Site("site.example")
+    site.learn_set(page("a"), [page("b"), page("c")])
+    markup = f"<html><body><ul><li>1</li><li>2</li></ul><dl><dt>x</dt></dl>{MENU}</body></html>"
+    stranger = Page.parse(markup.encode(), f"{HOST}/stranger")
+    site.learn(stranger)
+    assert len(site.classes) == 2
+    assert site.in_subdigraph_template(stranger).sum() == 3
+
+
+def test_only_the_first_pages_vote():
+    template = ClassTemplate.of_page(page("a"))
+    for number in range(40):
+        template.count(page(f"p{number}"))
+    assert template.complete
+    assert template.voters == template.having.max() == 16
+    assert texts(page("x"), template.rows_of(page("x"))) == TEMPLATE
+
+
+def test_templates_survive_the_store():
+    learnt = SiteCounts("site.example")
+    site = Site("site.example")
+    site.learn_set(page("a"), [page("b")])
+    site.learn(Page.parse(b"<table><tr><td>Another class</table>", f"{HOST}/t"))
+    restored = SiteCounts.from_arrays("site.example", site.arrays())
+    for one, again in zip(site.classes, restored.classes, strict=True):
+        assert one.template is not None
+        assert again.template is not None
+        assert (one.template.rows_of(page("z")) == again.template.rows_of(page("z"))).all()
+        assert again.template.key_page().url == one.template.key_page().url
+        assert again.template.settled == one.template.settled
+    learnt.adopt_templates(restored)
+    assert learnt.classes == []
+    assert from_arrays(to_arrays([None])) == [None]
+    assert from_arrays(to_arrays([])) == []
