@@ -19,10 +19,10 @@ from scrapy_pagelets.archives.reader import Record, expand, records
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.crawler.items import page_item
 from scrapy_pagelets.crawler.spiders import arguments
-from scrapy_pagelets.middlewares.archived import archived, response_token
+from scrapy_pagelets.middlewares.archived import archive_request, response_token
 from scrapy_pagelets.middlewares.rendering import RENDER
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.session.crawl_session import call_off, mark_failed, session_of
+from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
 from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
@@ -54,8 +54,8 @@ class ArchiveSpider(Spider):
         super().__init__(**kwargs)
         if not path:
             raise ValueError("the spider archive needs a path: -a path=FILE, a glob in quotes, or a folder")
-        if complaint := arguments.unknown(kwargs, "path and base"):
-            logger.warning("%s", complaint)
+        if problem := arguments.unknown(kwargs, "path and base"):
+            logger.warning("%s", problem)
         self.path, self.base = path, arguments.beginning("base", base)
         self.sources = expand(path)
 
@@ -64,7 +64,7 @@ class ArchiveSpider(Spider):
         try:
             return super().from_crawler(crawler, *args, **kwargs)
         except ValueError as error:
-            call_off(crawler, error)
+            abort_crawl(crawler, error)
 
     async def start(self) -> AsyncIterator[Any]:
         self.session = session_of(self.crawler)
@@ -76,7 +76,7 @@ class ArchiveSpider(Spider):
             if self.crawler.engine.needs_backout():
                 await self.crawler.signals.wait_for(signals.scheduler_empty)
             try:
-                request = archived(record, self.base)
+                request = archive_request(record, self.base)
             except ValueError as error:
                 self.session.warn("archive/skipped/no_url", "%s is skipped, its URL is invalid: %s", record.url, error)
                 continue
@@ -124,7 +124,7 @@ class ArchiveSpider(Spider):
         engine = self.crawler.engine
         assert engine is not None
         try:
-            request = archived(record, self.base).replace(callback=NO_CALLBACK)
+            request = archive_request(record, self.base).replace(callback=NO_CALLBACK)
             response = await engine.download_async(request)
             assert isinstance(response, HtmlResponse)
             await in_thread(self._store_rendered, response_token(request), response)
