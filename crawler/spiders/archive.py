@@ -102,10 +102,10 @@ class ArchiveSpider(Spider):
                 _, rendering = await asyncio.wait(rendering, return_when=asyncio.FIRST_COMPLETED)
         if rendering:
             await asyncio.wait(rendering)
-        for why, count in skipped.items():
-            self.session.count(f"archive/skipped/{why}", count)
+        for reason, count in skipped.items():
+            self.session.count(f"archive/skipped/{reason}", count)
         if not pages:
-            reasons = ", ".join(f"{count} {why}" for why, count in skipped.items()) or "it is empty"
+            reasons = ", ".join(f"{count} {reason}" for reason, count in skipped.items()) or "it is empty"
             self.session.count("start/failed")
             logger.error("%s has no HTML page: %s", self.path, reasons)
             self.crawler.signals.connect(mark_failed, signals.engine_stopped)

@@ -116,9 +116,9 @@ class MenuSearch:
         return target if usable else ""
 
     async def _without_loading(self, url: str) -> _Reached | None:
-        """The page behind a URL if the site has its links, or if the spider has requested it; None if it must be loaded.
+        """The page behind a URL if it need not be loaded: the site has its links, or the spider has requested it.
 
-        Waits until a page that the spider has requested arrives.
+        In the second case, wait until it arrives.
         """
         key = urls.key(url)
         if (targets := self._site.links.get(key)) is not None:
