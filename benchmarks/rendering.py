@@ -26,7 +26,7 @@ from scrapy_pagelets.archives.reader import expand, records
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.page import decode, parse
 from scrapy_pagelets.rendering.browser import Browser, launch_options
-from scrapy_pagelets.rendering.page_load import Answer
+from scrapy_pagelets.rendering.page_load import Lookup
 from scrapy_pagelets.rendering.page_load import walk as walk_through
 from scrapy_pagelets.rendering.snapshot import Frame, page_of
 
@@ -65,7 +65,7 @@ def enlarged(elements: int) -> str:
 
 
 async def none(url: str) -> None:
-    """Answer no request: style sheets are left out."""
+    """Find no resource: style sheets are left out."""
 
 
 async def walk(driver: Playwright, elements: int, repetitions: int) -> list[object]:
@@ -102,21 +102,21 @@ async def throughput(driver: Playwright, folder: Path, pages: int, scripts: bool
     resources = Resources(expand(str(folder)), "http://")
     asked = 0
 
-    async def answer(url: str) -> tuple[str, bytes] | None:
+    async def lookup(url: str) -> tuple[str, bytes] | None:
         nonlocal asked
         asked += 1
         return await asyncio.to_thread(resources.get, url)
 
-    await browser.render(URL, "", answer)
+    await browser.render(URL, "", lookup)
     start = perf_counter()
-    await asyncio.gather(*(rendered(browser, record.url, decode(record.body), answer) for record in sample))
+    await asyncio.gather(*(rendered(browser, record.url, decode(record.body), lookup) for record in sample))
     seconds = perf_counter() - start
     await browser.close()
     return ["on" if scripts else "off", len(sample), asked, f"{len(sample) / seconds:.1f}"]
 
 
-async def rendered(browser: Browser, url: str, document: str, answer: Answer) -> None:
-    frames = await browser.render(url, document, answer)
+async def rendered(browser: Browser, url: str, document: str, lookup: Lookup) -> None:
+    frames = await browser.render(url, document, lookup)
     await asyncio.to_thread(page_of, frames, url)
 
 

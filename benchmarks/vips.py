@@ -133,7 +133,7 @@ async def render(gold: Lines, root: Path, out: Path) -> None:
 
     archive = Resources([str(root)], base="http://")
 
-    async def answer(url: str) -> tuple[str, bytes] | None:
+    async def lookup(url: str) -> tuple[str, bytes] | None:
         return archive.get(url)
 
     async with async_playwright() as driver:
@@ -146,7 +146,7 @@ async def render(gold: Lines, root: Path, out: Path) -> None:
             async def look(page: Any) -> None:
                 await page.screenshot(path=path.with_suffix(".png"), full_page=True, timeout=100_000)
 
-            frames = await browser.render(f"http://{line['page']}", decode(body), answer, look=look)
+            frames = await browser.render(f"http://{line['page']}", decode(body), lookup, look=look)
             path.write_text(json.dumps(frames), encoding="utf-8")
 
         await asyncio.gather(*map(one, todo))

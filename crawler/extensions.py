@@ -36,19 +36,19 @@ class SiteReport:
             logger.info("%d items, %d %% of their words are template", self._items, self._template_percentage())
 
     def spider_closed(self) -> None:
-        sites = self.session.sites.about()
-        for name, pages, templates in sites:
-            logger.info("%s: %d pages, %d page classes", name, pages, templates)
+        sites = self.session.sites.summary()
+        for name, pages, page_classes in sites:
+            logger.info("%s: %d pages, %d page classes", name, pages, page_classes)
             if pages == 1:
                 sentence = "%s: a single page does not reveal its template; what was stripped is a guess"
                 self.session.warn("sites/of_one_page", sentence, name)
         self.session.count("sites", len(sites))
-        self.session.count("templates", sum(templates for _, _, templates in sites))
+        self.session.count("templates", sum(page_classes for _, _, page_classes in sites))
         if self.session.sites.repeated is not None:
             self._report_shared(self.session.sites.repeated)
 
     def _report_shared(self, shared: RepeatedPagelets) -> None:
-        for shares in shared.about():
+        for shares in shared.shares():
             logger.info("%s: of %d pagelets, %d repeat on the site and %d on pages that link each other", *shares[:4])
             for name in ("pagelets", "local", "linked", "near"):
                 self.session.count(f"detection/{name}", getattr(shares, name))

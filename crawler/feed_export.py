@@ -13,7 +13,7 @@ from scrapy.extensions.feedexport import FeedExporter, FeedSlot
 from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.crawler.exporters import ParquetItemExporter, require_pyarrow
-from scrapy_pagelets.session.crawl_session import call_off, session_of
+from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 
 _FAILED: Final = "feedexport/failed_count/"
 _REMEDY: Final = "make room on the disk, or name another file, and crawl again"
@@ -37,7 +37,7 @@ class Feeds(FeedExporter):
                 try:
                     require_pyarrow()
                 except ImportError as error:
-                    call_off(crawler, f"{_shown(uri)} cannot be written: {error}")
+                    abort_crawl(crawler, f"{_shown(uri)} cannot be written: {error}")
 
     def item_scraped(self, item: Any, spider: Spider) -> None:
         """Write an item to each feed, even if another feed fails."""
@@ -68,7 +68,7 @@ class Feeds(FeedExporter):
         stats = self.crawler.stats
         failed = sum(int(n) for name, n in stats.get_stats().items() if name.startswith(_FAILED)) if stats else 0
         if failed:
-            session_of(self.crawler).lose("feeds could not be stored, see the errors above", _REMEDY, failed)
+            session_of(self.crawler).record_loss("feeds could not be stored, see the errors above", _REMEDY, failed)
 
     async def _close_slot(self, slot: FeedSlot, spider: Spider) -> None:
         try:
@@ -91,7 +91,7 @@ class Feeds(FeedExporter):
         self._failing.add(slot.uri)
         session.warn("feeds/failed", "%s cannot be written: %s", name, error)
         if items:
-            session.lose(what % name, _REMEDY, items)
+            session.record_loss(what % name, _REMEDY, items)
 
 
 def _shown(uri: str) -> str:

@@ -17,7 +17,7 @@ from scrapy.extensions.spiderstate import SpiderState
 from scrapy.squeues import PickleFifoDiskQueue, PickleLifoDiskQueue
 from scrapy.utils.job import job_dir
 
-from scrapy_pagelets.session.crawl_session import call_off, session_of
+from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 
 _REMEDY: Final = "make room on the disk and crawl again, with a new job directory"
 #: Scrapy's priority queues, and the JSON type of what they save in `_SAVED`.
@@ -40,7 +40,7 @@ class JobScheduler(Scheduler):
     def from_crawler(cls, crawler: Crawler) -> Self:
         job = job_dir(crawler.settings)
         if job and _saved_by_another_queue(Path(job), crawler.settings["SCHEDULER_PRIORITY_QUEUE"]):
-            call_off(crawler, _ANOTHER_QUEUE.format(job))
+            abort_crawl(crawler, _ANOTHER_QUEUE.format(job))
         return super().from_crawler(crawler)
 
     def enqueue_request(self, request: Request) -> bool:
@@ -69,7 +69,7 @@ class JobScheduler(Scheduler):
         finally:
             if in_memory:
                 assert self.crawler is not None
-                session_of(self.crawler).lose("requests could not be kept for the next run", _REMEDY, in_memory)
+                session_of(self.crawler).record_loss("requests could not be kept for the next run", _REMEDY, in_memory)
         return None
 
 
@@ -136,7 +136,9 @@ class JobState(SpiderState):
                 Path(self.statefn).unlink()
             session_of(spider.crawler).warn("store/failed", "%s cannot be written: %s", self.statefn, error)
             if getattr(spider, "state", None):
-                session_of(spider.crawler).lose("state of the spider could not be kept for the next run", _REMEDY)
+                session_of(spider.crawler).record_loss(
+                    "state of the spider could not be kept for the next run", _REMEDY
+                )
 
 
 def _saved_by_another_queue(job: Path, queue: object) -> bool:

@@ -1,4 +1,4 @@
-"""The former module of the extension `SiteReport`, for projects whose settings name it."""
+"""Deprecated alias of `scrapy_pagelets.crawler.extensions`, kept for old imports."""
 
 from __future__ import annotations
 

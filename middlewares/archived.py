@@ -17,8 +17,8 @@ from scrapy_pagelets.session.threads import in_thread
 
 #: Request meta: source, offset and base of the archived page that answers the request.
 ARCHIVED: Final = "_pagelets_archived"
-#: Scrapy drops requests with longer URLs. The response has the full URL.
-_LONGEST: Final = 2000
+#: Characters of a URL; Scrapy drops requests with longer ones. The response has the full URL.
+_MAX_URL_LENGTH: Final = 2000
 
 
 class ArchivedMiddleware:
@@ -55,7 +55,7 @@ class ArchivedMiddleware:
         self._reader.close()
 
 
-def archived(record: Record, base: str) -> Request:
+def archive_request(record: Record, base: str) -> Request:
     """Return a request that `ArchivedMiddleware` answers with a page of an archive.
 
     Raises
@@ -67,7 +67,7 @@ def archived(record: Record, base: str) -> Request:
     meta |= dict.fromkeys(
         ("dont_redirect", "dont_retry", "dont_cache", "dont_merge_cookies", "dont_obey_robotstxt"), True
     )
-    return Request(record.url[:_LONGEST], dont_filter=True, priority=10, meta=meta)
+    return Request(record.url[:_MAX_URL_LENGTH], dont_filter=True, priority=10, meta=meta)
 
 
 def response_token(request: Request) -> str:

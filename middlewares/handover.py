@@ -12,7 +12,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 
-from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, STORED, AnotherVisitor, Identities, token_of
+from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, STORED, Identities, IdentityDiffers, token_of
 from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
@@ -93,7 +93,7 @@ class HandoverMiddleware:
     def _check(self, probe: Request, identity: str | None) -> None:
         """Refuse a probe that a middleware has given another identity than the request of its key page."""
         if identity is None or token_of(self.crawler, probe, identity) != probe.meta[HANDOVER_TOKEN]:
-            raise AnotherVisitor
+            raise IdentityDiffers
         probe.meta["dont_merge_cookies"] = True  # nor may its response change the cookies of the spider
 
     def process_response(self, request: Request, response: Response) -> Response:

@@ -18,7 +18,7 @@ from scrapy.utils.spider import DefaultSpider
 from scrapy_pagelets.middlewares.archived import ARCHIVED
 from scrapy_pagelets.rendering.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
 from scrapy_pagelets.rendering.page_load import Permit
-from scrapy_pagelets.session.crawl_session import call_off, session_of
+from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.outgoing import is_forbidden
 from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
 from scrapy_pagelets.session.threads import in_thread
@@ -57,7 +57,7 @@ class RenderingMiddleware:
             try:
                 self._require_browser()
             except MissingBrowser as error:
-                call_off(crawler, f"PAGELETS_RENDER is on, but {error}")
+                abort_crawl(crawler, f"PAGELETS_RENDER is on, but {error}")
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     @classmethod

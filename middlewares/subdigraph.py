@@ -41,21 +41,21 @@ _MAX_SHAPES: Final = 100
 
 
 @dataclass
-class _Decision:
+class _RunningSearch:
     """A running search for a subdigraph, and the outline of the pages that wait for it."""
 
     outline: frozenset[int]
     done: asyncio.Event = field(default_factory=asyncio.Event)
-    search: asyncio.Task[None] | None = None
+    task: asyncio.Task[None] | None = None
 
     def cancel(self) -> None:
-        if self.search is not None:
-            self.search.cancel()
+        if self.task is not None:
+            self.task.cancel()
 
 
 @dataclass
-class _Known:
-    """What is known of a site.
+class _SiteHistory:
+    """What was received and loaded from a site so far.
 
     Attributes
     ----------
@@ -104,8 +104,8 @@ class MenuSubdigraphMiddleware:
             raise NotConfigured("menu subdigraphs need the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")
         self.traffic = Traffic(crawler, self.session.answered)
         self.prober = Prober(crawler, self.session)
-        self._decisions: dict[str, list[_Decision]] = {}
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._searches: dict[str, list[_RunningSearch]] = {}
+        self._histories: OrderedDict[str, _SiteHistory] = OrderedDict()
         self._closing = False
         before_closing(crawler, self._close)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
@@ -141,15 +141,15 @@ class MenuSubdigraphMiddleware:
         page, page_outline, targets = await in_thread(self._read, response)
         site = await in_thread(self.session.sites.of, page)
         self.traffic.arrived(request, targets)
-        known = self._known_of(site)
-        known.add(page)
-        decisions = self._decisions.setdefault(site.name, [])
-        waiting = next((decision for decision in decisions if same_class(decision.outline, page_outline)), None)
-        if waiting is not None:
-            await waiting.done.wait()
+        history = self._history_of(site)
+        history.add(page)
+        searches = self._searches.setdefault(site.name, [])
+        running = next((search for search in searches if same_class(search.outline, page_outline)), None)
+        if running is not None:
+            await running.done.wait()
         elif not site.fits(page_outline) and not self._closing:
-            # No await between the check and the decision: two pages would both become key pages.
-            await self._decide(site, known, page, page_outline, request)
+            # No await between this check and the start of the search: two pages would both become key pages.
+            await self._search(site, history, page, page_outline, request)
         await in_thread(self._learn, page)
 
     def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int], Targets]:
@@ -160,33 +160,33 @@ class MenuSubdigraphMiddleware:
         self.session.sites.learn(page)
         self.session.answered.save(_FLUSH)
 
-    def _known_of(self, site: Site) -> _Known:
-        known = self._known.setdefault(site.name, _Known())
-        self._known.move_to_end(site.name)
-        if len(self._known) > _MAX_SITES:
-            self._known.popitem(last=False)
-        return known
+    def _history_of(self, site: Site) -> _SiteHistory:
+        history = self._histories.setdefault(site.name, _SiteHistory())
+        self._histories.move_to_end(site.name)
+        if len(self._histories) > _MAX_SITES:
+            self._histories.popitem(last=False)
+        return history
 
-    async def _decide(
-        self, site: Site, known: _Known, page: Page, page_outline: frozenset[int], request: Request
+    async def _search(
+        self, site: Site, history: _SiteHistory, page: Page, page_outline: frozenset[int], request: Request
     ) -> None:
         """Search for a subdigraph from a key page on, within the time limit and the budget of the site."""
-        if not known.may_load():
+        if not history.may_load():
             self.session.count("templates/over_budget")
             return
-        decision = _Decision(page_outline)
-        self._decisions[site.name].append(decision)
-        known.loads += MAX_LOADS
-        search = MenuSearch(self.session, self.prober, self.traffic, site, known.shapes)
+        running = _RunningSearch(page_outline)
+        self._searches[site.name].append(running)
+        history.loads += MAX_LOADS
+        search = MenuSearch(self.session, self.prober, self.traffic, site, history.shapes)
         try:
-            decision.search = asyncio.ensure_future(search.run(page, request))
-            await asyncio.wait({decision.search}, timeout=self.prober.limit(request, MAX_LOADS))
-            decision.cancel()
+            running.task = asyncio.ensure_future(search.run(page, request))
+            await asyncio.wait({running.task}, timeout=self.prober.limit(request, MAX_LOADS))
+            running.cancel()
             linked = await in_thread(search.learn, page)
         finally:
-            known.loads -= MAX_LOADS - search.loads
-            self._decisions[site.name].remove(decision)
-            decision.done.set()
+            history.loads -= MAX_LOADS - search.loads
+            self._searches[site.name].remove(running)
+            running.done.set()
         self.session.count("templates/probed")
         self.session.count(f"templates/subdigraph/{len(search.best)}")
         if not search.possible:
@@ -197,15 +197,15 @@ class MenuSubdigraphMiddleware:
         else:
             sentence = "%s: no menu has shown a template, there are no two pages that link each other (loaded: %d)"
             logger.info(sentence, site.name, search.loads)
-        if decision.search.done() and not decision.search.cancelled():
-            decision.search.result()  # raises the exception of the search
+        if running.task.done() and not running.task.cancelled():
+            running.task.result()  # raises the exception of the search
 
     def _close(self) -> None:
         """Release every waiting page and cancel the probes, so that nothing keeps the spider from closing."""
         self._closing = True
-        for decisions in self._decisions.values():
-            for decision in decisions:
-                decision.cancel()
+        for searches in self._searches.values():
+            for running in searches:
+                running.cancel()
         self.session.cancel_menu_loads()
 
     def spider_closed(self) -> None:

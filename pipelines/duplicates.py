@@ -99,7 +99,9 @@ class DuplicatesPipeline(PagePipeline):
             verdict, sketch = self._store.add(document)
         except sqlite3.Error as error:
             self.session.warn("duplicates/failed", "%s is not compared with other pages: %s", context.url, error)
-            self.session.lose("pages were not compared with others", "make room on the disk and crawl them again")
+            self.session.record_loss(
+                "pages were not compared with others", "make room on the disk and crawl them again"
+            )
             return None
         if sketch is None:
             self.session.count("duplicates/too_short")

@@ -21,7 +21,7 @@ from scrapy_pagelets.index.targets import folder_of, open_index
 from scrapy_pagelets.index.writer import Writer
 from scrapy_pagelets.pipelines.base import PagePipeline
 from scrapy_pagelets.pipelines.fields import value_of
-from scrapy_pagelets.session.crawl_session import call_off
+from scrapy_pagelets.session.crawl_session import abort_crawl
 from scrapy_pagelets.session.page_context import PageContext, current_places
 from scrapy_pagelets.session.threads import in_thread
 
@@ -58,7 +58,7 @@ class IndexPipeline(PagePipeline):
                 self._open, self._open_if_available(), self._pending, self.session.warn, self.session.count
             )
         except (IndexUnusable, OSError) as error:
-            call_off(crawler, error)
+            abort_crawl(crawler, error)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def _open(self) -> Index:
@@ -103,7 +103,7 @@ class IndexPipeline(PagePipeline):
         """The page with the fields of an item; those that the item lacks come from the response."""
         try:
             pagelets = [pagelet.record() for pagelet in context.content()]
-            return page_of(context.about() | {"pagelets": pagelets} | line, now())
+            return page_of(context.metadata() | {"pagelets": pagelets} | line, now())
         except ValueError as error:
             self.session.warn("index/no_page", "%s is not indexed: %s", context.url, error)
             return None
@@ -129,12 +129,12 @@ class IndexPipeline(PagePipeline):
             self._purge()
         if self._writer.lost:
             what = f"pages are not in the index {shown(self._target)}"
-            self.session.lose(
+            self.session.record_loss(
                 what, "make room on the disk and crawl again, or fill it with the feed", self._writer.lost
             )
         if self._pending.unreadable:
             what = f"pages that waited for the index {shown(self._target)} could not be read"
-            self.session.lose(what, "crawl again", self._pending.unreadable)
+            self.session.record_loss(what, "crawl again", self._pending.unreadable)
         self._pending.close()
         if reason == "finished" and self._state_file is not None:
             self._state_file.unlink(missing_ok=True)

@@ -25,8 +25,8 @@ class SegmentPipeline(PagePipeline):
         return item
 
     async def process_page(self, item: Any, context: PageContext) -> None:
-        about, records = await self.computed(self._segment, context) or ({}, {})
-        for name, value in about.items():
+        metadata, records = await self.computed(self._segment, context) or ({}, {})
+        for name, value in metadata.items():
             self.fields.fill(item, name, value)
         for name, value in records.items():
             self.fields.put(item, name, value)
@@ -41,4 +41,4 @@ class SegmentPipeline(PagePipeline):
         records = {"pagelets": [pagelet.record() for pagelet in pagelets]}
         if config.vips_tree:
             records["blocks"] = vips(context.page).record(context.page)
-        return context.about(), records
+        return context.metadata(), records

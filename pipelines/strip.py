@@ -31,12 +31,12 @@ class StripPipeline(PagePipeline):
         total, kept = int(page.nodes.words.sum()), int(page.nodes.words[keep].sum())
         self._count(total, kept)
         page_class = context.page_class
-        about = {
+        template = {
             "id": page_class.id,
             "pages": page_class.pages,
             "share": round((total - kept) / total, 3) if total else 0.0,
         } if page_class else None  # fmt: skip
-        return {name: forms[name]() for name in self.session.config.formats} | {"template": about}
+        return {name: forms[name]() for name in self.session.config.formats} | {"template": template}
 
     def _count(self, total: int, kept: int) -> None:
         self.session.count("pages/cleaned")

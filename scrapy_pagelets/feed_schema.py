@@ -1,7 +1,7 @@
 """The schema of the feed, version 1: one table for the code and for ``docs/feed.md``.
 
-Settings, blank items, Parquet columns and the checks of commands are derived from it. Fields may be added, but none is
-renamed or given another meaning.
+Settings, blank items, Parquet columns and the checks of commands are derived from it. The values are not: comments say
+which pipeline sets them. Fields may be added, but none is renamed or given another meaning.
 """
 
 from __future__ import annotations
@@ -48,10 +48,12 @@ class FeedField:
         return (f"list of {self.kind}s" if self.listed else self.kind) + (" or null" if self.nullable else "")
 
 
+#: Set by ``Pagelet.links``.
 LINK: Final = (
     FeedField("url", "string", "absolute URL"),
     FeedField("anchor", "string", "text of the link"),
 )
+#: Set by ``Pagelet.record``, for `SegmentPipeline`.
 PAGELET: Final = (
     FeedField(
         "id",
@@ -70,6 +72,7 @@ PAGELET: Final = (
     FeedField("words", "integer", "number of its words; Han, kana, hangul and Thai count by character"),
     FeedField("links", "object", "its hyperlinks in document order, see below", listed=True, parts=LINK),
 )
+#: Set by ``BlockTree.record``, for `SegmentPipeline`.
 BLOCK: Final = (
     FeedField("id", "integer", "number of the block: its position in the list"),
     FeedField("parent", "integer", "the enclosing block; null for the page", nullable=True),
@@ -88,6 +91,7 @@ BLOCK: Final = (
         listed=True,
     ),
 )
+#: Set by `StripPipeline`.
 TEMPLATE: Final = (
     FeedField(
         "id",
@@ -97,7 +101,9 @@ TEMPLATE: Final = (
     FeedField("pages", "integer", "number of pages of this class that were known when the page was cleaned"),
     FeedField("share", "number", "the chrome ratio: words of the template divided by all words of the page, 0 to 1"),
 )
+#: The fields of a line, in their order.
 FEED: Final = (
+    # Set by SegmentPipeline from PageContext.metadata, unless the spider has set them.
     FeedField("url", "string", "URL of the response, after redirects"),
     FeedField("title", "string", 'text of `<title>`, white space collapsed; `""` if there is none'),
     FeedField(
@@ -112,6 +118,7 @@ FEED: Final = (
         "when the page was fetched, `2026-11-20T10:00:00Z`: from the WARC record, else from the `Date` header, else "
         "the time of the crawl",
     ),
+    # Set by StripPipeline.
     FeedField(
         "text",
         "string",
@@ -133,6 +140,7 @@ FEED: Final = (
         setting="PAGELETS_FORMATS",
         optional=True,
     ),
+    # Set by SegmentPipeline.
     FeedField("pagelets", "object", "regions of the page, see below", listed=True, parts=PAGELET),
     FeedField(
         "blocks",
@@ -143,6 +151,7 @@ FEED: Final = (
         setting="PAGELETS_VIPS_TREE",
         optional=True,
     ),
+    # Set by StripPipeline.
     FeedField(
         "template",
         "object",
@@ -150,6 +159,7 @@ FEED: Final = (
         nullable=True,
         parts=TEMPLATE,
     ),
+    # Set by DuplicatesPipeline.
     FeedField(
         "near_duplicate_of",
         "string",

@@ -184,8 +184,8 @@ def _ends_tag(text: str, start: int, end: int) -> bool:
     return all(mark < 0 or (mark > 0 and text[mark - 1] not in _OPENING) for mark in marks)
 
 
-def scarcity() -> str:
-    """Return a warning if the process may not allocate the memory that a crawl needs, else "".
+def memory_shortage() -> str:
+    """Return a message if the process may not allocate the memory that a crawl needs, else "".
 
     OpenBLAS, which comes with NumPy and SciPy, waits forever if it gets no memory while it is loaded.
     """

@@ -48,8 +48,8 @@ _ASCII: Final = bytes(range(128))
 _SAMPLE: Final = 100_000
 _BETWEEN_TAGS: Final = re.compile(rb"[^<>]+")
 _CP1252_FALLBACK: Final = "scrapy-pagelets-cp1252"
-#: Tags of nodes that all parsers agree on.
-_LANDMARKS: Final = [TAG[name] for name in "#text img input button select textarea iframe svg video hr object".split()]
+#: Tags of nodes that all parsers agree on, by which a rendered page is aligned with the page as received.
+_ALIGNABLE: Final = [TAG[name] for name in "#text img input button select textarea iframe svg video hr object".split()]
 #: A page with fewer words than this includes the content of `noscript`, if that adds at least as many words: then it is
 #: more than a request to enable scripts.
 _BARE: Final = 50
@@ -150,8 +150,8 @@ class Page:
     def received_rows(self) -> Ints:
         """(n,) for a rendered page, the row of ``source`` with the same text, picture or control; -1 for other rows."""
         rows = np.full(len(self.nodes), -1)
-        ours, keys = _landmarks(self.nodes)
-        theirs, their_keys = _landmarks((self.source or self).nodes)
+        ours, keys = _alignable(self.nodes)
+        theirs, their_keys = _alignable((self.source or self).nodes)
         aligned = align(keys, their_keys)
         rows[ours[aligned >= 0]] = theirs[aligned[aligned >= 0]]
         return rows
@@ -168,9 +168,9 @@ class Page:
         return bool(self.nodes.depth[self.nodes.tag != TEXT].max() >= MAX_DEPTH)
 
 
-def _landmarks(nodes: NodeTable) -> tuple[Ints, Ints]:
+def _alignable(nodes: NodeTable) -> tuple[Ints, Ints]:
     """Rows of nodes that all parsers agree on, and hashes of their content."""
-    rows = np.flatnonzero(np.isin(nodes.tag, _LANDMARKS))
+    rows = np.flatnonzero(np.isin(nodes.tag, _ALIGNABLE))
     return rows, np.where(nodes.tag == TEXT, nodes.spread(nodes.text), nodes.signature)[rows]
 
 

@@ -52,10 +52,10 @@ def kill_browser() -> None:
 
 
 def answering(site: Site) -> Callable[[str], Awaitable[tuple[str, bytes] | None]]:
-    async def answer(url: str) -> tuple[str, bytes] | None:
+    async def lookup(url: str) -> tuple[str, bytes] | None:
         return ("", site[url].encode()) if url in site else None
 
-    return answer
+    return lookup
 
 
 def rendered(*documents: str, site: Site | None = None, source: bool = False, **options: Any) -> list[Any]:

@@ -261,6 +261,6 @@ def test_a_journal_that_cannot_be_written_is_reported_and_not_complete(tmp_path)
     unusable = RequestJournal(tmp_path / "folder")
     assert not unusable.is_open
     assert not unusable.complete
-    assert "cannot be used" in unusable.complaint
+    assert "cannot be used" in unusable.problem
     assert unusable.ask("a", Request("http://a/"), Stranger()) is None
-    assert told == []  # its owner reports the complaint
+    assert told == []  # its owner reports the problem

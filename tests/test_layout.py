@@ -417,7 +417,7 @@ def test_a_page_whose_neighbour_takes_the_browser_with_it_is_rendered_all_the_sa
 
     async def use(browser):
         pages = (("<p>neighbour<img src=slow.png>", slowly, None), ("<p>text", answering({}), crash))
-        rendering = (browser.render(URL, document, answer, look=look) for document, answer, look in pages)
+        rendering = (browser.render(URL, document, lookup, look=look) for document, lookup, look in pages)
         return [page_of(frames, URL).nodes.strings for frames in await asyncio.gather(*rendering)], browser.launched
 
     assert with_browser(use, timeout=30) == ([["neighbour"], ["text"]], 2)

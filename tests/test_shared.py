@@ -81,7 +81,7 @@ def test_a_pagelet_that_repeats_nearly_is_counted():
     edited = [*words[:40], "altogether", *words[41:]]
     pages = [parsed(f"http://h/{i}", " ".join(text)) for i, text in enumerate((words, edited))]
     found = taught(pages)
-    assert [shares.near for shares in found.about()] == [2]
+    assert [shares.near for shares in found.shares()] == [2]
     assert found.templateness(pages[1], "local").min() == 1
 
 
@@ -90,7 +90,7 @@ def test_copies_of_a_page_are_no_template(form):
     pages = [parsed(f"http://h/{name}", "The same text on all of them") for name in "abcdef"]
     found = taught(pages)
     assert [found.templateness(one, form).max() for one in pages] == [0] * 6
-    assert found.about()[0].pagelets == 2
+    assert found.shares()[0].pagelets == 2
 
 
 def test_sister_sites_are_told_from_strangers():
@@ -110,16 +110,16 @@ def test_what_there_is_no_room_for_is_compared():
     pages = [parsed(f"http://h/{name}", text_of(name)) for name in "abcdef"]
     found = taught(pages, capacity=20)
     assert found.full
-    assert found.about() == [Shares("h", 6, 3, 3, 0)]
+    assert found.shares() == [Shares("h", 6, 3, 3, 0)]
     for form in FORMS:
         assert found.templateness(pages[-1], form).tolist() == [1] * 6 + [0]
-    assert found.about() == [Shares("h", 6, 3, 3, 0)]
+    assert found.shares() == [Shares("h", 6, 3, 3, 0)]
 
 
 def test_pages_count_once_and_in_any_order():
     pages = [parsed(f"http://h/{name}", text_of(name)) for name in "abcdef"]
-    found = taught([*pages, *pages]).about()
-    assert found == taught(pages[::-1]).about() == [Shares("h", 12, 6, 6, 0)]
+    found = taught([*pages, *pages]).shares()
+    assert found == taught(pages[::-1]).shares() == [Shares("h", 12, 6, 6, 0)]
 
 
 @pytest.mark.parametrize("html", [b"", b"<p>", b"<img src=x>"])
@@ -147,7 +147,7 @@ def test_a_run_goes_on_from_what_the_last_one_has_counted(tmp_path, bundled):
     shared_with(tmp_path, bundled[:20])
     again = shared_with(tmp_path, bundled[20:])
     whole = taught(bundled)
-    assert again.about() == whole.about()
+    assert again.shares() == whole.shares()
     for form in FORMS:
         for one in bundled:
             assert again.templateness(one, form).tolist() == whole.templateness(one, form).tolist()
@@ -161,8 +161,8 @@ def test_two_crawls_on_one_store_know_the_pages_of_both(tmp_path, bundled):
         both[1].learn(other)
     for sites in (*both, both[0]):
         sites.close()
-    first, second = (sites.repeated.about() for sites in both if sites.repeated)
-    assert first == second == taught(bundled[:20]).about()
+    first, second = (sites.repeated.shares() for sites in both if sites.repeated)
+    assert first == second == taught(bundled[:20]).shares()
     for store in stores:
         store.close()
 
@@ -199,13 +199,13 @@ def test_pages_that_could_not_be_written_are_written_later(tmp_path, bundled):
         db.execute("ALTER TABLE away RENAME TO pages")
     sites.close()
     store.close()
-    assert shared_with(tmp_path, bundled[4:5]).about() == taught(bundled[:5]).about()
+    assert shared_with(tmp_path, bundled[4:5]).shares() == taught(bundled[:5]).shares()
 
 
 def test_sites_that_a_crawl_does_not_meet_are_not_of_it(tmp_path):
     pages = [parsed(f"http://{host}.org/{i}", text_of(f"{host}{i}")) for host in ("one", "two") for i in range(3)]
     shared_with(tmp_path, pages[:3])
-    assert [shares.site for shares in shared_with(tmp_path, pages[3:]).about()] == ["two.org"]
+    assert [shares.site for shares in shared_with(tmp_path, pages[3:]).shares()] == ["two.org"]
 
 
 def test_a_page_that_has_changed_is_judged_as_it_is(tmp_path):

@@ -162,7 +162,7 @@ def test_sites_that_were_not_used_leave_memory_and_come_back(open_store):
     assert largest < 2000  # the site in use may exceed the capacity
     assert len(sites._loaded) < 18
     assert [sites[f"s{number}.test"].pages for number in range(20)] == [6] * 20
-    assert sorted(sites.about()) == sorted((f"s{number}.test", 6, 1) for number in range(20))
+    assert sorted(sites.summary()) == sorted((f"s{number}.test", 6, 1) for number in range(20))
 
 
 def test_a_site_that_somebody_holds_is_never_there_twice(open_store):

@@ -28,10 +28,9 @@ _OBJECT: Final[_Check] = (lambda value: isinstance(value, dict), "an object")
 _WHOLE: Final[_Check] = (lambda value: type(value) is int and 0 <= value < _LIMIT, "a whole number")
 _NUMBER: Final[_Check] = (lambda value: type(value) in (int, float) and math.isfinite(value), "a number")
 _CHECKS: Final = {"string": _TEXT, "integer": _WHOLE, "number": _NUMBER, "object": _OBJECT}
-#: If a field is missing, the error lists at most this many fields that are there.
-_LISTED: Final = 8
-#: Longer names and values are shortened in messages.
-_LONGEST: Final = 60
+#: Maximal number of fields that an error lists if one is missing, and of characters of each name and value in messages.
+_MAX_FIELDS: Final = 8
+_MAX_CHARACTERS: Final = 60
 
 
 def _checks(fields: Iterable[FeedField]) -> dict[str, _Check]:
@@ -58,18 +57,18 @@ class Feed:
     path : of the file
     columns : the fields to check and return; from Parquet, no others are read
     pagelet : the fields that each pagelet must have
-    either : a page must have one of these fields; lines without any are left out
+    one_of : a page must have at least one of these fields; lines without any are left out
     """
 
     def __init__(
-        self, path: str, columns: Sequence[str], pagelet: Sequence[str] = (), either: Sequence[str] = ("pagelets",)
+        self, path: str, columns: Sequence[str], pagelet: Sequence[str] = (), one_of: Sequence[str] = ("pagelets",)
     ) -> None:
         self.path = path
         #: Number of lines that were left out.
         self.left_out = 0
         self._columns = columns
         self._pagelet = pagelet
-        self._either = either
+        self._one_of = one_of
 
     def __iter__(self) -> Iterator[Line]:
         """Yield the pages.
@@ -82,10 +81,10 @@ class Feed:
         try:
             for number, line in enumerate(self._read(), 1):
                 checked = self._checked(number, line)
-                if any(checked.get(name) is not None for name in self._either):
+                if any(checked.get(name) is not None for name in self._one_of):
                     yield checked
                 else:
-                    first = first or _fields_there(line)
+                    first = first or _names_of_fields(line)
                     self.left_out += 1
         except OSError as error:
             raise self.error(error.strerror or str(error)) from None
@@ -96,17 +95,17 @@ class Feed:
         if not number:
             raise self.error("it has no pages")
         if self.left_out == number:
-            raise self.error(f"no line has {_joined_by_or(self._either)}, the first one has {first}; {_ADVICE}")
+            raise self.error(f"no line has {_alternatives(self._one_of)}, the first one has {first}; {_ADVICE}")
 
-    def error(self, why: str) -> FeedError:
+    def error(self, problem: str) -> FeedError:
         """Return an error whose message names the file."""
-        return FeedError(f"{self.path} cannot be used: {why}")
+        return FeedError(f"{self.path} cannot be used: {problem}")
 
     @property
     def note(self) -> str:
         """A sentence about the lines that were left out; empty if there are none."""
         lines = "line has" if self.left_out == 1 else "lines have"
-        return f"{self.left_out} {lines} no {_joined_by_or(self._either)}: left out" if self.left_out else ""
+        return f"{self.left_out} {lines} no {_alternatives(self._one_of)}: left out" if self.left_out else ""
 
     def _read(self) -> Iterator[Any]:
         if self.path.endswith(".parquet"):
@@ -120,7 +119,7 @@ class Feed:
         if not isinstance(line, dict):
             raise FeedError(f"{where}, it has no url")
         if not isinstance(line.get("url"), str):
-            raise FeedError(f"{where}, it has no url, but {_fields_there(line)}; {_ADVICE}")
+            raise FeedError(f"{where}, it has no url, but {_names_of_fields(line)}; {_ADVICE}")
         page = {name: line[name] for name in ("url", *self._columns) if line.get(name) is not None}
         _check(page, _FIELDS, where)
         if (template := page.get("template")) is not None:
@@ -153,7 +152,7 @@ def _check_pagelet(pagelet: Any, needed: Sequence[str], where: str) -> None:
     if not isinstance(pagelet, dict):
         raise FeedError(f"{where}: a pagelet is {_shortened(pagelet)}, not an object")
     if missing := [name for name in needed if pagelet.get(name) is None]:
-        raise FeedError(f"{where}: a pagelet has no {missing[0]}, but {_fields_there(pagelet)}")
+        raise FeedError(f"{where}: a pagelet has no {missing[0]}, but {_names_of_fields(pagelet)}")
     _check(pagelet, _PAGELET, where, "pagelet.")
     for link in pagelet.get("links") or ():
         if not (isinstance(link, dict) and _LINK.keys() <= link.keys()):
@@ -184,17 +183,17 @@ def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[Line]:
         raise FeedError(str(error).partition("\n")[0]) from None
 
 
-def _fields_there(line: Line) -> str:
-    """A phrase that lists the fields that are there."""
+def _names_of_fields(line: Line) -> str:
+    """A phrase that lists the fields that a line has."""
     names = [str(name) for name, value in line.items() if value is not None]
-    more = " and others" if len(names) > _LISTED else ""
-    return f"only {', '.join(name[:_LONGEST] for name in names[:_LISTED])}{more}" if names else "no fields"
+    more = " and others" if len(names) > _MAX_FIELDS else ""
+    return f"only {', '.join(name[:_MAX_CHARACTERS] for name in names[:_MAX_FIELDS])}{more}" if names else "no fields"
 
 
 def _shortened(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}..."
 
 
-def _joined_by_or(names: Sequence[str]) -> str:
+def _alternatives(names: Sequence[str]) -> str:
     return " or ".join(names)

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the feed to the index."""
-    feed = Feed(options.feed, _COLUMNS, _PAGELET, either=("pagelets", "text"))
+    feed = Feed(options.feed, _COLUMNS, _PAGELET, one_of=("pagelets", "text"))
     pages, parts, purged = _fill(feed, options)
     deleted = f", {purged} pages were deleted" if options.purge else ""
     show(f"{pages} pages with {parts} pagelets are in {shown(options.index)}{deleted}")

@@ -116,7 +116,7 @@ def count(feed: Feed) -> dict[str, dict[str, Row]]:
 
 def feed_of(path: str) -> Feed:
     """Open a feed with the fields that are counted."""
-    return Feed(path, ("template", "pagelets", "text"), ("role", "text", "words"), either=("pagelets", "text"))
+    return Feed(path, ("template", "pagelets", "text"), ("role", "text", "words"), one_of=("pagelets", "text"))
 
 
 def lines(table: dict[str, dict[str, Row]]) -> Iterator[str]:

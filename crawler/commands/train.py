@@ -135,14 +135,14 @@ async def _rendered(folder: Path, pages: dict[str, Page]) -> dict[str, Page]:
 
     resources, options = Resources([str(folder)], "http://"), launch_options()
 
-    async def answer(url: str) -> tuple[str, bytes] | None:
+    async def lookup(url: str) -> tuple[str, bytes] | None:
         return await asyncio.to_thread(resources.get, url)
 
     async with async_playwright() as driver:
         browser = Browser(lambda: driver.chromium.launch(**options), scripts=False, timeout=_TIMEOUT)
 
         async def render(name: str, page: Page) -> tuple[str, Page]:
-            frames = await browser.render(page.url, decode((folder / name).read_bytes()), answer)
+            frames = await browser.render(page.url, decode((folder / name).read_bytes()), lookup)
             return name, page_of(frames, page.url, page)
 
         rendered = dict(await asyncio.gather(*(render(name, page) for name, page in pages.items())))

@@ -68,7 +68,7 @@ async def _view(options: argparse.Namespace) -> None:
     from scrapy_pagelets.rendering.browser import Browser, launch_options
     from scrapy_pagelets.rendering.snapshot import page_of
 
-    url, document, answer = _source(options.page)
+    url, document, lookup = _source(options.page)
     picture = b""
 
     async def look(shown: playwright.Page) -> None:
@@ -79,7 +79,7 @@ async def _view(options: argparse.Namespace) -> None:
         browser = Browser(
             lambda: driver.chromium.launch(**launch_options()), scripts=not options.no_scripts, timeout=_TIMEOUT
         )
-        frames = await browser.render(url, document, answer, look=look)
+        frames = await browser.render(url, document, lookup, look=look)
         page = page_of(frames, url)
         pagelets = _pagelets(page, options)
         drawn = _drawn(page, pagelets, picture)
@@ -110,16 +110,16 @@ def _source(name: str) -> tuple[str, str | None, Any]:
         raise ValueError("there is no such file; an address begins with http:// or https://")
     resources = Resources([str(path.parent), str(Path.cwd())])
 
-    async def answer(url: str) -> tuple[str, bytes] | None:
+    async def lookup(url: str) -> tuple[str, bytes] | None:
         return await asyncio.to_thread(resources.get, url)
 
     document = decode(path.read_bytes())
     Limits().check(document)
-    return path.as_uri(), document, answer
+    return path.as_uri(), document, lookup
 
 
 async def _nothing(_: str) -> None:
-    """Answer no request: the page contains all its resources."""
+    """Find no resource: the page contains all its resources."""
 
 
 def _pagelets(page: Page, options: argparse.Namespace) -> list[Pagelet]:

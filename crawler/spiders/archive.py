@@ -21,10 +21,10 @@ from scrapy_pagelets.archives.reader import Record, expand, records
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.crawler.items import page_item
 from scrapy_pagelets.crawler.spiders import arguments
-from scrapy_pagelets.middlewares.archived import archived, response_token
+from scrapy_pagelets.middlewares.archived import archive_request, response_token
 from scrapy_pagelets.middlewares.rendering import RENDER
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.session.crawl_session import call_off, mark_failed, session_of
+from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
 from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.templates.detections import ETDM
 from scrapy_pagelets.templates.known_subdigraphs import KnownSubdigraphs, LinkedPages
@@ -58,8 +58,8 @@ class ArchiveSpider(Spider):
         super().__init__(**kwargs)
         if not path:
             raise ValueError("the spider archive needs a path: -a path=FILE, a glob in quotes, or a folder")
-        if complaint := arguments.unknown(kwargs, "path and base"):
-            logger.warning("%s", complaint)
+        if problem := arguments.unknown(kwargs, "path and base"):
+            logger.warning("%s", problem)
         self.path, self.base = path, arguments.beginning("base", base)
         self.sources = expand(path)
 
@@ -68,7 +68,7 @@ class ArchiveSpider(Spider):
         try:
             return super().from_crawler(crawler, *args, **kwargs)
         except ValueError as error:
-            call_off(crawler, error)
+            abort_crawl(crawler, error)
 
     async def start(self) -> AsyncIterator[Any]:
         self.session = session_of(self.crawler)
@@ -84,7 +84,7 @@ class ArchiveSpider(Spider):
             if self.crawler.engine.needs_backout():
                 await self.crawler.signals.wait_for(signals.scheduler_empty)
             try:
-                request = archived(record, self.base)
+                request = archive_request(record, self.base)
             except ValueError as error:
                 self.session.warn("archive/skipped/no_url", "%s is skipped, its URL is invalid: %s", record.url, error)
                 continue
@@ -110,10 +110,10 @@ class ArchiveSpider(Spider):
                 _, rendering = await asyncio.wait(rendering, return_when=asyncio.FIRST_COMPLETED)
         if rendering:
             await asyncio.wait(rendering)
-        for why, count in skipped.items():
-            self.session.count(f"archive/skipped/{why}", count)
+        for reason, count in skipped.items():
+            self.session.count(f"archive/skipped/{reason}", count)
         if not pages:
-            reasons = ", ".join(f"{count} {why}" for why, count in skipped.items()) or "it is empty"
+            reasons = ", ".join(f"{count} {reason}" for reason, count in skipped.items()) or "it is empty"
             self.session.count("start/failed")
             logger.error("%s has no HTML page: %s", self.path, reasons)
             self.crawler.signals.connect(mark_failed, signals.engine_stopped)
@@ -164,7 +164,7 @@ class ArchiveSpider(Spider):
         engine = self.crawler.engine
         assert engine is not None
         try:
-            request = archived(record, self.base).replace(callback=NO_CALLBACK)
+            request = archive_request(record, self.base).replace(callback=NO_CALLBACK)
             response = await engine.download_async(request)
             assert isinstance(response, HtmlResponse)
             await in_thread(self._store_rendered, response_token(request), response)

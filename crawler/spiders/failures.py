@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 from scrapy_pagelets.session.outgoing import ForbiddenAddress
 
 
-def why(failure: Failure) -> str:
+def reason(failure: Failure) -> str:
     """Return a sentence that tells the user why the start page failed."""
     error, url = failure.value, failure.request.url  # type: ignore[attr-defined]
     if isinstance(error, HttpError):
@@ -21,15 +21,15 @@ def why(failure: Failure) -> str:
         return f"{url} cannot be loaded: {_message(error)}; check the URL and whether the site is up"
     if isinstance(error, ForbiddenAddress):
         return f"{error}"
-    reason = str(error).lower()
-    if "robots.txt" in reason:
+    message = str(error).lower()
+    if "robots.txt" in message:
         return f"robots.txt of {urlsplit(url).netloc} forbids {url}: nothing to crawl (ROBOTSTXT_OBEY)"
-    if "redirection" in reason:
+    if "redirection" in message:
         return f"{url} redirects in a loop: nothing to crawl; check the URL"
-    return f"{url} was not loaded: {reason or 'the request was refused'}"
+    return f"{url} was not loaded: {message or 'the request was refused'}"
 
 
-def reason(failure: Failure) -> str:
+def stat_of(failure: Failure) -> str:
     """Return the last part of the stat that counts the failure."""
     error = failure.value
     if isinstance(error, HttpError):

@@ -61,7 +61,7 @@ class RequestJournal:
     Attributes
     ----------
     goes_on : True if the file has requests of an earlier run
-    complaint : why an earlier file cannot be used; "" if it can, or if there is none
+    problem : why an earlier file cannot be used; "" if it can, or if there is none
     complete : False if something could not be written
     unreadable : number of requests of an earlier run that cannot be read
     failed : called with a sentence if something cannot be written or read
@@ -69,7 +69,7 @@ class RequestJournal:
 
     def __init__(self, path: Path | None) -> None:
         self.failed: Callable[[str], None] = logger.warning
-        self.complaint = ""
+        self.problem = ""
         self.complete = True
         self.unreadable = 0
         self._base = self._open(path) if path is not None else None
@@ -79,12 +79,12 @@ class RequestJournal:
         try:
             return _connect(path)
         except sqlite3.OperationalError as error:
-            self.complaint = f"{path} cannot be used, the job cannot be continued: {error}"
+            self.problem = f"{path} cannot be used, the job cannot be continued: {error}"
             self.complete = False
             return None
         except sqlite3.DatabaseError as error:
             broken = path.with_name(path.name + ".broken")
-            self.complaint = f"{path} cannot be read and was renamed to {broken.name}: {error}"
+            self.problem = f"{path} cannot be read and was renamed to {broken.name}: {error}"
             path.replace(broken)
             for end in ("-wal", "-shm"):
                 path.with_name(path.name + end).unlink(missing_ok=True)

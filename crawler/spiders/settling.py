@@ -94,7 +94,7 @@ class SettlingPages:
 
     def _lose(self) -> None:
         self.session.count("pages/lost")
-        self.session.lose("pages that were held back cannot be read from disk", "crawl them again")
+        self.session.record_loss("pages that were held back cannot be read from disk", "crawl them again")
 
     def _learn_page(self, response: HtmlResponse) -> None:
         """Learn a page; one that cannot be learnt stays, and is yielded as it is."""

@@ -23,7 +23,7 @@ from scrapy_pagelets.crawler.spiders import arguments, failures, former_job, sit
 from scrapy_pagelets.crawler.spiders.request_journal import RequestJournal
 from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.session.crawl_session import call_off, session_of
+from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.fingerprints import fingerprint_of
 from scrapy_pagelets.session.outgoing import FOLLOWED, requested_url
 from scrapy_pagelets.session.threads import in_thread
@@ -74,8 +74,8 @@ class SiteSpider(Spider):
         self.start_urls = arguments.start_urls(url, urls)
         self.depth, self.pages = arguments.number("depth", depth), arguments.number("pages", pages)
         self.sitemap = arguments.flag("sitemap", sitemap)
-        if complaint := arguments.unknown(kwargs, _ARGUMENTS):
-            logger.warning("%s", complaint)
+        if problem := arguments.unknown(kwargs, _ARGUMENTS):
+            logger.warning("%s", problem)
         self.journal = RequestJournal(None)
         self._requested = self._received = 0
         self._spare: list[tuple[str, int]] = []
@@ -87,13 +87,13 @@ class SiteSpider(Spider):
         try:
             spider = super().from_crawler(crawler, *args, **kwargs)
         except ValueError as error:
-            call_off(crawler, error)
+            abort_crawl(crawler, error)
         if job := job_dir(crawler.settings):
             spider.journal = RequestJournal(Path(job, _JOURNAL))
             if spider.journal.goes_on:  # Scrapy's queue is redundant, and damaged if that run was killed
                 shutil.rmtree(Path(job, _QUEUE), ignore_errors=True)
-            elif not spider.journal.complaint and former_job.was_killed(Path(job)):
-                call_off(crawler, _KILLED.format(job))
+            elif not spider.journal.problem and former_job.was_killed(Path(job)):
+                abort_crawl(crawler, _KILLED.format(job))
         crawler.signals.connect(spider.spider_opened, signals.spider_opened)
         crawler.signals.connect(spider.spider_closed, signals.spider_closed)
         crawler.signals.connect(spider.request_scheduled, signals.request_scheduled)
@@ -117,8 +117,8 @@ class SiteSpider(Spider):
     async def _resume(self) -> None:
         """Continue where an earlier run of the job stopped or was killed."""
         self.journal.failed = lambda sentence: self.session.warn("journal/failed", "%s", sentence)
-        if self.journal.complaint:
-            self.session.warn("journal/failed", "%s", self.journal.complaint)
+        if self.journal.problem:
+            self.session.warn("journal/failed", "%s", self.journal.problem)
         times = {} if self.journal.goes_on else former_job.take_state(getattr(self, "state", {}), self.journal)
         self.hosts = self.journal.names("host") or set(map(_host, self.start_urls))
         self.journal.add_names("host", self.hosts)
@@ -131,7 +131,7 @@ class SiteSpider(Spider):
             self.crawler.engine.crawl(request)
         if self.journal.unreadable:
             what = "requests of the job could not be read"
-            self.session.lose(what, "crawl again with a new job directory", self.journal.unreadable)
+            self.session.record_loss(what, "crawl again with a new job directory", self.journal.unreadable)
 
     def item(self, response: HtmlResponse) -> Any:
         """Return the item of a page, whose fields the pipelines fill."""
@@ -189,22 +189,22 @@ class SiteSpider(Spider):
         """Log in a sentence why there is nothing to crawl."""
         self._settle(failure.request)  # type: ignore[attr-defined]
         self.session.count("start/failed")
-        logger.error("%s", failures.why(failure))
+        logger.error("%s", failures.reason(failure))
 
     def failed(self, failure: Failure) -> Iterator[Request]:
         """Count a failed page. After a 404 of ``/page/`` try ``/page``: static hosts serve both, their mirrors one."""
-        why = failures.reason(failure)
-        self.session.count(f"pages/missing/{why}")
+        stat = failures.stat_of(failure)
+        self.session.count(f"pages/missing/{stat}")
         request: Request = failure.request  # type: ignore[attr-defined]
         self._settle(request)
         url = request.url
-        if why == "404" and url.endswith("/") and urlsplit(url).path != "/" and not urlsplit(url).query:
+        if stat == "404" and url.endswith("/") and urlsplit(url).path != "/" and not urlsplit(url).query:
             yield self._page(url.rstrip("/"), request.meta.get("depth", 0))
 
     def sitemap_failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]
         self._settle(request)
-        self.session.warn("sitemaps/failed", "%s cannot be loaded (%s)", request.url, failures.reason(failure))
+        self.session.warn("sitemaps/failed", "%s cannot be loaded (%s)", request.url, failures.stat_of(failure))
 
     def request_scheduled(self, request: Request) -> None:
         """Drop redirects to other sites, except those of start pages, and write requests into the journal."""
@@ -245,7 +245,9 @@ class SiteSpider(Spider):
         """Report if the job cannot be continued, and close the journal."""
         if reason != "finished" and job_dir(self.settings) and not self.journal.complete:
             what = "job cannot be continued: its requests could not be written down"
-            session_of(self.crawler).lose(what, "make room on the disk and crawl again, with a new job directory")
+            session_of(self.crawler).record_loss(
+                what, "make room on the disk and crawl again, with a new job directory"
+            )
         self.journal.close()
 
     def spider_opened(self) -> None:

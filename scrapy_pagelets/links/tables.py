@@ -1,4 +1,4 @@
-"""The former module of the function `read`, for notebooks that import it."""
+"""Deprecated alias of `scrapy_pagelets.links.link_tables`, kept for old imports."""
 
 from __future__ import annotations
 

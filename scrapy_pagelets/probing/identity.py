@@ -33,8 +33,11 @@ _BOOKKEEPING: Final = (
 _SCRAPY_HANDLERS: Final = "scrapy.core.downloader.handlers."
 
 
-class AnotherVisitor(IgnoreRequest):
-    """Raised for a probe that would be sent differently from the request of its key page."""
+class IdentityDiffers(IgnoreRequest):
+    """Raised for a probe that would be sent with other headers or another route than the request of its key page.
+
+    The site may take it for another visitor, and return another page than the spider would get.
+    """
 
 
 class Identities:

@@ -31,10 +31,10 @@ _MAX_HOPS: Final = 3
 
 
 class _Reached(NamedTuple):
-    """The page behind a link: its key, the keys of the URLs that redirect to it, and where it links to."""
+    """The page behind a link: its key, the keys of the URLs that redirect to it, and the pages that it links to."""
 
     key: int
-    names: list[int]
+    alias_keys: list[int]
     targets: Targets
 
 
@@ -72,7 +72,7 @@ class MenuSearch:
         while not graph.done and self.loads < MAX_LOADS and tries < _MAX_TRIES and (key := graph.next()) is not None:
             tries += 1
             if (reached := await self._reach(key, links[key], page, request)) is not None:
-                graph.add(reached.key, reached.targets, reached.names)
+                graph.add(reached.key, reached.targets, reached.alias_keys)
                 self.best = graph.best
 
     def _candidates(self, page: Page) -> dict[int, str]:
@@ -87,12 +87,12 @@ class MenuSearch:
 
     async def _reach(self, key: int, url: str, page: Page, request: Request) -> _Reached | None:
         """The page behind a link, which is loaded if necessary; None if that fails."""
-        names, hops = [key], 0
+        alias_keys, hops = [key], 0
         visited: list[str] = []
         while hops <= _MAX_HOPS:
-            known = await self._known(url)
-            if known is not None:
-                return _Reached(known.key, [*names, *known.names], known.targets)
+            reached = await self._without_loading(url)
+            if reached is not None:
+                return _Reached(reached.key, [*alias_keys, *reached.alias_keys], reached.targets)
             if not self.possible or (probe := self._prober.probe_for(url, request, visited)) is None:
                 return None
             loaded = await self._prober.load(probe)
@@ -100,14 +100,14 @@ class MenuSearch:
             self.possible = loaded.possible
             if loaded.page is not None:
                 self.loaded[loaded.page.key] = loaded.page
-                return _Reached(loaded.page.key, names, await in_thread(link_targets, loaded.page))
+                return _Reached(loaded.page.key, alias_keys, await in_thread(link_targets, loaded.page))
             if not loaded.location:
                 return None
             visited.append(url)
             url = self._redirected(url, loaded.location, page)
             if not url or url in visited:
                 break
-            names.append(urls.key(url))
+            alias_keys.append(urls.key(url))
             hops += 1
         self._session.count("probe/failed/redirected")
         return None
@@ -121,8 +121,11 @@ class MenuSearch:
         usable = urls.same_host(target, page.url) and urls.is_page(target) and is_harmless(target, self._shapes)
         return target if usable else ""
 
-    async def _known(self, url: str) -> _Reached | None:
-        """A page that need not be loaded: the site has its links, or the spider has requested it."""
+    async def _without_loading(self, url: str) -> _Reached | None:
+        """The page behind a URL if it need not be loaded: the site has its links, or the spider has requested it.
+
+        In the second case, wait until it arrives.
+        """
         key = urls.key(url)
         if (targets := self._site.links.get(key)) is not None:
             return _Reached(key, [], targets)

@@ -18,7 +18,7 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_pagelets.limits import TooLarge
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, AnotherVisitor, routes_of, token_of
+from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, IdentityDiffers, routes_of, token_of
 from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.outgoing import FOLLOWED
 from scrapy_pagelets.session.rendered_response import RenderedResponse
@@ -162,7 +162,7 @@ class Prober:
         return result
 
     def _failed(self, probe: Request, error: Exception) -> Loaded:
-        if isinstance(error, AnotherVisitor):
+        if isinstance(error, IdentityDiffers):
             return Loaded(asked=False, possible=False)
         forbidden = isinstance(error, IgnoreRequest)
         self.session.count(f"probe/failed/{'forbidden' if forbidden else 'broken'}")

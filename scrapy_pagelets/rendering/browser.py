@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_pagelets.errors import PageletsError
-from scrapy_pagelets.rendering.page_load import Answer, PageLoad, Permit, SharedResources, walk
+from scrapy_pagelets.rendering.page_load import Lookup, PageLoad, Permit, SharedResources, walk
 from scrapy_pagelets.rendering.snapshot import Frame
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Browser:
         self,
         url: str,
         document: str | None,
-        answer: Answer | None = None,
+        lookup: Lookup | None = None,
         *,
         user_agent: str | None = None,
         look: Callable[[playwright.Page], Awaitable[None]] | None = None,
@@ -135,7 +135,7 @@ class Browser:
         Parameters
         ----------
         document : the HTML of the page; None requests it from the network
-        answer : provides the resources of the page; None requests them from the network
+        lookup : provides the resources of the page; None requests them from the network
         user_agent : None for the browser's own
         look : called with the rendered page, for example to take a screenshot
 
@@ -151,7 +151,7 @@ class Browser:
                 browser = await self._running()
                 try:
                     async with asyncio.timeout(self._timeout):
-                        visit = PageLoad(url, document, answer, self._shared, permit)
+                        visit = PageLoad(url, document, lookup, self._shared, permit)
                         return await self._rendered(browser, visit, user_agent, look)
                 except TimeoutError:
                     raise RenderError("slow", f"not rendered in {self._timeout:g} seconds") from None
@@ -175,7 +175,7 @@ class Browser:
             service_workers="block",
             accept_downloads=False,
             ignore_https_errors=True,
-            **({} if visit.answer is None else {"proxy": _DEAD_PROXY}),  # type: ignore[arg-type]
+            **({} if visit.lookup is None else {"proxy": _DEAD_PROXY}),  # type: ignore[arg-type]
         )
         try:
             page = await context.new_page()

@@ -1,4 +1,4 @@
-"""Load a page in a browser: answer its requests, and walk through its documents."""
+"""Load a page in a browser: decide how each of its requests is served, and walk through its documents."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from scrapy_pagelets.rendering.snapshot import WALK, Frame
 if TYPE_CHECKING:
     import playwright.async_api as playwright
 
-#: From a URL to its ``Content-Type`` ("" for none) and body in an archive; None if the archive does not have it.
-Answer = Callable[[str], Awaitable[tuple[str, bytes] | None]]
+#: Looks up a URL in an archive: its ``Content-Type`` ("" for none) and body; None if the archive does not have it.
+Lookup = Callable[[str], Awaitable[tuple[str, bytes] | None]]
 #: From a URL to whether it may be requested from the network.
 Permit = Callable[[str], Awaitable[bool]]
 
@@ -26,14 +26,15 @@ _MAX_FRAMES: Final = 20
 _FILES: Final = "http://files.invalid"
 #: Content types by resource type, if an archive has none.
 _TYPES: Final = {"stylesheet": "text/css", "script": "text/javascript", "document": "text/html"}
-#: Types of the resources that pages of a site share, and the bytes that are cached: in total, and of one resource.
-_COMMON: Final = frozenset(("stylesheet", "script", "font", "image"))
-_MAX_SHARED: Final = 64 << 20
-_MAX_ONE: Final = 2 << 20
-#: Declared bytes of a resource that the browser gets, and of all that a page may request from the network. Playwright
-#: loads a response as a whole before it shows its headers: what declares no length is limited by time alone.
-_LARGEST: Final = 16 << 20
-_MAX_LOADED: Final = 64 << 20
+#: Types of the resources that pages of a site share, which are cached.
+_SHARED_TYPES: Final = frozenset(("stylesheet", "script", "font", "image"))
+#: Maximal number of bytes in the cache, and of one resource in it.
+_MAX_CACHE_BYTES: Final = 64 << 20
+_MAX_CACHED_RESOURCE_BYTES: Final = 2 << 20
+#: Maximal number of declared bytes of one resource from the network, and of all of them on a page. Playwright loads a
+#: response as a whole before it shows its headers: what declares no length is limited by time alone.
+_MAX_RESOURCE_BYTES: Final = 16 << 20
+_MAX_PAGE_BYTES: Final = 64 << 20
 #: Headers that a browser needs to use a cached resource.
 _HEADERS: Final = frozenset(("content-type", "access-control-allow-origin", "cross-origin-resource-policy"))
 
@@ -44,7 +45,7 @@ class PageLoad:
     Parameters
     ----------
     document : the HTML of the page; None requests it from the network
-    answer : provides all other resources; None requests them from the network
+    lookup : provides all other resources; None requests them from the network
     shared : resources that other pages have loaded from the network
     permit : whether a URL may be requested; None permits any HTTP or HTTPS URL
     """
@@ -53,23 +54,23 @@ class PageLoad:
         self,
         url: str,
         document: str | None,
-        answer: Answer | None,
+        lookup: Lookup | None,
         shared: SharedResources,
         permit: Permit | None = None,
     ) -> None:
         self.url = _FILES + url.removeprefix("file://") if url.startswith("file://") else url
         self.document = document
-        self.answer = answer
+        self.lookup = lookup
         self.permit = permit
         self.shared = shared
         self.has_scripts = document is None or "<script" in document.lower()
         self._entered = False
-        self._loaded = 0
+        self._loaded_bytes = 0
 
     async def enter(self, context: playwright.BrowserContext, page: playwright.Page) -> None:
         """Go to the page."""
         await context.route("**/*", self._route)
-        if self.answer is None:
+        if self.lookup is None:
             context.on("requestfinished", self.shared.keep)
         await context.route_web_socket("**/*", lambda _: None)  # accepted, but connected to nothing
         await page.goto(self.url, wait_until="commit")
@@ -80,19 +81,23 @@ class PageLoad:
         with suppress(Error):  # the page is gone already
             request = route.request
             if request.is_navigation_request() and request.frame.parent_frame is None:
-                await self._navigate(route)
-            elif self.answer is not None:
-                await self._answer(route, self.answer)
+                await self._serve_document(route)
+            elif self.lookup is not None:
+                await self._serve_archived(route, self.lookup)
             elif (cached := self.shared.get(request)) is not None:
                 await route.fulfill(status=200, headers=cached.headers, body=cached.body)
             else:
-                await self._load(route)
+                await self._serve_from_network(route)
 
-    async def _load(self, route: playwright.Route) -> None:
+    async def _serve_from_network(self, route: playwright.Route) -> None:
         """Request from the network, checking each redirect; the browser would follow them without a check."""
         url = route.request.url
         for _ in range(_MAX_REDIRECTS):
-            if self._loaded > _MAX_LOADED or route.request.resource_type == "media" or not await self._permitted(url):
+            if (
+                self._loaded_bytes > _MAX_PAGE_BYTES
+                or route.request.resource_type == "media"
+                or not await self._permitted(url)
+            ):
                 break
             response = await route.fetch(url=url, max_redirects=0)
             try:
@@ -110,13 +115,13 @@ class PageLoad:
         """Count the declared size of a response; False if the browser should not get that much."""
         declared = response.headers.get("content-length", "")
         size = int(declared) if declared.isascii() and declared.isdecimal() and len(declared) < 20 else 0
-        self._loaded += size
-        return size <= _LARGEST
+        self._loaded_bytes += size
+        return size <= _MAX_RESOURCE_BYTES
 
     async def _permitted(self, url: str) -> bool:
         return url.startswith(("http://", "https://")) and (self.permit is None or await self.permit(url))
 
-    async def _navigate(self, route: playwright.Route) -> None:
+    async def _serve_document(self, route: playwright.Route) -> None:
         """Serve the document once; any later navigation, of the page or of a popup, leads nowhere."""
         if self._entered:
             await route.fulfill(status=204)  # abort() would show an error page
@@ -128,9 +133,9 @@ class PageLoad:
         body = self.document.encode("utf-8", "replace")
         await route.fulfill(status=200, content_type="text/html; charset=utf-8", body=body)
 
-    async def _answer(self, route: playwright.Route, answer: Answer) -> None:
+    async def _serve_archived(self, route: playwright.Route, lookup: Lookup) -> None:
         url = route.request.url
-        resource = await answer("file://" + url.removeprefix(_FILES) if url.startswith(_FILES) else url)
+        resource = await lookup("file://" + url.removeprefix(_FILES) if url.startswith(_FILES) else url)
         if resource is None:
             await route.abort()
             return
@@ -165,18 +170,18 @@ class SharedResources:
         from playwright.async_api import Error
 
         key = _key(request)
-        if request.resource_type not in _COMMON or request.method != "GET" or key in self._cache:
+        if request.resource_type not in _SHARED_TYPES or request.method != "GET" or key in self._cache:
             return
         with suppress(Error):  # the page is gone already
             response = await request.response()
             if response is None or response.status != 200 or "no-store" in response.headers.get("cache-control", ""):
                 return
             body = await response.body()
-            if len(body) <= _MAX_ONE and key not in self._cache:
+            if len(body) <= _MAX_CACHED_RESOURCE_BYTES and key not in self._cache:
                 headers = {name: value for name, value in response.headers.items() if name in _HEADERS}
                 self._cache[key] = _Resource(headers, body)
                 self._size += len(body)
-        while self._size > _MAX_SHARED:
+        while self._size > _MAX_CACHE_BYTES:
             self._size -= len(self._cache.popitem(last=False)[1].body)
 
 

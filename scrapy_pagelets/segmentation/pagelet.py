@@ -151,13 +151,18 @@ def pagelets_of(page: Page, labels: Ints, templateness: Floats | None = None, *,
     labels : (n,) as `labels_of` returns them
     """
     _check(page, templateness)
-    weights = np.zeros(len(page.nodes.leaves)) if templateness is None else templateness
+    if templateness is None:
+        templateness = np.zeros(len(page.nodes.leaves))
     if whole:
-        return _undivided(page, labels, weights)
-    divided = labels[page.nodes.leaves] * 2 + is_template(weights)
+        return _undivided(page, labels, templateness)
+    divided = labels[page.nodes.leaves] * 2 + is_template(templateness)
     return [
         Pagelet(
-            page, number, index, _mean_templateness(page, index, weights), role_of(page.nodes, index, weights[index[0]])
+            page,
+            number,
+            index,
+            _mean_templateness(page, index, templateness),
+            role_of(page.nodes, index, templateness[index[0]]),
         )
         for number, index in enumerate(_groups(divided))
     ]
@@ -176,7 +181,7 @@ def _groups(labels: Ints) -> list[Ints]:
     return sorted(groups, key=lambda group: int(group[0]))
 
 
-def _undivided(page: Page, labels: Ints, weights: Floats) -> list[Pagelet]:
+def _undivided(page: Page, labels: Ints, templateness: Floats) -> list[Pagelet]:
     """Undivided pagelets, with the pictures that have a label."""
     nodes = page.nodes
     seen = np.flatnonzero(labels >= 0)
@@ -189,8 +194,8 @@ def _undivided(page: Page, labels: Ints, weights: Floats) -> list[Pagelet]:
     for group in _groups(labels[seen]):
         index = number[group[nodes.tag[seen[group]] == TEXT]]
         # A pagelet of pictures only takes its templateness and role from the text that follows.
-        near = index if len(index) else np.minimum(number[group[:1]], len(weights) - 1)
-        mean = _mean_templateness(page, near, weights)
+        near = index if len(index) else np.minimum(number[group[:1]], len(templateness) - 1)
+        mean = _mean_templateness(page, near, templateness)
         role = role_of(nodes, near, mean)
         pagelets.append(Pagelet(page, len(pagelets), index, mean, role, roots.get(int(labels[seen[group[0]]]), [])))
     return pagelets
@@ -211,5 +216,5 @@ def _roots(nodes: NodeTable, seen: Ints, labels: Ints) -> dict[int, list[int]]:
     return roots
 
 
-def _mean_templateness(page: Page, index: Ints, weights: Floats) -> float:
-    return float(np.average(weights[index], weights=np.maximum(page.nodes.words[index], 1)))
+def _mean_templateness(page: Page, index: Ints, templateness: Floats) -> float:
+    return float(np.average(templateness[index], weights=np.maximum(page.nodes.words[index], 1)))

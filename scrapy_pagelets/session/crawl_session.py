@@ -21,7 +21,7 @@ from scrapy.utils.job import job_dir
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.characters import visible
 from scrapy_pagelets.errors import ConfigError
-from scrapy_pagelets.limits import TooLarge, scarcity
+from scrapy_pagelets.limits import TooLarge, memory_shortage
 from scrapy_pagelets.page import MAX_DEPTH, Page, decode, parse
 from scrapy_pagelets.rendering.snapshot import page_of
 from scrapy_pagelets.segmentation.segment_weights import load as load_weights
@@ -45,8 +45,8 @@ class CrawlSession:
     """The state of one crawl, which its components share: settings, sites, parsed pages and stored responses."""
 
     def __init__(self, crawler: Crawler) -> None:
-        if complaint := scarcity():
-            raise ConfigError(complaint)
+        if problem := memory_shortage():
+            raise ConfigError(problem)
         job = job_dir(crawler.settings)
         self.config = Config.from_settings(crawler.settings)
         # Load files now: a missing one ends the crawl before it starts.
@@ -153,7 +153,7 @@ class CrawlSession:
         # URLs in archives and messages of servers may contain control characters.
         logger.log(level, message, *(a if isinstance(a, int | float) else visible(str(a)) for a in arguments))
 
-    def lose(self, what: str, remedy: str, number: int = 1) -> None:
+    def record_loss(self, what: str, remedy: str, number: int = 1) -> None:
         """Record a permanent loss: the run ends with an ERROR line and exit code 1.
 
         Parameters
@@ -222,24 +222,24 @@ def _misfits(response: TextResponse) -> int:
     return max(0, response.text.count("\ufffd") - response.body.count(b"\xef\xbf\xbd"))
 
 
-_states: WeakKeyDictionary[Crawler, CrawlSession] = WeakKeyDictionary()
+_sessions: WeakKeyDictionary[Crawler, CrawlSession] = WeakKeyDictionary()
 
 
 def session_of(crawler: Crawler) -> CrawlSession:
     """Return the session of a crawler, created at the first call; a setting that cannot be used ends the crawl."""
-    if crawler not in _states:
+    if crawler not in _sessions:
         try:
-            _states[crawler] = CrawlSession(crawler)
+            _sessions[crawler] = CrawlSession(crawler)
         except ConfigError as error:
-            call_off(crawler, error)
-    return _states[crawler]
+            abort_crawl(crawler, error)
+    return _sessions[crawler]
 
 
-def call_off(crawler: Crawler, why: object) -> NoReturn:
+def abort_crawl(crawler: Crawler, reason: object) -> NoReturn:
     """End a crawl before it begins, with one ERROR line, no traceback, and exit code 1."""
-    logger.error("%s", why)
+    logger.error("%s", reason)
     mark_failed(crawler)
-    raise asyncio.CancelledError(str(why))
+    raise asyncio.CancelledError(str(reason))
 
 
 def mark_failed(sender: Crawler) -> None:

@@ -94,7 +94,7 @@ class PageContext:
             mask[pagelet.index] = True
         return mask
 
-    def about(self) -> dict[str, str | None]:
+    def metadata(self) -> dict[str, str | None]:
         """Return URL, title, language and time of fetching, by their names in the feed."""
         page = self.page
         return {"url": page.url, "title": page.title, "language": page.language, "fetched_at": self.fetched_at}

@@ -62,7 +62,7 @@ class SiteCache:
         self._changed: dict[str, Site] = {}
         self._sizes: dict[str, int] = {}
         self._total = 0
-        self._about: dict[str, tuple[int, int]] = {}
+        self._summary: dict[str, tuple[int, int]] = {}
         self._lock = threading.Lock()
         #: Names of the sites whose stored pagelets were read, and the number of recorded pages at the next exchange.
         self._exchanged: set[str] = set()
@@ -126,10 +126,10 @@ class SiteCache:
             return self.of(page).in_subdigraph_template(page).astype(np.float64)
         return self.of(page).templateness(page)
 
-    def about(self) -> list[tuple[str, int, int]]:
+    def summary(self) -> list[tuple[str, int, int]]:
         """Return name, number of pages and number of page classes of each site that was used."""
         with self._lock:
-            return [(name, *numbers) for name, numbers in self._about.items()]
+            return [(name, *numbers) for name, numbers in self._summary.items()]
 
     def close(self) -> None:
         """Write the sites that have changed."""
@@ -173,7 +173,7 @@ class SiteCache:
     def _update_size(self, site: Site) -> None:
         size = site.size
         with self._lock:
-            self._about[site.name] = site.pages, len(site.classes)
+            self._summary[site.name] = site.pages, len(site.classes)
             if site.name in self._loaded:
                 self._total += size - self._sizes.get(site.name, 0)
                 self._sizes[site.name] = size

@@ -200,7 +200,7 @@ class RepeatedPagelets(Unsaved[Pagelets]):
         rows = self._rows.get(page.key)
         return rows is not None and self._body[page.key] == body_of(page) and len(rows) == pagelet.max(initial=-1) + 1
 
-    def about(self) -> list[Shares]:
+    def shares(self) -> list[Shares]:
         """The numbers of shared pagelets of each site, sites with the most pagelets first."""
         sums: dict[str, Ints] = {}
         with self._lock:

@@ -1,4 +1,4 @@
-"""The house stands: folders, floors, imports and settings are what pyproject.toml and the documents say."""
+"""Folders, layers, imports and settings are what pyproject.toml and the documents say."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ PACKAGE = ROOT / "scrapy_pagelets"
 LINKED = ("crawler", "middlewares", "pipelines")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
-#: The floors, from the ground. An import never goes up. The ideas are everything in the package but the others.
-FLOORS = ("ideas", "session", "probing", "middlewares", "crawler")
-#: Beside the middlewares, on their floor: neither imports the other.
+#: The layers, from the lowest. An import never goes up. The algorithms are everything in the package but the others.
+LAYERS = ("algorithms", "session", "probing", "middlewares", "crawler")
+#: In the layer of the middlewares: neither imports the other.
 PIPELINES = "pipelines"
-#: The one door upstairs: the package hands out the add-on by name, when it is asked for.
-DOORS = {("scrapy_pagelets", "scrapy_pagelets.crawler.addon"), ("scrapy_pagelets", "scrapy_pagelets.crawler")}
+#: The one exception: the package imports the add-on when somebody asks for it by name.
+EXCEPTIONS = {("scrapy_pagelets", "scrapy_pagelets.crawler.addon"), ("scrapy_pagelets", "scrapy_pagelets.crawler")}
 #: Where a crawl or a command begins.
 ENTRIES = ("scrapy_pagelets", "scrapy_pagelets.crawler.addon", "scrapy_pagelets.crawler.settings",
            "scrapy_pagelets.crawler.commands", "scrapy_pagelets.crawler.spiders.site",
            "scrapy_pagelets.crawler.spiders.archive")  # fmt: skip
 #: Forms of the papers that no command runs yet: the mapping of 2014, and detection as SQL.
 WAITING = {"scrapy_pagelets.templates.mapping", "scrapy_pagelets.templates.detection.relational"}
-#: Former paths that documents of an earlier version name, for projects that use them.
-FORMER = {"scrapy_pagelets.crawler.report", "scrapy_pagelets.links.tables"}
+#: Deprecated aliases: paths that documents of an earlier version name.
+DEPRECATED = {"scrapy_pagelets.crawler.report", "scrapy_pagelets.links.tables"}
 #: Commands, spiders and pipelines have the names of what they are about.
 ADAPTERS = ("scrapy_pagelets.crawler.commands.", "scrapy_pagelets.crawler.spiders.", "scrapy_pagelets.pipelines.")
 
@@ -82,7 +82,7 @@ def loaded_by(code: str) -> set[str]:
 
 def test_links_are_relative():
     if not (ROOT / "scrapy_pagelets" / "crawler").is_symlink():
-        pytest.skip("an unpacked sdist holds copies in the place of the links")
+        pytest.skip("an unpacked sdist has copies instead of the links")
     assert {name: os.readlink(PACKAGE / name) for name in LINKED} == {name: f"../{name}" for name in LINKED}
 
 
@@ -107,54 +107,56 @@ def graph() -> nx.DiGraph:
         strings = {node.value for node in ast.walk(ast.parse(source(module))) if isinstance(node, ast.Constant)}
         paths = {text for text in strings if isinstance(text, str) and text.startswith("scrapy_pagelets.")}
         targets |= {path if path in names else path.rpartition(".")[0] for path in paths}
-        found.add_edges_from((name, target) for target in targets & names.keys() if (name, target) not in DOORS)
+        found.add_edges_from((name, target) for target in targets & names.keys() if (name, target) not in EXCEPTIONS)
     found.remove_edges_from(list(nx.selfloop_edges(found)))
     return found
 
 
-def room(name: str) -> str:
-    """The package that a module stands in, below our own; "" for a module that stands there itself."""
+def package_of(name: str) -> str:
+    """The package below our own that a module is in; "" for a module that is directly in ours."""
     parts = name.split(".")
     return parts[1] if len(parts) > 2 or (PACKAGE / parts[-1] / "__init__.py").is_file() else ""
 
 
-def floor(name: str) -> int:
-    return FLOORS.index("middlewares") if room(name) == PIPELINES else _index(room(name))
+def layer(name: str) -> int:
+    return LAYERS.index("middlewares") if package_of(name) == PIPELINES else _index(package_of(name))
 
 
 def _index(name: str) -> int:
-    return FLOORS.index(name) if name in FLOORS else 0
+    return LAYERS.index(name) if name in LAYERS else 0
 
 
 def test_no_import_goes_up():
     edges = graph().edges
-    assert [f"{one} imports {other}" for one, other in edges if floor(one) < floor(other)] == []
+    assert [f"{one} imports {other}" for one, other in edges if layer(one) < layer(other)] == []
     beside = {"middlewares", PIPELINES}
-    assert [f"{one} imports {other}" for one, other in edges if {room(one), room(other)} == beside] == []
+    assert [f"{one} imports {other}" for one, other in edges if {package_of(one), package_of(other)} == beside] == []
 
 
-def test_ideas_know_no_scrapy():
+def test_algorithms_do_not_import_scrapy():
     assert [
         f"{module} imports {target}"
         for module in modules()
-        if floor(name_of(module)) == 0
+        if layer(name_of(module)) == 0
         for target in imported(module)
         if within(target, "scrapy") or within(target, "twisted")
     ] == []
 
 
-def test_there_is_no_circle_of_modules_or_of_rooms():
+def test_there_is_no_circle_of_modules_or_of_packages():
     modules_in_circles = [circle for circle in nx.strongly_connected_components(graph()) if len(circle) > 1]
     assert modules_in_circles == []
-    rooms = nx.DiGraph((room(one), room(other)) for one, other in graph().edges if room(one) and room(other))
-    rooms.remove_edges_from(list(nx.selfloop_edges(rooms)))
-    assert [circle for circle in nx.strongly_connected_components(rooms) if len(circle) > 1] == []
+    packages = nx.DiGraph(
+        (package_of(one), package_of(other)) for one, other in graph().edges if package_of(one) and package_of(other)
+    )
+    packages.remove_edges_from(list(nx.selfloop_edges(packages)))
+    assert [circle for circle in nx.strongly_connected_components(packages) if len(circle) > 1] == []
 
 
 def test_every_module_is_reached_from_a_crawl_or_a_command():
     reached = set().union(*(nx.descendants(graph(), entry) | {entry} for entry in ENTRIES))
     packages = {name_of(module) for module in modules() if module.name == "__init__.py"}
-    assert set(graph()) - packages - reached == WAITING | FORMER
+    assert set(graph()) - packages - reached == WAITING | DEPRECATED
 
 
 def test_no_two_modules_have_one_name():
@@ -189,7 +191,7 @@ def test_every_module_has_one_name():
     assert "scrapy_pagelets.crawler" in loaded
 
 
-def test_ideas_load_without_scrapy():
+def test_algorithms_load_without_scrapy():
     loaded = loaded_by("import scrapy_pagelets")
     assert "scrapy_pagelets" in loaded
     assert loaded.isdisjoint({"scrapy", "twisted", "sklearn", "scipy", "duckdb", "datasketch"})
