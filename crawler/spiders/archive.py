@@ -154,7 +154,7 @@ class ArchiveSpider(Spider):
         with suppress(Exception):  # the first pass has reported it
             if not self.session.config.render:
                 return self._parsed(record)
-            response = self.session.responses.read(response_token(archived(record, self.base)))
+            response = self.session.responses.read(response_token(archive_request(record, self.base)))
             assert isinstance(response, HtmlResponse)
             return self.session.page(response)
         return None
