@@ -32,8 +32,9 @@ from scrapy_pagelets.templates.detection.pagelet_shingles import shingles
 from scrapy_pagelets.templates.mapping import extract, same_signature
 from scrapy_pagelets.templates.model import Model
 from scrapy_pagelets.templates.page_features import PAGE_FEATURES, SITE_FEATURES
+from scrapy_pagelets.templates.page_level import smoothed
 from scrapy_pagelets.templates.partition import partition
-from scrapy_pagelets.templates.site import balanced, smoothed
+from scrapy_pagelets.templates.site import balanced
 from scrapy_pagelets.templates.training.labels import FOLDS, Example, by_gold
 from scrapy_pagelets.templates.training.model_training import Material, f1
 from scrapy_pagelets.templates.training.training_tables import Leaves
@@ -155,8 +156,7 @@ def strict(examples: list[Example], folds: Sequence[Model]) -> Iterator[list[Any
         "repeated pagelets, k=3, exact shingles, local (2002)": lambda site: repeated(sites[site], few[site]),
         "classifier of the page alone (2007)": lambda site: judged(few[site]),
         "classifier, smoothed (2007)": lambda site: [
-            smoothed(e.page.nodes, y, e.page.nodes.total(e.page.nodes.spread(e.page.nodes.words)))
-            for e, y in zip(few[site], judged(few[site]), strict=True)
+            smoothed(e.page.nodes, y) for e, y in zip(few[site], judged(few[site]), strict=True)
         ],
     }
     for name, form in forms.items():

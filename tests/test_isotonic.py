@@ -105,6 +105,19 @@ def assert_monotone(parent, y):
     assert (y[parent[1:]] <= y[1:]).all()
 
 
+def test_each_edge_may_have_a_cost_of_its_own():
+    rng = np.random.default_rng(7)
+    for n in [1, *range(2, 7)] * 4:
+        parent, levels, x, w = random_page(rng, n)
+        c = rng.random(n)
+        grid, values = np.linspace(0, 1, 5), np.unique(x)
+        for y, allowed in ((smooth(levels, parent, x, w, c, 5), grid), (smooth_exact(levels, parent, x, w, c), values)):
+            choices = np.asarray(allowed)[np.indices((len(allowed),) * n).reshape(n, -1)].T
+            monotone = [z for z in choices if (z[parent[1:]] <= z[1:]).all()]
+            assert_monotone(parent, y)
+            assert objective(parent, x, y, w, c) == pytest.approx(min(objective(parent, x, z, w, c) for z in monotone))
+
+
 @pytest.mark.parametrize("c", [0, 0.1, 0.5, 2])
 @pytest.mark.parametrize("n", range(1, 7))
 def test_grid_equals_brute_force(n, c):
@@ -367,6 +380,8 @@ def test_bad_input(function, bad, sentence):
         ({"c": -0.1}, "c is -0.1"),
         ({"c": np.nan}, "c is nan"),
         ({"c": np.inf}, "c is inf"),
+        ({"c": np.ones(2)}, "one cost, or one for each node"),
+        ({"c": np.array([0, -1, 0])}, "must be finite and 0 or more"),
         ({"k": 1}, "2 levels or more"),
         ({"x": X * 2}, "outside 0 to 1"),
         ({"x": X - 1}, "outside 0 to 1"),

@@ -25,7 +25,7 @@ _MAX_CELLS: Final = 1 << 27
 _BLOCK: Final = 1 << 14
 
 
-def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.3, k: int = 64) -> Floats:
+def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float | Floats = 0.3, k: int = 64) -> Floats:
     """Minimise the objective with ``y[parent[i]] <= y[i]`` on a grid of k levels; exact on the grid.
 
     Of several optimal scores the lower one is chosen, which means less template. The optimum on the grid exceeds that
@@ -37,7 +37,7 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
     parent : (n,) row of the parent, -1 at the root
     x : (n,) raw scores, 0 to 1
     w : (n,) weights, 0 or more: the cost of a difference of 1 between ``x`` and ``y``
-    c : cost of an edge between two sections, in the unit of the weights
+    c : cost of an edge between two sections, in the unit of the weights; or (n,) cost of the edge above each row
     k : number of levels, evenly spaced from 0 to 1
 
     Returns
@@ -65,7 +65,7 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
     return _smooth(_tree(levels, parent, len(x)), np.linspace(0, 1, k), x, w, c)
 
 
-def smooth_exact(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.3) -> Floats:
+def smooth_exact(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float | Floats = 0.3) -> Floats:
     """``smooth`` without a grid: the optimum over all scores.
 
     For an L1 distance, some optimum uses only values of ``x`` (the slides' lemma). Time and memory are O(n v) for v
@@ -80,7 +80,7 @@ def smooth_exact(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: floa
     ------
     ValueError : as ``smooth``, and if n times the number of distinct scores exceeds 2**27
     """
-    if c == 0:
+    if not np.any(c):
         return isotonic(levels, parent, x, w)
     x, w = _columns(x, w, c)
     values = np.unique(x)
@@ -144,10 +144,10 @@ def sections(parent: Ints, y: Floats) -> Ints:
     return np.unique(top, return_inverse=True)[1].astype(np.int64)
 
 
-def objective(parent: Ints, x: Floats, y: Floats, w: Floats, c: float) -> float:
+def objective(parent: Ints, x: Floats, y: Floats, w: Floats, c: float | Floats) -> float:
     """Objective of the regression: ``sum w |x - y|`` plus ``c`` for each edge between different values of ``y``."""
-    edges = np.flatnonzero(parent >= 0)
-    return float((w * np.abs(x - y)).sum() + c * (y[edges] != y[parent[edges]]).sum())
+    jumps = (parent >= 0) & (y != y[parent])
+    return float((w * np.abs(x - y)).sum() + (c * jumps).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class _Tree:
     starts: list[int]
 
 
-def _columns(x: Floats, w: Floats, c: float) -> tuple[Floats, Floats]:
+def _columns(x: Floats, w: Floats, c: float | Floats) -> tuple[Floats, Floats]:
     x, w = np.asarray(x, np.float64), np.asarray(w, np.float64)
     if x.ndim != 1 or x.shape != w.shape:
         raise ValueError(f"x has the shape {x.shape} and w has {w.shape}: give one score and one weight for each node")
@@ -176,7 +176,9 @@ def _columns(x: Floats, w: Floats, c: float) -> tuple[Floats, Floats]:
         raise ValueError(f"x is not finite in row {np.flatnonzero(~np.isfinite(x))[0]}: each node needs a score")
     if not (np.isfinite(w) & (w >= 0)).all():
         raise ValueError(f"w is {w[~(w >= 0) | np.isinf(w)][0]} in a row: weights must be finite and 0 or more")
-    if not 0 <= c < np.inf:
+    if np.shape(c) not in {(), x.shape}:
+        raise ValueError(f"c has the shape {np.shape(c)} and x has {x.shape}: give one cost, or one for each node")
+    if not (np.isfinite(c) & (np.asarray(c) >= 0)).all():
         raise ValueError(f"c is {c}: the cost of an edge between two sections must be finite and 0 or more")
     return x, w
 
@@ -216,13 +218,13 @@ def _check(order: Ints, depth: Ints, parent: Ints) -> None:
         raise ValueError("levels are not those of the tree: each row must appear once, one level below its parent")
 
 
-def _smooth(tree: _Tree, values: Floats, x: Floats, w: Floats, c: float) -> Floats:
+def _smooth(tree: _Tree, values: Floats, x: Floats, w: Floats, c: float | Floats) -> Floats:
     """Run the dynamic program over ascending values, in O(n k)."""
-    x, w = x[tree.order], w[tree.order]
+    x, w, c = x[tree.order], w[tree.order], np.broadcast_to(np.asarray(c, np.float64), x.shape)[tree.order]
     inner = tree.starts[-1]
     costs = _distance(values, x[:inner], w[:inner])
     np.abs(costs, out=costs)
-    nearest, jump = _add_leaves(costs, tree.above[inner:], values, x[inner:], w[inner:], c)
+    nearest, jump = _add_leaves(costs, tree.above[inner:], values, x[inner:], w[inner:], c[inner:])
     level = np.empty(len(x), np.int64)
     level[:inner] = _top_down(tree, costs, _bottom_up(tree, costs, c))
     kept = level[tree.above[inner:]]
@@ -239,7 +241,7 @@ def _distance(values: Floats, x: Floats, w: Floats) -> Floats:
     return table
 
 
-def _add_leaves(costs: Floats, above: Ints, values: Floats, x: Floats, w: Floats, c: float) -> tuple[Ints, Floats]:
+def _add_leaves(costs: Floats, above: Ints, values: Floats, x: Floats, w: Floats, c: Floats) -> tuple[Ints, Floats]:
     """Add the costs of the leaves to those of their parents, (rows, k), in closed form: leaves are a third of a page.
 
     Returns the level nearest to each leaf and the cost of a jump to it.
@@ -251,7 +253,7 @@ def _add_leaves(costs: Floats, above: Ints, values: Floats, x: Floats, w: Floats
         table = _distance(values, x[part], w[part])
         passed = np.abs(table)
         nearest[part] = passed.argmin(1)
-        jump[part] = c + passed[np.arange(len(passed)), nearest[part]]
+        jump[part] = c[part] + passed[np.arange(len(passed)), nearest[part]]
         # Below x a leaf pays its distance or jumps; above x it pays its distance, which is the table itself.
         np.minimum(passed, jump[part, None], out=passed)
         np.maximum(passed, table, out=passed)
@@ -267,7 +269,7 @@ def _sums(costs: Floats, parents: Ints, rows: int) -> Floats:
     return np.bincount(cells.ravel(), costs.ravel(), rows * k).astype(np.float64, copy=False).reshape(rows, k)
 
 
-def _bottom_up(tree: _Tree, costs: Floats, c: float) -> Bools:
+def _bottom_up(tree: _Tree, costs: Floats, c: Floats) -> Bools:
     """Add the costs of its subtree to those of each row, (rows, k).
 
     Returns (rows, k) whether the row keeps a level if its parent has that level.
@@ -279,7 +281,7 @@ def _bottom_up(tree: _Tree, costs: Floats, c: float) -> Bools:
         passed = np.empty_like(own)
         # Costs are not negative, and such floats sort like their bits: integers take two thirds of the time.
         np.minimum.accumulate(own.view(np.int64)[:, ::-1], axis=1, out=passed.view(np.int64)[:, ::-1])
-        passed += c
+        passed += c[begin:end, None]
         np.less_equal(own, passed, out=stays[begin:end])
         np.minimum(own, passed, out=passed)
         costs[above:begin] += _sums(passed, tree.above[begin:end] - above, begin - above)
