@@ -6,9 +6,9 @@ are carried to the nodes as the mean by words, or as the lowest of the leaves, b
 leaves are. The models of ``--models`` (see ``benchmarks/train.sh``) have not learnt from the site that they judge; if
 there are none, the shipped model judges the sites that it has not learnt from.
 
-A section costs the same for each node, or less for larger nodes. In the rows with a range, the cost was learnt: for the
-sites of each fold, the cost with the best F1 of nodes on all other sites. ``--out`` writes the classifier that is
-shipped, and ``--folds`` those of the cross-validation.
+In the last row of each block, the cost of a section was learnt: for the sites of each fold, the cost with the best F1
+of nodes on all other sites. ``--out`` writes the classifier that is shipped, and ``--folds`` those of the
+cross-validation.
 
     python benchmarks/smoothing.py
 """
@@ -39,10 +39,8 @@ from scrapy_pagelets.templates.trees import sigmoid
 
 #: Pages of a site that the classifier learns from, and pages that are scored.
 LEARNT, SCORED = 16, 8
-#: Costs of a section to choose from: the same for all nodes, and by size.
-SAME = (0.3, 1.0, 1.5, 2.0, 3.0)
-BY_SIZE = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
-LEVELS = 17
+#: Costs of a section to choose from.
+COSTS = (0.3, 1.0, 1.5, 2.0, 3.0)
 
 Smoothing = Callable[[NodeTable, Floats], Floats]
 
@@ -156,22 +154,13 @@ def rows(name: str, judged: Sequence[Sequence[Judged]], before: Sequence[Sequenc
     fold = np.array([site[0].gold.fold for site in judged])
     yield row("not smoothed", "-", measured(lambda _, x: x))
     yield row("runs of text only, 16 levels", "0.3", measured(leaves_only))
-    yield row("monotone", "0", measured(partial(constant, cost=0)))
-    same = {cost: measured(partial(constant, cost=cost)) for cost in SAME}
-    yield row("smoothed", *learnt(same, fold))
-    by_size = {cost: measured(partial(smoothed, section=cost)) for cost in BY_SIZE}
-    yield row("smoothed, by size", *learnt(by_size, fold))
+    yield row("monotone", "0", measured(partial(smoothed, section=0)))
+    yield row("smoothed", *learnt({cost: measured(partial(smoothed, section=cost)) for cost in COSTS}, fold))
 
 
 def scored(page: Judged, y: Floats) -> tuple[float, float]:
     """F1 of the template nodes, and of the content words."""
     return node_f1(page.gold, y), f1(page.gold, y[page.gold.page.nodes.leaves] - 0.5)
-
-
-def constant(nodes: NodeTable, x: Floats, cost: float) -> Floats:
-    """(n,) scores smoothed with one cost for all sections."""
-    weight = np.log1p(nodes.total(nodes.spread(nodes.words)).astype(np.float64))
-    return smooth(nodes.levels, nodes.parent, x, weight, cost, LEVELS)
 
 
 def leaves_only(nodes: NodeTable, x: Floats) -> Floats:

@@ -22,7 +22,9 @@ from scrapy_pagelets.templates.training.model_training import node_f1
 from scrapy_pagelets.templates.training.page_level_training import labelled, train
 
 MENU = "<ul class=menu>" + "".join(f"<li><a href=/{name}>{name}</a>" for name in "plums pears figs".split()) + "</ul>"
-FOOT = "<div class=foot><a href=/legal>Terms of this site</a> and the like</div>"
+# As long as the text, so that its size class shows both kinds.
+LEGAL = "Whoever reads this agrees to the terms of this site and of all sites to which its many links may lead"
+FOOT = f"<div class=foot><a href=/legal>Terms of this site</a><p>{LEGAL}</div>"
 
 
 def page(site: str, number: int, text: str = "") -> Page:
@@ -108,16 +110,12 @@ def test_visual_features():
     assert not columns["other_background"][0]
 
 
-def test_a_section_costs_more_the_smaller_it_is():
-    html = "<div><p>%s</p></div><div><p>one</p></div>" % ("word " * 200)
-    nodes = Page.parse(html.encode(), "http://h/").nodes
+def test_a_few_words_are_no_section():
+    nodes = Page.parse(f"<div><p>{'word ' * 200}</p></div><div><p>one</p></div>".encode(), "http://h/").nodes
     x = np.zeros(len(nodes))
-    for below in (nodes.leaves[0], nodes.leaves[1]):
-        while nodes.parent[below] > 1:
-            x[below] = 1
-            below = nodes.parent[below]
-    y = smoothed(nodes, x)
-    assert y[nodes.leaves].tolist() == [1, 0]
+    for leaf in nodes.leaves:
+        x[nodes.parent[leaf] : leaf + 1] = 1
+    assert smoothed(nodes, x)[nodes.leaves].tolist() == [1, 0]
 
 
 def test_smoothed_scores_are_monotone():

@@ -1,7 +1,7 @@
 """Regularised isotonic regression on the DOM tree: make templateness scores monotone, with few distinct sections.
 
 A node is template if and only if all its children are, so no node may have a higher score than one of its children.
-Among all such scores ``y``, the functions here find those that minimise
+Among all such scores ``y`` on a grid, ``smooth`` finds those that minimise
 ``sum w |x - y| + c * #{edges: y_parent != y_child}``.
 
 Source: Chakrabarti, Kumar, Punera 2007, *Page-level Template Detection via Isotonic Smoothing* (slides), "Smoothing via
@@ -19,17 +19,15 @@ import numpy as np
 
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 
-#: Maximum number of cells in the table of ``smooth_exact``, a gigabyte.
-_MAX_CELLS: Final = 1 << 27
 #: Number of cells processed at once; larger blocks do not fit into the processor's cache.
 _BLOCK: Final = 1 << 14
 
 
-def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float | Floats = 0.3, k: int = 64) -> Floats:
+def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.3, k: int = 64) -> Floats:
     """Minimise the objective with ``y[parent[i]] <= y[i]`` on a grid of k levels; exact on the grid.
 
     Of several optimal scores the lower one is chosen, which means less template. The optimum on the grid exceeds that
-    of ``smooth_exact`` by ``sum(w) / (2 * (k - 1))`` at most. Time and memory are O(n k).
+    over all scores by ``sum(w) / (2 * (k - 1))`` at most. Time and memory are O(n k).
 
     Parameters
     ----------
@@ -37,7 +35,7 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float | Fl
     parent : (n,) row of the parent, -1 at the root
     x : (n,) raw scores, 0 to 1
     w : (n,) weights, 0 or more: the cost of a difference of 1 between ``x`` and ``y``
-    c : cost of an edge between two sections, in the unit of the weights; or (n,) cost of the edge above each row
+    c : cost of an edge between two sections, in the unit of the weights
     k : number of levels, evenly spaced from 0 to 1
 
     Returns
@@ -61,93 +59,8 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float | Fl
         raise ValueError(f"k is {k}: the grid needs 2 levels or more")
     x, w = _columns(x, w, c)
     if x.size and not 0 <= x.min() <= x.max() <= 1:
-        raise ValueError("x has a score outside 0 to 1, the range of the grid: smooth_exact accepts any score")
+        raise ValueError("x has a score outside 0 to 1, the range of the grid")
     return _smooth(_tree(levels, parent, len(x)), np.linspace(0, 1, k), x, w, c)
-
-
-def smooth_exact(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float | Floats = 0.3) -> Floats:
-    """``smooth`` without a grid: the optimum over all scores.
-
-    For an L1 distance, some optimum uses only values of ``x`` (the slides' lemma). Time and memory are O(n v) for v
-    distinct scores, and O(n log n) for ``c=0``.
-
-    Parameters
-    ----------
-    levels, parent, w, c : as for ``smooth``
-    x : (n,) raw scores, any finite numbers
-
-    Raises
-    ------
-    ValueError : as ``smooth``, and if n times the number of distinct scores exceeds 2**27
-    """
-    if not np.any(c):
-        return isotonic(levels, parent, x, w)
-    x, w = _columns(x, w, c)
-    values = np.unique(x)
-    if len(x) * len(values) > _MAX_CELLS:
-        raise ValueError(f"{len(x)} nodes with {len(values)} different scores are too many to be exact: use smooth")
-    return _smooth(_tree(levels, parent, len(x)), values, x, w, c)
-
-
-def isotonic(levels: list[Ints], parent: Ints, x: Floats, w: Floats) -> Floats:
-    """``smooth_exact`` for ``c=0``, isotonic regression without a penalty, in O(n log n).
-
-    The cost of a subtree, as a function of a lower bound on the value of its root, is convex and piecewise linear. A
-    heap holds the points where its slope rises. The heaps of sibling subtrees are melded: they are pairing heaps
-    (Fredman, Sedgewick, Sleator, Tarjan 1986) whose links are columns. Each row is a heap node once.
-
-    Parameters
-    ----------
-    levels, parent, x, w : as for ``smooth_exact``
-
-    Raises
-    ------
-    ValueError : as ``smooth_exact``
-
-    Examples
-    --------
-    >>> isotonic([np.array([0]), np.array([1, 2])], np.array([-1, 0, 0]), np.array([0.9, 0.2, 0.8]), np.ones(3))
-    array([0.2, 0.2, 0.8])
-    """
-    x, w = _columns(x, w, 0)
-    tree = _tree(levels, parent, len(x))
-    rows, above = np.concatenate(levels).tolist(), tree.parent.tolist()
-    least = _least(rows, above, x.tolist(), w.tolist())
-    least[rows[0]] = max(least[rows[0]], float(x.min()))
-    for row in rows[1:]:
-        least[row] = max(least[row], least[above[row]])
-    return np.array(least)
-
-
-def sections(parent: Ints, y: Floats) -> Ints:
-    """Number the sections, the maximal connected sets of rows with equal ``y``: (n,) from 0, in order of first rows.
-
-    Parameters
-    ----------
-    parent : (n,) row of the parent, -1 at the root
-    y : (n,) smoothed scores
-
-    Raises
-    ------
-    ValueError : if the columns differ in length
-
-    Examples
-    --------
-    >>> sections(np.array([-1, 0, 1, 0]), np.array([0.1, 0.9, 0.9, 0.1]))
-    array([0, 1, 1, 0])
-    """
-    if len(parent) != len(y):
-        raise ValueError(f"parent has {len(parent)} rows and y has {len(y)}: give one of each for every node")
-    top = np.where((parent < 0) | (y != y[parent]), np.arange(len(y)), parent)
-    while (top != (higher := top[top])).any():  # each round doubles the distance covered, so deep pages need few
-        top = higher
-    return np.unique(top, return_inverse=True)[1].astype(np.int64)
-
-
-def objective(parent: Ints, x: Floats, y: Floats, w: Floats, c: float | Floats) -> float:
-    """Objective of the regression: ``sum w |x - y|`` plus ``c`` for each edge between different values of ``y``."""
-    jumps = (parent >= 0) & (y != y[parent])
-    return float((w * np.abs(x - y)).sum() + (c * jumps).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +81,7 @@ class _Tree:
     starts: list[int]
 
 
-def _columns(x: Floats, w: Floats, c: float | Floats) -> tuple[Floats, Floats]:
+def _columns(x: Floats, w: Floats, c: float) -> tuple[Floats, Floats]:
     x, w = np.asarray(x, np.float64), np.asarray(w, np.float64)
     if x.ndim != 1 or x.shape != w.shape:
         raise ValueError(f"x has the shape {x.shape} and w has {w.shape}: give one score and one weight for each node")
@@ -176,9 +89,7 @@ def _columns(x: Floats, w: Floats, c: float | Floats) -> tuple[Floats, Floats]:
         raise ValueError(f"x is not finite in row {np.flatnonzero(~np.isfinite(x))[0]}: each node needs a score")
     if not (np.isfinite(w) & (w >= 0)).all():
         raise ValueError(f"w is {w[~(w >= 0) | np.isinf(w)][0]} in a row: weights must be finite and 0 or more")
-    if np.shape(c) not in {(), x.shape}:
-        raise ValueError(f"c has the shape {np.shape(c)} and x has {x.shape}: give one cost, or one for each node")
-    if not (np.isfinite(c) & (np.asarray(c) >= 0)).all():
+    if not 0 <= c < np.inf:
         raise ValueError(f"c is {c}: the cost of an edge between two sections must be finite and 0 or more")
     return x, w
 
@@ -218,13 +129,13 @@ def _check(order: Ints, depth: Ints, parent: Ints) -> None:
         raise ValueError("levels are not those of the tree: each row must appear once, one level below its parent")
 
 
-def _smooth(tree: _Tree, values: Floats, x: Floats, w: Floats, c: float | Floats) -> Floats:
+def _smooth(tree: _Tree, values: Floats, x: Floats, w: Floats, c: float) -> Floats:
     """Run the dynamic program over ascending values, in O(n k)."""
-    x, w, c = x[tree.order], w[tree.order], np.broadcast_to(np.asarray(c, np.float64), x.shape)[tree.order]
+    x, w = x[tree.order], w[tree.order]
     inner = tree.starts[-1]
     costs = _distance(values, x[:inner], w[:inner])
     np.abs(costs, out=costs)
-    nearest, jump = _add_leaves(costs, tree.above[inner:], values, x[inner:], w[inner:], c[inner:])
+    nearest, jump = _add_leaves(costs, tree.above[inner:], values, x[inner:], w[inner:], c)
     level = np.empty(len(x), np.int64)
     level[:inner] = _top_down(tree, costs, _bottom_up(tree, costs, c))
     kept = level[tree.above[inner:]]
@@ -241,7 +152,7 @@ def _distance(values: Floats, x: Floats, w: Floats) -> Floats:
     return table
 
 
-def _add_leaves(costs: Floats, above: Ints, values: Floats, x: Floats, w: Floats, c: Floats) -> tuple[Ints, Floats]:
+def _add_leaves(costs: Floats, above: Ints, values: Floats, x: Floats, w: Floats, c: float) -> tuple[Ints, Floats]:
     """Add the costs of the leaves to those of their parents, (rows, k), in closed form: leaves are a third of a page.
 
     Returns the level nearest to each leaf and the cost of a jump to it.
@@ -253,7 +164,7 @@ def _add_leaves(costs: Floats, above: Ints, values: Floats, x: Floats, w: Floats
         table = _distance(values, x[part], w[part])
         passed = np.abs(table)
         nearest[part] = passed.argmin(1)
-        jump[part] = c[part] + passed[np.arange(len(passed)), nearest[part]]
+        jump[part] = c + passed[np.arange(len(passed)), nearest[part]]
         # Below x a leaf pays its distance or jumps; above x it pays its distance, which is the table itself.
         np.minimum(passed, jump[part, None], out=passed)
         np.maximum(passed, table, out=passed)
@@ -269,7 +180,7 @@ def _sums(costs: Floats, parents: Ints, rows: int) -> Floats:
     return np.bincount(cells.ravel(), costs.ravel(), rows * k).astype(np.float64, copy=False).reshape(rows, k)
 
 
-def _bottom_up(tree: _Tree, costs: Floats, c: Floats) -> Bools:
+def _bottom_up(tree: _Tree, costs: Floats, c: float) -> Bools:
     """Add the costs of its subtree to those of each row, (rows, k).
 
     Returns (rows, k) whether the row keeps a level if its parent has that level.
@@ -281,7 +192,7 @@ def _bottom_up(tree: _Tree, costs: Floats, c: Floats) -> Bools:
         passed = np.empty_like(own)
         # Costs are not negative, and such floats sort like their bits: integers take two thirds of the time.
         np.minimum.accumulate(own.view(np.int64)[:, ::-1], axis=1, out=passed.view(np.int64)[:, ::-1])
-        passed += c[begin:end, None]
+        passed += c
         np.less_equal(own, passed, out=stays[begin:end])
         np.minimum(own, passed, out=passed)
         costs[above:begin] += _sums(passed, tree.above[begin:end] - above, begin - above)
@@ -301,45 +212,3 @@ def _top_down(tree: _Tree, costs: Floats, stays: Bools) -> Ints:
         if jumping.size:
             level[jumping] = np.where(grid >= level[jumping][:, None], costs[jumping], np.inf).argmin(1)
     return level
-
-
-def _least(rows: list[int], above: list[int], x: list[float], w: list[float]) -> list[float]:
-    """(n,) the lowest value at which each subtree has minimal cost; minus infinity if all its weights are 0."""
-    heap, child, sibling = ([-1] * len(x) for _ in range(3))  # the root row of each heap, and the links of the rows
-    rise = [2 * weight for weight in w]  # by how much the slope rises at the value of a row
-    least = [-np.inf] * len(x)
-
-    def meld(one: int, other: int) -> int:
-        if one < 0 or other < 0:
-            return max(one, other)
-        if x[other] < x[one]:
-            one, other = other, one
-        sibling[other] = child[one]
-        child[one] = other
-        return one
-
-    def rest(top: int) -> int:
-        """Return the heap without its top row, by the two passes of a pairing heap."""
-        pairs = []
-        row = child[top]
-        while row >= 0:
-            partner = sibling[row]
-            following = sibling[partner] if partner >= 0 else -1
-            pairs.append(meld(row, partner))
-            row = following
-        heap = -1
-        for pair in reversed(pairs):
-            heap = meld(heap, pair)
-        return heap
-
-    for row in reversed(rows):
-        top = heap[row]
-        if (slope := -w[row]) < 0:
-            top = meld(top, row)
-            while (slope := slope + rise[top]) < 0:
-                top = rest(top)
-            # The falling part of the cost is dropped: a row may be higher than its parent.
-            least[row], rise[top] = x[top], slope
-        if above[row] >= 0:
-            heap[above[row]] = meld(heap[above[row]], top)
-    return least

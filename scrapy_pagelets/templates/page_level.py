@@ -35,8 +35,8 @@ SHIPPED: Final = "page_level"
 VISUAL_FEATURES: Final = (
     "left", "right", "top", "bottom", "width", "height", "aspect_ratio", "lightness", "other_background", "unseen",
 )  # fmt: skip
-#: Cost of a section of a node without words, learnt by ``benchmarks/smoothing.py``; and number of levels.
-SECTION: Final = 4.0
+#: Cost of a section, in the weight of words on a log scale, learnt by ``benchmarks/smoothing.py``; number of levels.
+_SECTION: Final = 1.5
 _LEVELS: Final = 17
 #: Pixels per unit of height, about a line of text.
 _LINE: Final = 16.0
@@ -122,18 +122,18 @@ def scores(page: Page, model: PageLevel) -> Floats:
     return sigmoid(model.plain(columns, sizes))
 
 
-def smoothed(nodes: NodeTable, x: Floats, section: float = SECTION) -> Floats:
-    """(n,) templateness of all nodes after isotonic smoothing.
+def smoothed(nodes: NodeTable, x: Floats, section: float = _SECTION) -> Floats:
+    """(n,) templateness of all nodes after isotonic smoothing: few sections, and no node above one of its children.
 
-    A node weighs log(1 + words below it). A section costs less the larger it is: ``section / (1 + log(1 + words))``.
+    Source: the slides, "Smoothing via Regularized Isotonic Regression". A node weighs log(1 + words below it).
 
     Parameters
     ----------
     x : (n,) scores, 0 to 1
-    section : cost of a section without words
+    section : cost of a section
     """
     weight = np.log1p(nodes.total(nodes.spread(nodes.words)).astype(np.float64))
-    return smooth(nodes.levels, nodes.parent, x, weight, section / (1 + weight), _LEVELS)
+    return smooth(nodes.levels, nodes.parent, x, weight, section, _LEVELS)
 
 
 def visual_features(layout: Layout) -> Floats:
