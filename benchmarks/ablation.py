@@ -26,10 +26,11 @@ from tools import referee, sites_below, table
 from scrapy_pagelets import Page
 from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.nodes import Floats
-from scrapy_pagelets.templates.complete_subdigraph import Subdigraph, candidates, followed
+from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
 from scrapy_pagelets.templates.detection.batch import local_templates
 from scrapy_pagelets.templates.detection.pagelet_shingles import shingles
 from scrapy_pagelets.templates.mapping import extract, same_signature
+from scrapy_pagelets.templates.menu_links import candidates, link_targets
 from scrapy_pagelets.templates.model import Model
 from scrapy_pagelets.templates.page_features import PAGE_FEATURES, SITE_FEATURES
 from scrapy_pagelets.templates.partition import partition
@@ -148,7 +149,7 @@ def strict(examples: list[Example], folds: Sequence[Model]) -> Iterator[list[Any
     few = {site: rng.sample(pages, SAMPLE) for site, pages in sites.items() if len(pages) >= SAMPLE}
 
     def judged(pages: list[Example]) -> list[Floats]:
-        return [sigmoid(folds[e.fold].judge(e.page)[1][:, 1]) for e in pages]
+        return [sigmoid(folds[e.fold].page_evidence(e.page).odds[:, 1]) for e in pages]
 
     forms: dict[str, Callable[[str], Iterable[Floats]]] = {
         "complete subdigraph of 4 pages, ETDM (2014)": lambda site: subdigraphs(sites[site], few[site]),
@@ -167,10 +168,11 @@ def subdigraphs(pages: list[Example], key_pages: list[Example]) -> Iterator[Floa
     """For each key page: 1 where a row is in the mapping with the pages of its subdigraph."""
     by_key = {example.page.key: example.page for example in pages}
     for page in (example.page for example in key_pages):
-        graph = Subdigraph((key for key in candidates(page) if key in by_key), 4)
-        graph.add(page.key, followed(page))
+        links = page.nodes.links.key[candidates(page)].tolist()
+        graph = Subdigraph((key for key in links if key in by_key), 4)
+        graph.add(page.key, link_targets(page))
         while not graph.done and (key := graph.next()) is not None:
-            graph.add(key, followed(by_key[key]))
+            graph.add(key, link_targets(by_key[key]))
         others = [by_key[key].nodes for key in graph.best if key != page.key]
         rows = extract(page.nodes, others, same_signature) if others else np.zeros(len(page.nodes), np.bool_)
         yield rows.astype(np.float64)

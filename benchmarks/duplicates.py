@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
@@ -28,13 +29,15 @@ from tools import need, referee, sites_below, table
 from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
-from scrapy_pagelets.duplicates.minima import largest, near, signature
 from scrapy_pagelets.duplicates.shingles import SIZE, shingles, tokens
 from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, banding, minhash, minhashes
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.pagelet import segment
 from scrapy_pagelets.urls import key, site_of
 from scrapy_pagelets.words import words
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the tests are no part of the package
+from tests.oracles.minima import largest, near, signature
 
 THRESHOLD = 0.8
 BLOCK = 10_000
@@ -193,7 +196,7 @@ def stored(size: int) -> list[Any]:
     store, found, seconds = ContentStore(path), 0, 0.0
     for number, text in enumerate(made_up(size)):
         start = time.process_time()
-        found += store.judge(Document(f"http://example.com/{number}", text, number, "example.com"))[0] is not None
+        found += store.add(Document(f"http://example.com/{number}", text, number, "example.com"))[0] is not None
         seconds += time.process_time() - start
     store.close()
     each = round(path.stat().st_size / size)
@@ -268,7 +271,7 @@ def judged(pages: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
     store = ContentStore(None)
     lines = []
     for url, text in pages:
-        verdict, _ = store.judge(Document(url, text, key(url), site_of(url)))
+        verdict, _ = store.add(Document(url, text, key(url), site_of(url)))
         lines.append({"url": url, "near_duplicate_of": verdict.url if verdict else None})
     store.close()
     return lines

@@ -44,7 +44,7 @@ from scrapy.linkextractors import LinkExtractor
 from throughput import Answers, Reply
 from tools import ROOT, last_lines, run, sites_below, table
 
-from scrapy_pagelets.links.relevance import Weighed, weigh
+from scrapy_pagelets.links.relevance import PageScores, score
 from scrapy_pagelets.middlewares.priority import PriorityMiddleware
 from scrapy_pagelets.segmentation.pagelet import pagelets_of
 from scrapy_pagelets.session.page_context import PageContext
@@ -100,9 +100,9 @@ class FollowSpider(scrapy.Spider):
 class WholePages(PriorityMiddleware):
     """The same without pagelets: each page is a single pagelet, and all of it is content."""
 
-    def weigh(self, visit: PageContext, inherited: float) -> Weighed:
+    def score(self, visit: PageContext, inherited: float) -> PageScores:
         page = visit.page
-        return weigh(pagelets_of(page, np.zeros(len(page.nodes), np.int64)), self.topic, inherited)
+        return score(pagelets_of(page, np.zeros(len(page.nodes), np.int64)), self.topic, inherited)
 
 
 class Data:

@@ -63,14 +63,14 @@ def of_site(folder: Path, models: Path, score: ModuleType) -> np.ndarray:
         for line in gold
     ]
     site = Site(folder.name, str(models / f"fold-{fold_of(folder.name)}.npz"))
-    observations = [Observation.of(page, site.model.judge(page)[1]) for page in pages]
+    observations = [Observation.of(page, site.model.page_evidence(page).odds) for page in pages]
     cleaned = rng.sample(range(len(pages)), min(PAGES, len(pages)))
     found = np.zeros((len(NUMBERS), len(cleaned), 4))
     for column, i in enumerate(cleaned):
         others = rng.sample([one for j, one in enumerate(observations) if j != i], min(max(NUMBERS), len(pages)) - 1)
         for row, known in enumerate(NUMBERS):
             site.learnt = SiteCounts(folder.name)
-            site.learnt.take_new([observations[i], *others[: known - 1]])
+            site.learnt.count_new([observations[i], *others[: known - 1]])
             found[row, column] = measured(site, pages[i], gold[i], score)
     means: NDArray[np.float64] = found.mean(axis=1)
     return means
@@ -82,7 +82,7 @@ def measured(site: Site, page: Page, gold: dict[str, str], score: ModuleType) ->
     text = Counter(score.words(" ".join(part.text for part in parts if part.role == "content")))
     content, full = Counter(score.words(gold["content"])), Counter(score.words(gold["full"]))
     nodes, example = page.nodes, Example(page, by_gold(page, gold["content"]))
-    columns, judged = site.model.judge(page)
+    columns, judged = site.model.page_evidence(page)
     decide, share = (site.model.decision, KNOWN) if site.pages > 1 else (site.model.alone, ALONE)
     odds = balanced(decide(np.hstack([columns, site.evidence(page, judged)])), nodes.words, share)
     before = sigmoid(mean_odds(nodes, odds))

@@ -47,10 +47,10 @@ def main() -> None:
 def row(folder: Path) -> tuple[object, ...]:
     """Measure the counts of a site."""
     model = load(LABELLED)
-    judged = [(page, model.judge(page)[1]) for page in pages(folder)]
+    evidence = [(page, model.page_evidence(page).odds) for page in pages(folder)]
     tracemalloc.start()
     site = Site(folder.name)
-    for page, odds in judged:
+    for page, odds in evidence:
         site.count(page, odds)
     size = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()

@@ -118,7 +118,7 @@ def of_site(folder: Path, score: ModuleType, model: str | None) -> tuple[list[Ex
 
 def decided(site: Site, page: Page) -> Floats:
     """(m,) balanced log odds of the default decision."""
-    columns, odds = site.model.judge(page)
+    columns, odds = site.model.page_evidence(page)
     return balanced(site.model.decision(np.hstack([columns, site.evidence(page, odds)])), page.nodes.words, KNOWN)
 
 

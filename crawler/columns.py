@@ -12,47 +12,33 @@ import numpy as np
 from itemadapter import ItemAdapter, is_item
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
+from scrapy_pagelets.feed_schema import FEED, VERSION, FeedField
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FEED_VERSION: Final = "1"
 #: The column for values that fit no other column: a JSON object.
 EXTRA: Final = "extra"
 #: Limit on columns and on struct fields: a dictionary keyed by words would become thousands of them.
-MOST_FIELDS: Final = 256
+MAX_FIELDS: Final = 256
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 Row = dict[str, Any]
 
 
 def feed_types() -> dict[str, pa.DataType]:
-    """Return the Arrow types of the feed's columns, version 1."""
+    """Return the Arrow types of the columns that every feed has."""
+    return {field.name: _arrow_type(field) for field in FEED if not field.optional}
+
+
+def _arrow_type(field: FeedField) -> pa.DataType:
     import pyarrow as pa
 
-    link = pa.struct({"url": pa.string(), "anchor": pa.string()})
-    pagelet = pa.struct(
-        {
-            "id": pa.int32(),
-            "xpaths": pa.list_(pa.string()),
-            "role": pa.string(),
-            "templateness": pa.float64(),
-            "text": pa.string(),
-            "words": pa.int32(),
-            "links": pa.list_(link),
-        }
-    )
-    return {
-        "url": pa.string(),
-        "title": pa.string(),
-        "language": pa.string(),
-        "fetched_at": pa.string(),
-        "text": pa.string(),
-        "pagelets": pa.list_(pagelet),
-        "template": pa.struct({"id": pa.string(), "pages": pa.int32(), "share": pa.float64()}),
-        "near_duplicate_of": pa.string(),
-        "similarity": pa.float64(),
-        "sketch": pa.string(),
-    }
+    if field.kind == "object":
+        kind = pa.struct({part.name: _arrow_type(part) for part in field.parts})
+    else:
+        kind = {"string": pa.string(), "integer": pa.int32(), "number": pa.float64()}[field.kind]
+    return pa.list_(kind) if field.listed else kind
 
 
 class Columns:
@@ -69,7 +55,7 @@ class Columns:
 
         types = {name: _column_type(declared.get(name), _values(rows, name)) for name in _names(rows, declared)}
         columns = [*((name, kind) for name, kind in types.items() if kind is not None), (EXTRA, pa.string())]
-        self.schema = pa.schema(columns, metadata={"scrapy_pagelets.feed": FEED_VERSION})
+        self.schema = pa.schema(columns, metadata={"scrapy_pagelets.feed": VERSION})
 
     def batch(self, row: Row) -> pa.RecordBatch:
         """Return a row as a batch; values that do not fit their column go into the column ``extra``."""
@@ -91,7 +77,7 @@ def _names(rows: list[Row], declared: Iterable[str]) -> list[str]:
     names = dict.fromkeys(declared)
     for row in rows:
         names |= dict.fromkeys(row)
-    return [name for name in names if name != EXTRA][:MOST_FIELDS]
+    return [name for name in names if name != EXTRA][:MAX_FIELDS]
 
 
 def _values(rows: list[Row], name: str) -> list[Any]:
@@ -138,7 +124,7 @@ def _storable(kind: pa.DataType) -> pa.DataType | None:
         return None if value_type is None else pa.list_(value_type)
     if pa.types.is_struct(kind):
         fields = {field.name: _storable(field.type) for field in kind}
-        return None if None in fields.values() or not 0 < len(fields) <= MOST_FIELDS else pa.struct(fields)
+        return None if None in fields.values() or not 0 < len(fields) <= MAX_FIELDS else pa.struct(fields)
     plain = pa.types.is_primitive(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind)
     return kind if (plain and not pa.types.is_duration(kind)) or pa.types.is_decimal(kind) else None
 

@@ -41,11 +41,11 @@ class SiteReport:
             logger.info("%s: %d pages, %d page classes", name, pages, templates)
             if pages == 1:
                 sentence = "%s: a single page does not reveal its template; what was stripped is a guess"
-                self.session.tell("sites/of_one_page", sentence, name)
+                self.session.warn("sites/of_one_page", sentence, name)
         self.session.count("sites", len(sites))
         self.session.count("templates", sum(templates for _, _, templates in sites))
-        if self.session.shared is not None:
-            self._report_shared(self.session.shared)
+        if self.session.repeated_pagelets is not None:
+            self._report_shared(self.session.repeated_pagelets)
 
     def _report_shared(self, shared: RepeatedPagelets) -> None:
         for shares in shared.about():
@@ -56,7 +56,7 @@ class SiteReport:
             logger.info("%s and %s link each other and have %d templates in common", *sisters)
             self.session.count("detection/sisters")
         if shared.full:
-            self.session.tell(
+            self.session.warn(
                 "detection/full", "there are more pagelets than can be counted: the last pages were not counted"
             )
 

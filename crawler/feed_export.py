@@ -89,7 +89,7 @@ class Feeds(FeedExporter):
     def _lose(self, slot: FeedSlot, what: str, error: Exception, items: int = 1) -> None:
         session, name = session_of(self.crawler), _shown(slot.uri)
         self._failing.add(slot.uri)
-        session.tell("feeds/failed", "%s cannot be written: %s", name, error)
+        session.warn("feeds/failed", "%s cannot be written: %s", name, error)
         if items:
             session.lose(what % name, _REMEDY, items)
 

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Self
 
 from scrapy import Request, Spider
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
 from scrapy.extensions.spiderstate import SpiderState
 from scrapy.squeues import PickleFifoDiskQueue, PickleLifoDiskQueue
+from scrapy.utils.job import job_dir
 
-from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.crawl_session import call_off, session_of
 
 _REMEDY: Final = "make room on the disk and crawl again, with a new job directory"
+#: Scrapy's priority queues, and the JSON type of what they save in `_SAVED`.
+_SAVED: Final = "requests.queue/active.json"
+_TYPES: Final = {"scrapy.pqueues.DownloaderAwarePriorityQueue": dict, "scrapy.pqueues.ScrapyPriorityQueue": list}
+_ANOTHER_QUEUE: Final = (
+    "the job in {} cannot be continued: its queue was saved by another SCHEDULER_PRIORITY_QUEUE. PAGELETS_TOPIC and "
+    "PAGELETS_TOPIC_PAGES select it: set them as in the earlier run, or crawl again with a new JOBDIR"
+)
 
 
 class JobScheduler(Scheduler):
@@ -27,6 +36,13 @@ class JobScheduler(Scheduler):
     interrupted, the requests in memory are lost, and an ERROR line at the end says so.
     """
 
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        job = job_dir(crawler.settings)
+        if job and _saved_by_another_queue(Path(job), crawler.settings["SCHEDULER_PRIORITY_QUEUE"]):
+            call_off(crawler, _ANOTHER_QUEUE.format(job))
+        return super().from_crawler(crawler)
+
     def enqueue_request(self, request: Request) -> bool:
         """Queue a request."""
         try:
@@ -34,7 +50,7 @@ class JobScheduler(Scheduler):
         except OSError as error:
             assert self.crawler is not None
             sentence = "requests cannot be written to the job directory and stay in memory: %s"
-            session_of(self.crawler).tell("scheduler/in_memory", sentence, error)
+            session_of(self.crawler).warn("scheduler/in_memory", sentence, error)
         self.mqs.push(request)
         if self.stats is not None:
             self.stats.inc_value("scheduler/enqueued/memory")
@@ -109,7 +125,7 @@ class JobState(SpiderState):
         except Exception as error:  # unpickling a damaged file can raise anything
             spider.state = {}  # type: ignore[attr-defined]
             sentence = "%s cannot be read, the spider starts with an empty state: %r"
-            session_of(spider.crawler).tell("store/failed", sentence, self.statefn, error)
+            session_of(spider.crawler).warn("store/failed", sentence, self.statefn, error)
 
     def spider_closed(self, spider: Spider) -> None:
         """Write the state."""
@@ -118,9 +134,18 @@ class JobState(SpiderState):
         except OSError as error:
             with suppress(OSError):
                 Path(self.statefn).unlink()
-            session_of(spider.crawler).tell("store/failed", "%s cannot be written: %s", self.statefn, error)
+            session_of(spider.crawler).warn("store/failed", "%s cannot be written: %s", self.statefn, error)
             if getattr(spider, "state", None):
                 session_of(spider.crawler).lose("state of the spider could not be kept for the next run", _REMEDY)
+
+
+def _saved_by_another_queue(job: Path, queue: object) -> bool:
+    """True if an earlier run has left requests in a queue that this class of Scrapy cannot read."""
+    try:
+        saved = json.loads((job / _SAVED).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return bool(saved) and queue in _TYPES and not isinstance(saved, _TYPES[str(queue)])
 
 
 class _Unbuffered(FileIO):

@@ -11,7 +11,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_pagelets.session.crawl_session import session_of
-from scrapy_pagelets.session.followed_links import FOLLOWED, ForbiddenAddress, is_forbidden
+from scrapy_pagelets.session.outgoing import FOLLOWED, ForbiddenAddress, is_forbidden
 from scrapy_pagelets.urls import host_of
 
 
@@ -37,10 +37,10 @@ class AddressMiddleware:
         redirects = request.meta.get("redirect_urls", ()) if request.callback is NO_CALLBACK else ()
         if FOLLOWED not in request.meta and not redirects:
             return
-        if host_of(request.url) in {*self.session.hosts, *map(host_of, redirects[:1])}:
+        if host_of(request.url) in {*self.session.start_hosts, *map(host_of, redirects[:1])}:
             return
         name = urlparse_cached(request).hostname or ""
         if await is_forbidden(name, resolve="proxy" not in request.meta):
             sentence = "%s leads to a private address and is not followed: set PAGELETS_PRIVATE_ADDRESSES to follow it"
-            self.session.tell("links/private", sentence, request.url)
+            self.session.warn("links/private", sentence, request.url)
             raise ForbiddenAddress(sentence % request.url)

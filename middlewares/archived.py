@@ -37,9 +37,10 @@ class ArchivedMiddleware:
     async def process_request(self, request: Request) -> Response | None:
         if ARCHIVED not in request.meta:
             return None
-        rendered = await in_thread(self.session.spool.take, place_of(request)) if self.session.config.render else None
-        if rendered is not None:
-            return rendered.replace(request=request)
+        if self.session.config.render:
+            rendered = await in_thread(self.session.responses.take, response_token(request))
+            if rendered is not None:
+                return rendered.replace(request=request)
         return await in_thread(self._read, *request.meta[ARCHIVED])
 
     def _read(self, source: str, offset: int, base: str) -> Response:
@@ -69,7 +70,7 @@ def archived(record: Record, base: str) -> Request:
     return Request(record.url[:_LONGEST], dont_filter=True, priority=10, meta=meta)
 
 
-def place_of(request: Request) -> str:
+def response_token(request: Request) -> str:
     """Return the key of a rendered page in the response store, made from its location in the archive."""
     source, offset, _ = request.meta[ARCHIVED]
     return f"archived-{blake2b(f'{source}:{offset}'.encode(), digest_size=16).hexdigest()}"

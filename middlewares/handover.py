@@ -11,9 +11,9 @@ from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
-from scrapy.utils.spider import DefaultSpider
 
-from scrapy_pagelets.probing.identity import PROBE, RECEIVED, AnotherVisitor, Identities, token_of
+from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, STORED, AnotherVisitor, Identities, token_of
+from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
 from scrapy_pagelets.session.threads import in_thread
@@ -42,8 +42,8 @@ class HandoverMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if crawler.spider is None or isinstance(crawler.spider, DefaultSpider):
-            raise NotConfigured  # `scrapy shell`, `fetch` and `view` show the page as it is
+        if is_for_single_pages(crawler):
+            raise NotConfigured
         self.session = session_of(crawler)
         self.crawler = crawler
         self._identities = Identities(crawler)
@@ -56,19 +56,20 @@ class HandoverMiddleware:
 
     async def process_request(self, request: Request) -> Response | None:
         identity = self._identities.of(request)
-        if PROBE in request.meta:
+        if HANDOVER_TOKEN in request.meta:
             self._check(request, identity)
             return None
         if identity is None:
             self.session.identities.pop(request, None)
             return None
         self.session.identities[request] = identity
-        token = token_of(self.crawler, request, identity)
-        if (loading := self.session.probes.pop(token, None)) is not None:
-            await asyncio.wait({loading})
-        elif not self.session.spool.has(token):
+        if (token := self._token(request, identity)) is None:
             return None
-        stored = await in_thread(self.session.spool.take, token)
+        if (loading := self.session.menu_loads.pop(token, None)) is not None:
+            await asyncio.wait({loading})
+        elif not self.session.responses.has(token):
+            return None
+        stored = await in_thread(self.session.responses.take, token)
         if stored is None:
             return None
         self.session.count("probe/handed_over")
@@ -80,6 +81,10 @@ class HandoverMiddleware:
         self._uncount(request, response)
         return response
 
+    def _token(self, request: Request, identity: str) -> str | None:
+        former = request.meta.pop(STORED, None)
+        return former if former and self.session.responses.has(former) else token_of(self.crawler, request, identity)
+
     def _uncount(self, request: Request, response: Response) -> None:
         """Subtract in advance what `DownloaderStats` will count: it counted the response when it was loaded."""
         if self.crawler.stats is not None and self.crawler.get_downloader_middleware(DownloaderStats) is not None:
@@ -87,12 +92,12 @@ class HandoverMiddleware:
 
     def _check(self, probe: Request, identity: str | None) -> None:
         """Refuse a probe that a middleware has given another identity than the request of its key page."""
-        if identity is None or token_of(self.crawler, probe, identity) != probe.meta[PROBE]:
+        if identity is None or token_of(self.crawler, probe, identity) != probe.meta[HANDOVER_TOKEN]:
             raise AnotherVisitor
         probe.meta["dont_merge_cookies"] = True  # nor may its response change the cookies of the spider
 
     def process_response(self, request: Request, response: Response) -> Response:
-        if PROBE in request.meta:
+        if HANDOVER_TOKEN in request.meta:
             request.meta[RECEIVED] = response.copy()  # decompression changes the headers in place
         return response
 
@@ -103,13 +108,13 @@ class HandoverMiddleware:
         active = engine.downloader.active
         if not active or engine._start is not None or not engine.scraper.slot.is_idle():
             return
-        if all(PROBE in request.meta for request in active):
-            self.session.cancel_probes()
+        if all(HANDOVER_TOKEN in request.meta for request in active):
+            self.session.cancel_menu_loads()
 
     def spider_closed(self, reason: str) -> None:
-        if self.session.probes:
-            self.session.count("probe/unclaimed", len(self.session.probes))
+        if self.session.menu_loads:
+            self.session.count("probe/unclaimed", len(self.session.menu_loads))
         if reason == "finished":  # a later crawl with this job directory must not get what is old by then
-            for token in self.session.spool.tokens(""):
-                self.session.spool.take(token)
-        self.session.cancel_probes()
+            for token in self.session.responses.tokens(""):
+                self.session.responses.take(token)
+        self.session.cancel_menu_loads()

@@ -17,7 +17,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.job import job_dir
 
 from scrapy_pagelets import urls
-from scrapy_pagelets.links.relevance import Link, Seen, Topic, Weighed, examples, weigh
+from scrapy_pagelets.links.relevance import Link, PageScores, SeenLinks, Topic, examples, score
 from scrapy_pagelets.session.config import focused
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.page_context import PageContext, context_of
@@ -58,8 +58,8 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         job = job_dir(crawler.settings)
         self._file = Path(job, _FILE) if job else None
         self.topic = self._topic()
-        self._seen = Seen()
-        self._scored: WeakKeyDictionary[Response, tuple[Weighed, set[int]] | None] = WeakKeyDictionary()
+        self._seen = SeenLinks()
+        self._scored: WeakKeyDictionary[Response, tuple[PageScores, set[int]] | None] = WeakKeyDictionary()
         self._relevance = 0.0
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
@@ -72,11 +72,11 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             try:
                 texts += examples(Path(name))
             except ValueError as error:
-                self.session.tell("priority/examples_failed", "PAGELETS_TOPIC_PAGES: %s", error)
+                self.session.warn("priority/examples_failed", "PAGELETS_TOPIC_PAGES: %s", error)
         try:
             topic = Topic(texts)
         except ValueError as error:
-            self.session.tell(
+            self.session.warn(
                 "priority/no_topic", "the crawl has no topic (%s): set PAGELETS_TOPIC to other words", error
             )
             return None
@@ -84,7 +84,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             try:
                 topic.load(self._file)
             except ValueError as error:
-                self.session.tell("store/failed", "%s; word counts start from zero", error)
+                self.session.warn("store/failed", "%s; word counts start from zero", error)
         return topic
 
     async def process_spider_output_async(  # type: ignore[override]  # Scrapy deprecates the argument `spider`
@@ -114,35 +114,35 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         """The context of a response, None if its links are not scored."""
         return context_of(response, self.session) if response.meta.get("pagelets_probe", True) else None
 
-    def _scored_links(self, context: PageContext | None, response: Response) -> Weighed | None:
+    def _scored_links(self, context: PageContext | None, response: Response) -> PageScores | None:
         """Score the links of a page; runs in a thread."""
         if context is None:
             return None
         try:
-            return self.weigh(context, response.meta.get(_INHERITED, 0.0))
+            return self.score(context, response.meta.get(_INHERITED, 0.0))
         except Exception:
             context.fail()
             return None
 
-    def weigh(self, context: PageContext, inherited: float) -> Weighed:
+    def score(self, context: PageContext, inherited: float) -> PageScores:
         """Score the links of a page by its pagelets."""
-        return weigh(context.pagelets(), self.topic, inherited)
+        return score(context.cut(), self.topic, inherited)
 
-    def _remember(self, response: Response, context: PageContext | None, scores: Weighed | None) -> None:
+    def _remember(self, response: Response, context: PageContext | None, scores: PageScores | None) -> None:
         if context is None or scores is None:
             self._scored[response] = None
             return
         template = [key for key, link in scores.links.items() if link.template]
-        self._scored[response] = scores, self._seen.again(context.page.site, template)
+        self._scored[response] = scores, self._seen.seen_before(context.page.site, template)
         self.session.count("priority/pages")
         self._relevance += scores.relevance
 
-    def _add_priority(self, request: Request, page: Weighed, again: set[int]) -> None:
+    def _add_priority(self, request: Request, page: PageScores, seen: set[int]) -> None:
         key = _key(request)
         self.session.count("priority/requests" if key in page.links else "priority/unmatched")
         link = page.links.get(key, Link(page.inherited, template=False))
         request.priority += _STEP * round(_MOST / _STEP * sqrt(link.relevance))  # few relevances exceed 0.25
-        if key in again:
+        if key in seen:
             request.priority -= _TEMPLATE
             self.session.count("priority/template")
         if self.topic is not None:
@@ -164,7 +164,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             try:
                 await in_thread(self.topic.save, self._file)
             except OSError as error:
-                self.session.tell("store/failed", "%s cannot be written: %s", self._file, error)
+                self.session.warn("store/failed", "%s cannot be written: %s", self._file, error)
 
 
 def _key(request: Request) -> int:

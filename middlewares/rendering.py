@@ -19,7 +19,7 @@ from scrapy_pagelets.middlewares.archived import ARCHIVED
 from scrapy_pagelets.rendering.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
 from scrapy_pagelets.rendering.page_load import Permit
 from scrapy_pagelets.session.crawl_session import call_off, session_of
-from scrapy_pagelets.session.followed_links import is_forbidden
+from scrapy_pagelets.session.outgoing import is_forbidden
 from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
 from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.urls import host_of
@@ -75,9 +75,9 @@ class RenderingMiddleware:
             return await self._rendered(request, response)
         except MissingBrowser as error:
             self._missing = True
-            self.session.tell("render/failed/no_browser", "%s is not rendered: %s", response.url, error)
+            self.session.warn("render/failed/no_browser", "%s is not rendered: %s", response.url, error)
         except RenderError as error:
-            self.session.tell(f"render/failed/{error.reason}", "%s is cleaned without layout: %s", response.url, error)
+            self.session.warn(f"render/failed/{error.reason}", "%s is cleaned without layout: %s", response.url, error)
         except Exception:
             self.session.failed(response.url)
         return response
@@ -110,12 +110,12 @@ class RenderingMiddleware:
 
     def _permit(self, page: str) -> Permit:
         """Return a check of the URLs that a page may load: none at private addresses, except those of its own host."""
-        hosts = {host_of(page), *self.session.hosts}
+        hosts = {host_of(page), *self.session.start_hosts}
 
         async def permit(url: str) -> bool:
             if host_of(url) in hosts or not await is_forbidden(urlsplit(url).hostname or ""):
                 return True
-            self.session.tell("render/private", "%s is not loaded for %s: it is at a private address", url, page)
+            self.session.warn("render/private", "%s is not loaded for %s: it is at a private address", url, page)
             return False
 
         return permit

@@ -14,7 +14,6 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
-from scrapy.utils.spider import DefaultSpider
 
 from scrapy_pagelets import urls
 from scrapy_pagelets.middlewares.archived import ARCHIVED
@@ -23,9 +22,10 @@ from scrapy_pagelets.probing.menu_search import MAX_LOADS, MenuSearch
 from scrapy_pagelets.probing.prober import Prober
 from scrapy_pagelets.probing.traffic import Targets, Traffic
 from scrapy_pagelets.session.closing import before_closing
+from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.threads import in_thread
-from scrapy_pagelets.templates.complete_subdigraph import followed, shape
+from scrapy_pagelets.templates.menu_links import link_targets, shape
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.site_counts import outline, same_class
 
@@ -33,7 +33,9 @@ logger = logging.getLogger(__name__)
 
 #: Answered requests that are saved in one batch.
 _FLUSH: Final = 50
-#: Number of sites whose URL shapes are remembered, and of shapes per site.
+#: Pages that may be loaded for the templates of a site, in addition to one for each page that the spider received.
+_FREE_LOADS: Final = 5 * MAX_LOADS
+#: Number of sites whose pages and URL shapes are remembered, and of shapes per site.
 _MAX_SITES: Final = 1000
 _MAX_SHAPES: Final = 100
 
@@ -51,6 +53,30 @@ class _Decision:
             self.search.cancel()
 
 
+@dataclass
+class _Known:
+    """What is known of a site.
+
+    Attributes
+    ----------
+    shapes : shapes of the URLs of its pages
+    pages : number of its pages that the spider received
+    loads : number of pages that were loaded for its templates, and of those that running searches may load
+    """
+
+    shapes: set[str] = field(default_factory=set)
+    pages: int = 0
+    loads: int = 0
+
+    def add(self, page: Page) -> None:
+        self.pages += 1
+        if len(self.shapes) < _MAX_SHAPES:
+            self.shapes.add(shape(urls.normalise(page.url)))
+
+    def may_load(self) -> bool:
+        return self.loads + MAX_LOADS <= _FREE_LOADS + self.pages
+
+
 class MenuSubdigraphMiddleware:
     """Load pages of a menu until ``PAGELETS_PROBE`` of them link each other, before the spider gets the key page.
 
@@ -63,20 +89,23 @@ class MenuSubdigraphMiddleware:
     Nothing is loaded for a page that was requested with cookies or an Authorization header, nor on a site that has set
     cookies (``pagelets/templates/not_probed``). Its template is learnt from the pages that the spider requests.
 
+    Pages whose structure is always new would cause a search each. Therefore a search is made only if its loads, with
+    those before on the site, are no more than 40 plus the pages that the spider received
+    (``pagelets/templates/over_budget`` counts the others).
+
     A response with request meta ``pagelets_probe: False`` is no key page, and is learnt only if it yields an item.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.session = session_of(crawler)
-        # `scrapy fetch` and `view` load a single page; so does `shell`, which has no spider yet.
-        if not self.session.config.probe or crawler.spider is None or isinstance(crawler.spider, DefaultSpider):
+        if not self.session.config.probe or is_for_single_pages(crawler):
             raise NotConfigured
         if not is_asyncio_available():
             raise NotConfigured("menu subdigraphs need the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")
-        self.traffic = Traffic(crawler, self.session.memory)
+        self.traffic = Traffic(crawler, self.session.answered)
         self.prober = Prober(crawler, self.session)
         self._decisions: dict[str, list[_Decision]] = {}
-        self._shapes: OrderedDict[str, set[str]] = OrderedDict()
+        self._known: OrderedDict[str, _Known] = OrderedDict()
         self._closing = False
         before_closing(crawler, self._close)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
@@ -112,42 +141,49 @@ class MenuSubdigraphMiddleware:
         page, page_outline, targets = await in_thread(self._read, response)
         site = await in_thread(self.session.sites.of, page)
         self.traffic.arrived(request, targets)
-        self._remember_shape(site, page)
+        known = self._known_of(site)
+        known.add(page)
         decisions = self._decisions.setdefault(site.name, [])
         waiting = next((decision for decision in decisions if same_class(decision.outline, page_outline)), None)
         if waiting is not None:
             await waiting.done.wait()
         elif not site.fits(page_outline) and not self._closing:
             # No await between the check and the decision: two pages would both become key pages.
-            await self._decide(site, page, page_outline, request)
+            await self._decide(site, known, page, page_outline, request)
         await in_thread(self._learn, page)
 
     def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int], Targets]:
         page = self.session.page(response)
-        return page, outline(page.nodes), followed(page)
+        return page, outline(page.nodes), link_targets(page)
 
     def _learn(self, page: Page) -> None:
         self.session.sites.learn(page)
-        self.session.memory.save(_FLUSH)
+        self.session.answered.save(_FLUSH)
 
-    def _remember_shape(self, site: Site, page: Page) -> None:
-        shapes = self._shapes.setdefault(site.name, set())
-        self._shapes.move_to_end(site.name)
-        if len(self._shapes) > _MAX_SITES:
-            self._shapes.popitem(last=False)
-        if len(shapes) < _MAX_SHAPES:
-            shapes.add(shape(urls.normalise(page.url)))
+    def _known_of(self, site: Site) -> _Known:
+        known = self._known.setdefault(site.name, _Known())
+        self._known.move_to_end(site.name)
+        if len(self._known) > _MAX_SITES:
+            self._known.popitem(last=False)
+        return known
 
-    async def _decide(self, site: Site, page: Page, page_outline: frozenset[int], request: Request) -> None:
-        """Search for a subdigraph from a key page on, within the time limit."""
+    async def _decide(
+        self, site: Site, known: _Known, page: Page, page_outline: frozenset[int], request: Request
+    ) -> None:
+        """Search for a subdigraph from a key page on, within the time limit and the budget of the site."""
+        if not known.may_load():
+            self.session.count("templates/over_budget")
+            return
         decision = _Decision(page_outline)
         self._decisions[site.name].append(decision)
+        known.loads += MAX_LOADS
+        search = MenuSearch(self.session, self.prober, self.traffic, site, known.shapes)
         try:
-            search = MenuSearch(self.session, self.prober, self.traffic, site, self._shapes[site.name])
             decision.search = asyncio.ensure_future(search.run(page, request))
             await asyncio.wait({decision.search}, timeout=self.prober.limit(request, MAX_LOADS))
             decision.cancel()
         finally:
+            known.loads -= MAX_LOADS - search.loads
             self._decisions[site.name].remove(decision)
             decision.done.set()
         self.session.count("templates/probed")
@@ -165,7 +201,7 @@ class MenuSubdigraphMiddleware:
         for decisions in self._decisions.values():
             for decision in decisions:
                 decision.cancel()
-        self.session.cancel_probes()
+        self.session.cancel_menu_loads()
 
     def spider_closed(self) -> None:
         stats = self.session.stats

@@ -44,10 +44,10 @@ class Fields:
             self._write(item, name, field, value)
         elif (alternative := self._alternative(item, name)) is None:
             what = "the spider's value stays, ours is left out; give it another name in PAGELETS_FIELDS, or None"
-            self._report("missing", item, field, what)
+            self._count_and_warn("missing", item, field, what)
         elif self._write(item, name, alternative, value):
             what = f"the spider's value stays, ours goes into {alternative!r}; PAGELETS_FIELDS can give it another name"
-            self._report("renamed", item, field, what)
+            self._count_and_warn("renamed", item, field, what)
 
     def fill(self, item: Any, name: str, value: Any) -> None:
         """Set a field if the spider has not."""
@@ -78,18 +78,18 @@ class Fields:
     def _write(self, item: Any, name: str, field: str, value: Any) -> bool:
         if not ItemAdapter.is_item(item):
             what = "this is not an item; yield a dict, a dataclass, an attrs class or an Item"
-            self._report("missing", item, field, what)
+            self._count_and_warn("missing", item, field, what)
             return False
         try:
             ItemAdapter(item)[field] = value
         except Exception:  # validators can raise anything
             what = "the type has no such field, or does not accept our value; change it, or PAGELETS_FIELDS"
-            self._report("missing", item, field, what)
+            self._count_and_warn("missing", item, field, what)
             return False
         current_places()[name] = field
         return True
 
-    def _report(self, case: str, item: Any, field: str, what: str) -> None:
+    def _count_and_warn(self, case: str, item: Any, field: str, what: str) -> None:
         """Count a case; warn of the first one of each type and field."""
         self.session.count(f"fields/{case}")
         kind = type(item)

@@ -6,7 +6,7 @@ import json
 import logging
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from scrapy import Spider, signals
@@ -15,14 +15,14 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.index.base import Index, IndexAway, IndexUnusable, shown
-from scrapy_pagelets.index.documents import now, page_of
+from scrapy_pagelets.index.documents import IndexedPage, now, page_of
 from scrapy_pagelets.index.pending_pages import PendingPages
 from scrapy_pagelets.index.targets import folder_of, open_index
 from scrapy_pagelets.index.writer import Writer
-from scrapy_pagelets.pipelines.fields import Fields, value_of
-from scrapy_pagelets.segmentation.pagelet import CONTENT
-from scrapy_pagelets.session.crawl_session import call_off, session_of
-from scrapy_pagelets.session.page_context import PageContext, current_context, current_places, provide_contexts
+from scrapy_pagelets.pipelines.base import PagePipeline
+from scrapy_pagelets.pipelines.fields import value_of
+from scrapy_pagelets.session.crawl_session import call_off
+from scrapy_pagelets.session.page_context import PageContext, current_places
 from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ _FILE: Final = "pagelets-index.json"
 _ABOUT: Final = ("title", "language", "fetched_at")
 
 
-class IndexPipeline:
+class IndexPipeline(PagePipeline):
     """Write each page and its pagelets to the index ``PAGELETS_INDEX``.
 
     A page replaces an earlier one with the same URL. All items of a page become one page of the index, unless they
@@ -44,9 +44,7 @@ class IndexPipeline:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
-        self.session = session_of(crawler)
-        self.fields = Fields(crawler)
+        super().__init__(crawler)
         self._target = self.session.config.index
         if not self._target:
             raise NotConfigured
@@ -56,41 +54,36 @@ class IndexPipeline:
         try:
             self._began, self._sites = _saved_state(self._state_file)
             self._pending = PendingPages(Path(job) if job else folder_of(self._target), self._target)
-            self._writer = Writer(self._open, self._first(), self._pending, self.session.tell, self.session.count)
+            self._writer = Writer(
+                self._open, self._open_if_available(), self._pending, self.session.warn, self.session.count
+            )
         except (IndexUnusable, OSError) as error:
             call_off(crawler, error)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
     def _open(self) -> Index:
         return open_index(self._target)
 
-    def _first(self) -> Index | None:
+    def _open_if_available(self) -> Index | None:
         """The index; None if it is unavailable when the crawl begins."""
         try:
             return self._open()
         except IndexAway as error:
-            self.session.tell("index/away", "%s; pages wait on disk until it is available", error)
+            self.session.warn("index/away", "%s; pages wait on disk until it is available", error)
             return None
 
     def open_spider(self) -> None:
-        provide_contexts(self.crawler)
+        super().open_spider()
         self._save_state()
         self._writer.start()
 
-    async def process_item(self, item: Any) -> Any:
-        context = current_context()
-        if context is None or context.failed:
-            return item
+    async def process_page(self, item: Any, context: PageContext) -> None:
         line = self._line(item, context)
         urls = self._seen.setdefault(context, set())
         if line["url"] not in urls:
             urls.add(line["url"])
-            await in_thread(self._put, line, context)
-        return item
+            if (page := await self.computed(self._page, context, line)) is not None:
+                await in_thread(self._put, page)
 
     def _line(self, item: Any, context: PageContext) -> dict[str, Any]:
         """The fields of an item that describe its page, under their names in the feed.
@@ -106,23 +99,18 @@ class IndexPipeline:
         line |= {"near_duplicate_of": near} if isinstance(near, str) else {}
         return line | ({"pagelets": pagelets} if isinstance(pagelets, list) else {})
 
-    def _put(self, line: dict[str, Any], context: PageContext) -> None:
+    def _page(self, context: PageContext, line: dict[str, Any]) -> IndexedPage | None:
+        """The page with the fields of an item; those that the item lacks come from the response."""
         try:
-            page = page_of(self._about(context) | line, now())
+            pagelets = [pagelet.record() for pagelet in context.content()]
+            return page_of(context.about() | {"pagelets": pagelets} | line, now())
         except ValueError as error:
-            self.session.tell("index/no_page", "%s is not indexed: %s", context.url, error)
-            return
-        except Exception:
-            context.fail()
-            return
+            self.session.warn("index/no_page", "%s is not indexed: %s", context.url, error)
+            return None
+
+    def _put(self, page: IndexedPage) -> None:
         self._sites.add(page.site)
         self._writer.put(page)
-
-    def _about(self, context: PageContext) -> dict[str, Any]:
-        """Values for the fields that an item lacks."""
-        page = context.page
-        about = {"url": page.url, "title": page.title, "language": page.language, "fetched_at": context.fetched_at}
-        return about | {"pagelets": [pagelet.record() for pagelet in context.pagelets() if pagelet.role == CONTENT]}
 
     async def spider_closed(self, spider: Spider, reason: str) -> None:
         await in_thread(self._close, reason)
@@ -156,7 +144,7 @@ class IndexPipeline:
     def _purge(self) -> None:
         if self._writer.lost:  # the index may have older versions of the lost pages, which are better than none
             sentence = "old pages stay in the index because %d pages of this crawl could not be written to it"
-            self.session.tell("index/not_purged", sentence, self._writer.lost)
+            self.session.warn("index/not_purged", sentence, self._writer.lost)
         else:
             self._writer.purge(self._began, self._sites)
 
@@ -171,7 +159,7 @@ class IndexPipeline:
             new.write_text(state, encoding="utf-8")
             new.replace(self._state_file)  # atomic: a purge deletes all pages older than the time in this file
         except OSError as error:
-            self.session.tell("store/failed", "the next run of the job will not know when the job began: %s", error)
+            self.session.warn("store/failed", "the next run of the job will not know when the job began: %s", error)
 
 
 def _saved_state(file: Path | None) -> tuple[str, set[str]]:

@@ -31,8 +31,9 @@ _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _TOKEN: Final = re.compile(r"[^\W\d_]+")
 #: How often a URL is percent-decoded at most: some are encoded more than once.
 _DECODINGS: Final = 3
-#: Words in a label. A longer text is a sentence, not the name of an action.
-_LONGEST_LABEL: Final = 5
+#: Words and characters of a label. A longer text is a sentence, not the name of an action.
+_LABEL_WORDS: Final = 5
+_LABEL_CHARACTERS: Final = 200
 _LISTS: Final = tomllib.loads(files("scrapy_pagelets").joinpath("actions.toml").read_text(encoding="utf-8"))
 _ANYWHERE: Final = frozenset(_folded(" ".join(_LISTS["anywhere"].values())).split())
 _UNLESS_A_FILE: Final = frozenset(_LISTS["unless_a_file"]["words"].split())
@@ -56,14 +57,18 @@ def acts(url: str) -> bool:
     return _names_action(text, _ANYWHERE) or (not _FILE.search(parts.path) and _names_action(text, _UNLESS_A_FILE))
 
 
-@lru_cache(16384)
 def labels_action(label: str) -> bool:
     """Return True if the text of a link names an action.
 
     >>> labels_action("Se déconnecter"), labels_action("How to delete a branch and what to do before that")
     (True, False)
     """
-    return len(label.split()) <= _LONGEST_LABEL and _names_action(label, _ANYWHERE)
+    return len(label) <= _LABEL_CHARACTERS and _labels_action(label)
+
+
+@lru_cache(16384)
+def _labels_action(label: str) -> bool:
+    return len(label.split()) <= _LABEL_WORDS and _names_action(label, _ANYWHERE)
 
 
 def is_plain_link(element: etree._Element) -> bool:

@@ -52,10 +52,10 @@ def _replacement(match: re.Match[str]) -> str:
     return "\ufffd" if character > "\u2029" else ""
 
 
-def parted(text: str) -> str:
+def without_controls(text: str) -> str:
     r"""Replace each control character of a text that a user typed by a space.
 
-    >>> parted("old\0bell\udcff")
+    >>> without_controls("old\0bell\udcff")
     'old bell '
     """
     return _CONTROL.sub(" ", text)

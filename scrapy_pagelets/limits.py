@@ -11,14 +11,16 @@ from lxml import etree
 
 from scrapy_pagelets.errors import PageletsError
 
-#: Attributes of one element. The parser compares each with all others.
-MAX_ATTRIBUTES: Final = 10_000
+#: Attributes of one element. The parser compares each with all others; elements of real pages have up to 20.
+MAX_ATTRIBUTES: Final = 1000
 #: The limit on the attributes of a page, as a multiple of the limit on its nodes.
 _ATTRIBUTES_PER_NODE: Final = 10
 #: How many ``>`` are examined for the end of a tag before the page is parsed to count.
 _TRIES: Final = 100
 #: A quotation mark after one of these may open the value of an attribute.
 _OPENING: Final = "= \t\n\r\f"
+#: One of these is before each attribute.
+_SEPARATORS: Final = " \t\n\r\f/\"'"
 #: Megabytes of address space that a crawl and its libraries need, and that the libraries reserve for each processor.
 _BASE_MEGABYTES: Final = 768
 _MEGABYTES_PER_PROCESSOR: Final = 64
@@ -100,7 +102,7 @@ class Limits:
         if (
             text.count("<") > self.nodes
             or len(text) > 2 * _ATTRIBUTES_PER_NODE * self.nodes
-            or _may_have_long_tag(text, 2 * MAX_ATTRIBUTES)
+            or _may_have_long_tag(text, MAX_ATTRIBUTES)
         ):
             parser = etree.HTMLParser(  # type: ignore[call-overload]  # a target need not have all methods
                 target=_Count(self), encoding="utf-8", huge_tree=True, recover=True
@@ -137,26 +139,43 @@ class _Count:
         self._limits.check_nodes(self._nodes)
 
 
-def _may_have_long_tag(text: str, length: int) -> bool:
-    """Return False if a text has no tag of this length, whatever its comments and scripts look like.
+def _may_have_long_tag(text: str, most: int) -> bool:
+    """Return False if no tag of a text has more attributes than ``most``, whatever its comments and scripts look like.
 
     A ``>`` ends any tag that is open there, unless it is inside a quoted value. In that case the last quotation mark of
     the same kind before it follows an equals sign or white space. So it is enough to find one unquoted ``>`` in each
-    stretch of the given length: the text need not be read from beginning to end.
+    stretch of twice as many characters; where there is none, the separators up to the next one are counted.
     """
     at = 0
-    while len(text) - at > length:
-        end = at + length
-        for _ in range(_TRIES):
-            end = text.rfind(">", at + 1, end)
-            if end < 0:
+    while len(text) - at > 2 * most:
+        end = _last_tag_end(text, at, at + 2 * most)
+        if end < 0:
+            end = _next_tag_end(text, at, at + 2 * most)
+            if sum(text.count(separator, at, end) for separator in _SEPARATORS) > most:
                 return True
-            if _ends_tag(text, at, end):
-                break
-        else:
-            return True
         at = end
     return False
+
+
+def _last_tag_end(text: str, start: int, end: int) -> int:
+    """Index of the last ``>`` before ``end`` that is known to end a tag; -1 if there is none."""
+    for _ in range(_TRIES):
+        end = text.rfind(">", start + 1, end)
+        if end < 0 or _ends_tag(text, start, end):
+            return end
+    return -1
+
+
+def _next_tag_end(text: str, start: int, end: int) -> int:
+    """Index of the first ``>`` from ``end`` on that is known to end a tag; the length of the text if there is none."""
+    end -= 1
+    for _ in range(_TRIES):
+        end = text.find(">", end + 1)
+        if end < 0 or _ends_tag(text, start, end):
+            break
+    else:
+        return len(text)
+    return len(text) if end < 0 else end
 
 
 def _ends_tag(text: str, start: int, end: int) -> bool:

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.characters import is_readable, readable
+from scrapy_pagelets.hashing import mix
 from scrapy_pagelets.urls import resolve
+from scrapy_pagelets.words import WORD
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -66,9 +68,6 @@ _VERBATIM_TAGS: Final = frozenset(("pre", "textarea", "listing", "xmp", "plainte
 _HIDING_STYLE: Final = re.compile(
     r"(?<![\w-])(?:display\s*:\s*none|(?:content-)?visibility\s*:\s*hidden)", re.IGNORECASE
 )
-_WORD: Final = re.compile(
-    r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
-)
 _XPATH_NAME: Final = re.compile(r"[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII)
 #: White space other than one space.
 _SPACES: Final = re.compile(r"\s{2,}|[^\S ]")
@@ -86,12 +85,20 @@ _Kind = tuple[int, int, int, int]
 _UNSEEN, _VERBATIM, _LINKS = 1, 2, 4
 
 
-@lru_cache(65536)
 def signature(look: Look) -> int:
     """Hash what two nodes must share to be equal: tag, id, class tokens and role, without volatile tokens.
 
     A token is volatile if it has three digits or more, or if it marks the current entry of a menu.
     """
+    return _cached_signature(look) if is_short(look) else _signature(look)
+
+
+def is_short(look: Look) -> bool:
+    """Return True for a look that may be cached; longer ones would fill a cache with megabytes."""
+    return sum(map(len, look)) <= _SHORT_LOOK
+
+
+def _signature(look: Look) -> int:
     tag, name, classes, role = look
     if tag in ("html", "body"):  # a page has only one, and blog engines put the page's number into its class
         return xxh3_64_intdigest(tag.encode()) >> 1
@@ -100,18 +107,23 @@ def signature(look: Look) -> int:
     return xxh3_64_intdigest("\0".join(parts).encode("utf-8", "replace")) >> 1
 
 
+_cached_signature = lru_cache(65536)(_signature)
+#: Characters of the looks that are cached. Those of the pages that we know have a few hundred at most.
+_SHORT_LOOK: Final = 1000
+
+
 def text_key(text: str) -> tuple[int, int]:
     """Return hash and number of words of a run of text whose white space is folded.
 
     The hash ignores case and treats all digits alike. The words of an ASCII text are separated by white space, those of
-    other texts are runs of letters and digits; Han, kana, hangul and Thai count by character.
+    other texts are those of `scrapy_pagelets.words`.
     """
     if len(text) > 3 and text.isascii():
         words = text.count(" ") + 1
     elif len(text) < _HUGE:
-        words = len(_WORD.findall(text))
+        words = len(WORD.findall(text))
     else:
-        words = sum(1 for _ in _WORD.finditer(text))
+        words = sum(1 for _ in WORD.finditer(text))
     return xxh3_64_intdigest(text.casefold().translate(_DIGITS).encode("utf-8", "replace")) >> 1, words
 
 
@@ -287,14 +299,6 @@ def _ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
     rank[order] = np.arange(len(parent)) - starts[group] + 1
     count[order] = np.diff(np.append(starts, len(parent)))[group]
     return rank, count
-
-
-def mix(x: Ints) -> Ints:
-    """Scramble 64-bit integers bijectively (the finaliser of splitmix64)."""
-    z = x.astype(np.uint64)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (z ^ (z >> np.uint64(31))).astype(np.int64)
 
 
 def build(root: etree._Element, base: str, *, noscript: bool = False, odd: bool = False) -> NodeTable:

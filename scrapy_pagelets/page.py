@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -112,6 +113,16 @@ class Page:
     def key(self) -> int:
         """Hash of the normalised URL, which links to this page have as their key."""
         return urls.key(self.url)
+
+    @property
+    def canonical_url(self) -> str:
+        """Absolute URL of the page's canonical link (RFC 6596); without one that can be parsed, the page's own URL."""
+        for link in self.root.iter("link"):
+            href = link.get("href", "").strip()
+            if href and "canonical" in link.get("rel", "").lower().split():
+                with suppress(ValueError):  # "http://[broken"
+                    return urljoin(self.base, href)
+        return self.url
 
     @cached_property
     def site(self) -> str:

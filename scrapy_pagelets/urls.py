@@ -136,7 +136,10 @@ def absolute(base: str, href: str) -> str:
     ('http://h/C.html#top', 'HTTP://h/?')
     """
     href = href.strip()
-    return href if _ABSOLUTE.match(href) else _join(_relevant_base(base, href), href)
+    if _ABSOLUTE.match(href):
+        return href
+    join = _join if len(href) <= LONGEST else urljoin  # a cache of longer ones would take megabytes
+    return join(_relevant_base(base, href), href)
 
 
 def schemes_from(base: str) -> tuple[str, ...]:
@@ -249,6 +252,16 @@ def host_of(url: str) -> str:
         return urlsplit(normalise(url)).netloc
     except ValueError:
         return ""
+
+
+def same_host(url: str, other: str) -> bool:
+    """Return True if two URLs have the same host and port, ignoring ``www.``; False for broken URLs.
+
+    >>> same_host("https://www.example.com/a", "http://example.com:80/b"), same_host("http://a/", "http://a:81/")
+    (True, False)
+    """
+    host = host_of(url).removeprefix("www.")
+    return bool(host) and host == host_of(other).removeprefix("www.")
 
 
 @lru_cache(16384)

@@ -137,7 +137,7 @@ def test_a_truncated_archive_gives_the_pages_before(tmp_path):
 
 
 def nothing_in(tmp_path, path):
-    found = crawl(tmp_path, "archive", path=path)
+    found = crawl(tmp_path, "archive", path=path, code=1)
     assert found.lines == []
     assert found.stat("start/failed") == 1
     [sentence] = found.errors

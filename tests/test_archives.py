@@ -564,6 +564,28 @@ def test_a_compression_bomb_is_counted_and_the_file_goes_on_behind_it(tmp_path, 
         assert [reader.read(one.source, one.offset) for one in reversed(found)] == found[::-1]
 
 
+def test_a_flood_of_empty_lines_in_a_zstd_file_ends_it_at_once(tmp_path, caplog):
+    path = tmp_path / "flood.warc.zst"
+    with path.open("wb") as file:
+        writer = ZstdWriter(file)
+        for number in range(3):
+            writer.write(raw_record(PAGE, url=b"http://example.com/%d" % number))
+            writer.finish()
+        for _ in range(64):
+            writer.write(b"\r\n" * MEGABYTE)
+        writer.write(raw_record(PAGE, url=b"http://example.com/behind"))
+        writer.finish()
+        writer.flush()
+    assert path.stat().st_size < MEGABYTE
+    skipped: Counter[str] = Counter()
+    found = list(records(str(path), skipped=skipped))
+    assert [one.url[-1] for one in found] == ["0", "1", "2"]
+    assert skipped == {"truncated": 1}
+    assert "a flood of empty lines" in caplog.text
+    with Reader() as reader:
+        assert [reader.read(one.source, one.offset) for one in found[::-1]] == found[::-1]
+
+
 @pytest.mark.parametrize(
     "parts",
     [[raw_record(PAGE), bytes(MEGABYTE)], [b"WARC/1.0\r\n", b"A: b\r\n" * 100_000], [bytes(MEGABYTE)]],

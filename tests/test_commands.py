@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets.crawler.commands import _COMMANDS, ended
+from scrapy_pagelets.crawler.commands import _COMMANDS, run_command
 from scrapy_pagelets.crawler.commands.feed_reader import FeedError
 from scrapy_pagelets.crawler.commands.report import count, feed_of
 from tests.crawling import LIMIT, crawl, menu_site, scrapy, start, words
@@ -173,7 +173,7 @@ def run(command, feed, tmp_path):
     module.add_arguments(parser)
     index = str(tmp_path / "pages.sqlite")
     given = [feed, *(index if option == "INDEX" else option for option in options)]
-    return ended(module.run, parser.parse_args(given))
+    return run_command(module.run, parser.parse_args(given))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from scrapy_pagelets.characters import is_readable, parted, quoted, readable, visible
+from scrapy_pagelets.characters import is_readable, quoted, readable, visible, without_controls
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.text import cleaned
 from tests.crawling import ROOT, answer, crawl, page, scrapy
@@ -50,7 +50,7 @@ def test_visible_text_is_one_line_that_steers_nothing(text):
 
 @given(characters)
 def test_queries_and_addresses_lose_them_as_well(text):
-    assert not FORBIDDEN.search(parted(text))
+    assert not FORBIDDEN.search(without_controls(text))
     assert not FORBIDDEN.search(quoted(text))
 
 

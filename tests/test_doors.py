@@ -6,6 +6,7 @@ import os
 import signal
 import tracemalloc
 from collections import Counter
+from textwrap import dedent
 from threading import Event
 
 import pytest
@@ -715,3 +716,68 @@ def test_held_pages_that_cannot_be_learnt_do_not_stop_a_job(tmp_path):
     assert found.stat("pages/too_large") > 0
     assert set(map(server.url, ("", "a"))) & set(found.urls)
     assert found.errors == []
+
+
+def test_pages_of_random_structure_do_not_cause_a_search_each(tmp_path):
+    """Each page is of a class of its own, and links to pages that nothing else links to."""
+    source = """
+    class Spider(scrapy.Spider):
+        name = "stranger"
+        async def start(self):
+            for letter in "abcdefghijklmno":
+                yield Request(self.base + "/" + letter)
+        def parse(self, response):
+            yield {"url": response.url}
+    """
+    with SiteServer() as server:
+        server.routes["*"] = lambda path: html(page(path, [f"{path}{n}" for n in "abcdefgh"], kind=path.strip("/")))
+        found = run_spider(tmp_path, source, base=server.url("")[:-1])
+    assert len(found.lines) == 15
+    assert 0 < found.stat("probe/loaded") <= 40 + 15
+    assert found.stat("templates/over_budget") > 0
+
+
+def test_a_fingerprinter_that_needs_meta_of_the_project_costs_only_the_template(tmp_path):
+    source = """
+    class Fingerprinter:
+        def fingerprint(self, request):
+            return (request.meta["page"] + request.url).encode()
+    class Spider(scrapy.Spider):
+        name = "stranger"
+        custom_settings = {"REQUEST_FINGERPRINTER_CLASS": Fingerprinter}
+        async def start(self):
+            yield Request(self.base + "/moved", meta={"page": "1"})
+        def parse(self, response):
+            yield {"url": response.url}
+            yield from response.follow_all(css="a", meta={"page": "2"})
+    """
+    with SiteServer(routes=menu_site("home", *"abcd") | {"/moved": lambda path: redirect("/")}) as server:
+        found = run_spider(tmp_path, source, base=server.url("")[:-1])
+    assert found.stat("probe/loaded") == 0
+    assert {server.url(name) for name in ("", "a", "b", "c", "d")} == set(found.urls)
+    assert found.errors == []
+    [warning] = [line for line in found.warnings if "fingerprinter" in line]
+    assert "no page is loaded for a template" in warning
+
+
+@pytest.mark.parametrize("arguments", [("parse", "--spider", "own", "{url}"), ("check", "own")])
+def test_commands_that_parse_and_check_single_pages_load_no_other(tmp_path, arguments):
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = own_settings\n")
+    settings = 'SPIDER_MODULES = ["own_spiders"]\nADDONS = {"scrapy_pagelets.Addon": 500}\n'
+    (tmp_path / "own_settings.py").write_text(settings)
+    with SiteServer(routes=menu_site("home", *"abcdef")) as server:
+        source = f"""
+        import scrapy
+        class Spider(scrapy.Spider):
+            name = "own"
+            def parse(self, response):
+                \'\'\'
+                @url {server.url("")}
+                @returns items 1 1
+                \'\'\'
+                yield {{"url": response.url}}
+        """
+        (tmp_path / "own_spiders.py").write_text(dedent(source))
+        done = scrapy(*(part.format(url=server.url("")) for part in arguments), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert pages_asked_for(server.hits) == ["/"]

@@ -24,7 +24,6 @@ from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.bloom import BloomBands
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document, StoreError, Verdict
 from scrapy_pagelets.duplicates.groups import Mirror, mirrors, near_groups, near_pairs, spread
-from scrapy_pagelets.duplicates.minima import largest, near, signature
 from scrapy_pagelets.duplicates.shingles import jaccard, shingles, tokens
 from scrapy_pagelets.duplicates.sketch import (
     PERMUTATIONS,
@@ -42,6 +41,7 @@ from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.pagelet import segment
 from scrapy_pagelets.words import words
+from tests.oracles.minima import largest, near, signature
 
 ROOT = Path(__file__).parent.parent
 small_words = st.sampled_from("a b c d e f g h".split())
@@ -63,7 +63,7 @@ def resemblance(one, other, size=5):
 
 def judge(store, *pairs, site="site"):
     """Return the verdicts on texts by URL; the pages have no canonical link."""
-    return [store.judge(Document(url, text, hash(url) >> 1, site))[0] for url, text in pairs]
+    return [store.add(Document(url, text, hash(url) >> 1, site))[0] for url, text in pairs]
 
 
 @pytest.fixture
@@ -267,7 +267,7 @@ def test_verdicts_are_true_and_complete(pages):
     store, before = ContentStore(None, threshold, 3), dict[str, tuple[str, str]]()
     for number, (site, found) in enumerate(pages):
         url, text = f"http://{site}/{number}", " ".join(found)
-        verdict, sketch = store.judge(Document(url, text, number, site))
+        verdict, sketch = store.add(Document(url, text, number, site))
         near = {
             other: resemblance(text, known, 3)
             for other, (home, known) in before.items()
@@ -328,7 +328,7 @@ def test_a_page_that_has_changed_is_no_duplicate_of_itself(store):
 @pytest.mark.parametrize("text", ["", "   \n", "one two three", "!!! ??? ... --- ,,,"])
 def test_texts_shorter_than_a_shingle_are_not_judged(store, text):
     for url in ("http://h/a", "http://h/b"):
-        assert store.judge(Document(url, text, 1, "site")) == (None, None)
+        assert store.add(Document(url, text, 1, "site")) == (None, None)
 
 
 def test_a_page_of_a_million_words_is_judged(store):
@@ -347,7 +347,7 @@ def test_canonical_links_are_verified_by_the_contents(store):
         ("http://h/", text_of(*range(200, 250)), None),
         ("http://h/page", text + " printed", "http://h/print"),
     ):
-        verdict, _ = store.judge(Document(url, content, 7, "site"))
+        verdict, _ = store.add(Document(url, content, 7, "site"))
         assert (verdict and verdict.url) == expected
 
 

@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 from datasketch import LeanMinHash
 
-from scrapy_pagelets import urls
 from scrapy_pagelets.duplicates.shingles import jaccard, shingles, tokens
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.pipelines.duplicates import address_of
 from tests.crawling import answer, crawl, menu_site, page, run_spider, scrapy, words
 from tests.server import SiteServer
 
@@ -159,21 +156,6 @@ def test_a_store_with_other_settings_is_set_aside(tmp_path):
         "pagelets-duplicates.sqlite",
         "pagelets-duplicates.sqlite.1",
     ]
-
-
-@pytest.mark.parametrize(
-    ("head", "address"),
-    [
-        ("", "http://h/a/b"),
-        ("<link rel=canonical href=/page?utm_source=x#top>", "http://h/page"),
-        ("<link rel='alternate CANONICAL' href=' page '>", "http://h/a/page"),
-        ("<base href=http://other/x/><link rel=canonical href=page>", "http://other/x/page"),
-        ("<link rel=canonical href=''><link rel=canonical href='http://[half'>", "http://h/a/b"),
-        ("<link rel=canonical><link rel=stylesheet href=/style><link href=/nothing>", "http://h/a/b"),
-    ],
-)
-def test_the_address_of_a_page_is_its_canonical_link(head, address):
-    assert address_of(Page.parse(f"<head>{head}</head>text".encode(), "http://h/a/b")) == urls.key(address)
 
 
 STRANGER = """

@@ -13,10 +13,11 @@ from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 from scrapy_pagelets.nodes import TAG, TEXT
 from scrapy_pagelets.segmentation import expansion as expansions
 from scrapy_pagelets.segmentation.cover import cover, segments_of
-from scrapy_pagelets.segmentation.energy import INVISIBLE, Energy, feasible
+from scrapy_pagelets.segmentation.energy import INVISIBLE, Energy
 from scrapy_pagelets.segmentation.exact import exact
 from scrapy_pagelets.segmentation.expansion import expand, expansion, quantised
 from scrapy_pagelets.segmentation.tree import compact
+from tests.oracles.constraints import feasible
 from tests.trees import page, soups
 
 shapes = st.recursive(st.just(()), lambda below: st.lists(below, min_size=2, max_size=3), max_leaves=5)

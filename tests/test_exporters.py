@@ -21,7 +21,7 @@ import scrapy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets.crawler.columns import MOST_FIELDS, feed_types
+from scrapy_pagelets.crawler.columns import MAX_FIELDS, feed_types
 from scrapy_pagelets.crawler.exporters import ParquetItemExporter
 
 ROOT = Path(__file__).parent.parent
@@ -224,10 +224,10 @@ def test_further_fields_of_pagelets_widen_their_column():
 
 
 def test_dictionaries_with_data_for_keys_do_not_become_columns():
-    counts = {f"word{number}": number for number in range(MOST_FIELDS + 1)}
+    counts = {f"word{number}": number for number in range(MAX_FIELDS + 1)}
     assert read_back([{"url": "x", "counts": counts}]) == [{"url": "x", "extra": {"counts": counts}}]
     rows = read_back([{"url": "x", **counts}])
-    assert len(rows[0]) < MOST_FIELDS + 2
+    assert len(rows[0]) < MAX_FIELDS + 2
     assert {**rows[0], **rows[0]["extra"]}.items() >= counts.items()
 
 

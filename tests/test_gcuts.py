@@ -10,11 +10,10 @@ from lxml import etree
 
 from scrapy_pagelets import Page, segment
 from scrapy_pagelets.characters import readable
-from scrapy_pagelets.crawler.commands import ended
+from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.crawler.commands.train import add_arguments, run
 from scrapy_pagelets.layout import Layout
 from scrapy_pagelets.nodes import TAG
-from scrapy_pagelets.segmentation.energy import feasible
 from scrapy_pagelets.segmentation.exact import exact
 from scrapy_pagelets.segmentation.expansion import expand, quantised
 from scrapy_pagelets.segmentation.gcuts import STRICT, Described, energy_of
@@ -24,6 +23,7 @@ from scrapy_pagelets.segmentation.segment_weights import WeightsError, load
 from scrapy_pagelets.segmentation.tree import compact
 from scrapy_pagelets.session.config import SEGMENTERS
 from tests.browsing import rendered as rendered_by_browser
+from tests.oracles.constraints import feasible
 from tests.trees import URL, leaf_strings, page, soups, words
 
 LEARNT = ["gcuts-top", *BY_COSTS]
@@ -237,7 +237,7 @@ def learn(capsys, *argv):
 
     parser = argparse.ArgumentParser()
     add_arguments(parser)
-    code = ended(run, parser.parse_args(argv))
+    code = run_command(run, parser.parse_args(argv))
     return code, capsys.readouterr()
 
 

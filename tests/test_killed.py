@@ -159,6 +159,23 @@ def test_an_unreadable_settling_page_is_requested_again(tmp_path):
     assert found.stat("lost") == 0
 
 
+def test_an_unreadable_request_is_left_out_and_reported(tmp_path):
+    job = tmp_path / "job"
+    settings = {"JOBDIR": str(job), "PAGELETS_PROBE": 0, "CONCURRENT_REQUESTS": 1}
+    site = Site(5)
+    with SiteServer(routes=site.routes()) as server:
+        killed(tmp_path, site, server.url(""), settings)
+        with closing(sqlite3.connect(job / JOURNAL)) as journal, journal:
+            asked = [number for (number,) in journal.execute("SELECT number FROM requests WHERE state = 0")]
+            journal.execute("UPDATE requests SET request = ? WHERE number = ?", (b"damaged", asked[-1]))
+        found = crawl(tmp_path, "site", url=server.url(""), settings=settings, code=1)
+    assert len(found.lines) == len(PATHS) - 1
+    assert found.stat("journal/failed") == found.stat("lost") == 1
+    [lost] = found.errors
+    assert "1 requests of the job could not be read" in lost
+    assert sum(f"request {asked[-1]} of the job cannot be read" in line for line in found.warnings) == 1
+
+
 def test_a_settling_page_that_vanishes_is_reported_at_the_end(tmp_path):
     settings = {"JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 1, "PAGELETS_PROBE": 0}
     responses = tmp_path / "job" / "pagelets-responses"

@@ -75,7 +75,7 @@ def test_training_learns_and_its_model_is_read_back(tmp_path: Path):
     trained.model.save(path)
     again = load(str(path))
     one = examples[0].page
-    assert again.judge(one)[1] == pytest.approx(trained.model.judge(one)[1], abs=1e-4)
+    assert again.page_evidence(one).odds == pytest.approx(trained.model.page_evidence(one).odds, abs=1e-4)
     assert Site("s", str(path)).templateness(one) == pytest.approx([1, 1, 0, 1], abs=0.3)
     assert again.lexicon == pytest.approx(trained.model.lexicon)
 

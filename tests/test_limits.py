@@ -6,6 +6,7 @@ import gzip
 import resource
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -13,8 +14,11 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets import Page
+from scrapy_pagelets.actions import labels_action
 from scrapy_pagelets.limits import MAX_ATTRIBUTES, Limits, TooLarge, _may_have_long_tag
+from scrapy_pagelets.nodes import signature
 from scrapy_pagelets.page import parse
+from scrapy_pagelets.templates.page_features import heading_tokens, tokens
 from tests.crawling import ROOT, SITE, crawl, menu_site, page, words
 from tests.server import Reply, SiteServer
 
@@ -41,6 +45,7 @@ BOMBS = {
     "attributes with a tag behind a null": "<div "
     + "".join(f"a{i} " + "b=\0'<p>'" * (not i % 500) for i in range(MANY)),
     "attributes parted by slashes": f"<div/{names(MANY).replace(' ', '/')}>",
+    "attributes of ten elements": f"<div {names(9_900)}>" * 10,
     "attributes of many elements": "<p a b c d e f g h i j k l m n o p q r s t u v w x y z>" * 90_000,
 }
 
@@ -69,6 +74,23 @@ def test_large_pages_are_parsed(body):
     assert len(page.nodes) < 100_000
 
 
+TEXTS = {
+    "headings": lambda text: heading_tokens(text),
+    "classes": lambda text: (tokens(("div", "", text, "")), signature(("div", "", text, ""))),
+    "labels": lambda text: labels_action(text),
+}
+
+
+@pytest.mark.parametrize("compute", [pytest.param(compute, id=name) for name, compute in TEXTS.items()])
+def test_no_cache_keeps_texts_of_megabytes(compute):
+    tracemalloc.start()
+    for letter in "abcdefghij":
+        compute(letter * 1_000_000)
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < 1_000_000
+
+
 def test_thirty_megabytes_of_text_are_a_page():
     text = "Thirty megabytes of text. " * (30_000_000 // 26)
     page = Page.parse(f"<p>{text}</p>".encode(), "http://example.com/")
@@ -94,7 +116,7 @@ def test_the_bounds_hold_for_any_markup(text, length):
     elements = list(root.iter(etree.Element))
     # `html`, `head` and `body` need no tags.
     assert sum(1 for _ in root.iter()) <= text.count("<") + 4
-    if not _may_have_long_tag(text.replace("\0", ""), 2 * length):
+    if not _may_have_long_tag(text.replace("\0", ""), length):
         assert max(len(element.attrib) for element in elements) <= length
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets.nodes import TEXT
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.evidence import JUDGES, Counts, Fragments, keys_of
+from scrapy_pagelets.templates.evidence import CLASSIFIERS, Counts, Fragments, keys_of
 from scrapy_pagelets.templates.lossy_counter import CAPACITY
 from scrapy_pagelets.templates.mapping import etdm, extract, same_signature, weighted
 from scrapy_pagelets.templates.site import Site
@@ -49,13 +49,13 @@ class Votes(Counts):
     """The counts of a site whose pages are given as node tables."""
 
     def learn(self, nodes):
-        self.add(Fragments.of(nodes, keys(nodes), np.zeros((len(nodes), JUDGES))), 0)
+        self.add(Fragments.of(nodes, keys(nodes), np.zeros((len(nodes), CLASSIFIERS))), 0)
 
     def template(self, nodes, *, include_slots=False):
         return self.mapped(nodes, keys(nodes), self.pages, include_slots=include_slots)
 
     def seen(self, nodes):
-        return self.evidence(nodes, keys(nodes), np.zeros((len(nodes), JUDGES)), 0, self.pages, known=False)
+        return self.evidence(nodes, keys(nodes), np.zeros((len(nodes), CLASSIFIERS)), 0, self.pages, known=False)
 
     def support(self, nodes):
         return self.seen(nodes).path
@@ -364,7 +364,7 @@ def test_the_template_of_a_class_is_that_of_its_pages():
         text = "abcdefghijklmnopqrst"[number]
         site.learn(page(f"<center><table class=list><tr><td>Row {text}</td></tr></table></center>", f"{URL}/l{number}"))
     one = page("<header class=top>Menu</header><main class=text><p>Of f only</p></main>", f"{URL}f")
-    assert len(site.templates) == 2
+    assert len(site.classes) == 2
     assert texts(one.nodes, site.template_nodes(one)) == ["Menu"]
     assert texts(one.nodes, site.template_nodes(one, include_slots=True)) == ["Menu", "Of f only"]
     stranger = page("<article><h2>Menu</h2></article>", f"{URL}s")

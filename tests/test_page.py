@@ -346,6 +346,21 @@ def test_base(head, target):
     assert found.nodes.links.target == [target, "http://abs.org/"]
 
 
+@pytest.mark.parametrize(
+    ("head", "canonical"),
+    [
+        ("", "http://h/a/b"),
+        ("<link rel=canonical href=/page?utm_source=x#top>", "http://h/page?utm_source=x#top"),
+        ("<link rel='alternate CANONICAL' href=' page '>", "http://h/a/page"),
+        ("<base href=http://other/x/><link rel=canonical href=page>", "http://other/x/page"),
+        ("<link rel=canonical href=''><link rel=canonical href='http://[half'>", "http://h/a/b"),
+        ("<link rel=canonical><link rel=stylesheet href=/style><link href=/nothing>", "http://h/a/b"),
+    ],
+)
+def test_the_canonical_url(head, canonical):
+    assert Page.parse(f"<head>{head}</head>text".encode(), "http://h/a/b").canonical_url == canonical
+
+
 def test_frames():
     found = Page.parse(
         b"<html><head><title>t</title></head><frameset cols='*,*'><frame src=menu.html name=m><frameset>"

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from scrapy_pagelets.crawler.commands import ended, rank
+from scrapy_pagelets.crawler.commands import rank, run_command
 from tests.crawling import SITE, answer, crawl, menu_site, page, scrapy
 from tests.server import SiteServer
 from tests.test_links import guitars, line, pagelet
@@ -26,7 +26,7 @@ def run_rank(tmp_path, capsys):
         parser = argparse.ArgumentParser()
         rank.add_arguments(parser)
         path = lines if isinstance(lines, str) else write(tmp_path / "feed.jsonl", *lines)
-        code = ended(rank.run, parser.parse_args([path, *options]))
+        code = run_command(rank.run, parser.parse_args([path, *options]))
         out, err = capsys.readouterr()
         return code, out.splitlines(), err.splitlines()
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.links.relevance import Link, Seen, Topic, examples, weigh
+from scrapy_pagelets.links.relevance import Link, SeenLinks, Topic, examples, score
 from scrapy_pagelets.urls import key
 from tests.crawling import SITE, page
 
@@ -30,7 +30,7 @@ def relevance(topic: Topic, *texts: str) -> list[float]:
 
 def links(body: str, topic: Topic | None = None, inherited: float = 0.0) -> dict[int, Link]:
     parsed = Page.parse(body.encode(), "http://h/")
-    return weigh(segment(parsed), topic, inherited).links
+    return score(segment(parsed), topic, inherited).links
 
 
 def test_relevance_is_the_cosine_of_the_words():
@@ -101,10 +101,10 @@ def test_of_several_links_to_a_page_the_most_relevant_counts():
 
 def test_relevance_is_handed_down_and_fades():
     empty = Page.parse(b"<p>Nothing: <a href=/a>next</a>", "http://h/")
-    handed = [weigh(segment(empty), Topic(["volcano"]), before).inherited for before in (1.0, 0.5, 0.0)]
+    handed = [score(segment(empty), Topic(["volcano"]), before).inherited for before in (1.0, 0.5, 0.0)]
     assert 1 > handed[0] > handed[1] > handed[2] == 0
     full = Page.parse(b"<p>volcano <a href=/a>next</a>", "http://h/")
-    assert weigh(segment(full), Topic(["volcano"]), 0.1).inherited > 0.5
+    assert score(segment(full), Topic(["volcano"]), 0.1).inherited > 0.5
 
 
 def site_of_pages(count: int) -> list[Page]:
@@ -119,17 +119,17 @@ def test_links_of_a_template_have_the_relevance_of_their_anchor_alone():
     parts = segment(pages[0], site.templateness(pages[0]))
     topic = Topic(["slogan"])  # a word of the template, but not of an anchor
     assert any("slogan" in part.text for part in parts if part.role != "content")
-    weighed = weigh(parts, topic)
-    assert weighed.relevance == 0
-    assert set(weighed.links.values()) == {Link(0.0, template=True)}
+    scores = score(parts, topic)
+    assert scores.relevance == 0
+    assert set(scores.links.values()) == {Link(0.0, template=True)}
     # Without a known template, the same words are treated as content.
-    assert weigh(segment(pages[0]), topic).relevance > 0
+    assert score(segment(pages[0]), topic).relevance > 0
     # They inherit nothing, even from a page about the topic, or one reached through such pages.
-    weighed = weigh(parts, Topic(["nameaword1 nameaword2"]), inherited=1.0)
-    assert weighed.inherited >= 0.8
-    assert set(weighed.links.values()) == {Link(0.0, template=True)}
-    weighed = weigh(parts, Topic(["menu entry"]))
-    assert all(0 < link.relevance <= 0.2 for link in weighed.links.values())
+    scores = score(parts, Topic(["nameaword1 nameaword2"]), inherited=1.0)
+    assert scores.inherited >= 0.8
+    assert set(scores.links.values()) == {Link(0.0, template=True)}
+    scores = score(parts, Topic(["menu entry"]))
+    assert all(0 < link.relevance <= 0.2 for link in scores.links.values())
 
 
 def test_without_a_topic_links_have_no_relevance():
@@ -143,18 +143,18 @@ def test_pages_without_links(body):
 
 
 def test_links_are_seen_again_on_their_own_site_alone():
-    seen = Seen()
-    assert seen.again("a", [1, 2]) == set()
-    assert seen.again("a", [2, 3]) == {2}
-    assert seen.again("b", [2]) == set()
-    assert seen.again("a", [1, 2, 3]) == {1, 2, 3}
+    seen = SeenLinks()
+    assert seen.seen_before("a", [1, 2]) == set()
+    assert seen.seen_before("a", [2, 3]) == {2}
+    assert seen.seen_before("b", [2]) == set()
+    assert seen.seen_before("a", [1, 2, 3]) == {1, 2, 3}
 
 
 def test_what_was_seen_is_bounded():
-    seen = Seen(most=10)
+    seen = SeenLinks(most=10)
     for number in range(100):
-        assert seen.again("a", [number]) == set()
-    assert seen.again("a", range(100)) == set(range(90, 100))
+        assert seen.seen_before("a", [number]) == set()
+    assert seen.seen_before("a", range(100)) == set(range(90, 100))
 
 
 def test_what_is_known_of_words_outlives_the_process(tmp_path):

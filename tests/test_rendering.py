@@ -356,6 +356,17 @@ def test_a_rendered_page_loads_nothing_from_private_addresses(tmp_path):
     assert "internal service" not in " ".join(found.lines[0]["strings"])
 
 
+def test_a_rendered_page_does_not_load_a_huge_resource(tmp_path):
+    """The size of a style sheet is declared, a comment of 20 MB comes before its rule."""
+    style = b"/*" + b"x" * (20 << 20) + b"*/.secret{display:none}"
+    routes = styled_site("a") | {"/style.css": lambda path: Reply(200, {"Content-Type": "text/css"}, style)}
+    with SiteServer(routes=routes) as server:
+        found = run_spider(tmp_path, SPIDER, base=server.url(""), paths="a", settings=RENDER)
+        assert "/style.css" in server.hits
+    assert found.stat("render/pages") == 1
+    assert found.lines[0]["seen"] == [True] * 5
+
+
 def test_a_page_that_was_rendered_for_a_template_is_rendered_once(tmp_path):
     source = """
     class Spider(scrapy.Spider):

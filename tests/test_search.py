@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 
 import pytest
 
-from scrapy_pagelets.crawler.commands import ended
+from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.crawler.commands.search import add_arguments, run
 from scrapy_pagelets.index.documents import now, page_of
 from scrapy_pagelets.index.sqlite import SQLiteIndex
@@ -42,7 +42,7 @@ def page(name, title, texts):
 def search(*arguments):
     parser = ArgumentParser()
     add_arguments(parser)
-    return ended(run, parser.parse_args([str(argument) for argument in arguments]))
+    return run_command(run, parser.parse_args([str(argument) for argument in arguments]))
 
 
 def refused(capsys, *arguments):

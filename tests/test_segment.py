@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets import Page, Pagelet, segment
-from scrapy_pagelets.segmentation.pagelet import CONTENT, NAVIGATION, TEMPLATE
+from scrapy_pagelets.templates.roles import CONTENT, NAVIGATION, TEMPLATE
 from scrapy_pagelets.text import plain
 from tests.trees import URL, leaf_strings, legible, page, soups, words
 

@@ -12,13 +12,14 @@ import pytest
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.detection import relational
 from scrapy_pagelets.templates.detection.incremental import FORMS, RepeatedPagelets, Shares, Sisters
-from scrapy_pagelets.templates.detection.pagelet_shingles import group_near, shingles
+from scrapy_pagelets.templates.detection.pagelet_shingles import shingles
 from scrapy_pagelets.templates.model import LABELLED, load
 from scrapy_pagelets.templates.partition import STRICT_K, partition
 from scrapy_pagelets.templates.site_cache import SiteCache
 from scrapy_pagelets.templates.site_counts import body_of
 from scrapy_pagelets.templates.site_store import SiteStore
 from tests.crawling import SITE, answer, crawl, page
+from tests.oracles.near_groups import group_near
 from tests.server import SiteServer
 
 MENU = "".join(f"<li><a href=/{name}>Entry {name}</a>" for name in "abcdef")
@@ -134,7 +135,7 @@ def shared_with(folder, pages):
     """The pagelets known to a process that uses the store of a folder and learns some pages."""
     store = SiteStore(folder, load(LABELLED))
     shared = RepeatedPagelets()
-    sites = SiteCache(store, shared=shared)
+    sites = SiteCache(store, repeated=shared)
     for one in pages:
         sites.learn(one)
     sites.close()
@@ -155,7 +156,7 @@ def test_a_run_goes_on_from_what_the_last_one_has_counted(tmp_path, bundled):
 def test_two_crawls_on_one_store_know_the_pages_of_both(tmp_path, bundled):
     stores = [SiteStore(tmp_path, load(LABELLED)) for _ in range(2)]
     found = [RepeatedPagelets() for _ in stores]
-    both = [SiteCache(store, shared=shared) for store, shared in zip(stores, found, strict=True)]
+    both = [SiteCache(store, repeated=shared) for store, shared in zip(stores, found, strict=True)]
     for one, other in pairwise(bundled[:20]):
         both[0].learn(one)
         both[1].learn(other)
@@ -187,7 +188,7 @@ def test_pages_that_could_not_be_written_are_written_later(tmp_path, bundled):
     told: list[str] = []
     store = SiteStore(tmp_path, load(LABELLED), told.append)
     shared = RepeatedPagelets()
-    sites = SiteCache(store, shared=shared)
+    sites = SiteCache(store, repeated=shared)
     for one in bundled[:5]:
         sites.learn(one)
     [path] = tmp_path.glob("*.sqlite")

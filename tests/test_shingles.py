@@ -15,13 +15,13 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.detection.pagelet_shingles import (
     NEAR,
     Shingles,
-    group_near,
     resemblance,
     shingles,
     super_shingles,
     tokens,
 )
 from scrapy_pagelets.templates.partition import partition
+from tests.oracles.near_groups import group_near
 
 SITE = Path(__file__).parent / "site"
 words = st.lists(st.sampled_from([*"abcdefghij", "12", "7th", "größe", "ストロー", "link"]), min_size=1, max_size=40)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.nodes import Floats
-from scrapy_pagelets.templates.evidence import JUDGES, Counts, Fragments, SiteEvidence, keys_of
+from scrapy_pagelets.templates.evidence import CLASSIFIERS, Counts, Fragments, SiteEvidence, keys_of
 from scrapy_pagelets.templates.lossy_counter import LossyCounter
 from scrapy_pagelets.templates.site import balanced
 from scrapy_pagelets.templates.site_counts import outline, same_class
@@ -61,7 +61,7 @@ def test_a_page_counts_once():
     first = article("plums")
     assert site.learn(first) is site.learn(article("plums"))
     assert site.pages == 1
-    assert site.templates[0].pages == 1
+    assert site.classes[0].pages == 1
 
 
 #: Sums of log odds depend on the order in their last digits, which may take a tree to another branch.
@@ -110,12 +110,12 @@ def counted(pages: list[Page], odds: np.ndarray) -> Counts:
     """Counts of pages of one class, all nodes of a page with the same log odds."""
     counts = Counts()
     for one, value in zip(pages, odds, strict=True):
-        counts.add(Fragments.of(one.nodes, keys_of(one), np.full((len(one.nodes), JUDGES), value)), 0)
+        counts.add(Fragments.of(one.nodes, keys_of(one), np.full((len(one.nodes), CLASSIFIERS), value)), 0)
     return counts
 
 
 def evidence(counts: Counts, one: Page) -> SiteEvidence:
-    odds = np.zeros((len(one.nodes), JUDGES))
+    odds = np.zeros((len(one.nodes), CLASSIFIERS))
     return counts.evidence(one.nodes, keys_of(one), odds, 0, counts.pages, True)
 
 
@@ -124,7 +124,7 @@ def test_classes_of_pages_are_told_apart():
     rows = "".join(f"<tr><td><a href=/{i}>No. {i}</a></td></tr>" for i in range(9))
     listing = page("list", f"<body><center><table class=list>{rows}</table></center></body>")
     assert site.learn(article("plums")).id == "orchard.test#1"
-    assert site.template(listing) is None
+    assert site.page_class(listing) is None
     assert site.learn(listing).id == "orchard.test#2"
     assert same_class(outline(article("pears").nodes), outline(article("plums").nodes))
     assert not same_class(outline(listing.nodes), outline(article("plums").nodes))
@@ -136,7 +136,7 @@ def test_no_more_classes_than_bounded():
         site.learn(
             page(str(i), f"<body><div class='look{chr(97 + i)}'><p class='p{chr(97 + i)}'>text {i}</p></div>" * 3)
         )
-    assert len(site.templates) == 8
+    assert len(site.classes) == 8
     assert site.pages == 30
 
 
@@ -158,12 +158,12 @@ def test_odds_of_the_same_place_leave_out_the_page_itself(bundled: list[Page]):
 def test_shares_of_a_class_are_of_its_pages_alone(bundled: list[Page]):
     counts = Counts()
     for number, one in enumerate(bundled[:10]):
-        fragments = Fragments.of(one.nodes, keys_of(one), np.zeros((len(one.nodes), JUDGES)))
+        fragments = Fragments.of(one.nodes, keys_of(one), np.zeros((len(one.nodes), CLASSIFIERS)))
         counts.add(fragments, number % 2)
     texts = Counter(key for one in bundled[:10:2] for key in set(one.nodes.text.tolist()))
     first = bundled[0]
     brute = [(texts[key] - 1) / 4 for key in first.nodes.text.tolist()]
-    seen = counts.evidence(first.nodes, keys_of(first), np.zeros((len(first.nodes), JUDGES)), 0, 5, True)
+    seen = counts.evidence(first.nodes, keys_of(first), np.zeros((len(first.nodes), CLASSIFIERS)), 0, 5, True)
     assert seen.class_text == pytest.approx(brute)
 
 

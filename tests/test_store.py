@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from scrapy_pagelets import Page, Site
-from scrapy_pagelets.templates.evidence import JUDGES
+from scrapy_pagelets.templates.evidence import CLASSIFIERS
 from scrapy_pagelets.templates.model import AUTOMATIC, LABELLED, load
 from scrapy_pagelets.templates.site_cache import SiteCache
 from scrapy_pagelets.templates.site_counts import Observation, SiteCounts
@@ -79,7 +79,7 @@ def assert_equal(one: SiteCounts, other: SiteCounts) -> None:
     assert one.seen.keys() == other.seen.keys()
     assert one.bodies.keys() == other.bodies.keys()
     assert one.links == other.links
-    assert [(t.outline, t.pages) for t in one.templates] == [(t.outline, t.pages) for t in other.templates]
+    assert [(t.outline, t.pages) for t in one.classes] == [(t.outline, t.pages) for t in other.classes]
 
 
 def test_what_is_written_is_read_again(bundled, open_store):
@@ -322,7 +322,7 @@ def test_copies_of_a_page_count_once_and_cost_no_memory(open_store):
     size = site.counts.size
     for number in range(2_000):
         sites.learn(Page.parse(body, f"http://copies.test/{number}"))
-    assert site.pages == site.templates[0].pages == 1
+    assert site.pages == site.classes[0].pages == 1
     assert site.counts.size == size
     assert site.size < size + 2_000 * 5  # URLs
     copy = Page.parse(body, "http://copies.test/unseen")
@@ -343,12 +343,12 @@ def test_a_copy_changes_nothing_for_the_other_pages(bundled):
         assert (site.templateness(page) == copied.templateness(page)).all()
 
 
-def test_a_lesson_has_all_that_a_page_teaches(bundled):
+def test_an_observation_has_all_that_is_learnt_from_a_page(bundled):
     page = bundled[0]
-    odds = np.zeros((len(page.nodes), JUDGES))
-    direct, by_lesson = Site("tomcat.test"), SiteCounts("tomcat.test")
+    odds = np.zeros((len(page.nodes), CLASSIFIERS))
+    direct, observed = Site("tomcat.test"), SiteCounts("tomcat.test")
     direct.count(page, odds)
-    by_lesson.take(Observation.of(page, odds))
-    assert_equal(direct.learnt, by_lesson)
-    by_lesson.take_new([Observation.of(page, odds)])
-    assert_equal(direct.learnt, by_lesson)
+    observed.count(Observation.of(page, odds))
+    assert_equal(direct.learnt, observed)
+    observed.count_new([Observation.of(page, odds)])
+    assert_equal(direct.learnt, observed)

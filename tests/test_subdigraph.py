@@ -7,15 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.templates.complete_subdigraph import (
-    Subdigraph,
-    candidates,
-    dom_distances,
-    followed,
-    hyperlink_distance,
-    links_of,
-    same_host,
-)
+from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
+from scrapy_pagelets.templates.menu_links import candidates, dom_distances, hyperlink_distance, link_targets, links_of
 from scrapy_pagelets.urls import key
 from tests.trees import page, soups
 
@@ -191,11 +184,11 @@ def test_the_page_itself_may_be_written_in_many_ways(url):
 def test_a_page_that_links_only_to_itself():
     alone = page("<a href=''>a</a><a href='#x'>b</a><a href='page.html'>c</a><a href='?'>d</a>", URL)
     assert candidates(alone) == []
-    assert followed(alone) == frozenset()
+    assert link_targets(alone) == frozenset()
     assert candidates(page("no links")) == []
     graph = Subdigraph([], 4)
     assert graph.next() is None
-    assert graph.add(key(URL), followed(alone)) == {key(URL)}
+    assert graph.add(key(URL), link_targets(alone)) == {key(URL)}
 
 
 def test_a_page_without_a_host_has_no_candidates():
@@ -205,7 +198,7 @@ def test_a_page_without_a_host_has_no_candidates():
 
 def test_a_page_links_to_what_acts_but_it_is_no_candidate():
     html = "<a href='/x'>x</a><a href='/x#y'>x</a><a href='/z'>z</a><a href='/logout'>l</a><a href='/quit'>Log out</a>"
-    assert followed(page(html, URL)) == {key(f"http://example.com/{name}") for name in ("x", "z", "logout", "quit")}
+    assert link_targets(page(html, URL)) == {key(f"http://example.com/{name}") for name in ("x", "z", "logout", "quit")}
     assert len(links_of(page(html, URL))) == 5
     assert found(html) == ["http://example.com/x", "http://example.com/z"]
 
@@ -296,22 +289,3 @@ def test_dom_distance(html, data):
     row = data.draw(st.integers(0, len(nodes) - 1))
     lengths = nx.single_source_shortest_path_length(tree, row)
     assert dom_distances(nodes, row).tolist() == [lengths[i] for i in range(len(nodes))]
-
-
-@pytest.mark.parametrize(
-    ("url", "other", "same"),
-    [
-        ("http://h/a", "https://h/b", True),
-        ("http://h/a", "http://www.h/b", True),
-        ("http://h:80/a", "https://h:443/b", True),
-        ("http://H/a", "http://u@h./b", True),
-        ("http://[::1]:8000/", "http://[::1]:8000/x", True),
-        ("http://h/a", "http://h:81/b", False),
-        ("http://h/a", "http://g/b", False),
-        ("http://www2.h/a", "http://h/b", False),
-        ("http://[x", "http://[x", False),
-        ("", "", False),
-    ],
-)
-def test_same_host(url, other, same):
-    assert same_host(url, other) == same_host(other, url) == same

@@ -7,7 +7,7 @@ import pytest
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.nodes import Floats
-from scrapy_pagelets.templates.evidence import JUDGES
+from scrapy_pagelets.templates.evidence import CLASSIFIERS
 from scrapy_pagelets.templates.page_features import SITE_FEATURES
 from scrapy_pagelets.templates.training.labels import CONTENT, TEMPLATE, Example
 from scrapy_pagelets.templates.training.model_training import Material
@@ -28,7 +28,7 @@ def example(site: str = "orchard", html: str = HTML) -> Example:
 
 
 def said(one: Example, others: int, seed: int) -> dict[str, Floats]:
-    odds = np.zeros((len(one.page.nodes), JUDGES))
+    odds = np.zeros((len(one.page.nodes), CLASSIFIERS))
     columns = evidence(one, odds, others, np.random.default_rng(seed))
     assert columns.shape == (len(one.labels), len(SITE_FEATURES))
     return dict(zip(SITE_FEATURES, columns.T.astype(np.float64), strict=True))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from w3lib.url import canonicalize_url
 
 from scrapy_pagelets.actions import acts
-from scrapy_pagelets.urls import host_of, is_page, key, normalise, resolve, site_of
+from scrapy_pagelets.urls import host_of, is_page, key, normalise, resolve, same_host, site_of
 
 LABELS = st.text("abcxyz09-_~.", min_size=1, max_size=4)
 PATHS = st.lists(
@@ -209,6 +209,25 @@ def test_hosts(url, host):
     assert host_of(url) == host
 
 
+@pytest.mark.parametrize(
+    ("url", "other", "same"),
+    [
+        ("http://h/a", "https://h/b", True),
+        ("http://h/a", "http://www.h/b", True),
+        ("http://h:80/a", "https://h:443/b", True),
+        ("http://H/a", "http://u@h./b", True),
+        ("http://[::1]:8000/", "http://[::1]:8000/x", True),
+        ("http://h/a", "http://h:81/b", False),
+        ("http://h/a", "http://g/b", False),
+        ("http://www2.h/a", "http://h/b", False),
+        ("http://[x", "http://[x", False),
+        ("", "", False),
+    ],
+)
+def test_same_host(url, other, same):
+    assert same_host(url, other) == same_host(other, url) == same
+
+
 @given(st.text(max_size=30))
 def test_any_text_has_a_key_and_a_site(url):
     assert isinstance(key(url), int)
@@ -233,7 +252,8 @@ def test_files(name):
     """logout /logout.php user/logout/ Logout log-out log_out ?logout ?action=logout&x=1 Special:UserLogout doLogout
     index.php?title=Special:UserLogout signout sign-out SignOff logoff account/delete ?delete=4 ?do=delete&id=4 edit
     deletePost?id=4 removeItem cart/remove/5 unsubscribe?u=1 vote?id=3 ?vote=up post/4/edit add-to-cart/5 checkout
-    revert/7 ?action=purge""".split(),
+    revert/7 ?action=purge user/4/kick reindex index/rebuild licence/renew ?do=decline post/4/hide cache/expire
+    mail/4/resend plan/downgrade kick.html""".split(),
 )
 def test_links_that_act(path):
     assert acts(f"http://h/{path}")
@@ -242,7 +262,8 @@ def test_links_that_act(path):
 @pytest.mark.parametrize(
     "path",
     """ blog/ blogging login catalog/ additions.html address editions editorial reporters dropout about layout logo
-    design voters deleted-scenes removal signs/ addition?x=address undelete checkouts""".split(),
+    design voters deleted-scenes removal signs/ addition?x=address undelete checkouts
+    sql-reindex.html expire.htm kicker renewable hidden-gems""".split(),
 )
 def test_links_that_do_not_act(path):
     assert not acts(f"http://h/{path}")

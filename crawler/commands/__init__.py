@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from scrapy_pagelets.crawler.commands.terminal import CLOSED, OutputClosed, complain, flush
+from scrapy_pagelets.crawler.commands.terminal import CLOSED, OutputClosed, flush, warn
 from scrapy_pagelets.errors import PageletsError
 
 #: Subcommand -> its description, and the module with its ``add_arguments(parser)`` and ``run(options)``. The modules
@@ -70,16 +70,16 @@ class PageletsCommand(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if opts.command is None or args:
             raise UsageError(f"unknown argument: {' '.join(args)}" if args else "", print_help=not args)
-        self.exitcode = ended(import_module(opts.module).run, opts)
+        self.exitcode = run_command(import_module(opts.module).run, opts)
 
 
-def ended(run: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
+def run_command(run: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
     """Run a command and return its exit code; 1, after printing the message, if it raises a `PageletsError`."""
     try:
         run(options)
         flush()
     except PageletsError as error:
-        complain(error)
+        warn(error)
         return 1
     except OutputClosed:
         return CLOSED

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from scrapy_pagelets.crawler.commands.feed_reader import Feed, content_text
-from scrapy_pagelets.crawler.commands.terminal import complain, show
+from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.session.config import Config
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> None:
     for line in lines(feed, options, Threshold(options.threshold, options.across)):
         show(line)
     if feed.note:
-        complain(feed.note)
+        warn(feed.note)
 
 
 def _groups(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:

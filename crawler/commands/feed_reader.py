@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from scrapy_pagelets.errors import PageletsError
+from scrapy_pagelets.feed_schema import FEED, LINK, PAGELET, TEMPLATE, FeedField
 from scrapy_pagelets.words import words
 
 Line = dict[str, Any]
@@ -26,21 +27,23 @@ _LIST: Final[_Check] = (lambda value: isinstance(value, list), "a list")
 _OBJECT: Final[_Check] = (lambda value: isinstance(value, dict), "an object")
 _WHOLE: Final[_Check] = (lambda value: type(value) is int and 0 <= value < _LIMIT, "a whole number")
 _NUMBER: Final[_Check] = (lambda value: type(value) in (int, float) and math.isfinite(value), "a number")
-#: Types of the fields, all of which are optional here; ``docs/feed.md`` explains them.
-_FIELDS: Final = {
-    "title": _TEXT, "language": _TEXT, "fetched_at": _TEXT, "text": _TEXT, "pagelets": _LIST, "template": _OBJECT,
-    "near_duplicate_of": _TEXT, "similarity": _NUMBER, "crawled": _TEXT,
-}  # fmt: skip
-_TEMPLATE: Final = {"id": _TEXT, "share": _NUMBER}
-_PAGELET: Final = {
-    "id": _WHOLE, "role": _TEXT, "templateness": _NUMBER, "text": _TEXT, "words": _WHOLE, "xpaths": _LIST,
-    "links": _LIST,
-}  # fmt: skip
-_LINK: Final = {"url": _TEXT, "anchor": _TEXT}
+_CHECKS: Final = {"string": _TEXT, "integer": _WHOLE, "number": _NUMBER, "object": _OBJECT}
 #: If a field is missing, the error lists at most this many fields that are there.
 _LISTED: Final = 8
 #: Longer names and values are shortened in messages.
 _LONGEST: Final = 60
+
+
+def _checks(fields: Iterable[FeedField]) -> dict[str, _Check]:
+    return {field.name: _LIST if field.listed else _CHECKS[field.kind] for field in fields}
+
+
+#: All fields are optional here; a line for an index may also say when its page was ``crawled``.
+_FIELDS: Final = _checks(FEED) | {"crawled": _TEXT}
+#: No command reads the number of pages, and other tools may write it as 3.0.
+_TEMPLATE: Final = _checks(field for field in TEMPLATE if field.name != "pages")
+_PAGELET: Final = _checks(PAGELET)
+_LINK: Final = _checks(LINK)
 
 
 class FeedError(PageletsError, ValueError):

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, Final
 
 from scrapy_pagelets.crawler.commands.feed_reader import Feed, pagelets
-from scrapy_pagelets.crawler.commands.terminal import complain, show
+from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.index.base import shown
 from scrapy_pagelets.index.documents import IndexedPage, now, page_of
 from scrapy_pagelets.index.targets import kind_of, open_index
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> None:
     deleted = f", {purged} pages were deleted" if options.purge else ""
     show(f"{pages} pages with {parts} pagelets are in {shown(options.index)}{deleted}")
     if feed.note:
-        complain(feed.note)
+        warn(feed.note)
 
 
 def _fill(feed: Feed, options: argparse.Namespace) -> tuple[int, int, int]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from scrapy_pagelets.crawler.commands.feed_reader import Feed
-from scrapy_pagelets.crawler.commands.terminal import complain, show
+from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.errors import CommandError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _clever(options: argparse.Namespace) -> Iterator[str]:
         raise CommandError(f"there is no version {version!r}: choose from {', '.join(VERSIONS)}")
     tables = _tables(options)
     if not VERSIONS[version].ft and not tables.template.any():
-        complain(
+        warn(
             f"the feed has content pagelets only, so {version} cannot use the links of templates: "
             "crawl with -s PAGELETS_EXPORT=all"
         )
@@ -148,7 +148,7 @@ def _tables(options: argparse.Namespace) -> Tables:
     except TableError as error:
         raise feed.error(str(error)) from None
     if feed.note:
-        complain(feed.note)
+        warn(feed.note)
     if not len(tables.target):
         raise feed.error("its pagelets have no links, so there is nothing to rank by")
     return tables
@@ -171,7 +171,7 @@ def _query_summary(tables: Tables) -> str:
         raise CommandError(f"{_size(tables)}; no page has a word of the query in its content")
     most = tables.terms == tables.terms.max()
     if (share := most.sum() / tables.crawled.sum()) > _COMMON:
-        complain(f"the query fits {share:.0%} of the pages, so the ranking says little about it: give rarer words")
+        warn(f"the query fits {share:.0%} of the pages, so the ranking says little about it: give rarer words")
     return f"{_size(tables)}; the query finds {matching.sum()} pages"
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from scrapy_pagelets.crawler.commands.feed_reader import CONTENT, Feed, pagelets
-from scrapy_pagelets.crawler.commands.terminal import complain, show
+from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.urls import site_of
 
 #: A content pagelet repeats if at least this many pages of a site have it, and at least this share of them.
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> None:
     for line in lines(count(feed)):
         show(line)
     if feed.note:
-        complain(feed.note)
+        warn(feed.note)
 
 
 def count(feed: Feed) -> dict[str, dict[str, Row]]:

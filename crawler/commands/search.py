@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Final
 
 from scrapy_pagelets.characters import visible
-from scrapy_pagelets.crawler.commands.terminal import complain, write
+from scrapy_pagelets.crawler.commands.terminal import warn, write
 from scrapy_pagelets.errors import CommandError
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterat
     if not len(answer.ranking):
         raise CommandError("no page has a word of the query: try other words")
     if left_out:
-        complain(f"the query has {len(asked) + left_out} different words: the last {left_out} are left out")
+        warn(f"the query has {len(asked) + left_out} different words: the last {left_out} are left out")
     if is_common(collection, asked):
-        complain("the words of the query are on most pages, so the ranking says little: give rarer words")
+        warn("the words of the query are on most pages, so the ranking says little: give rarer words")
     yield f"{len(answer.ranking)} of {collection.size.pages} pages"
     if answer.added:
         yield "added: " + ", ".join(f"{term} {answer.query[term]:.2f}" for term in answer.added)

@@ -21,7 +21,7 @@ def show(line: str) -> None:
     write(visible(line))
 
 
-def complain(sentence: object) -> None:
+def warn(sentence: object) -> None:
     """Print a sentence to standard error."""
     write(visible(str(sentence)), sys.stderr)
 

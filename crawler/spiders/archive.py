@@ -19,10 +19,10 @@ from scrapy_pagelets.archives.reader import Record, expand, records
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.crawler.items import page_item
 from scrapy_pagelets.crawler.spiders import arguments
-from scrapy_pagelets.middlewares.archived import archived, place_of
+from scrapy_pagelets.middlewares.archived import archived, response_token
 from scrapy_pagelets.middlewares.rendering import RENDER
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.session.crawl_session import call_off, session_of
+from scrapy_pagelets.session.crawl_session import call_off, mark_failed, session_of
 from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class ArchiveSpider(Spider):
             try:
                 request = archived(record, self.base)
             except ValueError as error:
-                self.session.tell("archive/skipped/no_url", "%s is skipped, its URL is invalid: %s", record.url, error)
+                self.session.warn("archive/skipped/no_url", "%s is skipped, its URL is invalid: %s", record.url, error)
                 continue
             if self.session.config.render:
                 request.meta[RENDER] = False  # the first pass has rendered it, or failed to
@@ -108,6 +108,7 @@ class ArchiveSpider(Spider):
             reasons = ", ".join(f"{count} {why}" for why, count in skipped.items()) or "it is empty"
             self.session.count("start/failed")
             logger.error("%s has no HTML page: %s", self.path, reasons)
+            self.crawler.signals.connect(mark_failed, signals.engine_stopped)
         return pages
 
     def _learn_page(self, record: Record) -> None:
@@ -126,14 +127,14 @@ class ArchiveSpider(Spider):
             request = archived(record, self.base).replace(callback=NO_CALLBACK)
             response = await engine.download_async(request)
             assert isinstance(response, HtmlResponse)
-            await in_thread(self._store_rendered, place_of(request), response)
+            await in_thread(self._store_rendered, response_token(request), response)
         except (ValueError, IgnoreRequest):
             pass  # the second pass reports it
         except Exception:
             self.session.failed(record.url)
 
     def _store_rendered(self, token: str, response: HtmlResponse) -> None:
-        self.session.spool.put(token, response)
+        self.session.responses.put(token, response)
         self.session.sites.learn(self.session.page(response))
 
     async def _records(self, skipped: Counter[str] | None = None) -> AsyncIterator[Record]:

@@ -9,7 +9,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
-from scrapy_pagelets.session.followed_links import ForbiddenAddress
+from scrapy_pagelets.session.outgoing import ForbiddenAddress
 
 
 def why(failure: Failure) -> str:

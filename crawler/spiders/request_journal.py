@@ -63,13 +63,15 @@ class RequestJournal:
     goes_on : True if the file has requests of an earlier run
     complaint : why an earlier file cannot be used; "" if it can, or if there is none
     complete : False if something could not be written
-    failed : called with a sentence if something cannot be written
+    unreadable : number of requests of an earlier run that cannot be read
+    failed : called with a sentence if something cannot be written or read
     """
 
     def __init__(self, path: Path | None) -> None:
         self.failed: Callable[[str], None] = logger.warning
         self.complaint = ""
         self.complete = True
+        self.unreadable = 0
         self._base = self._open(path) if path is not None else None
         self.goes_on = self._base is not None and bool(self._all("SELECT 1 FROM requests LIMIT 1"))
 
@@ -130,6 +132,13 @@ class RequestJournal:
             state = _PAGE if page else _NO_PAGE
             self._write("UPDATE requests SET state = ?, request = NULL WHERE number = ?", state, number)
 
+    def add_settled(self, count: int, *, page: bool = True) -> None:
+        """Record a number of requests that are done, of which only this is known."""
+        if count > 0:
+            numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
+            insert = f"{numbers} INSERT INTO requests (state) SELECT ? FROM n"
+            self._write(insert, count, _PAGE if page else _NO_PAGE)
+
     def _set_state(self, state: int, number: int) -> None:
         self._write("UPDATE requests SET state = ? WHERE number = ?", state, number)
 
@@ -139,12 +148,25 @@ class RequestJournal:
         return [Held(*row) for row in rows]
 
     def asked(self, spider: Spider) -> Iterator[tuple[int, Request]]:
-        """Yield the requests without a response and their numbers, in the order in which they were made."""
+        """Yield the requests without a response and their numbers, in the order in which they were made.
+
+        Those that cannot be read are left out and counted.
+        """
         last = -1
         query = "SELECT number, request FROM requests WHERE state = ? AND number > ? ORDER BY number LIMIT 1000"
         while rows := self._all(query, _ASKED, last):
             for last, pickled in rows:
-                yield last, request_from_dict(pickle.loads(pickled), spider=spider)
+                if (request := self._unpickled(last, pickled, spider)) is not None:
+                    yield last, request
+
+    def _unpickled(self, number: int, pickled: bytes, spider: Spider) -> Request | None:
+        try:
+            return request_from_dict(pickle.loads(pickled), spider=spider)
+        except Exception as error:  # damaged, or of another version: unpickling can raise anything
+            self.unreadable += 1
+            self.failed(f"request {number} of the job cannot be read and is left out: {error!r}")
+            self.settle(number, page=False)
+            return None
 
     @property
     def pages(self) -> int:

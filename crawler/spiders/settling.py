@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from scrapy import Request
@@ -29,48 +29,72 @@ class SettlingPages:
     Parameters
     ----------
     make : returns the item of a response
+    ask : returns the request of a URL, should its settling page be lost
     journal : records which pages are settling
     """
 
-    def __init__(self, crawler: Crawler, make: Callable[[HtmlResponse], Any], journal: RequestJournal) -> None:
+    def __init__(
+        self,
+        crawler: Crawler,
+        make: Callable[[HtmlResponse], Any],
+        ask: Callable[[str], Request],
+        journal: RequestJournal,
+    ) -> None:
         self.crawler = crawler
         self.session = session_of(crawler)
         self._make = make
+        self._ask = ask
         self._journal = journal
         self._waiting: dict[str, list[Held]] = {}
         self._settled = journal.names("settled")
 
-    async def resume(self) -> None:
-        """Take over the settling pages of an earlier run; the journal marks unreadable ones to be requested again."""
+    async def resume(self, times: Mapping[str, str]) -> None:
+        """Take over the settling pages of an earlier run; the journal marks unreadable ones to be requested again.
+
+        Parameters
+        ----------
+        times : tokens of settling pages that the journal does not know, and when they were fetched
+        """
         for held in self._journal.held():
-            if await in_thread(self._learn_again, held):
+            if await in_thread(self._learn_again, held.token) is not None:
                 self._waiting.setdefault(held.site, []).append(held)
             elif held.number is not None:
                 self._journal.ask_again(held.number)
-        await in_thread(self._drop_unknown if self._journal.goes_on else self._adopt)
+        if self._journal.goes_on:
+            await in_thread(self._drop_unknown)
+            return
+        for token in sorted({*times, *self.session.responses.tokens(_PREFIX)}):
+            await self._adopt(token, times.get(token))
 
     def _drop_unknown(self) -> None:
         """Remove stored pages that are not in the journal: they will be requested again."""
         known = {held.token for waiting in self._waiting.values() for held in waiting}
-        for token in set(self.session.spool.tokens(_PREFIX)) - known:
-            self.session.spool.take(token)
+        for token in set(self.session.responses.tokens(_PREFIX)) - known:
+            self.session.responses.take(token)
 
-    def _adopt(self) -> None:
-        """Take over stored pages without a journal: that of the run that stored them was damaged."""
-        for token in self.session.spool.tokens(_PREFIX):
-            response = self.session.spool.read(token)
-            if isinstance(response, HtmlResponse):
-                self._learn_page(response)
-                site = site_of(response.url)
-                self._waiting.setdefault(site, []).append(Held(None, site, token, fetched_at(response)))
+    async def _adopt(self, token: str, time: str | None) -> None:
+        """Take over a stored page without a journal: that of the run that stored it was damaged, or it had none."""
+        response = await in_thread(self._learn_again, token)
+        if response is None:
+            self._lose()
+            return
+        assert self.crawler.spider is not None
+        number = self._journal.ask(token.removeprefix(_PREFIX), self._ask(response.url), self.crawler.spider)
+        held = Held(number, site_of(response.url), token, time or fetched_at(response))
+        self._journal.hold(held)
+        self._waiting.setdefault(held.site, []).append(held)
 
-    def _learn_again(self, held: Held) -> bool:
-        """Learn a page again, because a killed run may not have saved its counts; False if it cannot be read."""
-        response = self.session.spool.read(held.token)
+    def _learn_again(self, token: str) -> HtmlResponse | None:
+        """Learn a page again, because a killed run may not have saved its counts; None if it cannot be read."""
+        response = self.session.responses.read(token)
         if not isinstance(response, HtmlResponse):
-            return False
+            return None
         self._learn_page(response)
-        return True
+        return response
+
+    def _lose(self) -> None:
+        self.session.count("pages/lost")
+        self.session.lose("pages that were held back cannot be read from disk", "crawl them again")
 
     def _learn_page(self, response: HtmlResponse) -> None:
         """Learn a page; one that cannot be learnt stays, and is yielded as it is."""
@@ -109,19 +133,18 @@ class SettlingPages:
 
     def _learn_and_store(self, token: str, response: HtmlResponse, page: Page) -> None:
         self.session.sites.learn(page)
-        self.session.spool.put(token, response)
+        self.session.responses.put(token, response)
 
     async def _release(self, site: str, *, lasting: bool = True) -> None:
         waiting, postponed = self._waiting[site], []
         while waiting:
             held = waiting.pop(0)
-            if not lasting and held.number is not None and self.session.spool.lasts(held.token):
+            if not lasting and held.number is not None and self.session.responses.lasts(held.token):
                 postponed.append(held)
                 continue
-            response = await in_thread(self.session.spool.take, held.token)
+            response = await in_thread(self.session.responses.take, held.token)
             if response is None:
-                self.session.count("pages/lost")
-                self.session.lose("pages that were held back cannot be read from disk", "crawl them again")
+                self._lose()
                 self._journal.settle(held.number, page=False)
                 continue
             assert isinstance(response, HtmlResponse)

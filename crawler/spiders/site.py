@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import AsyncIterator, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import urldefrag, urljoin, urlsplit
@@ -18,13 +19,13 @@ from twisted.python.failure import Failure
 
 from scrapy_pagelets.characters import visible
 from scrapy_pagelets.crawler.items import page_item
-from scrapy_pagelets.crawler.spiders import arguments, failures, sitemaps
+from scrapy_pagelets.crawler.spiders import arguments, failures, former_job, sitemaps
 from scrapy_pagelets.crawler.spiders.request_journal import RequestJournal
 from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.session.crawl_session import call_off, session_of
 from scrapy_pagelets.session.fingerprints import fingerprint_of
-from scrapy_pagelets.session.followed_links import FOLLOWED, requested_url
+from scrapy_pagelets.session.outgoing import FOLLOWED, requested_url
 from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.urls import host_of, is_page, key
 
@@ -35,6 +36,10 @@ _SPARE: Final = 10_000
 #: In the job directory: our journal of requests, and Scrapy's request queue.
 _JOURNAL: Final = "pagelets-journal.sqlite"
 _QUEUE: Final = "requests.queue"
+_KILLED: Final = (
+    "the job in {} cannot be continued: it was killed in a version that saved its requests only at the end of a run. "
+    "Crawl again with a new JOBDIR"
+)
 #: Pages of sitemaps whose keys are kept: probes prefer them.
 _MAX_LISTED: Final = 100_000
 _ARGUMENTS: Final = "url, urls, depth, pages and sitemap"
@@ -87,6 +92,8 @@ class SiteSpider(Spider):
             spider.journal = RequestJournal(Path(job, _JOURNAL))
             if spider.journal.goes_on:  # Scrapy's queue is redundant, and damaged if that run was killed
                 shutil.rmtree(Path(job, _QUEUE), ignore_errors=True)
+            elif not spider.journal.complaint and former_job.was_killed(Path(job)):
+                call_off(crawler, _KILLED.format(job))
         crawler.signals.connect(spider.spider_opened, signals.spider_opened)
         crawler.signals.connect(spider.spider_closed, signals.spider_closed)
         crawler.signals.connect(spider.request_scheduled, signals.request_scheduled)
@@ -97,8 +104,7 @@ class SiteSpider(Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         self.session = session_of(self.crawler)
-        self.session.hosts.update(map(host_of, self.start_urls))
-        self.held = SettlingPages(self.crawler, self.item, self.journal)
+        self.session.start_hosts.update(map(host_of, self.start_urls))
         await self._resume()
         meta: dict[str, Any] = {"pagelets_start": True, FOLLOWED: True}
         for request in self._within_limit(Request(u, errback=self.start_failed, meta=meta) for u in self.start_urls):
@@ -110,17 +116,22 @@ class SiteSpider(Spider):
 
     async def _resume(self) -> None:
         """Continue where an earlier run of the job stopped or was killed."""
-        self.journal.failed = lambda sentence: self.session.tell("journal/failed", "%s", sentence)
+        self.journal.failed = lambda sentence: self.session.warn("journal/failed", "%s", sentence)
         if self.journal.complaint:
-            self.session.tell("journal/failed", "%s", self.journal.complaint)
+            self.session.warn("journal/failed", "%s", self.journal.complaint)
+        times = {} if self.journal.goes_on else former_job.take_state(getattr(self, "state", {}), self.journal)
         self.hosts = self.journal.names("host") or set(map(_host, self.start_urls))
         self.journal.add_names("host", self.hosts)
-        self._requested, self._received = self.journal.requests, self.journal.pages
         self._spare = self.journal.spare()
-        await self.held.resume()
+        self.held = SettlingPages(self.crawler, self.item, partial(self._page, depth=0), self.journal)
+        await self.held.resume(times)
+        self._requested, self._received = self.journal.requests, self.journal.pages
         for number, request in self.journal.asked(self):
             request.meta[NUMBER], request.dont_filter = number, True  # the dupefilter has seen it before
             self.crawler.engine.crawl(request)
+        if self.journal.unreadable:
+            what = "requests of the job could not be read"
+            self.session.lose(what, "crawl again with a new job directory", self.journal.unreadable)
 
     def item(self, response: HtmlResponse) -> Any:
         """Return the item of a page, whose fields the pipelines fill."""
@@ -166,12 +177,12 @@ class SiteSpider(Spider):
         try:
             entries = sitemaps.entries(response)
         except ValueError as error:
-            self.session.tell("sitemaps/failed", "%s", error)
+            self.session.warn("sitemaps/failed", "%s", error)
             return
         own = [(url, entry.is_sitemap) for entry in entries if self._is_own(url := requested_url(entry.url))]
         yield from (self._sitemap(url) for url, is_sitemap in own if is_sitemap)
         pages = [url for url, is_sitemap in own if not is_sitemap and is_page(url)]
-        self.session.listed.update(map(key, pages[: max(0, _MAX_LISTED - len(self.session.listed))]))
+        self.session.in_sitemaps.update(map(key, pages[: max(0, _MAX_LISTED - len(self.session.in_sitemaps))]))
         yield from self._within_limit(self._page(url, 0) for url in pages)
 
     def start_failed(self, failure: Failure) -> None:
@@ -193,7 +204,7 @@ class SiteSpider(Spider):
     def sitemap_failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]
         self._settle(request)
-        self.session.tell("sitemaps/failed", "%s cannot be loaded (%s)", request.url, failures.reason(failure))
+        self.session.warn("sitemaps/failed", "%s cannot be loaded (%s)", request.url, failures.reason(failure))
 
     def request_scheduled(self, request: Request) -> None:
         """Drop redirects to other sites, except those of start pages, and write requests into the journal."""
@@ -243,6 +254,8 @@ class SiteSpider(Spider):
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             self.crawler.signals.connect(self.item_made, signal)
         assert self.crawler.engine is not None
+        if self.journal.is_open and not self.journal.goes_on:
+            former_job.take_queue(self.crawler, self.journal)
         scraper: Any = self.crawler.engine.scraper
         close = scraper.close_spider_async
 

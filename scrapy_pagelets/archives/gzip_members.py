@@ -15,7 +15,7 @@ _SCANNED: Final = 1 << 20
 _UNPACKED: Final = 256 << 20
 _RATIO: Final = 200
 #: A member is also a bomb if it has more consecutive white space: FastWARC takes 0.1 s to skip a megabyte of it.
-_BLANK: Final = 4 << 20
+BLANK: Final = 4 << 20
 
 
 class Bomb(Exception):
@@ -96,7 +96,7 @@ class Unpacked:
 
     def _is_bomb(self) -> bool:
         unpacked = self._position - self._member_position
-        return self._blank > _BLANK or (unpacked > _UNPACKED and unpacked > _RATIO * (self._offset - self._member))
+        return self._blank > BLANK or (unpacked > _UNPACKED and unpacked > _RATIO * (self._offset - self._member))
 
 
 def seek_next(file: BinaryIO, after: int) -> bool:

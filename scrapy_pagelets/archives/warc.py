@@ -14,6 +14,7 @@ from scrapy_pagelets.archives import gzip_members, http_message
 from scrapy_pagelets.archives.gzip_members import Bomb, Unpacked
 from scrapy_pagelets.archives.http_message import PACKING, SNIFFED, Headers
 from scrapy_pagelets.archives.record import MAX_BODY, Record, SkipRecord, checked, opened
+from scrapy_pagelets.archives.zstd_flood import LookAhead
 
 if TYPE_CHECKING:
     from fastwarc.stream_io import WarcReader
@@ -48,7 +49,7 @@ def walk(file: BinaryIO, bomb: Callable[[int], None] = _ignore) -> Iterator[tupl
         file.seek(start)
         stream = _stream(file, magic)
         try:
-            for offset, record in _members(file, stream, magic):
+            for offset, record in _members(file, stream, start, magic):
                 yield (-number if offset is None else offset), record
                 number += 1
         except Bomb as error:
@@ -60,13 +61,13 @@ def walk(file: BinaryIO, bomb: Callable[[int], None] = _ignore) -> Iterator[tupl
 
 
 def _members(
-    file: BinaryIO, stream: Unpacked | WarcReader | None, magic: bytes
+    file: BinaryIO, stream: Unpacked | WarcReader | None, start: int, magic: bytes
 ) -> Iterator[tuple[int | None, WarcRecord]]:
     """Yield each record with the offset of its member, None if it is not the first record of the member."""
     from fastwarc.warc import ArchiveIterator
 
     member = -1
-    for record in ArchiveIterator(cast(BinaryIO, stream or file), parse_http=False):
+    for record in _unflooded(file, stream, start, ArchiveIterator(cast(BinaryIO, stream or file), parse_http=False)):
         if isinstance(stream, Unpacked):
             yield stream.starts.pop(record.stream_pos, None), record
             continue
@@ -77,6 +78,23 @@ def _members(
         _refuse_begun_member(file, max(stream.starts.values()))
     elif stream is not None and not isinstance(stream, Unpacked) and (stream.frame_start_position() or 0) != member:
         _refuse_begun_member(file, stream.frame_start_position() or 0)
+
+
+def _unflooded(
+    file: BinaryIO, stream: Unpacked | WarcReader | None, start: int, records: Iterator[WarcRecord]
+) -> Iterator[WarcRecord]:
+    """Yield records up to a flood of empty lines in a zstd file; `Unpacked` looks for floods itself."""
+    if stream is None or isinstance(stream, Unpacked):
+        yield from records
+        return
+    with opened(file.name) as twin:
+        twin.seek(start)
+        ahead = LookAhead(twin, stream)
+        ahead.check()
+        for record in records:
+            yield record
+            record.consume()
+            ahead.check()
 
 
 class Finder:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.duplicates.sketch import SCHEME, SketchError, band_keys, banding
-from scrapy_pagelets.nodes import Bools, Ints, mix
+from scrapy_pagelets.hashing import mix
+from scrapy_pagelets.nodes import Bools, Ints
 
 _BYTE: Final = 8
 

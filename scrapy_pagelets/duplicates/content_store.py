@@ -132,7 +132,7 @@ class ContentStore:
     >>> text = "There was an old man of Thermopylae, who never did anything properly"
     >>> store = ContentStore(None)
     >>> for url, words in (("http://a/", text), ("http://b/", text.upper())):
-    ...     verdict, sketch = store.judge(Document(url, words, 0, "site"))
+    ...     verdict, sketch = store.add(Document(url, words, 0, "site"))
     >>> store.close()
     >>> verdict
     Verdict(url='http://a/', similarity=1.0)
@@ -182,7 +182,7 @@ class ContentStore:
                 scopes = np.array([scope for scope, _ in block])
                 self._index.add(band_keys(sketches.reshape(-1, PERMUTATIONS), self._least, scopes))
 
-    def judge(self, document: Document) -> tuple[Verdict | None, Hashes | None]:
+    def add(self, document: Document) -> tuple[Verdict | None, Hashes | None]:
         """Compare a text with earlier ones and add it; return the verdict and the sketch, (128,).
 
         The verdict names the first page of the group of near-duplicates or, if the resemblance to that page is below

@@ -6,15 +6,14 @@ character n-gram. Source: Broder et al. 1997, *Syntactic Clustering of the Web*,
 
 from __future__ import annotations
 
-import unicodedata
 from functools import cache
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.nodes import mix
-from scrapy_pagelets.words import WORD
+from scrapy_pagelets.hashing import mix
+from scrapy_pagelets.words import WORD, caseless
 
 #: Default number of words in a shingle.
 SIZE: Final = 5
@@ -62,8 +61,7 @@ def _characters(text: str) -> tuple[NDArray[np.uint8], NDArray[np.unsignedintege
     if text.isascii():
         codes = np.frombuffer(text.lower().encode(), np.uint8)
     else:
-        folded = unicodedata.normalize("NFKC", text).casefold()
-        codes = np.frombuffer(folded.encode("utf-32-le", "surrogatepass"), "<u4")
+        codes = np.frombuffer(caseless(text).encode("utf-32-le", "surrogatepass"), "<u4")
     return _kinds()[codes], codes
 
 

@@ -14,11 +14,11 @@ from functools import cache
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_pagelets.duplicates.shingles import Hashes
 from scrapy_pagelets.errors import PageletsError
-from scrapy_pagelets.nodes import Ints, mix
+from scrapy_pagelets.hashing import band_hashes, mix
+from scrapy_pagelets.nodes import Ints
 
 SCHEME: Final = "affine32"
 PERMUTATIONS: Final = 128
@@ -105,10 +105,11 @@ def _least(texts: list[Hashes]) -> Hashes:
 @cache
 def _permutations() -> tuple[Hashes, Hashes]:
     """(128, 1) odd factors and summands, modulo 2^32."""
-    from datasketch.minhash import MinHash  # also imports SciPy, in half a second: not every command needs it
-
-    factor, summand = MinHash(PERMUTATIONS, SEED, scheme=SCHEME).permutations
-    return factor[:, None].copy(), summand[:, None].copy()
+    # As datasketch draws them. It is not asked: it imports SciPy, which takes half a second.
+    random = np.random.RandomState(SEED)
+    factor = random.randint(0, 1 << 31, PERMUTATIONS, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
+    summand = random.randint(0, 1 << 32, PERMUTATIONS, dtype=np.uint32)
+    return factor[:, None], summand[:, None]
 
 
 def _fmix(h: Hashes) -> Hashes:
@@ -174,8 +175,6 @@ def band_keys(sketches: Hashes, threshold: float, salt: Ints | int = 0) -> Hashe
     salt : (n,) or one for all; sketches with different salts have no key in common
     """
     bands, rows = banding(threshold)
-    parts = sketches[:, : bands * rows].reshape(len(sketches), bands, rows).astype(np.int64)
-    keys: NDArray[np.int64] = np.arange(bands)[None, :] + mix(np.atleast_1d(salt))[:, None]
-    for row in range(rows):
-        keys = mix(keys * 31 + parts[:, :, row])
+    start = np.arange(bands)[None, :] + mix(np.atleast_1d(salt))[:, None]
+    keys = band_hashes(sketches, bands, rows, start)
     return (keys.view(np.uint64) >> np.uint64(32)).astype(np.uint32)

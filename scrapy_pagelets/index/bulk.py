@@ -20,12 +20,13 @@ from typing import Any, BinaryIO, Final, cast
 
 from scrapy_pagelets.index.base import VERSION, Hit, Index, IndexAway, IndexUnusable, check_version
 from scrapy_pagelets.index.documents import TITLE, UNSEARCHED, IndexedPage, key_of
+from scrapy_pagelets.words import BY_CHARACTER
 
 #: Bytes that are read at once when a file is repaired.
 _BLOCK: Final = 1 << 16
 _KEYWORD: Final = {"type": "keyword", "ignore_above": 8000}
 _STORED: Final = {"type": "keyword", "index": False, "doc_values": False}
-_ALONE: Final = r"\u0E00-\u0E7F\u3040-\u30FF\u3400-\u9FFF\uAC00-\uD7AF"
+_ALONE: Final = "".join(one if one == "-" else rf"\u{ord(one):04X}" for one in BY_CHARACTER)
 #: The definition of `terms`, with a Java regular expression.
 _ANALYSIS: Final = {
     "tokenizer": {

@@ -1,7 +1,8 @@
 """Terms of texts, defined once for all indexes and for queries.
 
-Words are those of `scrapy_pagelets.words`. In scripts without spaces each character is a term, and a query for a word
-is a query for consecutive characters.
+Words are those of `scrapy_pagelets.words`, except that they include combining marks and end at an underscore, as in the
+tokenizers of search engines. In scripts without spaces each character is a term, and a query for a word is a query for
+consecutive characters.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
-#: Han, kana, hangul and Thai: each character is a term.
-_ALONE: Final = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+from scrapy_pagelets.words import BY_CHARACTER, caseless
+
 #: Accents of Latin, Greek and Cyrillic letters. Marks of other scripts distinguish words and stay.
 _ACCENTS: Final = re.compile("[\u0300-\u036f]+")
 #: Longer terms are truncated: hardly any word is that long, and databases refuse them.
@@ -68,18 +69,18 @@ def folded(text: str) -> str:
     if text.isascii():
         return text.lower()
     bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
-    return unicodedata.normalize("NFKC", bare).casefold()
+    return caseless(bare)
 
 
 def _is_alone(term: str) -> bool:
-    return len(term) == 1 and re.match(f"[{_ALONE}]", term) is not None
+    return len(term) == 1 and re.match(f"[{BY_CHARACTER}]", term) is not None
 
 
 @cache
 def _expression() -> re.Pattern[str]:
     r"""The pattern of a term in a folded text. Python's ``\w`` lacks combining marks, which Indic words contain."""
     codes = [chr(code) for code in range(0x10000)]
-    alone = re.compile(f"[{_ALONE}]")
+    alone = re.compile(f"[{BY_CHARACTER}]")
     marks = "".join(one for one in codes if unicodedata.category(one)[0] == "M" and not alone.match(one))
     signs = "".join(one for one in codes if alone.match(one) and unicodedata.category(one)[0] not in "LMN")
-    return re.compile(rf"(?![{signs}])[{_ALONE}]|(?:[^\W_{_ALONE}]|[{marks}])+")
+    return re.compile(rf"(?![{signs}])[{BY_CHARACTER}]|(?:[^\W_{BY_CHARACTER}]|[{marks}])+")

@@ -16,8 +16,8 @@ import numpy as np
 from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.links.query import Query
 from scrapy_pagelets.nodes import Bools, Ints
-from scrapy_pagelets.segmentation.pagelet import CONTENT
-from scrapy_pagelets.urls import normalise, resolve, site_of
+from scrapy_pagelets.templates.roles import CONTENT
+from scrapy_pagelets.urls import host_of, normalise, resolve, site_of
 
 #: Characters of the text that label a pagelet with links.
 _LABEL: Final = 60
@@ -65,14 +65,14 @@ class Tables:
     @cached_property
     def hosts(self) -> Ints:
         """(n,) number of the host of each page."""
-        return _numbered([_host(url) for url in self.urls])
+        return _numbered([host_of(url) for url in self.urls])
 
     @cached_property
     def sites(self) -> Ints:
         """(n,) number of the site of each page: its registrable domain."""
-        names = dict.fromkeys(map(_host, self.urls))
+        names = dict.fromkeys(map(host_of, self.urls))
         sites = {host: site_of(f"http://{host}/") for host in names}
-        return _numbered([sites[_host(url)] for url in self.urls])
+        return _numbered([sites[host_of(url)] for url in self.urls])
 
     @property
     def single_site(self) -> bool:
@@ -196,11 +196,6 @@ def _normalised(url: str) -> str:
         return normalise(url)
     except ValueError:
         return url
-
-
-def _host(url: str) -> str:
-    """Host of a URL, with the port if it is not the default."""
-    return _normalised(url).partition("//")[2].partition("/")[0]
 
 
 def _numbered(names: list[str]) -> Ints:

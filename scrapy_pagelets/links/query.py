@@ -5,11 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Final, NamedTuple
-from unicodedata import normalize
 
-from scrapy_pagelets.characters import parted
+from scrapy_pagelets.characters import without_controls
 from scrapy_pagelets.errors import QueryError
-from scrapy_pagelets.words import WORD, words
+from scrapy_pagelets.words import WORD, caseless, words
 
 #: Characters on either side of a link that describe its target (Clever: 50 bytes).
 _WINDOW: Final = 50
@@ -50,7 +49,7 @@ class Query:
     """
 
     def __init__(self, text: str) -> None:
-        self.terms = frozenset(words(parted(text)))
+        self.terms = frozenset(words(without_controls(text)))
         if not self.terms:
             raise QueryError("the query has no words: give some letters or digits")
 
@@ -84,7 +83,7 @@ class Query:
 
 def _folded(text: str) -> str:
     """Normalise a text as ``words`` does, and fold its white space."""
-    return " ".join(normalize("NFKC", text).casefold().split())
+    return " ".join(caseless(text).split())
 
 
 def _places(flat: str, anchors: Sequence[str]) -> list[tuple[int, int]]:

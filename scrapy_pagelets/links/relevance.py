@@ -17,7 +17,8 @@ import numpy as np
 
 from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.pagelet import CONTENT, Pagelet, segment
+from scrapy_pagelets.segmentation.pagelet import Pagelet, segment
+from scrapy_pagelets.templates.roles import CONTENT
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.urls import key as key_of
 from scrapy_pagelets.words import words
@@ -44,7 +45,7 @@ class Link(NamedTuple):
     template: bool
 
 
-class Weighed(NamedTuple):
+class PageScores(NamedTuple):
     """The scores of a page in a focused crawl.
 
     Attributes
@@ -150,7 +151,7 @@ class Topic:
         return weights
 
 
-def weigh(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: float = 0.0) -> Weighed:
+def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: float = 0.0) -> PageScores:
     """Score a page and its links against a topic, and count the words of the page in the topic's document frequencies.
 
     A link's relevance combines that of its pagelet and of its anchor with a share inherited from the page (shark
@@ -165,8 +166,8 @@ def weigh(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
     Examples
     --------
     >>> page = Page.parse(b"<p>Eruptions: <a href=hekla>Hekla</a><p>Cod: <a href=cod>more</a>", "http://h/")
-    >>> weighed = weigh(segment(page), Topic(["hekla"]))
-    >>> hekla, cod = weighed.links.values()
+    >>> scores = score(segment(page), Topic(["hekla"]))
+    >>> hekla, cod = scores.links.values()
     >>> hekla.relevance > cod.relevance, cod.template
     (True, False)
     """
@@ -189,7 +190,7 @@ def weigh(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
         scored = Link(relevance + (0.0 if template else _INHERITED * passed_on), template)
         before = links.get(key := key_of(link["url"]), scored)
         links[key] = Link(max(before.relevance, scored.relevance), before.template and scored.template)
-    return Weighed(content, passed_on, links)
+    return PageScores(content, passed_on, links)
 
 
 def _sum(vectors: Any, rows: Floats) -> Any:
@@ -199,18 +200,18 @@ def _sum(vectors: Any, rows: Floats) -> Any:
     return csr_array(rows[np.newaxis]) @ csr_array(vectors)
 
 
-class Seen:
+class SeenLinks:
     """The template links seen so far on each site, to recognise when a menu links to a page for the first time."""
 
     def __init__(self, most: int = _MAX_SEEN) -> None:
         self._seen: OrderedDict[tuple[str, int], None] = OrderedDict()
         self._most = most
 
-    def again(self, site: str, links: Iterable[int]) -> set[int]:
+    def seen_before(self, site: str, links: Iterable[int]) -> set[int]:
         """Return the keys of the links that were seen on the site before, and mark all of them as seen.
 
-        >>> seen = Seen()
-        >>> seen.again("a", [1, 2]), seen.again("a", [2, 3]), seen.again("b", [3])
+        >>> seen = SeenLinks()
+        >>> seen.seen_before("a", [1, 2]), seen.seen_before("a", [2, 3]), seen.seen_before("b", [3])
         (set(), {2}, set())
         """
         keys = [(site, link) for link in links]

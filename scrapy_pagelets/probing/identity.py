@@ -10,12 +10,14 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.misc import load_object
 
-from scrapy_pagelets.session.fingerprints import fingerprint_of
+from scrapy_pagelets.session.fingerprints import known_fingerprint
 
-#: Request meta: the request is a probe, which loads a page for a template; the value is the token of its response.
-PROBE: Final = "_pagelets_probe"
+#: Request meta of a probe: the token under which its response is stored until the spider requests the page.
+HANDOVER_TOKEN: Final = "_pagelets_handover_token"
 #: Request meta of a probe: its response as the downloader returned it.
 RECEIVED: Final = "_pagelets_received"
+#: Request meta: the key of the response, loaded by an earlier version, that answers a request of the same job.
+STORED: Final = "_pagelets_stored"
 #: Headers that identify a session: a response to such a request must not be used for another one.
 _SESSION: Final = (b"Cookie", b"Authorization")
 #: Headers that differ for each request without changing the response.
@@ -69,8 +71,14 @@ def _may_route(key: object) -> bool:
     return key not in ROUTES and not str(key).startswith(_BOOKKEEPING)
 
 
-def token_of(crawler: Crawler, request: Request, identity: str) -> str:
-    """Return the key of a response in the response store: the fingerprint of its request and the request's identity."""
+def token_of(crawler: Crawler, request: Request, identity: str) -> str | None:
+    """Return the key of a response in the response store: the fingerprint of its request and the request's identity.
+
+    None for a request without a fingerprint.
+    """
+    fingerprint = known_fingerprint(crawler, request)
+    if fingerprint is None:
+        return None
     # Fingerprinters may take two URLs for one; a response belongs to the URL that was requested.
     url = blake2b(request.url.encode("utf-8", "replace"), digest_size=8).hexdigest()
-    return fingerprint_of(crawler, request) + identity + url
+    return fingerprint + identity + url

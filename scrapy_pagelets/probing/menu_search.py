@@ -13,9 +13,10 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.probing.prober import Prober
 from scrapy_pagelets.probing.traffic import Targets, Traffic
 from scrapy_pagelets.session.crawl_session import CrawlSession
-from scrapy_pagelets.session.followed_links import requested_url
+from scrapy_pagelets.session.outgoing import requested_url
 from scrapy_pagelets.session.threads import in_thread
-from scrapy_pagelets.templates.complete_subdigraph import Subdigraph, candidates, followed, is_harmless, same_host
+from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
+from scrapy_pagelets.templates.menu_links import candidates, is_harmless, link_targets
 from scrapy_pagelets.templates.site import Site
 
 logger = logging.getLogger(__name__)
@@ -73,9 +74,9 @@ class MenuSearch:
         """URLs by key, the likeliest menu entries first."""
         links = page.nodes.links
         likeliest = {}
-        for i in candidates(page, self._shapes, self._session.listed):
+        for i in candidates(page, self._shapes, self._session.in_sitemaps):
             url = requested_url(urldefrag(urljoin(page.base, links.href[i].strip())).url)
-            if same_host(url, page.url):
+            if urls.same_host(url, page.url):
                 likeliest[int(links.key[i])] = url
         return likeliest
 
@@ -87,9 +88,9 @@ class MenuSearch:
             known = await self._known(url)
             if known is not None:
                 return _Reached(known.key, [*names, *known.names], known.targets)
-            if not self.possible:
+            if not self.possible or (probe := self._prober.probe_for(url, request, visited)) is None:
                 return None
-            loaded = await self._prober.load(self._prober.probe_for(url, request, visited))
+            loaded = await self._prober.load(probe)
             self.loads += loaded.asked
             self.possible = loaded.possible
             if loaded.page is not None:
@@ -111,7 +112,7 @@ class MenuSearch:
             target = requested_url(urldefrag(urljoin(url, location)).url)
         except ValueError:  # "http://[broken"
             return ""
-        usable = same_host(target, page.url) and urls.is_page(target) and is_harmless(target, self._shapes)
+        usable = urls.same_host(target, page.url) and urls.is_page(target) and is_harmless(target, self._shapes)
         return target if usable else ""
 
     async def _known(self, url: str) -> _Reached | None:
@@ -124,4 +125,4 @@ class MenuSearch:
 
     def _learn(self, page: Page) -> Targets:
         self._session.sites.learn(page)
-        return followed(page)
+        return link_targets(page)

@@ -18,9 +18,9 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_pagelets.limits import TooLarge
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.probing.identity import PROBE, RECEIVED, AnotherVisitor, routes_of, token_of
+from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, AnotherVisitor, routes_of, token_of
 from scrapy_pagelets.session.crawl_session import CrawlSession
-from scrapy_pagelets.session.followed_links import FOLLOWED
+from scrapy_pagelets.session.outgoing import FOLLOWED
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.threads import in_thread
 
@@ -56,8 +56,8 @@ class Prober:
     """Load pages through the crawler's own downloader, so that robots.txt, throttling, cache and retries apply.
 
     The requests bypass the engine, so that they do not keep the spider from closing. They carry no cookies, and no
-    probe is sent for a key page that was requested with cookies. ``CrawlSession.probes`` holds what is loaded until the
-    spider requests it.
+    probe is sent for a key page that was requested with cookies. ``CrawlSession.menu_loads`` holds what is loaded until
+    the spider requests it.
     """
 
     def __init__(self, crawler: Crawler, session: CrawlSession) -> None:
@@ -85,11 +85,11 @@ class Prober:
 
     async def load(self, probe: Request) -> Loaded:
         """Load a page and count failures. A slow page continues to load, because the spider may request it."""
-        token = probe.meta[PROBE]
-        if token in self.session.probes or self.session.spool.has(token):
+        token = probe.meta[HANDOVER_TOKEN]
+        if token in self.session.menu_loads or self.session.responses.has(token):
             return Loaded(asked=False)  # loaded for another template, or before the crawl was interrupted
         task = asyncio.ensure_future(self._download(probe))
-        self.session.probes[token] = task
+        self.session.menu_loads[token] = task
         task.add_done_callback(partial(self._release, token))
         await asyncio.wait({task}, timeout=self.patience(probe))
         if not task.done() or task.cancelled():
@@ -97,10 +97,10 @@ class Prober:
             return Loaded()
         response = task.result()
         if isinstance(response, Exception):
-            self.session.probes.pop(token, None)
+            self.session.menu_loads.pop(token, None)
             return self._failed(probe, response)
         if not _is_handed_over(response):
-            self.session.probes.pop(token, None)
+            self.session.menu_loads.pop(token, None)
         if response.status in range(300, 400) and "Location" in response.headers:
             return Loaded(location=(response.headers["Location"] or b"").decode("latin-1"))
         if response.status != 200 or not isinstance(response, HtmlResponse):
@@ -114,12 +114,12 @@ class Prober:
 
     def _release(self, token: str, task: asyncio.Future[Any]) -> None:
         """Let go of a response once it is stored: nobody may ever request it."""
-        if self.session.probes.get(token) is task:
-            done = self.session.probes[token] = asyncio.get_running_loop().create_future()
+        if self.session.menu_loads.get(token) is task:
+            done = self.session.menu_loads[token] = asyncio.get_running_loop().create_future()
             done.set_result(None)
 
-    def probe_for(self, url: str, key: Request, redirected: Sequence[str] = ()) -> Request:
-        """Return a request that loads a page for a key page.
+    def probe_for(self, url: str, key: Request, redirected: Sequence[str] = ()) -> Request | None:
+        """Return a request that loads a page for a key page; None if it has no fingerprint.
 
         Parameters
         ----------
@@ -133,7 +133,10 @@ class Prober:
         if redirected:
             meta["redirect_urls"] = list(redirected)
         probe = Request(url, callback=NO_CALLBACK, headers=headers, meta=meta)
-        probe.meta[PROBE] = token_of(self.crawler, probe, self.session.identities[key])
+        token = token_of(self.crawler, probe, self.session.identities[key])
+        if token is None:
+            return None
+        probe.meta[HANDOVER_TOKEN] = token
         if urlparse_cached(probe).hostname != urlparse_cached(key).hostname:
             probe.meta[FOLLOWED] = True
         return probe
@@ -155,7 +158,7 @@ class Prober:
                 engine._slot.nextcall.schedule()  # the downloader has room for another request
         self.session.count("probe/loaded")
         if _is_handed_over(result):
-            await in_thread(self.session.spool.put, probe.meta[PROBE], _received(result, sent))
+            await in_thread(self.session.responses.put, probe.meta[HANDOVER_TOKEN], _received(result, sent))
         return result
 
     def _failed(self, probe: Request, error: Exception) -> Loaded:
@@ -169,7 +172,8 @@ class Prober:
 
 def _is_same(request: Request, probe: Request) -> bool:
     """True for a probe or its retry; False for a request that a middleware has put in its place."""
-    return (request.method, request.url, request.meta.get(PROBE)) == (probe.method, probe.url, probe.meta[PROBE])
+    token = request.meta.get(HANDOVER_TOKEN)
+    return (request.method, request.url, token) == (probe.method, probe.url, probe.meta[HANDOVER_TOKEN])
 
 
 def _received(response: Response, probe: Request) -> Response:

@@ -10,7 +10,7 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 
 from scrapy_pagelets.session.answered import AnsweredRequests
-from scrapy_pagelets.session.fingerprints import fingerprint_of
+from scrapy_pagelets.session.fingerprints import known_fingerprint
 
 #: Keys of the pages that a page links to.
 Targets = frozenset[int]
@@ -29,9 +29,9 @@ class Arrived(NamedTuple):
 class Traffic:
     """Track the requests of the spider, because their pages need not be loaded for a template as well."""
 
-    def __init__(self, crawler: Crawler, memory: AnsweredRequests) -> None:
+    def __init__(self, crawler: Crawler, answered: AnsweredRequests) -> None:
         self.crawler = crawler
-        self.memory = memory
+        self.answered = answered
         self._pending: dict[str, asyncio.Future[Targets]] = {}
         self._targets: OrderedDict[str, Targets] = OrderedDict()
         self._moved: OrderedDict[str, str] = OrderedDict()  # fingerprint -> the URL that it redirects to
@@ -39,12 +39,14 @@ class Traffic:
 
     def expect(self, request: Request) -> None:
         """Record that a request was sent."""
-        self._pending.setdefault(fingerprint_of(self.crawler, request), asyncio.get_running_loop().create_future())
+        if (fingerprint := known_fingerprint(self.crawler, request)) is not None:
+            self._pending.setdefault(fingerprint, asyncio.get_running_loop().create_future())
 
     def arrived(self, request: Request, targets: Targets = NOWHERE) -> None:
         """Record that a request was answered, by a page with these links or by something else."""
-        fingerprint = fingerprint_of(self.crawler, request)
-        self.memory.add_answered(fingerprint)
+        if (fingerprint := known_fingerprint(self.crawler, request)) is None:
+            return
+        self.answered.add_answered(fingerprint)
         self._targets[fingerprint] = targets
         if len(self._targets) > _MAX_REMEMBERED:
             self._targets.popitem(last=False)
@@ -55,7 +57,9 @@ class Traffic:
     def request_scheduled(self, request: Request) -> None:
         """Record the redirects, by HTTP or by the page, that have led to a request."""
         for url in request.meta.get("redirect_urls", ()):
-            self._moved[fingerprint_of(self.crawler, Request(url))] = request.url
+            if (fingerprint := known_fingerprint(self.crawler, Request(url))) is None:
+                return
+            self._moved[fingerprint] = request.url
             self.arrived(Request(url))
         while len(self._moved) > _MAX_REMEMBERED:
             self._moved.popitem(last=False)
@@ -64,7 +68,8 @@ class Traffic:
         """Return a page that the spider has requested, without links if it does not arrive in time; else None."""
         visited = {url}
         while True:
-            fingerprint = fingerprint_of(self.crawler, Request(url))
+            if (fingerprint := known_fingerprint(self.crawler, Request(url))) is None:
+                return None
             if (pending := self._pending.get(fingerprint)) is not None:
                 await asyncio.wait({pending}, timeout=patience)
             moved = self._moved.get(fingerprint, url)
@@ -74,5 +79,5 @@ class Traffic:
             url = moved
         if pending is not None:
             return Arrived(url, pending.result() if pending.done() else NOWHERE)
-        known = self._targets.get(fingerprint, NOWHERE if self.memory.is_answered(fingerprint) else None)
+        known = self._targets.get(fingerprint, NOWHERE if self.answered.is_answered(fingerprint) else None)
         return None if known is None else Arrived(url, known)

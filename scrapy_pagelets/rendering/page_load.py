@@ -30,6 +30,10 @@ _TYPES: Final = {"stylesheet": "text/css", "script": "text/javascript", "documen
 _COMMON: Final = frozenset(("stylesheet", "script", "font", "image"))
 _MAX_SHARED: Final = 64 << 20
 _MAX_ONE: Final = 2 << 20
+#: Declared bytes of a resource that the browser gets, and of all that a page may request from the network. Playwright
+#: loads a response as a whole before it shows its headers: what declares no length is limited by time alone.
+_LARGEST: Final = 16 << 20
+_MAX_LOADED: Final = 64 << 20
 #: Headers that a browser needs to use a cached resource.
 _HEADERS: Final = frozenset(("content-type", "access-control-allow-origin", "cross-origin-resource-policy"))
 
@@ -60,6 +64,7 @@ class PageLoad:
         self.shared = shared
         self.has_scripts = document is None or "<script" in document.lower()
         self._entered = False
+        self._loaded = 0
 
     async def enter(self, context: playwright.BrowserContext, page: playwright.Page) -> None:
         """Go to the page."""
@@ -87,14 +92,26 @@ class PageLoad:
         """Request from the network, checking each redirect; the browser would follow them without a check."""
         url = route.request.url
         for _ in range(_MAX_REDIRECTS):
-            if route.request.resource_type == "media" or not await self._permitted(url):
+            if self._loaded > _MAX_LOADED or route.request.resource_type == "media" or not await self._permitted(url):
                 break
             response = await route.fetch(url=url, max_redirects=0)
-            if response.status not in _REDIRECTS or "location" not in response.headers:
-                await route.fulfill(response=response)
-                return
-            url = urljoin(url, response.headers["location"])
+            try:
+                if response.status not in _REDIRECTS or "location" not in response.headers:
+                    if not self._fits(response):
+                        break
+                    await route.fulfill(response=response)
+                    return
+                url = urljoin(url, response.headers["location"])
+            finally:
+                await response.dispose()  # Playwright would keep the body as long as the page
         await route.abort()
+
+    def _fits(self, response: playwright.APIResponse) -> bool:
+        """Count the declared size of a response; False if the browser should not get that much."""
+        declared = response.headers.get("content-length", "")
+        size = int(declared) if declared.isascii() and declared.isdecimal() and len(declared) < 20 else 0
+        self._loaded += size
+        return size <= _LARGEST
 
     async def _permitted(self, url: str) -> bool:
         return url.startswith(("http://", "https://")) and (self.permit is None or await self.permit(url))

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.characters import parted
+from scrapy_pagelets.characters import without_controls
 from scrapy_pagelets.errors import QueryError
 from scrapy_pagelets.index.base import QUERY_TERMS
 from scrapy_pagelets.index.terms import terms
@@ -101,7 +101,7 @@ def query_of(query: str) -> tuple[dict[str, float], int]:
     >>> query_of('"Bell" OR bell*')
     ({'bell': 2.0, 'or': 1.0}, 0)
     """
-    count = Counter(terms(parted(query)))
+    count = Counter(terms(without_controls(query)))
     return dict(islice(((term, float(n)) for term, n in count.items()), QUERY_TERMS)), max(0, len(count) - QUERY_TERMS)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scrapy_pagelets.nodes import Bools, Floats, Ints
+from scrapy_pagelets.nodes import Floats, Ints
 from scrapy_pagelets.segmentation.tree import Tree
 
 #: The label of nodes that only hold the tree together. Leaves never have it; the parent of an invisible node does.
@@ -40,7 +40,7 @@ class Energy:
     weight: Floats
 
     def of(self, labels: Ints) -> float:
-        """Energy of a `feasible` labelling, (k,)."""
+        """Energy of a labelling, (k,): no leaf is invisible, and each node below a visible one has its label."""
         tree, visible = self.tree, labels != INVISIBLE
         nodes = np.flatnonzero(visible)
         leaf = labels[tree.leaves]
@@ -60,10 +60,3 @@ class Energy:
         weights = np.zeros(len(self.tree.leaves), self.weight.dtype)
         weights[self.other[beside]] = self.weight[beside]
         return weights
-
-
-def feasible(tree: Tree, labels: Ints) -> bool:
-    """True if no leaf is invisible and each node below a visible one has its label: the rendering constraint."""
-    below: Bools = labels[tree.parent[1:]] != INVISIBLE
-    same = labels[1:] == labels[tree.parent[1:]]
-    return bool((labels[tree.leaves] != INVISIBLE).all() and (same | ~below).all())

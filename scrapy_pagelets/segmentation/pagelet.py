@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +12,9 @@ from scrapy_pagelets.characters import quoted
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.methods import labels_of
+from scrapy_pagelets.templates.roles import is_template, role_of
 from scrapy_pagelets.text import paths_of, text_of
 from scrapy_pagelets.urls import absolute
-
-CONTENT, NAVIGATION, TEMPLATE = "content", "navigation", "template"
-#: A leaf of at least this templateness is template.
-_HALF: Final = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,9 +154,11 @@ def pagelets_of(page: Page, labels: Ints, templateness: Floats | None = None, *,
     weights = np.zeros(len(page.nodes.leaves)) if templateness is None else templateness
     if whole:
         return _undivided(page, labels, weights)
-    divided = labels[page.nodes.leaves] * 2 + (weights >= _HALF)
+    divided = labels[page.nodes.leaves] * 2 + is_template(weights)
     return [
-        Pagelet(page, number, index, _mean_templateness(page, index, weights), _role(page, index, weights[index[0]]))
+        Pagelet(
+            page, number, index, _mean_templateness(page, index, weights), role_of(page.nodes, index, weights[index[0]])
+        )
         for number, index in enumerate(_groups(divided))
     ]
 
@@ -192,7 +191,7 @@ def _undivided(page: Page, labels: Ints, weights: Floats) -> list[Pagelet]:
         # A pagelet of pictures only takes its templateness and role from the text that follows.
         near = index if len(index) else np.minimum(number[group[:1]], len(weights) - 1)
         mean = _mean_templateness(page, near, weights)
-        role = _role(page, near, mean)
+        role = role_of(nodes, near, mean)
         pagelets.append(Pagelet(page, len(pagelets), index, mean, role, roots.get(int(labels[seen[group[0]]]), [])))
     return pagelets
 
@@ -214,10 +213,3 @@ def _roots(nodes: NodeTable, seen: Ints, labels: Ints) -> dict[int, list[int]]:
 
 def _mean_templateness(page: Page, index: Ints, weights: Floats) -> float:
     return float(np.average(weights[index], weights=np.maximum(page.nodes.words[index], 1)))
-
-
-def _role(page: Page, index: Ints, templateness: float) -> str:
-    nodes = page.nodes
-    words = nodes.words[index]
-    linked = words[nodes.anchor[nodes.leaves[index]]].sum()
-    return CONTENT if templateness < _HALF else NAVIGATION if linked > 0.5 * words.sum() else TEMPLATE

@@ -10,7 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.nodes import TAG, TEXT, Floats, Ints, NodeTable, mix
+from scrapy_pagelets.hashing import mix
+from scrapy_pagelets.nodes import TAG, TEXT, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.tree import Tree
 from scrapy_pagelets.templates.model import LABELLED, load

@@ -11,15 +11,13 @@ from typing import Any, Final, Self
 
 from scrapy_pagelets.duplicates.threshold import LEAST, Threshold
 from scrapy_pagelets.errors import ConfigError
+from scrapy_pagelets.feed_schema import FEED, FeedField
 from scrapy_pagelets.limits import Limits
 from scrapy_pagelets.session import values
 
-FORMATS: Final = ("text", "markdown", "html")
-#: The fields of the feed, by the names that other tools expect.
-FIELDS: Final = (
-    "url", "title", "language", "fetched_at", *FORMATS, "pagelets", "blocks", "template",
-    "near_duplicate_of", "similarity", "sketch",
-)  # fmt: skip
+#: The names of the fields of the feed.
+FIELDS: Final = tuple(field.name for field in FEED)
+FORMATS: Final = tuple(field.name for field in FEED if field.setting == "PAGELETS_FORMATS")
 SEGMENTERS: Final = (
     "pagelets", "pagelets-strict", "gcuts-top", "gcuts", "gcuts-strict", "gcuts-np", "gcuts-nl", "cclus",
     "vips", "vips-top", "vips-strict",
@@ -154,9 +152,14 @@ class Config:
 
     def _duplicate_name(self) -> str | None:
         """A name that two fields of one item share, None if there is none."""
-        unset = {*FORMATS} - {*self.formats} | ({"blocks"} if not self.vips_tree else set())
-        names = [name for f in FIELDS if f not in unset and (name := self.field_name(f)) is not None]
+        names = [name for f in FEED if self._writes(f) and (name := self.field_name(f.name)) is not None]
         return next((name for name in names if names.count(name) > 1), None)
+
+    def _writes(self, field: FeedField) -> bool:
+        """False for a field that a setting switches off; without near-duplicates, our spiders still yield nulls."""
+        if field.setting == "PAGELETS_FORMATS":
+            return field.name in self.formats
+        return field.setting != "PAGELETS_VIPS_TREE" or self.vips_tree
 
     def field_name(self, name: str) -> str | None:
         """Return the name of a feed field in items, None if the field is left out."""

@@ -22,7 +22,6 @@ from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.characters import visible
 from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.limits import TooLarge, scarcity
-from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.page import MAX_DEPTH, Page, decode, parse
 from scrapy_pagelets.rendering.snapshot import page_of
 from scrapy_pagelets.segmentation.segment_weights import load as load_weights
@@ -63,18 +62,19 @@ class CrawlSession:
         folder = self.config.store or job
         self._store = SiteStore(Path(folder) if folder else None, model, self._store_failed)
         #: Counts of the pagelets that pages share, None without PAGELETS_DETECTION.
-        self.shared = None if self.config.detection == "off" else RepeatedPagelets()
-        self.sites = SiteCache(self._store, self.config.model, shared=self.shared)
-        self.memory = AnsweredRequests(self._store, job)
-        self.spool = ResponseStore(Path(job, "pagelets-responses") if job else None, self._store_failed)
+        self.repeated_pagelets = None if self.config.detection == "off" else RepeatedPagelets()
+        form = next((form for form in FORMS if form == self.config.detection), None)
+        self.sites = SiteCache(self._store, self.config.model, repeated=self.repeated_pagelets, form=form)
+        self.answered = AnsweredRequests(self._store, job)
+        self.responses = ResponseStore(Path(job, "pagelets-responses") if job else None, self._store_failed)
         #: Tasks that load, or have loaded, pages for templates, by token; the spider has not requested these pages yet.
-        self.probes: dict[str, asyncio.Future[Any]] = {}
+        self.menu_loads: dict[str, asyncio.Future[Any]] = {}
         #: The identities of sent requests, except those with a session (`identity.Identities`).
         self.identities: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
         #: Keys of the pages that sitemaps list.
-        self.listed: set[int] = set()
+        self.in_sitemaps: set[int] = set()
         #: The hosts on which the crawl was started, see `urls.host_of`: they may have private addresses.
-        self.hosts: set[str] = set()
+        self.start_hosts: set[str] = set()
         #: The resources of archived pages, for rendering.
         self.resources: Resources | None = None
         #: Parsed pages, or the message of a `TooLarge`: the exception itself would keep the response alive.
@@ -101,13 +101,6 @@ class CrawlSession:
         if isinstance(page, str):
             raise TooLarge(page)
         return page
-
-    def templateness(self, page: Page) -> Floats:
-        """(m,) templateness of each leaf, from the method that PAGELETS_DETECTION selects; may run in a thread."""
-        form = next((form for form in FORMS if form == self.config.detection), None)
-        if self.shared is not None and form is not None:
-            return self.shared.templateness(page, form)
-        return self.sites.of(page).templateness(page)
 
     def _parse(self, response: TextResponse) -> Page:
         text = self.text(response)
@@ -144,11 +137,11 @@ class CrawlSession:
         # Pages that were held back, or loaded for a template, are parsed again.
         if (url, name) not in self._reported:
             self._reported.add((url, name))
-            self.tell(f"pages/{name}", message, url, *arguments)
+            self.warn(f"pages/{name}", message, url, *arguments)
 
-    def cancel_probes(self) -> None:
+    def cancel_menu_loads(self) -> None:
         """Cancel the loading of pages for templates, except those that the spider has requested."""
-        for loading in self.probes.values():
+        for loading in self.menu_loads.values():
             loading.cancel()
 
     def count(self, name: str, by: int = 1) -> None:
@@ -156,7 +149,7 @@ class CrawlSession:
         if self.stats is not None:
             self.stats.inc_value(f"pagelets/{name}", by)
 
-    def tell(self, name: str, message: str, *arguments: object) -> None:
+    def warn(self, name: str, message: str, *arguments: object) -> None:
         """Count a problem in the stat ``pagelets/<name>``; log the first of each name as a warning, others at DEBUG."""
         self.count(name)
         level = logging.DEBUG if name in self._warned else logging.WARNING
@@ -193,7 +186,7 @@ class CrawlSession:
         )
 
     def _store_failed(self, sentence: str) -> None:
-        self.tell("store/failed", "%s", sentence)
+        self.warn("store/failed", "%s", sentence)
 
     async def spider_closed(self) -> None:
         """Save the state in memory, and close the stores."""
@@ -209,9 +202,9 @@ class CrawlSession:
 
     def _close(self) -> None:
         self.sites.close()
-        self.memory.save()
+        self.answered.save()
         self._store.close()
-        self.spool.close()
+        self.responses.close()
 
 
 def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:
@@ -253,6 +246,9 @@ def call_off(crawler: Crawler, why: object) -> NoReturn:
     raise asyncio.CancelledError(str(why))
 
 
-def mark_failed(crawler: Crawler) -> None:
-    """Let `scrapy crawl` and `scrapy runspider` end with exit code 1, as they do for a crawler without a spider."""
-    crawler.spider = None
+def mark_failed(sender: Crawler) -> None:
+    """Let `scrapy crawl` and `scrapy runspider` end with exit code 1, as they do for a crawler without a spider.
+
+    May be connected to the signal ``engine_stopped``.
+    """
+    sender.spider = None

@@ -11,17 +11,19 @@ from threading import RLock
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, ref
 
+import numpy as np
 from itemadapter import ItemAdapter
 from scrapy import Item
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 
-from scrapy_pagelets.nodes import Floats, Ints
+from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.methods import labels_of
 from scrapy_pagelets.segmentation.pagelet import Pagelet, pagelets_of
 from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
-from scrapy_pagelets.templates.site_counts import Template
+from scrapy_pagelets.templates.roles import CONTENT
+from scrapy_pagelets.templates.site_counts import PageClass
 
 _current: ContextVar[PageContext | None] = ContextVar("pagelets_context", default=None)
 _places: ContextVar[dict[str, str]] = ContextVar("pagelets_places")
@@ -48,7 +50,7 @@ class PageContext:
         self._lock = RLock()
         self._page: Page | None = None
         self._pagelets: dict[bool, list[Pagelet]] = {}
-        self._cut: tuple[Ints, Floats] | None = None
+        self._leaves: tuple[Ints, Floats] | None = None  # label and templateness of each leaf
 
     @property
     def page(self) -> Page:
@@ -61,25 +63,41 @@ class PageContext:
             return self._page
 
     @property
-    def template(self) -> Template | None:
-        """The template of the page."""
-        return self._session.sites.of(self.page).template(self.page)
+    def page_class(self) -> PageClass | None:
+        """The class of the page, None if it is new."""
+        return self._session.sites.of(self.page).page_class(self.page)
 
-    def pagelets(self, *, whole: bool = False) -> list[Pagelet]:
-        """Return the pagelets of the page; their templateness comes from its site, which learns the page first.
+    def cut(self, *, whole: bool = False) -> list[Pagelet]:
+        """Cut the page into pagelets, once; their templateness comes from its site, which learns the page first.
 
         Parameters
         ----------
         whole : do not split pagelets that hold both content and template
         """
         with self._lock:
-            if self._cut is None:
+            if self._leaves is None:
                 self._session.sites.learn(self.page)
-                templateness = self._session.templateness(self.page)
-                self._cut = self._labels(templateness), templateness
+                templateness = self._session.sites.templateness(self.page)
+                self._leaves = self._labels(templateness), templateness
             if whole not in self._pagelets:
-                self._pagelets[whole] = pagelets_of(self.page, *self._cut, whole=whole)
+                self._pagelets[whole] = pagelets_of(self.page, *self._leaves, whole=whole)
             return self._pagelets[whole]
+
+    def content(self) -> list[Pagelet]:
+        """Return the pagelets that are not template, without the template in them."""
+        return [pagelet for pagelet in self.cut() if pagelet.role == CONTENT]
+
+    def content_leaves(self) -> Bools:
+        """Return a mask of the page's leaves, (m,): True for those of the content."""
+        mask = np.zeros(len(self.page.nodes.leaves), np.bool_)
+        for pagelet in self.content():
+            mask[pagelet.index] = True
+        return mask
+
+    def about(self) -> dict[str, str | None]:
+        """Return URL, title, language and time of fetching, by their names in the feed."""
+        page = self.page
+        return {"url": page.url, "title": page.title, "language": page.language, "fetched_at": self.fetched_at}
 
     def _labels(self, templateness: Floats) -> Ints:
         config = self._session.config

@@ -8,8 +8,9 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from scrapy import Request
 from scrapy.http import Headers, Response
@@ -21,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 #: Keys of request meta that are stored with a response.
 _META: Final = ("download_latency", "download_slot")
+#: The modules of pickled classes in an earlier version -> in this one.
+_MOVED: Final = {"scrapy_pagelets.rendered": "scrapy_pagelets.rendering.snapshot"}
 
 
 class ResponseStore:
@@ -119,12 +122,20 @@ def _packed(response: Response) -> bytes:
 
 
 def _unpacked(packed: bytes) -> Response:
-    url, status, headers, body, frames, about, meta = pickle.loads(packed)
+    # An earlier version did not store the last two parts.
+    url, status, headers, body, frames, about, meta = (*_Unpickler(BytesIO(packed)).load(), {}, {})[:7]
     about["request"] = Request(url, meta=meta) if meta else None
     if frames:
         return RenderedResponse(url=url, status=status, headers=headers, body=body, frames=frames, **about)
     kind = responsetypes.from_args(headers=Headers(headers), url=url, body=body)
     return kind(url=url, status=status, headers=headers, body=body, **about)
+
+
+class _Unpickler(pickle.Unpickler):
+    """An unpickler that finds classes that have moved."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        return super().find_class(_MOVED.get(module, module), name)
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
-from scrapy_pagelets.characters import parted
+from scrapy_pagelets.characters import without_controls
 from scrapy_pagelets.index.base import IndexUnusable, shown
 from scrapy_pagelets.index.targets import kind_of
 
@@ -87,7 +87,11 @@ def choices(allowed: Iterable[str]) -> Reader:
 
 def words(value: Any) -> str:
     """Read words in one string; white space and control characters become single spaces."""
-    return " ".join(parted(value).split()) if isinstance(value, str) else _refuse(value, "give words, in one string")
+    return (
+        " ".join(without_controls(value).split())
+        if isinstance(value, str)
+        else _refuse(value, "give words, in one string")
+    )
 
 
 def path(value: Any) -> str:

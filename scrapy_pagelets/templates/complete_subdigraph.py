@@ -1,29 +1,12 @@
 """Complete subdigraphs: choose the pages to load so that they link to each other, as the pages of a menu do.
 
 Source: Alarte, Insa, Silva, Tamarit 2014, *Web Template Extraction Based on Hyperlink Analysis*, Section 4.1,
-Algorithm 1. The order of the links is ours: ``docs/algorithms/menu-templates-2014.md``.
+Algorithm 1. ``menu_links`` has the links to choose from.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable
-from typing import Final
-from urllib.parse import parse_qsl, urlsplit
-
-import numpy as np
-
-from scrapy_pagelets.actions import acts, is_plain_link, labels_action
-from scrapy_pagelets.nodes import Bools, Ints, NodeTable
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.urls import host_of, is_page, normalise
-
-#: The links of a region are a menu if more than this share of its words is link text.
-_DENSE: Final = 0.5
-_HARMFUL_REL: Final = frozenset(("nofollow", "external", "alternate", "logout", "delete", "sponsored", "ugc"))
-_SUFFIX: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
-#: Shapes of static files and of folders, which are assumed to be pages.
-_STATIC: Final = frozenset(("/", ".html", ".htm", ".xhtml", ".shtml"))
+from collections.abc import Iterable
 
 
 class Subdigraph:
@@ -109,126 +92,3 @@ class Subdigraph:
                 near = [p for p in rest[i + 1 :] if self._mutual(page, p)]
                 stack.append((chosen | {page}, near))
         return best
-
-
-def same_host(url: str, other: str) -> bool:
-    """Return True if two URLs have the same host and port, ignoring ``www.``; False for broken URLs."""
-    host = host_of(url).removeprefix("www.")
-    return bool(host) and host == host_of(other).removeprefix("www.")
-
-
-def links_of(page: Page) -> list[int]:
-    """Indices of the links to other pages of the same host, except those that ``rel`` excludes."""
-    links = page.nodes.links
-    return [
-        i
-        for i, target in enumerate(links.target)
-        if target
-        and links.key[i] != page.key
-        and is_page(target)
-        and same_host(target, page.url)
-        and not _HARMFUL_REL.intersection(links.rel[i].split())
-    ]
-
-
-def followed(page: Page) -> frozenset[int]:
-    """Keys of the pages that a page links to (``getLinks``)."""
-    return frozenset(page.nodes.links.key[links_of(page)].tolist())
-
-
-def shape(url: str) -> str:
-    """Return what the URLs of one class of pages share: the ending of the path and the names of the parameters.
-
-    >>> shape("http://h/a/b.html"), shape("http://h/a/"), shape("http://h/a"), shape("http://h/index.php?id=4&page=x")
-    ('.html', '/', '', '.php?id&page')
-    """
-    parts = urlsplit(url)
-    end = parts.path.rpartition("/")[2]
-    suffix = _SUFFIX.search(end)
-    names = sorted({name for name, _ in parse_qsl(parts.query, keep_blank_values=True)})
-    return (suffix[0].lower() if suffix else "" if end else "/") + (f"?{'&'.join(names)}" if parts.query else "")
-
-
-def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int] = ()) -> list[int]:
-    """Indices of the links that may be loaded, one for each target, most likely menu links first.
-
-    Links with side effects (log out, delete, buy) are left out, recognised by URL, text or attributes. So are links
-    with a query, unless pages of that shape were seen. The order is by: whether the target is known to be a page
-    (listed in a sitemap, or of the shape of a page seen before, of a static file or of a folder); link-dense region;
-    hyperlink distance; DOM distance from the first such link; document order. Section 4.1 of the paper specifies no
-    order; Section 6 names link density as future work.
-
-    Parameters
-    ----------
-    shapes : shapes of the pages of the site that were seen, see `shape`
-    listed : keys of the pages that the site's sitemaps list
-    """
-    links = page.nodes.links
-    own = [i for i in links_of(page) if is_harmless(links.target[i], shapes) and not _has_side_effects(page.nodes, i)]
-    if not own:
-        return []
-    rows = links.row[own]
-    known = _STATIC.union(shapes)
-    unknown = np.array([int(links.key[i]) not in listed and shape(links.target[i]) not in known for i in own])
-    loose = ~_in_dense_region(page.nodes)[rows]
-    url = normalise(page.url)
-    far = np.array([hyperlink_distance(url, links.target[i]) for i in own])
-    first = int(rows[np.lexsort((far, loose))[0]])
-    order = np.lexsort((dom_distances(page.nodes, first)[rows], far, loose, unknown))
-    best: dict[int, int] = {}
-    for i in np.array(own)[order].tolist():
-        best.setdefault(int(links.key[i]), i)
-    return list(best.values())
-
-
-def is_harmless(url: str, shapes: Collection[str] = ()) -> bool:
-    """Return False if a visit to a URL may have side effects: by its words, or by a query of an unknown shape."""
-    return not acts(url) and ("?" not in url or shape(url) in shapes)
-
-
-def _has_side_effects(nodes: NodeTable, link: int) -> bool:
-    """Return True if the attributes or the text of a link show that it has side effects."""
-    row = int(nodes.links.row[link])
-    element = nodes.elements[row]
-    labels = (element.get("title") or "", element.get("aria-label") or "", _text(nodes, row))
-    return not is_plain_link(element) or any(map(labels_action, labels))
-
-
-def _text(nodes: NodeTable, row: int) -> str:
-    return " ".join(nodes.strings[nodes.first_leaf[row] : nodes.last_leaf[row]])
-
-
-def hyperlink_distance(url: str, target: str) -> int:
-    """Number of steps between the folders of two URLs: up from one to the common folder, and down to the other.
-
-    >>> hyperlink_distance("http://h/a/b/x", "http://h/a/y"), hyperlink_distance("http://h/", "http://h/a/b/y")
-    (1, 2)
-    """
-    one, other = (urlsplit(u).path.split("/")[1:-1] for u in (url, target))
-    common = 0
-    while common < min(len(one), len(other)) and one[common] == other[common]:
-        common += 1
-    return len(one) + len(other) - 2 * common
-
-
-def dom_distances(nodes: NodeTable, row: int) -> Ints:
-    """(n,) number of edges between a node and each other one, by way of their common ancestor."""
-    rows = np.arange(len(nodes))
-    above = (rows <= row) & (nodes.end > row)
-    common = np.where(above, nodes.depth, 0)
-    for level in nodes.levels[1:]:
-        common[level] = np.where(above[level], common[level], common[nodes.parent[level]])
-    distances: Ints = nodes.depth[row] + nodes.depth - 2 * common
-    return distances
-
-
-def _in_dense_region(nodes: NodeTable) -> Bools:
-    """(n,) True inside a node with three links or more, most of whose words are link text."""
-    words: Ints = nodes.total(nodes.spread(nodes.words))
-    linked = nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves]))
-    count = np.zeros(len(nodes), np.int64)
-    count[nodes.links.row] = 1
-    dense = (nodes.total(count) >= 3) & (linked > _DENSE * words)
-    for rows in nodes.levels[1:]:
-        dense[rows] |= dense[nodes.parent[rows]]
-    return dense

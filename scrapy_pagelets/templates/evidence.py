@@ -15,7 +15,8 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable, mix
+from scrapy_pagelets.hashing import mix
+from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.lossy_counter import LossyCounter, Sums, countable
 
@@ -23,8 +24,8 @@ Column = NDArray[Any]
 
 #: Pages that a class needs to be treated as a site of its own.
 _SEPARATE: Final = 3
-#: Number of page-level classifiers whose log odds are averaged, see `Model.judge`.
-JUDGES: Final = 2
+#: Number of page-level classifiers whose log odds are averaged, see `model.PageEvidence`.
+CLASSIFIERS: Final = 2
 #: Maximum number of page classes of a site.
 CLASSES: Final = 8
 #: A node belongs to the template if this share of the pages has it, so that one odd page cannot delete the template.
@@ -87,7 +88,7 @@ class Fragments:
     Attributes
     ----------
     keys : hashes of the fragments
-    odds : (n, JUDGES) log odds of the page-level classifiers
+    odds : (n, CLASSIFIERS) log odds of the page-level classifiers
     linked : (n,) whether most words of the row are link text
     words, first, last : (m,) words of the leaves; (n,) first leaf of each row, and the leaf after its last one
     leaves : (m,) rows of the leaves
@@ -111,7 +112,7 @@ class Fragments:
 
         Parameters
         ----------
-        odds : (n, JUDGES) log odds of the page-level classifiers
+        odds : (n, CLASSIFIERS) log odds of the page-level classifiers
         """
         seen = countable(nodes)
         return cls(
@@ -140,7 +141,8 @@ class SiteEvidence:
     class_path : (n,) share of the pages of the class with the path
     linked : (n,) of the pages with the node, the share on which most of its words are link text
     fresh, mass : (n,) share of new words, which no earlier page had, below the node; mean number of them on a page
-    odds, shape_odds : (n, JUDGES) mean log odds of the same node, and of nodes of the same shape; NaN if there are none
+    odds, shape_odds : (n, CLASSIFIERS) mean log odds of the same node, and of nodes of the same shape; NaN if there are
+        none
     target : (links,) share of the pages that link to the target
     """
 
@@ -172,12 +174,12 @@ class Counts:
     _WIDTHS: Final = MappingProxyType(
         {
             "text": 1 + CLASSES,
-            "path": 5 + JUDGES + CLASSES,
+            "path": 5 + CLASSIFIERS + CLASSES,
             "placed": 1,
             "exact": 1,
             "links": 1,
             "target": 1,
-            "shape": 1 + JUDGES,
+            "shape": 1 + CLASSIFIERS,
         }
     )
 
@@ -215,7 +217,7 @@ class Counts:
         tables["shape"].add(shape, np.column_stack([np.bincount(back), *_by_key(back, fragments.odds[seen])]))
 
     def _of_rows(self, fragments: Fragments) -> Floats:
-        """(n, 5 + JUDGES) columns: pages, new text at the path, mostly links, new words, words, log odds."""
+        """(n, 5 + CLASSIFIERS) columns: pages, new text at the path, mostly links, new words, words, log odds."""
         keys, words = fragments.keys, fragments.words
         varied = np.zeros(len(keys.path))
         varied[fragments.leaves] = ~self._tables["placed"].has(keys.placed)
@@ -268,7 +270,7 @@ class Counts:
 
         Parameters
         ----------
-        odds : (n, JUDGES) log odds of the page-level classifiers
+        odds : (n, CLASSIFIERS) log odds of the page-level classifiers
         number : number of the page's class
         of_class : number of pages of the class
         known : whether the page itself has been counted
@@ -292,13 +294,13 @@ class Counts:
             placed=share(tables["placed"][keys.placed][:, 0]),
             variants=(varied / having)[nodes.leaves],
             path=share(path[:, 0]),
-            class_path=share(path[:, 5 + JUDGES + number], classmates),
+            class_path=share(path[:, 5 + CLASSIFIERS + number], classmates),
             exact=share(tables["exact"][keys.exact][:, 0]),
             links=share(tables["links"][keys.links][:, 0]) * (keys.links != 0),
             linked=linked / having,
             fresh=new / np.maximum(1e-9, words),
             mass=new / max(1, self.pages),
-            odds=_mean(pages - known, path[:, 5 : 5 + JUDGES] - odds * known),
+            odds=_mean(pages - known, path[:, 5 : 5 + CLASSIFIERS] - odds * known),
             shape_odds=_mean(of_shape[:, 0] - alike[:, 0], of_shape[:, 1:] - alike[:, 1:]),
             target=share(tables["target"][keys.target][:, 0]) * (keys.target != 0),
         )

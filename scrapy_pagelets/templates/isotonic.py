@@ -1,7 +1,7 @@
 """Regularised isotonic regression on the DOM tree: make templateness scores monotone, with few distinct sections.
 
 A node is template if and only if all its children are, so no node may have a higher score than one of its children.
-Among all such scores ``y``, the functions here find those that minimise
+Among all such scores ``y`` on a grid, ``smooth`` finds those that minimise
 ``sum w |x - y| + c * #{edges: y_parent != y_child}``.
 
 Source: Chakrabarti, Kumar, Punera 2007, *Page-level Template Detection via Isotonic Smoothing* (slides), "Smoothing via
@@ -19,8 +19,6 @@ import numpy as np
 
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 
-#: Maximum number of cells in the table of ``smooth_exact``, a gigabyte.
-_MAX_CELLS: Final = 1 << 27
 #: Number of cells processed at once; larger blocks do not fit into the processor's cache.
 _BLOCK: Final = 1 << 14
 
@@ -29,7 +27,7 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
     """Minimise the objective with ``y[parent[i]] <= y[i]`` on a grid of k levels; exact on the grid.
 
     Of several optimal scores the lower one is chosen, which means less template. The optimum on the grid exceeds that
-    of ``smooth_exact`` by ``sum(w) / (2 * (k - 1))`` at most. Time and memory are O(n k).
+    over all scores by ``sum(w) / (2 * (k - 1))`` at most. Time and memory are O(n k).
 
     Parameters
     ----------
@@ -61,93 +59,8 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
         raise ValueError(f"k is {k}: the grid needs 2 levels or more")
     x, w = _columns(x, w, c)
     if x.size and not 0 <= x.min() <= x.max() <= 1:
-        raise ValueError("x has a score outside 0 to 1, the range of the grid: smooth_exact accepts any score")
+        raise ValueError("x has a score outside 0 to 1, the range of the grid")
     return _smooth(_tree(levels, parent, len(x)), np.linspace(0, 1, k), x, w, c)
-
-
-def smooth_exact(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.3) -> Floats:
-    """``smooth`` without a grid: the optimum over all scores.
-
-    For an L1 distance, some optimum uses only values of ``x`` (the slides' lemma). Time and memory are O(n v) for v
-    distinct scores, and O(n log n) for ``c=0``.
-
-    Parameters
-    ----------
-    levels, parent, w, c : as for ``smooth``
-    x : (n,) raw scores, any finite numbers
-
-    Raises
-    ------
-    ValueError : as ``smooth``, and if n times the number of distinct scores exceeds 2**27
-    """
-    if c == 0:
-        return isotonic(levels, parent, x, w)
-    x, w = _columns(x, w, c)
-    values = np.unique(x)
-    if len(x) * len(values) > _MAX_CELLS:
-        raise ValueError(f"{len(x)} nodes with {len(values)} different scores are too many to be exact: use smooth")
-    return _smooth(_tree(levels, parent, len(x)), values, x, w, c)
-
-
-def isotonic(levels: list[Ints], parent: Ints, x: Floats, w: Floats) -> Floats:
-    """``smooth_exact`` for ``c=0``, isotonic regression without a penalty, in O(n log n).
-
-    The cost of a subtree, as a function of a lower bound on the value of its root, is convex and piecewise linear. A
-    heap holds the points where its slope rises. The heaps of sibling subtrees are melded: they are pairing heaps
-    (Fredman, Sedgewick, Sleator, Tarjan 1986) whose links are columns. Each row is a heap node once.
-
-    Parameters
-    ----------
-    levels, parent, x, w : as for ``smooth_exact``
-
-    Raises
-    ------
-    ValueError : as ``smooth_exact``
-
-    Examples
-    --------
-    >>> isotonic([np.array([0]), np.array([1, 2])], np.array([-1, 0, 0]), np.array([0.9, 0.2, 0.8]), np.ones(3))
-    array([0.2, 0.2, 0.8])
-    """
-    x, w = _columns(x, w, 0)
-    tree = _tree(levels, parent, len(x))
-    rows, above = np.concatenate(levels).tolist(), tree.parent.tolist()
-    least = _least(rows, above, x.tolist(), w.tolist())
-    least[rows[0]] = max(least[rows[0]], float(x.min()))
-    for row in rows[1:]:
-        least[row] = max(least[row], least[above[row]])
-    return np.array(least)
-
-
-def sections(parent: Ints, y: Floats) -> Ints:
-    """Number the sections, the maximal connected sets of rows with equal ``y``: (n,) from 0, in order of first rows.
-
-    Parameters
-    ----------
-    parent : (n,) row of the parent, -1 at the root
-    y : (n,) smoothed scores
-
-    Raises
-    ------
-    ValueError : if the columns differ in length
-
-    Examples
-    --------
-    >>> sections(np.array([-1, 0, 1, 0]), np.array([0.1, 0.9, 0.9, 0.1]))
-    array([0, 1, 1, 0])
-    """
-    if len(parent) != len(y):
-        raise ValueError(f"parent has {len(parent)} rows and y has {len(y)}: give one of each for every node")
-    top = np.where((parent < 0) | (y != y[parent]), np.arange(len(y)), parent)
-    while (top != (higher := top[top])).any():  # each round doubles the distance covered, so deep pages need few
-        top = higher
-    return np.unique(top, return_inverse=True)[1].astype(np.int64)
-
-
-def objective(parent: Ints, x: Floats, y: Floats, w: Floats, c: float) -> float:
-    """Objective of the regression: ``sum w |x - y|`` plus ``c`` for each edge between different values of ``y``."""
-    edges = np.flatnonzero(parent >= 0)
-    return float((w * np.abs(x - y)).sum() + c * (y[edges] != y[parent[edges]]).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,45 +212,3 @@ def _top_down(tree: _Tree, costs: Floats, stays: Bools) -> Ints:
         if jumping.size:
             level[jumping] = np.where(grid >= level[jumping][:, None], costs[jumping], np.inf).argmin(1)
     return level
-
-
-def _least(rows: list[int], above: list[int], x: list[float], w: list[float]) -> list[float]:
-    """(n,) the lowest value at which each subtree has minimal cost; minus infinity if all its weights are 0."""
-    heap, child, sibling = ([-1] * len(x) for _ in range(3))  # the root row of each heap, and the links of the rows
-    rise = [2 * weight for weight in w]  # by how much the slope rises at the value of a row
-    least = [-np.inf] * len(x)
-
-    def meld(one: int, other: int) -> int:
-        if one < 0 or other < 0:
-            return max(one, other)
-        if x[other] < x[one]:
-            one, other = other, one
-        sibling[other] = child[one]
-        child[one] = other
-        return one
-
-    def rest(top: int) -> int:
-        """Return the heap without its top row, by the two passes of a pairing heap."""
-        pairs = []
-        row = child[top]
-        while row >= 0:
-            partner = sibling[row]
-            following = sibling[partner] if partner >= 0 else -1
-            pairs.append(meld(row, partner))
-            row = following
-        heap = -1
-        for pair in reversed(pairs):
-            heap = meld(heap, pair)
-        return heap
-
-    for row in reversed(rows):
-        top = heap[row]
-        if (slope := -w[row]) < 0:
-            top = meld(top, row)
-            while (slope := slope + rise[top]) < 0:
-                top = rest(top)
-            # The falling part of the cost is dropped: a row may be higher than its parent.
-            least[row], rise[top] = x[top], slope
-        if above[row] >= 0:
-            heap[above[row]] = meld(heap[above[row]], top)
-    return least

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 from zipfile import BadZipFile
 
@@ -43,7 +43,18 @@ class ModelError(ConfigError):
     """Raised if a model file cannot be used; the message says why and what to do."""
 
 
-Judgement = tuple[NDArray[np.float32], Floats]
+class PageEvidence(NamedTuple):
+    """The evidence of a page alone.
+
+    Attributes
+    ----------
+    features : (m, features) features of the leaves
+    odds : (n, CLASSIFIERS) log odds of all nodes by the page-level classifiers: first the trees, by their mean over the
+        words below the node, then the classifier
+    """
+
+    features: NDArray[np.float32]
+    odds: Floats
 
 
 @dataclass(frozen=True)
@@ -68,20 +79,17 @@ class Model:
     alone: Trees
     lexicon: Lexicon
     about: dict[str, Any]
-    _judged: WeakKeyDictionary[Page, Judgement] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
+    _known: WeakKeyDictionary[Page, PageEvidence] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
 
-    def judge(self, page: Page) -> Judgement:
-        """Return (m, features) of the leaves of a page, and (n, JUDGES) log odds of its nodes by the page alone.
-
-        The first column of the log odds is the mean of the trees over the words below a node, the second one is the
-        classifier. The result is computed once for each page.
-        """
-        if (judged := self._judged.get(page)) is None:
+    def page_evidence(self, page: Page) -> PageEvidence:
+        """Return the features of a page and the log odds of the page-level classifiers, computed once for each page."""
+        if (evidence := self._known.get(page)) is None:
             columns = page_features(page, self.lexicon)
             by_trees = mean_odds(page.nodes, self.trees(columns))
             by_classifier = self.classifier(node_features(page, columns), size_class(page.nodes))
-            judged = self._judged[page] = columns, np.column_stack([by_trees, by_classifier])
-        return judged
+            evidence = PageEvidence(columns, np.column_stack([by_trees, by_classifier]))
+            self._known[page] = evidence
+        return evidence
 
     def save(self, path: str | Path) -> None:
         """Write the model file."""

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.nodes import TEXT, Floats, Ints, Look, NodeTable
+from scrapy_pagelets.nodes import TEXT, Floats, Ints, Look, NodeTable, is_short
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.evidence import JUDGES, SiteEvidence
+from scrapy_pagelets.templates.evidence import CLASSIFIERS, SiteEvidence
 from scrapy_pagelets.words import words as words_of
 
 #: Number of nested regions around a leaf that give features.
@@ -65,18 +65,18 @@ _LEAF: Final = (
 )  # fmt: skip
 _PAGE: Final = ("page_words", "page_link_density", "page_leaves", "has_main", "has_article", "page_depth")
 _REGION: Final = ("words", "link_density", "leaves", "words_per_leaf", "share_of_page", "headings", "prose", "first")
-_JUDGES: Final = ("trees", "classifier")
+_NAMES: Final = ("trees", "classifier")
 _ODDS: Final = ("odds", "odds_path", "odds_shape")
 _CONTAINER: Final = ("inside", "above", "branch", "margin", "share")
 _AROUND: Final = ("rank", "prev", "next", "near")
 _SITE_LEAF: Final = (
     "pages", "class_pages", "text", "placed", "path", "variants", "target",
     "prev_text", "next_text", "page_text", "class_text", "class_path",
-    *(f"{judge}_{name}" for judge in _JUDGES for name in _ODDS),
-    *(f"{judge}_{by}_{name}" for judge in _JUDGES for by in ("page", "pooled") for name in (*_AROUND, *_CONTAINER)),
+    *(f"{one}_{name}" for one in _NAMES for name in _ODDS),
+    *(f"{one}_{by}_{name}" for one in _NAMES for by in ("page", "pooled") for name in (*_AROUND, *_CONTAINER)),
 )  # fmt: skip
 _SITE_REGION: Final = (
-    *(f"{judge}_{name}" for judge in _JUDGES for name in _ODDS),
+    *(f"{one}_{name}" for one in _NAMES for name in _ODDS),
     "text", "path", "exact", "links", "linked", "target", "class_text",
     "class_path", "fresh", "mass", "mass_share",
 )  # fmt: skip
@@ -227,7 +227,7 @@ def site_features(page: Page, evidence: SiteEvidence, odds: Floats, pages: int, 
     Parameters
     ----------
     evidence : the evidence, see `Counts.evidence`
-    odds : (n, JUDGES) log odds of the page-level classifiers
+    odds : (n, CLASSIFIERS) log odds of the page-level classifiers
     pages, of_class : number of other pages of the site, and of the page's class
     """
     nodes, leaves = page.nodes, page.nodes.leaves
@@ -237,7 +237,8 @@ def site_features(page: Page, evidence: SiteEvidence, odds: Floats, pages: int, 
     target[nodes.links.row] = evidence.target
     links[nodes.links.row] = 1
     below = np.maximum(1, nodes.total(nodes.spread(words)))
-    all_odds = np.stack([odds, evidence.odds, evidence.shape_odds], 2).reshape(len(nodes), -1)  # as in _ODDS, by judge
+    # As in _ODDS, by classifier.
+    all_odds = np.stack([odds, evidence.odds, evidence.shape_odds], 2).reshape(len(nodes), -1)
     pooled = np.where(np.isnan(evidence.odds), odds, (odds + evidence.odds) / 2)
     leaf = (
         np.log1p(pages),
@@ -255,8 +256,8 @@ def site_features(page: Page, evidence: SiteEvidence, odds: Floats, pages: int, 
         *all_odds[leaves].T,
         *(
             column
-            for judge in range(JUDGES)
-            for by in (odds[leaves, judge], pooled[leaves, judge])
+            for one in range(CLASSIFIERS)
+            for by in (odds[leaves, one], pooled[leaves, one])
             for column in (*_around(by), *_container(nodes, by))
         ),
     )
@@ -358,10 +359,14 @@ def _last_heading(bits: Ints) -> Ints:
     return np.maximum.accumulate(np.where(bits & _BITS["heading"], np.arange(len(bits)), -1))
 
 
-@lru_cache(65536)
 def heading_tokens(text: str) -> tuple[int, ...]:
     """Hashes of the words of a short heading, of pairs of adjacent words, and of the whole heading."""
-    words = words_of(text) if len(text) < _HEADING_CHARACTERS else []
+    return _heading_tokens(text) if len(text) < _HEADING_CHARACTERS else ()
+
+
+@lru_cache(65536)
+def _heading_tokens(text: str) -> tuple[int, ...]:
+    words = words_of(text)
     if len(words) > _HEADING_WORDS:
         return ()
     phrases = {*words, *map(" ".join, pairwise(words)), " ".join(words)}
@@ -380,9 +385,12 @@ def _heading(nodes: NodeTable, bits: Ints, lexicon: Lexicon) -> tuple[Floats, Fl
     return odds[last], np.where(last >= 0, np.log1p(np.maximum(0, begun - begun[last])), _FAR)
 
 
-@lru_cache(65536)
 def tokens(look: Look) -> tuple[int, ...]:
     """Hashes of the words of id, class and role; ``main-menu`` gives ``main``, ``menu`` and ``main-menu``."""
+    return _cached_tokens(look) if is_short(look) else _tokens(look)
+
+
+def _tokens(look: Look) -> tuple[int, ...]:
     _, name, classes, role = look
     names = set()
     for token in (name, *classes.split(), role):
@@ -392,6 +400,9 @@ def tokens(look: Look) -> tuple[int, ...]:
         if len(words) > 1:
             names.add("-".join(words))
     return tuple(sorted(xxh3_64_intdigest(t.encode("utf-8", "replace")) for t in names if len(t) > 1))
+
+
+_cached_tokens = lru_cache(65536)(_tokens)
 
 
 def _lexicon(nodes: NodeTable, lexicon: Lexicon) -> tuple[Floats, Floats, Floats, Floats]:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.evidence import Column, Counts, keys_of
-from scrapy_pagelets.templates.journal import Journal
 from scrapy_pagelets.templates.model import LABELLED, Model, load
 from scrapy_pagelets.templates.page_features import site_features
-from scrapy_pagelets.templates.site_counts import Observation, SiteCounts, Template
+from scrapy_pagelets.templates.site_counts import Observation, PageClass, SiteCounts
 from scrapy_pagelets.templates.trees import sigmoid
+from scrapy_pagelets.templates.unsaved import Unsaved
 
 #: Threshold for content, as a share of the mean probability of the page's content words: with other pages of the site
 #: known, and for the first page of a site.
@@ -24,7 +24,7 @@ KNOWN, ALONE = 0.5, 0.6
 _LEAST: Final = 0.02
 
 
-class Site(Journal[Observation]):
+class Site(Unsaved[Observation]):
     """One site, learnt page by page. Thread-safe.
 
     Parameters
@@ -42,8 +42,8 @@ class Site(Journal[Observation]):
     >>> for name in ("a", "b", "c"):
     ...     menu = "<div id=menu><a href=a>A</a> <a href=b>B</a> <a href=c>C</a></div>"
     ...     page = Page.parse(f"{menu}<p>All there is to say of {name}.".encode(), f"http://example.com/{name}")
-    ...     template = site.learn(page)
-    >>> site.pages, template.id
+    ...     page_class = site.learn(page)
+    >>> site.pages, page_class.id
     (3, 'example.com#1')
     """
 
@@ -64,9 +64,9 @@ class Site(Journal[Observation]):
         return self.learnt.counts
 
     @property
-    def templates(self) -> list[Template]:
+    def classes(self) -> list[PageClass]:
         """The page classes seen so far."""
-        return self.learnt.templates
+        return self.learnt.classes
 
     @property
     def links(self) -> OrderedDict[int, frozenset[int]]:
@@ -78,9 +78,9 @@ class Site(Journal[Observation]):
         """Number of distinct pages learnt; copies of one text count once."""
         return self.counts.pages
 
-    def fits(self, mark: frozenset[int]) -> bool:
+    def fits(self, page_outline: frozenset[int]) -> bool:
         """Return True if pages with this outline belong to a known class, or join the nearest one; does not lock."""
-        return self.learnt.fitting(mark) is not None
+        return self.learnt.fitting(page_outline) is not None
 
     @property
     def size(self) -> int:
@@ -88,23 +88,23 @@ class Site(Journal[Observation]):
         with self._lock:
             return self.learnt.size
 
-    def learn(self, page: Page) -> Template:
-        """Count a page, once for each URL and each text; returns its template."""
+    def learn(self, page: Page) -> PageClass:
+        """Count a page, once for each URL and each text; returns its class."""
         with self._lock:
-            if (template := self.learnt.seen.get(page.key)) is not None:
-                return template
+            if (page_class := self.learnt.seen.get(page.key)) is not None:
+                return page_class
             is_copy = self.learnt.knows(page)
-            return self._count(Observation.of(page, None if is_copy else self.model.judge(page)[1]))
+            return self._count(Observation.of(page, None if is_copy else self.model.page_evidence(page).odds))
 
-    def template(self, page: Page) -> Template | None:
-        """The template of the page's class, None if the class is new."""
+    def page_class(self, page: Page) -> PageClass | None:
+        """The class of a page, None if it is new."""
         with self._lock:
-            return self.learnt.template(page)
+            return self.learnt.page_class(page)
 
     def templateness(self, page: Page) -> Floats:
         """(m,) templateness of each leaf, 0 to 1: how certainly it belongs to the template."""
         with self._lock:
-            columns, odds = self.model.judge(page)
+            columns, odds = self.model.page_evidence(page)
             others = self.pages - self.learnt.knows(page)
             decide, share = (self.model.decision, KNOWN) if others else (self.model.alone, ALONE)
             decided = decide(np.hstack([columns, self.evidence(page, odds)]))
@@ -122,28 +122,28 @@ class Site(Journal[Observation]):
         include_slots : include runs of text whose path the pages share while their words vary
         """
         with self._lock:
-            template = self.learnt.template(page)
-            pages = template.pages if template else self.pages
+            page_class = self.learnt.page_class(page)
+            pages = page_class.pages if page_class else self.pages
             return self.counts.mapped(page.nodes, keys_of(page), pages, include_slots=include_slots)
 
-    def count(self, page: Page, odds: Floats) -> Template:
-        """Count a page with the (n, JUDGES) log odds of the page-level classifiers; not thread-safe."""
+    def count(self, page: Page, odds: Floats) -> PageClass:
+        """Count a page with the (n, CLASSIFIERS) log odds of the page-level classifiers; not thread-safe."""
         return self._count(Observation.of(page, odds))
 
-    def _count(self, observation: Observation) -> Template:
+    def _count(self, observation: Observation) -> PageClass:
         self._append(observation)
-        return self.learnt.take(observation)
+        return self.learnt.count(observation)
 
     def evidence(self, page: Page, odds: Floats) -> NDArray[np.float32]:
         """(m, features) evidence of the other pages of the site about each leaf; not thread-safe.
 
         Parameters
         ----------
-        odds : (n, JUDGES) log odds of the page-level classifiers
+        odds : (n, CLASSIFIERS) log odds of the page-level classifiers
         """
-        template, known = self.learnt.template(page), self.learnt.knows(page)
-        of_class = max(template.pages if template else 0, known)  # a copy may be alone in its class
-        number = template.number if template else 0
+        page_class, known = self.learnt.page_class(page), self.learnt.knows(page)
+        of_class = max(page_class.pages if page_class else 0, known)  # a copy may be alone in its class
+        number = page_class.number if page_class else 0
         evidence = self.counts.evidence(page.nodes, keys_of(page), odds, number, of_class, known)
         return site_features(page, evidence, odds, self.pages - known, of_class - known)
 
@@ -155,7 +155,7 @@ class Site(Journal[Observation]):
     def replace(self, learnt: SiteCounts) -> None:
         """Continue from the counts of a store, and add the observations recorded since `hand_over`."""
         with self._lock:
-            learnt.take_new(self._recorded or ())
+            learnt.count_new(self._recorded or ())
             self.learnt = learnt
 
 

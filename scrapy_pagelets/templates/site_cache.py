@@ -7,11 +7,12 @@ from collections import OrderedDict
 from typing import Final
 from weakref import WeakValueDictionary
 
+from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.detection.incremental import RepeatedPagelets
+from scrapy_pagelets.templates.detection.incremental import Form, RepeatedPagelets
 from scrapy_pagelets.templates.model import LABELLED
 from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.templates.site_counts import Template
+from scrapy_pagelets.templates.site_counts import PageClass
 from scrapy_pagelets.templates.site_store import SiteStore
 
 #: Entries of all sites in memory, of about 150 bytes each (``benchmarks/memory.py``).
@@ -31,14 +32,21 @@ class SiteCache:
     store : where sites are stored
     model : name or path of the model that combines the evidence, for all sites
     capacity : entries of the sites in memory, see ``SiteCounts.size``; the site in use may exceed it alone
-    shared : if given, also counts the pagelets of all pages
+    repeated : if given, also counts the pagelets of all pages
+    form : in which form these counts alone decide what is template; None to combine all evidence of the site instead
     """
 
     def __init__(
-        self, store: SiteStore, model: str = LABELLED, capacity: int = _CAPACITY, shared: RepeatedPagelets | None = None
+        self,
+        store: SiteStore,
+        model: str = LABELLED,
+        capacity: int = _CAPACITY,
+        repeated: RepeatedPagelets | None = None,
+        form: Form | None = None,
     ) -> None:
         self._store = store
-        self._shared = shared
+        self._repeated = repeated
+        self._form = form
         self._model = model
         self._capacity = capacity
         self._loaded: OrderedDict[str, Site] = OrderedDict()
@@ -53,8 +61,8 @@ class SiteCache:
         #: Names of the sites whose stored pagelets were read, and the number of recorded pages at the next exchange.
         self._exchanged: set[str] = set()
         self._exchange_at = _FLUSH
-        if shared is not None and store.lasting:
-            shared.record()
+        if repeated is not None and store.lasting:
+            repeated.record()
 
     def __getitem__(self, name: str) -> Site:
         with self._lock:
@@ -74,13 +82,13 @@ class SiteCache:
         """Return the site of a page."""
         return self[page.site]
 
-    def learn(self, page: Page) -> Template:
-        """Count a page with its site, once for each URL; returns its template."""
+    def learn(self, page: Page) -> PageClass:
+        """Count a page with its site, once for each URL; returns its class."""
         site = self.of(page)
         new = page.key not in site.learnt.seen
-        template = site.learn(page)
-        if self._shared is not None:
-            self._share(page, self._shared)
+        page_class = site.learn(page)
+        if self._repeated is not None:
+            self._share(page, self._repeated)
         if new:
             with self._lock:
                 self._changed[site.name] = site
@@ -88,10 +96,16 @@ class SiteCache:
             self._shrink()
             if site.recorded >= _FLUSH:
                 self._save(site)
-        return template
+        return page_class
+
+    def templateness(self, page: Page) -> Floats:
+        """(m,) templateness of each leaf, from the evidence of its site or from the pagelets that pages share."""
+        if self._repeated is not None and self._form is not None:
+            return self._repeated.templateness(page, self._form)
+        return self.of(page).templateness(page)
 
     def about(self) -> list[tuple[str, int, int]]:
-        """Return name, number of pages and number of templates of each site that was used."""
+        """Return name, number of pages and number of page classes of each site that was used."""
         with self._lock:
             return [(name, *numbers) for name, numbers in self._about.items()]
 
@@ -102,31 +116,31 @@ class SiteCache:
         if self._store.lasting:
             for site in changed:
                 self._save(site)
-            if self._shared is not None:
-                self._exchange(self._shared)
+            if self._repeated is not None:
+                self._exchange(self._repeated)
 
-    def _share(self, page: Page, shared: RepeatedPagelets) -> None:
+    def _share(self, page: Page, repeated: RepeatedPagelets) -> None:
         with self._lock:
             new = page.site not in self._exchanged
             self._exchanged.add(page.site)
         if new:
-            self._exchange(shared)
-        shared.add(page)
-        if shared.recorded >= self._exchange_at:
-            self._exchange(shared)
+            self._exchange(repeated)
+        repeated.add(page)
+        if repeated.recorded >= self._exchange_at:
+            self._exchange(repeated)
 
-    def _exchange(self, shared: RepeatedPagelets) -> None:
+    def _exchange(self, repeated: RepeatedPagelets) -> None:
         """Write pagelets, and count those that other runs have written for the sites of this crawl."""
         if not self._store.lasting:
             return
-        pages = shared.hand_over()
+        pages = repeated.hand_over()
         with self._lock:
             names = sorted(self._exchanged)
         if (others := self._store.exchange(pages, names)) is None:
-            shared.keep(pages)
+            repeated.keep(pages)
         else:
-            shared.take(others)
-        self._exchange_at = shared.recorded + _FLUSH
+            repeated.count(others)
+        self._exchange_at = repeated.recorded + _FLUSH
 
     def _save(self, site: Site) -> None:
         with self._lock:
@@ -137,7 +151,7 @@ class SiteCache:
     def _update_size(self, site: Site) -> None:
         size = site.size
         with self._lock:
-            self._about[site.name] = site.pages, len(site.templates)
+            self._about[site.name] = site.pages, len(site.classes)
             if site.name in self._loaded:
                 self._total += size - self._sizes.get(site.name, 0)
                 self._sizes[site.name] = size

@@ -11,10 +11,11 @@ from typing import Final, Self
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable, mix, signature
+from scrapy_pagelets.hashing import mix
+from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable, signature
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.complete_subdigraph import followed
 from scrapy_pagelets.templates.evidence import CLASSES, Column, Counts, Fragments, keys_of
+from scrapy_pagelets.templates.menu_links import link_targets
 
 #: Two pages belong to one class if the Jaccard coefficient of their outlines is at least this.
 _SAME_CLASS: Final = 0.4
@@ -27,8 +28,8 @@ _MAX_LINKS: Final = 500
 
 
 @dataclass
-class Template:
-    """A class of pages with the same outline, and so with one template.
+class PageClass:
+    """A class of pages of a site with the same outline, and so with one template.
 
     Attributes
     ----------
@@ -69,13 +70,13 @@ class Observation:
 
         Parameters
         ----------
-        odds : (n, JUDGES) log odds of the page-level classifiers; None for a copy of a page that was counted
+        odds : (n, CLASSIFIERS) log odds of the page-level classifiers; None for a copy of a page that was counted
         """
         return cls(
             key=page.key,
             body=body_of(page),
             outline=outline(page.nodes),
-            links=followed(page),
+            links=link_targets(page),
             fragments=None if odds is None else Fragments.of(page.nodes, keys_of(page), odds),
         )
 
@@ -93,8 +94,8 @@ class SiteCounts:
     Attributes
     ----------
     counts : counts of the fragments of all pages
-    templates : the page classes seen so far
-    seen : the template of each page, by its key
+    classes : the page classes seen so far
+    seen : the class of each page, by its key
     bodies : hashes of the texts of the pages
     links : for each of the last pages, by its key, the keys of the pages that it links to
     """
@@ -102,8 +103,8 @@ class SiteCounts:
     def __init__(self, name: str) -> None:
         self.name = name
         self.counts = Counts()
-        self.templates: list[Template] = []
-        self.seen: OrderedDict[int, Template] = OrderedDict()
+        self.classes: list[PageClass] = []
+        self.seen: OrderedDict[int, PageClass] = OrderedDict()
         self.bodies: OrderedDict[int, None] = OrderedDict()
         self.links: OrderedDict[int, frozenset[int]] = OrderedDict()
 
@@ -115,54 +116,53 @@ class SiteCounts:
     @property
     def full(self) -> bool:
         """True if the site has the maximum number of classes; further pages join the nearest one."""
-        return len(self.templates) >= CLASSES
+        return len(self.classes) >= CLASSES
 
-    def take(self, observation: Observation) -> Template:
-        """Count a page that was not seen before; returns its template."""
-        template = self.fitting(observation.outline) or self._new(observation.outline)
+    def count(self, observation: Observation) -> PageClass:
+        """Count a page that was not seen before; returns its class."""
+        page_class = self.fitting(observation.outline) or self._new(observation.outline)
         if observation.fragments is not None and observation.body not in self.bodies:
-            template.pages += 1
-            self.counts.add(observation.fragments, template.number)
+            page_class.pages += 1
+            self.counts.add(observation.fragments, page_class.number)
         self.bodies[observation.body] = None
-        self.seen[observation.key] = template
+        self.seen[observation.key] = page_class
         self.links[observation.key] = observation.links
         for memory, most in ((self.seen, _MAX_SEEN), (self.bodies, _MAX_SEEN), (self.links, _MAX_LINKS)):
             if len(memory) > most:
                 memory.popitem(last=False)
-        return template
+        return page_class
 
-    def take_new(self, observations: Iterable[Observation]) -> None:
+    def count_new(self, observations: Iterable[Observation]) -> None:
         """Count the pages that were not seen before."""
         for observation in observations:
             if observation.key not in self.seen:
-                self.take(observation)
+                self.count(observation)
 
     def knows(self, page: Page) -> bool:
         """Return True if the page, or a copy of it, has been counted."""
         return page.key in self.seen or body_of(page) in self.bodies
 
-    def template(self, page: Page) -> Template | None:
-        """The template of the page's class, None if the class is new."""
+    def page_class(self, page: Page) -> PageClass | None:
+        """The class of a page, None if it is new."""
         return self.seen.get(page.key) or self.fitting(outline(page.nodes))
 
-    def fitting(self, mark: frozenset[int]) -> Template | None:
-        """The template of the class of pages with such an outline, None if the class is new."""
-        best = max(self.templates, key=lambda t: _jaccard(t.outline, mark), default=None)
-        return best if best and (self.full or same_class(best.outline, mark)) else None
+    def fitting(self, page_outline: frozenset[int]) -> PageClass | None:
+        """The class of pages with such an outline, None if it is new."""
+        best = max(self.classes, key=lambda known: _jaccard(known.outline, page_outline), default=None)
+        return best if best and (self.full or same_class(best.outline, page_outline)) else None
 
-    def _new(self, mark: frozenset[int]) -> Template:
-        self.templates.append(Template(f"{self.name}#{len(self.templates) + 1}", len(self.templates), mark))
-        return self.templates[-1]
+    def _new(self, page_outline: frozenset[int]) -> PageClass:
+        self.classes.append(PageClass(f"{self.name}#{len(self.classes) + 1}", len(self.classes), page_outline))
+        return self.classes[-1]
 
     def arrays(self) -> dict[str, Column]:
         """Everything learnt as columns, for `from_arrays`."""
-        number = {template.id: i for i, template in enumerate(self.templates)}
         return {
             **self.counts.arrays(),
-            **_packed("outline", [template.outline for template in self.templates]),
-            "template_pages": np.array([template.pages for template in self.templates], np.int64),
+            **_packed("outline", [one.outline for one in self.classes]),
+            "template_pages": np.array([one.pages for one in self.classes], np.int64),
             "seen": np.fromiter(self.seen, np.int64, len(self.seen)),
-            "seen_template": np.array([number[template.id] for template in self.seen.values()], np.int8),
+            "seen_template": np.array([one.number for one in self.seen.values()], np.int8),
             "bodies": np.fromiter(self.bodies, np.int64, len(self.bodies)),
             "links": np.fromiter(self.links, np.int64, len(self.links)),
             **_packed("targets", self.links.values()),
@@ -173,10 +173,10 @@ class SiteCounts:
         """Restore a site from the result of ``arrays``."""
         learnt = cls(name)
         learnt.counts = Counts.from_arrays(arrays)
-        for mark, pages in zip(_unpacked("outline", arrays), arrays["template_pages"].tolist(), strict=True):
-            learnt._new(mark).pages = pages
+        for page_outline, pages in zip(_unpacked("outline", arrays), arrays["template_pages"].tolist(), strict=True):
+            learnt._new(page_outline).pages = pages
         numbers = arrays["seen_template"].tolist()
-        learnt.seen.update(zip(arrays["seen"].tolist(), (learnt.templates[i] for i in numbers), strict=True))
+        learnt.seen.update(zip(arrays["seen"].tolist(), (learnt.classes[i] for i in numbers), strict=True))
         learnt.bodies.update(dict.fromkeys(arrays["bodies"].tolist()))
         learnt.links.update(zip(arrays["links"].tolist(), _unpacked("targets", arrays), strict=True))
         return learnt

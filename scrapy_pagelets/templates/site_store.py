@@ -92,7 +92,7 @@ class SiteStore:
             with self._transaction():
                 version, learnt = self._read(site.name, known=self._versions.get(site, 0))
                 if learnt is not None:
-                    learnt.take_new(observations)
+                    learnt.count_new(observations)
                     site.replace(learnt)
                 self._db.execute(_UPSERT, (site.name, version + 1, pack(site.arrays())))
             self._versions[site] = version + 1

@@ -14,7 +14,8 @@ from typing import Final, Literal, NamedTuple, Self
 
 import numpy as np
 
-from scrapy_pagelets.nodes import Bools, Floats, Ints, mix
+from scrapy_pagelets.hashing import mix
+from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.detection.batch import GlobalTemplates
 from scrapy_pagelets.templates.detection.pagelet_shingles import (
@@ -25,9 +26,9 @@ from scrapy_pagelets.templates.detection.pagelet_shingles import (
     shingles,
     super_shingles,
 )
-from scrapy_pagelets.templates.journal import Journal
 from scrapy_pagelets.templates.partition import STRICT_K, partition
 from scrapy_pagelets.templates.site_counts import body_of
+from scrapy_pagelets.templates.unsaved import Unsaved
 
 #: ``local`` counts the pages of a site with a pagelet, ``global`` the pages that links among them connect.
 Form = Literal["local", "global"]
@@ -101,7 +102,7 @@ class Pagelets(NamedTuple):
         return cls(page.key, page.site, body_of(page), rows, sketches, links)
 
 
-class RepeatedPagelets(Journal[Pagelets]):
+class RepeatedPagelets(Unsaved[Pagelets]):
     """The pagelets of a crawl by their shingles. Thread-safe.
 
     A pagelet has up to three shingles: the exact one of its text, tags and links; one of the set of its link targets;
@@ -152,7 +153,7 @@ class RepeatedPagelets(Journal[Pagelets]):
             if self._count(pagelets):
                 self._append(pagelets)
 
-    def take(self, pages: Iterable[Pagelets]) -> None:
+    def count(self, pages: Iterable[Pagelets]) -> None:
         """Count pages that a store has returned."""
         with self._lock:
             for page in pages:

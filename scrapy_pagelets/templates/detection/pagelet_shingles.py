@@ -11,17 +11,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, count
+from itertools import chain
 from typing import Final
-from unicodedata import normalize
 from urllib.parse import urlsplit
 
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.nodes import TAGS, TEXT, Bools, Floats, Ints, NodeTable, mix
+from scrapy_pagelets.hashing import band_hashes, mix
+from scrapy_pagelets.nodes import TAGS, TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.detection.components import Components
+from scrapy_pagelets.words import HAN, HAN_A, HAN_COMPATIBLE, HAN_RARE, KANA, KHMER, LAO, MYANMAR, THAI, caseless
 
 #: Number of words of a sequence that is hashed, of values of a sketch, and of values of a super-shingle.
 WINDOW: Final = 4
@@ -33,10 +33,9 @@ NEAR: Final = 0.8
 LEAST_TOKENS: Final = 4
 LEAST_TARGETS: Final = 2
 
-# Thai, Lao, Myanmar, Khmer, kana and Han do not separate words.
-_UNSPACED: Final = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
+# Words are not those of `scrapy_pagelets.words`: a single character of a script without spaces says too little, so such
+# scripts give runs of three characters.
+_UNSPACED: Final = THAI + LAO + MYANMAR + KHMER + KANA + HAN_A + HAN + HAN_COMPATIBLE + HAN_RARE
 # Vowel signs and accents of Hebrew, Arabic and Indic scripts are part of a word, although they are not letters.
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 _WORD: Final = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\\w{_MARKS}])+|\0")
@@ -144,7 +143,7 @@ def tokens(text: str) -> list[int]:
     if text.isascii():
         words, plain = text.translate(_ASCII).split(), True
     else:
-        text = normalize("NFKC", text).casefold()
+        text = caseless(text)
         plain = not _NOT_PLAIN.search(text)
         words = (_PLAIN_WORD if plain else _WORD).findall(text)
     if not plain or max(map(len, words), default=0) > _LONGEST_WORD:
@@ -203,41 +202,9 @@ def super_shingles(near: Ints) -> Ints:
     Each of them agrees with probability ``J ** 4`` for a resemblance of ``J``. If the estimate is ``NEAR`` or more, at
     least one agrees, because at most three of the 16 values differ.
     """
-    quarters = near.reshape(len(near), VALUES // SUPER, SUPER)
-    column = np.arange(1, VALUES // SUPER + 1) * quarters.any(2)
-    for i in range(SUPER):
-        column = mix(column * 31 + quarters[:, :, i])
-    return column
-
-
-def group_near(near: Ints) -> Ints:
-    """(p,) a shingle for each sketch, the same if a chain of nearly equal sketches connects them; 0 without words.
-
-    Pairs are searched among the sketches that share a super-shingle, which misses none. The time is quadratic in the
-    number of distinct sketches that share one.
-
-    Parameters
-    ----------
-    near : (p, 16) sketches (``Shingles.near``), of any number of pages
-    """
-    whole = mix(super_shingles(near) * np.arange(1, 5)).sum(1)
-    names, first, number = np.unique(whole, return_index=True, return_inverse=True)
-    sketches = near[first]
-    chains = Components[int]()
-    for column in super_shingles(sketches).T:
-        order = np.argsort(column, kind="stable")
-        for step in count(1):
-            one, other = order[:-step], order[step:]
-            same = column[one] == column[other]
-            if not same.any():
-                break
-            one, other = one[same], other[same]
-            close = resemblance(sketches[one], sketches[other]) >= NEAR
-            for pair in zip(one[close].tolist(), other[close].tolist(), strict=True):
-                chains.union(*pair)
-    for group in chains.groups():
-        names[group] = names[group].min()
-    return np.where(near.any(1), names[number], 0)
+    bands = VALUES // SUPER
+    with_words = near.reshape(len(near), bands, SUPER).any(2)
+    return band_hashes(near, bands, SUPER, np.arange(1, bands + 1) * with_words)
 
 
 def _owners(nodes: NodeTable, pagelet: Ints) -> tuple[Ints, Bools]:

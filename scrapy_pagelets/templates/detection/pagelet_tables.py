@@ -13,7 +13,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.nodes import Ints, mix
+from scrapy_pagelets.hashing import mix
+from scrapy_pagelets.nodes import Ints
 from scrapy_pagelets.urls import site_of
 
 #: Name of a page.

@@ -15,6 +15,7 @@ from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.templates.model import Model
 from scrapy_pagelets.templates.page_features import PAGE_FEATURES, Lexicon, page_features
 from scrapy_pagelets.templates.page_level import smoothed
+from scrapy_pagelets.templates.roles import is_template
 from scrapy_pagelets.templates.site import ALONE, KNOWN, Site, balanced
 from scrapy_pagelets.templates.training.labels import CONTENT, FOLDS, UNKNOWN, Example, template_share
 from scrapy_pagelets.templates.training.synthetic_sites import evidence
@@ -43,13 +44,13 @@ class Material:
     ----------
     parts : features of the leaves, the example, and the number of other pages of its site that were known
     synthetic : the same with synthetic pages instead of other pages; empty if the labels come from the site level
-    judges : model with the page-level classifiers, trained on all examples; its decisions are placeholders
+    page_level : model with the page-level classifiers, trained on all examples; its decisions are placeholders
     folds : the same, trained without the sites of each fold
     """
 
     parts: list[Part]
     synthetic: list[Part]
-    judges: Model
+    page_level: Model
     folds: list[Model]
 
     @classmethod
@@ -67,10 +68,10 @@ class Material:
         nodes, leaves = Nodes.stack(columns), Leaves.stack(columns)
         if leaves.template.all() or not leaves.template.any():
             raise ValueError("the labels are all of one kind: both template and content are needed")
-        folds = [_judges(nodes, leaves, fold, trees, lexica[fold]) for fold in range(FOLDS)]
+        folds = [_page_level(nodes, leaves, fold, trees, lexica[fold]) for fold in range(FOLDS)]
         parts = list(_with_sites(examples, chosen, folds, all_pages=by_people))
         synthetic = list(_with_synthetic(parts, _small_sites(examples), folds)) if by_people else []
-        return cls(parts, synthetic, _judges(nodes, leaves, -1, trees, lexicon(examples)), folds)
+        return cls(parts, synthetic, _page_level(nodes, leaves, -1, trees, lexicon(examples)), folds)
 
     @property
     def known(self) -> Leaves:
@@ -125,13 +126,13 @@ def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = 
     known = material.known
     alone = Leaves.stack([(columns, example) for columns, example, others in material.parts if not others])
     model, *folds = (
-        replace(judges, decision=known.fit(known.fold != fold, trees), alone=alone.fit(alone.fold != fold, trees))
-        for fold, judges in enumerate((material.judges, *material.folds), -1)
+        replace(page_level, decision=known.fit(known.fold != fold, trees), alone=alone.fit(alone.fold != fold, trees))
+        for fold, page_level in enumerate((material.page_level, *material.folds), -1)
     )
     return Trained(model, folds, _figures(material, folds))
 
 
-def _judges(nodes: Nodes, leaves: Leaves, fold: int, trees: int, lexicon: Lexicon) -> Model:
+def _page_level(nodes: Nodes, leaves: Leaves, fold: int, trees: int, lexicon: Lexicon) -> Model:
     """Train the page-level classifiers without a fold; the decisions of the model are placeholders."""
     by_trees = leaves.fit(leaves.fold != fold, trees)
     return Model(nodes.fit(nodes.fold != fold), by_trees, by_trees, by_trees, lexicon, {})
@@ -163,7 +164,7 @@ def _with_sites(
     def learnt(pages: Iterable[int]) -> Site:
         site = Site("")
         for j in pages:
-            site.count(examples[j].page, folds[examples[j].fold].judge(examples[j].page)[1])
+            site.count(examples[j].page, folds[examples[j].fold].page_evidence(examples[j].page).odds)
         return site
 
     for group in groups.values():
@@ -171,7 +172,7 @@ def _with_sites(
             continue
         whole = [learnt(group)] if all_pages and len(group) > 1 else []
         for i in sorted(wanted.intersection(group)):
-            columns, odds = folds[examples[i].fold].judge(examples[i].page)
+            columns, odds = folds[examples[i].fold].page_evidence(examples[i].page)
             known = [n for n in (_KNOWN if all_pages else _KNOWN[:3]) if n < len(group)]
             few = rng.sample([j for j in group if j != i], rng.choice(known)) if known else []
             for site in (*whole, *([learnt((i, *few))] if few else []), learnt([i])):
@@ -189,23 +190,23 @@ def _with_synthetic(parts: Iterable[Part], sites: set[str], folds: Sequence[Mode
     rng = np.random.default_rng(0)
     for columns, example, others in parts:
         if others == 0 and example.site in sites:
-            odds = folds[example.fold].judge(example.page)[1]
+            odds = folds[example.fold].page_evidence(example.page).odds
             pages = int(rng.choice(_KNOWN))
             yield np.hstack([columns[:, : len(PAGE_FEATURES)], evidence(example, odds, pages, rng)]), example, pages
 
 
 def _figures(material: Material, folds: Sequence[Model]) -> dict[str, float]:
     scores: dict[int, list[float]] = defaultdict(list)
-    judged = []
+    scored = []
     for columns, example, n in material.parts:
         model = folds[example.fold]
         odds = (model.decision if n else model.alone)(columns)
         scores[n].append(f1(example, balanced(odds, example.page.nodes.words, KNOWN if n else ALONE)))
         if n == 0:
-            judged.append((example, sigmoid(material.folds[example.fold].judge(example.page)[1][:, 1])))
+            scored.append((example, sigmoid(material.folds[example.fold].page_evidence(example.page).odds[:, 1])))
     means = {
-        "nodes, classifier": [node_f1(e, y) for e, y in judged],
-        "nodes, classifier smoothed": [node_f1(e, smoothed(e.page.nodes, y)) for e, y in judged],
+        "nodes, classifier": [node_f1(e, y) for e, y in scored],
+        "nodes, classifier smoothed": [node_f1(e, smoothed(e.page.nodes, y)) for e, y in scored],
         "words, page alone": scores[0],
         "words, 1 to 8 other pages known": [s for n, values in scores.items() for s in values if 0 < n < 9],
         "words, 9 or more other pages known": [s for n, values in scores.items() for s in values if n >= 9],
@@ -220,11 +221,11 @@ def node_f1(example: Example, templateness: Floats) -> float:
 
     Parameters
     ----------
-    templateness : (n,) scores; a node is predicted to be template from 0.5 on
+    templateness : (n,) scores; see `roles.is_template`
     """
     share, known = template_share(example)
     expected = (known > 0) & (share == 1)
-    predicted = (known > 0) & (templateness >= 0.5)
+    predicted = (known > 0) & is_template(templateness)
     both = predicted.sum() + expected.sum()
     return float(2 * (predicted & expected).sum() / both) if both else 1.0
 

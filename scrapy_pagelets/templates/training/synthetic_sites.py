@@ -16,7 +16,8 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable, mix
+from scrapy_pagelets.hashing import mix
+from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.templates.evidence import Counts, Fragments, keys_of, link_sets
 from scrapy_pagelets.templates.page_features import site_features
 from scrapy_pagelets.templates.partition import STRICT_K, partition
@@ -115,7 +116,7 @@ def evidence(example: Example, odds: Floats, others: int, rng: np.random.Generat
 
     Parameters
     ----------
-    odds : (n, JUDGES) log odds of the page-level classifiers
+    odds : (n, CLASSIFIERS) log odds of the page-level classifiers
     others : number of synthetic pages
     """
     page = example.page

@@ -1,4 +1,4 @@
-"""A journal of observations that have not been written to a store yet."""
+"""Observations that have not been written to a store yet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 Entry = TypeVar("Entry")
 
 
-class Journal(Generic[Entry]):
+class Unsaved(Generic[Entry]):
     """Base of classes that learn, and that record their observations until a store has written them. Thread-safe."""
 
     def __init__(self) -> None:

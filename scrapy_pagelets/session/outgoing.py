@@ -1,4 +1,4 @@
-"""Links that components of ours follow: what Scrapy will request for them, and whether it may."""
+"""Requests that we make for links in pages: what Scrapy will request, and whether it may."""
 
 from __future__ import annotations
 

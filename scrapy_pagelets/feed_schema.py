@@ -1,0 +1,168 @@
+"""The schema of the feed, version 1: one table for the code and for ``docs/feed.md``.
+
+Settings, blank items, Parquet columns and the checks of commands are derived from it. Fields may be added, but none is
+renamed or given another meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+VERSION: Final = "1"
+
+
+@dataclass(frozen=True)
+class FeedField:
+    """A field of the feed, or of the objects in it.
+
+    Attributes
+    ----------
+    name : its name
+    kind : ``string``, ``integer``, ``number`` or ``object``; of a list, the kind of its values
+    meaning : what it says, as in ``docs/feed.md``
+    listed : True if it is a list
+    nullable : True if it can be null
+    parts : the fields of an object, or of each object in a list
+    setting : the setting that switches it on or off; "" if there is none
+    optional : True if the field is missing when its setting is off; other fields are always in the items of our spiders
+        and have a Parquet column
+    """
+
+    name: str
+    kind: str
+    meaning: str
+    listed: bool = False
+    nullable: bool = False
+    parts: tuple[FeedField, ...] = ()
+    setting: str = ""
+    optional: bool = False
+
+    @property
+    def type(self) -> str:
+        """The type in words.
+
+        >>> FeedField("box", "integer", "left, top, right, bottom", listed=True).type
+        'list of integers'
+        """
+        return (f"list of {self.kind}s" if self.listed else self.kind) + (" or null" if self.nullable else "")
+
+
+LINK: Final = (
+    FeedField("url", "string", "absolute URL"),
+    FeedField("anchor", "string", "text of the link"),
+)
+PAGELET: Final = (
+    FeedField(
+        "id",
+        "integer",
+        "number of the pagelet on its page, from 0 in document order; pagelets that are not exported leave gaps",
+    ),
+    FeedField("xpaths", "string", "paths of the smallest set of nodes that hold exactly its text", listed=True),
+    FeedField(
+        "role",
+        "string",
+        "`content`, `navigation` (template of which more than half of the words are link text), `template` "
+        "(any other template); more roles may be added",
+    ),
+    FeedField("templateness", "number", "0 to 1, the mean over its words; content is below 0.5"),
+    FeedField("text", "string", "its text"),
+    FeedField("words", "integer", "number of its words; Han, kana, hangul and Thai count by character"),
+    FeedField("links", "object", "its hyperlinks in document order, see below", listed=True, parts=LINK),
+)
+BLOCK: Final = (
+    FeedField("id", "integer", "number of the block: its position in the list"),
+    FeedField("parent", "integer", "the enclosing block; null for the page", nullable=True),
+    FeedField("doc", "integer", "degree of coherence, 1 to 10; never less than that of the parent"),
+    FeedField(
+        "box",
+        "integer",
+        "left, top, right, bottom in CSS pixels, as a browser shows the block, or estimated; zeros if nothing is "
+        "visible",
+        listed=True,
+    ),
+    FeedField(
+        "xpaths",
+        "string",
+        "paths, as in pagelets, to the text of the block that is not in any block inside it",
+        listed=True,
+    ),
+)
+TEMPLATE: Final = (
+    FeedField(
+        "id",
+        "string",
+        "site and number of the class of pages, `example.com#1`; the numbers belong to one crawl",
+    ),
+    FeedField("pages", "integer", "number of pages of this class that were known when the page was cleaned"),
+    FeedField("share", "number", "the chrome ratio: words of the template divided by all words of the page, 0 to 1"),
+)
+FEED: Final = (
+    FeedField("url", "string", "URL of the response, after redirects"),
+    FeedField("title", "string", 'text of `<title>`, white space collapsed; `""` if there is none'),
+    FeedField(
+        "language",
+        "string",
+        "primary language subtag that the page declares (`lang` of `html` or `body`), in lower case: `en`",
+        nullable=True,
+    ),
+    FeedField(
+        "fetched_at",
+        "string",
+        "when the page was fetched, `2026-11-20T10:00:00Z`: from the WARC record, else from the `Date` header, else "
+        "the time of the crawl",
+    ),
+    FeedField(
+        "text",
+        "string",
+        "the content, with blank lines between blocks; null if `PAGELETS_FORMATS` leaves it out",
+        nullable=True,
+        setting="PAGELETS_FORMATS",
+    ),
+    FeedField(
+        "markdown",
+        "string",
+        "the content as Markdown; only if `PAGELETS_FORMATS` names it",
+        setting="PAGELETS_FORMATS",
+        optional=True,
+    ),
+    FeedField(
+        "html",
+        "string",
+        "the content as HTML; only if `PAGELETS_FORMATS` names it",
+        setting="PAGELETS_FORMATS",
+        optional=True,
+    ),
+    FeedField("pagelets", "object", "regions of the page, see below", listed=True, parts=PAGELET),
+    FeedField(
+        "blocks",
+        "object",
+        "visual blocks of the page, see below; only with `PAGELETS_VIPS_TREE`",
+        listed=True,
+        parts=BLOCK,
+        setting="PAGELETS_VIPS_TREE",
+        optional=True,
+    ),
+    FeedField(
+        "template",
+        "object",
+        "the template of the page, see below; null if none is known",
+        nullable=True,
+        parts=TEMPLATE,
+    ),
+    FeedField(
+        "near_duplicate_of",
+        "string",
+        "URL of an earlier page with nearly the same content, see below",
+        nullable=True,
+        setting="PAGELETS_DUPLICATES",
+    ),
+    FeedField("similarity", "number", "how similar the two are, 0 to 1", nullable=True, setting="PAGELETS_DUPLICATES"),
+    FeedField(
+        "sketch",
+        "string",
+        "MinHash signature of the content, in hexadecimal digits; null if the content has fewer than five words",
+        nullable=True,
+        setting="PAGELETS_DUPLICATES",
+    ),
+)

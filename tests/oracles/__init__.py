@@ -1,0 +1,1 @@
+"""What tests compare the package with: exact, literal or slower forms of its algorithms."""

@@ -1,0 +1,274 @@
+"""What the version before has written, or what a project took from its documents: read, or refused in a sentence."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+import tarfile
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scrapy.settings import BaseSettings
+from scrapy.spiderloader import SpiderLoader
+from scrapy.utils.misc import load_object
+
+from scrapy_pagelets import Addon, Page
+from scrapy_pagelets.index.pending_pages import PendingPages
+from scrapy_pagelets.index.targets import open_index
+from scrapy_pagelets.links.relevance import Topic
+from scrapy_pagelets.rendering.snapshot import page_of
+from scrapy_pagelets.segmentation.segment_weights import load as load_weights
+from scrapy_pagelets.session.rendered_response import RenderedResponse
+from scrapy_pagelets.session.response_store import ResponseStore
+from scrapy_pagelets.templates.model import LABELLED, load
+from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.templates.site_store import SiteStore
+from tests.crawling import SITE, crawl, menu_site, not_found, pages_asked_for, run_spider, scrapy
+from tests.server import Reply, SiteServer, html
+
+ARCHIVE = Path(__file__).parent / "former" / "version-before.tar.xz"
+START = "http://former.example/index.html"
+#: Pages of the bundled site that its start page leads to.
+PAGES = 35
+
+
+@pytest.fixture
+def former(tmp_path):
+    """The folder of the unpacked archive."""
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(tmp_path / "former", filter="data")
+    return tmp_path / "former"
+
+
+def _answer(url: str) -> Reply:
+    """Answer a proxied request with a page of the bundled site."""
+    file = SITE / url.partition("://")[2].partition("/")[2]
+    return html(file.read_bytes()) if file.is_file() else not_found(url)
+
+
+@pytest.fixture
+def proxy(monkeypatch):
+    """A proxy that serves the bundled site under any host name."""
+    with SiteServer(routes={"*": _answer}) as server:
+        for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("http_proxy", server.url(""))
+        yield server
+
+
+def asked_for(proxy):
+    return [url for url in proxy.hits if not url.endswith("/robots.txt")]
+
+
+def stored(folder):
+    """URLs of the responses in a job directory."""
+    store = ResponseStore(folder / "pagelets-responses")
+    return {response.url for token in store.tokens("") if (response := store.read(token)) is not None}
+
+
+def test_an_interrupted_job_goes_on_and_fetches_nothing_twice(tmp_path, former, proxy):
+    shutil.copy(former / "job.jsonl", tmp_path / "feed.jsonl")
+    probed = stored(former / "job")
+    assert len(probed) == 4
+    found = crawl(tmp_path, "site", url=START, settings={"JOBDIR": str(former / "job"), "PAGELETS_DETECTION": "count"})
+    assert (found.warnings, found.errors) == ([], [])
+    assert len(found.urls) == len(set(found.urls)) == PAGES
+    assert found.stat("probe/handed_over") == 4
+    urls = asked_for(proxy)
+    assert len(urls) == len(set(urls))
+    first = {line["url"] for line in found.lines[:13]}
+    assert not {*urls} & (probed | first)
+    # The counts of the site go on: all pages, not only those of this run.
+    assert f"former.example: {PAGES} pages" in found.log
+
+
+def test_settling_pages_and_the_limit_of_pages_are_taken_over(tmp_path, former, proxy):
+    settings = {"JOBDIR": str(former / "held"), "PAGELETS_TOPIC": "load balancer"}
+    waiting = stored(former / "held")
+    assert START in waiting
+    found = crawl(tmp_path, "site", url=START, pages=30, settings=settings)
+    assert (found.warnings, found.errors) == ([], [])
+    assert len(found.urls) == len(set(found.urls)) == 30
+    assert waiting <= {*found.urls}
+    assert not {*asked_for(proxy)} & waiting
+    [start] = (line for line in found.lines if line["url"] == START)
+    assert start["fetched_at"] == "2026-11-22T13:20:37Z"
+    assert found.stat("pages/lost") == 0
+
+
+def test_a_job_that_was_taken_over_can_be_interrupted_again(tmp_path, former, proxy):
+    settings = {"JOBDIR": str(former / "job")}
+    shutil.copy(former / "job.jsonl", tmp_path / "feed.jsonl")
+    crawl(tmp_path, "site", url=START, settings={**settings, "CLOSESPIDER_ITEMCOUNT": 3, "CONCURRENT_REQUESTS": 1})
+    found = crawl(tmp_path, "site", url=START, settings=settings)
+    assert len(found.urls) == len(set(found.urls)) == PAGES
+    assert len(asked_for(proxy)) == len({*asked_for(proxy)})
+
+
+def test_a_settling_page_that_cannot_be_read_is_not_lost_silently(tmp_path, former, proxy):
+    settings = {"JOBDIR": str(former / "held"), "PAGELETS_TOPIC": "load balancer"}
+    [page] = (former / "held" / "pagelets-responses").glob("held-*")
+    page.write_bytes(page.read_bytes()[:100])
+    found = crawl(tmp_path, "site", url=START, pages=30, settings=settings, code=1)
+    sentence = "1 pages that were held back cannot be read from disk. What to do: crawl them again"
+    assert found.errors == [f"This run has lost something: {sentence}"]
+
+
+def test_a_killed_job_is_refused(tmp_path, former, proxy):
+    for name in ("spider.state", "requests.queue/active.json"):
+        (former / "job" / name).unlink()
+    found = crawl(tmp_path, "site", url=START, settings={"JOBDIR": str(former / "job")}, code=1)
+    why = "it was killed in a version that saved its requests only at the end of a run. Crawl again with a new JOBDIR"
+    assert found.errors == [f"the job in {former / 'job'} cannot be continued: {why}"]
+    assert asked_for(proxy) == []
+
+
+def test_a_job_with_a_topic_is_not_continued_without_one(tmp_path, former, proxy):
+    found = crawl(tmp_path, "site", url=START, settings={"JOBDIR": str(former / "held")}, code=1)
+    [sentence] = found.errors
+    assert "its queue was saved by another SCHEDULER_PRIORITY_QUEUE" in sentence
+    assert "set them as in the earlier run, or crawl again with a new JOBDIR" in sentence
+    assert asked_for(proxy) == []
+    again = crawl(
+        tmp_path, "site", url=START, settings={"JOBDIR": str(former / "held"), "PAGELETS_TOPIC": "load balancer"}
+    )
+    assert len(again.urls) == PAGES
+
+
+def test_a_store_is_read(tmp_path, former, proxy):
+    settings = {"PAGELETS_STORE": str(former / "store"), "PAGELETS_DETECTION": "count", "PAGELETS_PROBE": 0}
+    found = crawl(tmp_path, "site", url="http://a.former.example/index.html", pages=1, settings=settings)
+    assert (found.warnings, found.errors) == ([], [])
+    assert "a.former.example: 3 pages, 1 page classes" in found.log
+    assert found.stat("detection/pagelets") > found.lines[0]["text"].count("\n\n")
+    store = SiteStore(former / "store", load(LABELLED), failed=pytest.fail)
+    site = Site("b.former.example")
+    store.load(site)
+    assert site.pages == 3
+    assert {page.site for page in store.exchange([], ["b.former.example"]) or ()} == {"b.former.example"}
+    store.close()
+
+
+def test_a_rendered_response_is_read(former):
+    folder = former / "responses"
+    folder.mkdir()
+    shutil.copy(former / "rendered-page", folder / "page")
+    response = ResponseStore(folder, failed=pytest.fail).take("page")
+    assert isinstance(response, RenderedResponse)
+    assert response.url == "http://former.example/news/20140201.html"
+    assert page_of(response.frames, response.url).layout is not None
+
+
+def test_a_damaged_response_is_a_warning(former, caplog):
+    folder = former / "responses"
+    folder.mkdir()
+    (folder / "page").write_bytes(pickle.dumps(("http://a.invalid/", 200)))
+    assert ResponseStore(folder).take("page") is None
+    assert "the stored page page cannot be read" in caplog.text
+
+
+def test_models_weights_and_topics_are_read(former):
+    page = Page.parse((SITE / "index.html").read_bytes(), START)
+    odds = load(str(former / "model.npz")).page_evidence(page).odds
+    assert np.isfinite(odds).all()
+    assert load_weights(str(former / "weights.npz")).penalties
+    topic = Topic(["load balancer"])
+    topic.load(former / "held" / "pagelets-topic.npz")
+    assert topic.pages > 0
+
+
+def test_an_index_and_pending_pages_are_read(former):
+    answer = scrapy("pagelets", "search", str(former / "pages.sqlite"), "load balancer")
+    assert answer.returncode == 0, answer.stderr
+    assert "6 of 6 pages" in answer.stdout
+    open_index(str(former / "pages.sqlite")).close()
+    pending = PendingPages(former / "job", "postgresql://127.0.0.1:9/nowhere")
+    assert len(pending.take()) == 13
+    pending.close()
+
+
+@pytest.mark.parametrize("command", [["report"], ["duplicates"], ["rank", "--pagerank"]])
+def test_a_feed_is_read(former, command):
+    answer = scrapy("pagelets", command[0], str(former / "job.jsonl"), *command[1:])
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert "13" in answer.stdout
+
+
+#: Everything that README and docs of the version before name, below `scrapy_pagelets`.
+COMPONENTS = {
+    "DOWNLOADER_MIDDLEWARES": {
+        "scrapy_pagelets.middlewares.handover.HandoverMiddleware": 544,
+        "scrapy_pagelets.middlewares.subdigraph.MenuSubdigraphMiddleware": 545,
+        "scrapy_pagelets.middlewares.rendering.RenderingMiddleware": 546,
+    },
+    "SPIDER_MIDDLEWARES": {"scrapy_pagelets.middlewares.priority.PriorityMiddleware": 75},
+    "ITEM_PIPELINES": {
+        "scrapy_pagelets.pipelines.segment.SegmentPipeline": 100,
+        "scrapy_pagelets.pipelines.strip.StripPipeline": 200,
+        "scrapy_pagelets.pipelines.duplicates.DuplicatesPipeline": 300,
+        "scrapy_pagelets.pipelines.index.IndexPipeline": 400,
+    },
+    "EXTENSIONS": {"scrapy_pagelets.crawler.report.SiteReport": 500},
+    "FEED_EXPORTERS": {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"},
+}
+NAMES = [
+    "scrapy_pagelets.Addon",
+    "scrapy_pagelets.Page",
+    "scrapy_pagelets.Site",
+    "scrapy_pagelets.segment",
+    "scrapy_pagelets.crawler.commands.PageletsCommand",
+    "scrapy_pagelets.index.targets.open_index",
+    "scrapy_pagelets.links.clever.clever",
+    "scrapy_pagelets.links.cocitation.related",
+    "scrapy_pagelets.links.pagerank.pagerank",
+    "scrapy_pagelets.links.query.Query",
+    "scrapy_pagelets.links.tables.read",
+    "scrapy_pagelets.retrieval.collection.MemoryCollection",
+    "scrapy_pagelets.retrieval.search.search",
+    "scrapy_pagelets.retrieval.stored.stored",
+    "scrapy_pagelets.segmentation.vips.vips",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_documented_names_can_be_imported(name):
+    assert callable(load_object(name))
+
+
+def test_documented_settings_have_the_documented_spiders():
+    modules = import_module("scrapy_pagelets.crawler.settings").SPIDER_MODULES
+    loader = SpiderLoader.from_settings(BaseSettings({"SPIDER_MODULES": modules, "SPIDER_LOADER_WARN_ONLY": False}))
+    assert {*loader.list()} == {"archive", "site"}
+
+
+def test_a_former_path_switches_a_component_off():
+    settings = BaseSettings({"EXTENSIONS": {"scrapy_pagelets.crawler.report.SiteReport": None}, "EXTENSIONS_BASE": {}})
+    Addon().update_settings(settings)
+    assert [*settings.getdict("EXTENSIONS").values()] == [None]
+
+
+SPIDER = """
+    class Stranger(scrapy.Spider):
+        name = "stranger"
+
+        async def start(self):
+            yield Request(self.url)
+
+        def parse(self, response):
+            yield {"title": response.css("title::text").get()}
+            yield from response.follow_all(css="a")
+"""
+
+
+@pytest.mark.parametrize("addons", [{}, {"scrapy_pagelets.Addon": 500}])
+def test_a_project_that_names_all_components_keeps_working(tmp_path, addons):
+    with SiteServer(routes=menu_site("home", *"abcdef")) as server:
+        found = run_spider(tmp_path, SPIDER, settings={"ADDONS": addons, **COMPONENTS}, url=server.url(""))
+    assert len(found.lines) == 7
+    assert all("slogan" not in line["text"] for line in found.lines)
+    assert found.errors == []
+    assert found.stat("sites") == 1
+    hits = pages_asked_for(server.hits)
+    assert len(hits) == len(set(hits)) == 7
