@@ -17,9 +17,10 @@ from scrapy_pagelets.templates.page_level import (
     templateness,
     visual_features,
 )
-from scrapy_pagelets.templates.training.labels import CONTENT, TEMPLATE, Example, by_gold
+from scrapy_pagelets.templates.training.labels import CONTENT, FOLDS, TEMPLATE, Example, by_gold
 from scrapy_pagelets.templates.training.model_training import node_f1
 from scrapy_pagelets.templates.training.page_level_training import labelled, train
+from tests.crawling import scrapy
 
 MENU = "<ul class=menu>" + "".join(f"<li><a href=/{name}>{name}</a>" for name in "plums pears figs".split()) + "</ul>"
 # As long as the text, so that its size class shows both kinds.
@@ -27,11 +28,13 @@ LEGAL = "Whoever reads this agrees to the terms of this site and of all sites to
 FOOT = f"<div class=foot><a href=/legal>Terms of this site</a><p>{LEGAL}</div>"
 
 
-def page(site: str, number: int, text: str = "") -> Page:
+def source(site: str, number: int, text: str = "") -> bytes:
     words = f"Fruit {chr(97 + number)} of {site} tastes like that of no other tree and ripens when others are gone"
-    return Page.parse(
-        f"{MENU}<div class=text><p>{words}<p>{text or words}s</div>{FOOT}".encode(), f"http://{site}/x{number}"
-    )
+    return f"{MENU}<div class=text><p>{words}<p>{text or words}s</div>{FOOT}".encode()
+
+
+def page(site: str, number: int, text: str = "") -> Page:
+    return Page.parse(source(site, number, text), f"http://{site}/x{number}")
 
 
 def rendered(plain: Page) -> Page:
@@ -156,3 +159,18 @@ def test_files(examples, tmp_path):
 def test_one_fold_is_not_enough(examples):
     with pytest.raises(ValueError, match="more sites"):
         train(examples[:5])
+
+
+def test_the_command_trains_on_folders(tmp_path):
+    for site in range(8):
+        folder = tmp_path / "pages" / f"s{site}.test"
+        folder.mkdir(parents=True)
+        for number in range(4):
+            folder.joinpath(f"{number}.html").write_bytes(source(folder.name, number))
+    out = tmp_path / "model.npz"
+    words = ["pages", "--page-level", "--out", str(out), "--folds", str(tmp_path / "folds")]
+    done = scrapy("pagelets", "train", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "32 pages of 8 sites" in done.stdout
+    assert load(str(out)).about["pages"] == 32
+    assert len(list((tmp_path / "folds").iterdir())) == FOLDS

@@ -6,8 +6,10 @@ Classifier"; ``docs/algorithms/isotonic-2007.md``.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
@@ -17,10 +19,11 @@ from scrapy_pagelets.templates.classifier import size_class
 from scrapy_pagelets.templates.page_features import Lexicon, node_features, page_features
 from scrapy_pagelets.templates.page_level import PageLevel, visual_features
 from scrapy_pagelets.templates.training.labels import CONTENT, FOLDS, UNKNOWN, Example, by_sites, template_share
-from scrapy_pagelets.templates.training.training_tables import Nodes, lexicon
+from scrapy_pagelets.templates.training.training_tables import Nodes, by_site, lexicon
 
-#: Maximum number of nodes of one page that become rows.
-_NODES_PER_PAGE = 200
+#: Maximum number of pages of one site that are learnt from, and of nodes of one page that become rows.
+_PAGES_PER_SITE: Final = 16
+_NODES_PER_PAGE: Final = 200
 
 
 def labelled(pages: Sequence[Page]) -> Iterator[Example]:
@@ -36,7 +39,7 @@ def labelled(pages: Sequence[Page]) -> Iterator[Example]:
 
 
 def train(examples: Sequence[Example]) -> tuple[PageLevel, list[PageLevel]]:
-    """Train on all examples, and without each fold of the sites; return the model, and the models of the folds.
+    """Train on some pages of each site, on all sites and without each fold; return the model, and those of the folds.
 
     The lexicon that gives a training page its features was made without its fold, because it will be applied to sites
     that it does not know.
@@ -47,6 +50,7 @@ def train(examples: Sequence[Example]) -> tuple[PageLevel, list[PageLevel]]:
     """
     if len({example.fold for example in examples}) < 2:
         raise ValueError("pages of more sites are needed: all of them are in one fold of the cross-validation")
+    examples = _thinned(examples)
     lexica = [lexicon(e for e in examples if e.fold != fold) for fold in range(FOLDS)]
     parts = [(example, _columns(example.page, lexica[example.fold])) for example in examples]
     plain = _table([(example, columns[0]) for example, columns in parts])
@@ -58,6 +62,15 @@ def train(examples: Sequence[Example]) -> tuple[PageLevel, list[PageLevel]]:
         return PageLevel(plain.fit(plain.fold != fold), by_look, words, {"pages": len(examples)})
 
     return without(-1, lexicon(examples)), [without(fold, lexica[fold]) for fold in range(FOLDS)]
+
+
+def _thinned(examples: Sequence[Example]) -> list[Example]:
+    rng = random.Random(0)
+    return [
+        example
+        for group in by_site(examples).values()
+        for example in (group if len(group) <= _PAGES_PER_SITE else rng.sample(group, _PAGES_PER_SITE))
+    ]
 
 
 def _columns(page: Page, words: Lexicon) -> list[Floats]:
