@@ -7,8 +7,7 @@ leaves are. The models of ``--models`` (see ``benchmarks/train.sh``) have not le
 there are none, the shipped model judges the sites that it has not learnt from.
 
 In the last row of each block, the cost of a section was learnt: for the sites of each fold, the cost with the best F1
-of nodes on all other sites. ``--out`` writes the classifier that is shipped, and ``--folds`` those of the
-cross-validation.
+of nodes on all other sites.
 
     python benchmarks/smoothing.py
 """
@@ -58,8 +57,6 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
-    parser.add_argument("--out", type=Path, help="file for the classifier, learnt from all sites")
-    parser.add_argument("--folds", type=Path, help="folder for the classifiers of the cross-validation")
     args = parser.parse_args()
     score = referee(args.referee)
     folders = [one for group in (sites_below(args.data), args.data / "sites2") if group.exists()
@@ -70,13 +67,7 @@ def main() -> None:
         strict += learnt
         partly += also
         judged.append(found)
-    model, folds = train(strict)
-    if args.out:
-        model.save(args.out)
-    if args.folds:
-        args.folds.mkdir(parents=True, exist_ok=True)
-        for number, one in enumerate(folds):
-            one.save(args.folds / f"page_level-{number}.npz")
+    folds = train(strict)[1]
     head = [f"strict, {len(judged)} sites", "cost of a section", "nodes' F1", "content F1"]
     before = [[scores(page.gold.page, folds[page.gold.fold]) for page in site] for site in judged]
     table(head, [*rows("labels of all texts", judged, before)])

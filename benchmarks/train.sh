@@ -17,4 +17,4 @@ EOF
 scrapy pagelets train "$train" "$data/content/wcxb-dev.warc" --base http:// \
     --gold "$train"/*/gold.jsonl.gz "$data/content/wcxb-dev.gold.jsonl.gz" --out "$out/labelled.npz" --folds "$data/models"
 scrapy pagelets train "$train" "$data/content/wcxb-dev.warc" --base http:// --trees 150 --out "$out/automatic.npz"
-python benchmarks/smoothing.py --data "$data" --out "$out/page_level.npz"
+scrapy pagelets train "$data/sites" "$data/sites2" --page-level --out "$out/page_level.npz"
