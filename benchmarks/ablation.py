@@ -35,7 +35,7 @@ from scrapy_pagelets.templates.menu_links import candidates, link_targets
 from scrapy_pagelets.templates.model import Model
 from scrapy_pagelets.templates.page_features import PAGE_FEATURES, SITE_FEATURES
 from scrapy_pagelets.templates.partition import partition
-from scrapy_pagelets.templates.site import balanced, smoothed
+from scrapy_pagelets.templates.site import balanced
 from scrapy_pagelets.templates.training.labels import FOLDS, Example, by_gold
 from scrapy_pagelets.templates.training.model_training import Material, f1
 from scrapy_pagelets.templates.training.training_tables import Leaves
@@ -156,10 +156,6 @@ def strict(examples: list[Example], folds: Sequence[Model]) -> Iterator[list[Any
         "complete subdigraph of 4 pages, ETDM (2014)": lambda site: subdigraphs(sites[site], few[site]),
         "repeated pagelets, k=3, exact shingles, local (2002)": lambda site: repeated(sites[site], few[site]),
         "classifier of the page alone (2007)": lambda site: judged(few[site]),
-        "classifier, smoothed (2007)": lambda site: [
-            smoothed(e.page.nodes, y, e.page.nodes.total(e.page.nodes.spread(e.page.nodes.words)))
-            for e, y in zip(few[site], judged(few[site]), strict=True)
-        ],
     }
     for name, form in forms.items():
         means = [

@@ -23,7 +23,8 @@ from tools import names, referee, sites_below, table
 
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.templates.model import mean_odds
-from scrapy_pagelets.templates.site import ALONE, KNOWN, balanced, smoothed
+from scrapy_pagelets.templates.page_level import smoothed
+from scrapy_pagelets.templates.site import ALONE, KNOWN, balanced
 from scrapy_pagelets.templates.site_counts import Observation, SiteCounts
 from scrapy_pagelets.templates.training.labels import Example, by_gold, fold_of
 from scrapy_pagelets.templates.training.model_training import node_f1
@@ -85,7 +86,7 @@ def measured(site: Site, page: Page, gold: dict[str, str], score: ModuleType) ->
     decide, share = (site.model.decision, KNOWN) if site.pages > 1 else (site.model.alone, ALONE)
     odds = balanced(decide(np.hstack([columns, site.evidence(page, judged)])), nodes.words, share)
     before = sigmoid(mean_odds(nodes, odds))
-    after = smoothed(nodes, before, nodes.total(nodes.spread(nodes.words)))
+    after = smoothed(nodes, before)
     return (
         score.prf(text, content)[2],
         score.prf(full - text, full - content)[2],

@@ -16,6 +16,7 @@ from scrapy_pagelets.crawler.commands.terminal import flush, show
 from scrapy_pagelets.errors import CommandError
 
 if TYPE_CHECKING:
+    from scrapy_pagelets.archives.record import Record
     from scrapy_pagelets.page import Page
     from scrapy_pagelets.templates.training.labels import Example
     from scrapy_pagelets.templates.training.model_training import Trained
@@ -33,13 +34,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "its `blocks`, each with `xpath` and `level` (1 or 2), and its `split`; pages of the split `test` are left out",
     )  # fmt: skip
     parser.add_argument(
+        "--page-level", action="store_true",
+        help="train the page-level classifier of 2007 instead, on labels from the parts that pages of a site share",
+    )  # fmt: skip
+    parser.add_argument(
         "--level", choices=("inner", "top"), default="inner",
         help="with --segments, the blocks to learn from: the innermost ones, or those of level 1 (default: inner)",
     )  # fmt: skip
     parser.add_argument(
         "--render", action="store_true",
-        help="with --segments, train on rendered pages: a browser renders them without scripts, with the files of the "
-        "folder, whose subfolders are named by host",
+        help="with --segments or --page-level, train on rendered pages: a browser renders them without scripts, with "
+        "the files of the folder, whose subfolders are named by host",
     )  # fmt: skip
     parser.add_argument(
         "--base", default="http://", help="prefix of the URLs of HTML files, before their path (default: http://)"
@@ -71,6 +76,9 @@ def run(options: argparse.Namespace) -> None:
         return
     if not options.archive:
         raise CommandError("there is nothing to learn from: give archives, or a folder with --segments")
+    if options.page_level:
+        _page_level(options)
+        return
     try:
         examples = list(_examples(options))
         show(f"{len(examples)} pages of {len({e.site for e in examples})} sites")
@@ -84,6 +92,40 @@ def run(options: argparse.Namespace) -> None:
     for name, figure in trained.figures.items():
         show(f"F1 on unseen sites, {name}: {figure:.4f}")
     show(f"model: {options.out}")
+
+
+def _page_level(options: argparse.Namespace) -> None:
+    from dataclasses import replace
+
+    from scrapy_pagelets.archives.reader import ArchiveError
+    from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
+    from scrapy_pagelets.templates.training.page_level_training import labelled, train
+
+    try:
+        examples = list(labelled(_rendered_folders(options) if options.render else [p for _, p in _records(options)]))
+        show(f"{len(examples)} pages of {len({e.site for e in examples})} sites")
+        flush()
+        model, folds = train(examples)
+        about = {"command": shlex.join(["scrapy", "pagelets", *sys.argv[1:]])}
+        replace(model, about=about | model.about).save(options.out)
+        if options.folds:
+            Path(options.folds).mkdir(parents=True, exist_ok=True)
+            for number, fold in enumerate(folds):
+                fold.save(Path(options.folds, f"page_level-{number}.npz"))
+    except ImportError as error:
+        raise CommandError(_missing(error)) from None
+    except (ArchiveError, ValueError, OSError, MissingBrowser, RenderError) as error:
+        raise CommandError(str(error)) from None
+    show(f"model: {options.out}")
+
+
+def _rendered_folders(options: argparse.Namespace) -> list[Page]:
+    """The HTML files of the folders, rendered."""
+    pages: list[Page] = []
+    for folder in map(Path, options.archive):
+        names = sorted(str(file.relative_to(folder)) for file in folder.rglob("*.htm*"))
+        pages += _pages(folder, names, render=True).values()
+    return pages
 
 
 def _segments(options: argparse.Namespace) -> None:
@@ -158,21 +200,28 @@ def _missing(error: ImportError) -> str:
 
 
 def _examples(options: argparse.Namespace) -> Iterator[Example]:
-    from scrapy_pagelets.archives.reader import expand, records
-    from scrapy_pagelets.page import Page
     from scrapy_pagelets.templates.training.labels import Example, by_gold, by_sites
 
     gold = _gold(options.gold)
     pages: list[Page] = []
+    for record, page in _records(options):
+        if not gold:
+            pages.append(page)
+        elif (content := gold.get(record.url, gold.get(record.source.replace("/./", "/")))) is not None:
+            yield Example(page, by_gold(page, content))
+    yield from by_sites(pages)
+
+
+def _records(options: argparse.Namespace) -> Iterator[tuple[Record, Page]]:
+    """Yield the records of the archives with their pages."""
+    from scrapy_pagelets.archives.reader import expand, records
+    from scrapy_pagelets.page import Page
+
     for archive in options.archive:
         for source in expand(archive):
             for record in records(source, options.base):
-                page = Page.parse(record.body, record.url, next(iter(record.headers.get("Content-Type", ())), None))
-                if not gold:
-                    pages.append(page)
-                elif (content := gold.get(record.url, gold.get(record.source.replace("/./", "/")))) is not None:
-                    yield Example(page, by_gold(page, content))
-    yield from by_sites(pages)
+                content_type = next(iter(record.headers.get("Content-Type", ())), None)
+                yield record, Page.parse(record.body, record.url, content_type)
 
 
 def _gold(files: list[str]) -> dict[str, str]:

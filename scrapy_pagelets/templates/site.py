@@ -9,20 +9,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
+from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.class_template import ClassTemplate
 from scrapy_pagelets.templates.evidence import Column, Counts, keys_of
-from scrapy_pagelets.templates.isotonic import smooth
 from scrapy_pagelets.templates.model import LABELLED, Model, load
 from scrapy_pagelets.templates.page_features import site_features
 from scrapy_pagelets.templates.site_counts import Observation, PageClass, SiteCounts
 from scrapy_pagelets.templates.trees import sigmoid
 from scrapy_pagelets.templates.unsaved import Unsaved
 
-#: Cost of a further section, in the weight of words on a log scale; number of levels of the templateness grid.
-_SECTION: Final = 0.3
-_GRID: Final = 16
 #: Threshold for content, as a share of the mean probability of the page's content words: with other pages of the site
 #: known, and for the first page of a site.
 KNOWN, ALONE = 0.5, 0.6
@@ -135,9 +131,7 @@ class Site(Unsaved[Observation]):
             others = self.pages - self.learnt.knows(page)
             decide, share = (self.model.decision, KNOWN) if others else (self.model.alone, ALONE)
             decided = decide(np.hstack([columns, self.evidence(page, odds)]))
-            nodes = page.nodes
-            own = nodes.spread(sigmoid(balanced(decided, nodes.words, share)))
-            return smoothed(nodes, own, nodes.spread(nodes.words))[nodes.leaves]
+            return sigmoid(balanced(decided, page.nodes.words, share))
 
     def template_nodes(self, page: Page, *, include_slots: bool = False) -> Bools:
         """(n,) whether each row of a page is template by equal top-down mappings alone.
@@ -227,16 +221,3 @@ def balanced(odds: Floats, words: Ints, share: float = KNOWN) -> Floats:
     threshold = max(share * mean, _LEAST)
     shifted: Floats = odds - np.log((1 - threshold) / threshold)
     return shifted
-
-
-def smoothed(nodes: NodeTable, x: Floats, words: Ints) -> Floats:
-    """(n,) templateness of all nodes after isotonic smoothing: few sections, and no node above one of its children.
-
-    Source: Chakrabarti, Kumar, Punera 2007 (slides); ``docs/algorithms/isotonic-2007.md``.
-
-    Parameters
-    ----------
-    x : (n,) templateness of each node before smoothing
-    words : (n,) number of words, whose logarithm is the weight of a node; 0 for nodes without influence
-    """
-    return smooth(nodes.levels, nodes.parent, x, np.log1p(words.astype(np.float64)), _SECTION, _GRID)

@@ -11,11 +11,12 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.nodes import Floats, NodeTable
+from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.templates.model import Model
 from scrapy_pagelets.templates.page_features import PAGE_FEATURES, Lexicon, page_features
+from scrapy_pagelets.templates.page_level import smoothed
 from scrapy_pagelets.templates.roles import is_template
-from scrapy_pagelets.templates.site import ALONE, KNOWN, Site, balanced, smoothed
+from scrapy_pagelets.templates.site import ALONE, KNOWN, Site, balanced
 from scrapy_pagelets.templates.training.labels import CONTENT, FOLDS, UNKNOWN, Example, template_share
 from scrapy_pagelets.templates.training.synthetic_sites import evidence
 from scrapy_pagelets.templates.training.training_tables import Leaves, Nodes, lexicon
@@ -205,16 +206,12 @@ def _figures(material: Material, folds: Sequence[Model]) -> dict[str, float]:
             scored.append((example, sigmoid(material.folds[example.fold].page_evidence(example.page).odds[:, 1])))
     means = {
         "nodes, classifier": [node_f1(e, y) for e, y in scored],
-        "nodes, classifier smoothed": [node_f1(e, _smoothed(e.page.nodes, y)) for e, y in scored],
+        "nodes, classifier smoothed": [node_f1(e, smoothed(e.page.nodes, y)) for e, y in scored],
         "words, page alone": scores[0],
         "words, 1 to 8 other pages known": [s for n, values in scores.items() for s in values if 0 < n < 9],
         "words, 9 or more other pages known": [s for n, values in scores.items() for s in values if n >= 9],
     }
     return {name: round(float(np.mean(values)), 4) for name, values in means.items() if values}
-
-
-def _smoothed(nodes: NodeTable, x: Floats) -> Floats:
-    return smoothed(nodes, x, nodes.total(nodes.spread(nodes.words)))
 
 
 def node_f1(example: Example, templateness: Floats) -> float:

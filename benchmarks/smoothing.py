@@ -1,0 +1,172 @@
+"""What isotonic smoothing gains: F1 of nodes and of content words with and without it, on unseen sites.
+
+First the strict form of 2007. Its classifier learns from labels of the site level, in six folds split by site; the gold
+text is for scoring only. Then the default decision (``fused``), with all pages of a site known: its log odds of leaves
+are carried to the nodes as the mean by words, or as the lowest of the leaves, because a node is template if all its
+leaves are. The models of ``--models`` (see ``benchmarks/train.sh``) have not learnt from the site that they judge; if
+there are none, the shipped model judges the sites that it has not learnt from.
+
+In the last row of each block, the cost of a section was learnt: for the sites of each fold, the cost with the best F1
+of nodes on all other sites.
+
+    python benchmarks/smoothing.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+from tools import referee, sites_below, table
+
+from scrapy_pagelets import Page, Site
+from scrapy_pagelets.nodes import TEXT, Floats, NodeTable
+from scrapy_pagelets.templates.isotonic import smooth
+from scrapy_pagelets.templates.model import LABELLED, load, mean_odds
+from scrapy_pagelets.templates.page_level import scores, smoothed
+from scrapy_pagelets.templates.site import KNOWN, balanced
+from scrapy_pagelets.templates.training.labels import FOLDS, Example, by_gold, by_sites, fold_of
+from scrapy_pagelets.templates.training.model_training import f1, node_f1
+from scrapy_pagelets.templates.training.page_level_training import labelled, train
+from scrapy_pagelets.templates.trees import sigmoid
+
+#: Pages of a site that the classifier learns from, and pages that are scored.
+LEARNT, SCORED = 16, 8
+#: Costs of a section to choose from.
+COSTS = (0.3, 1.0, 1.5, 2.0, 3.0)
+
+Smoothing = Callable[[NodeTable, Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A page to score: its labels by people, and the (m,) log odds of the default decision if it was asked."""
+
+    gold: Example
+    odds: Floats | None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(".data"))
+    parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
+    args = parser.parse_args()
+    score = referee(args.referee)
+    folders = [one for group in (sites_below(args.data), args.data / "sites2") if group.exists()
+               for one in sorted(group.iterdir()) if one.is_dir()]  # fmt: skip
+    strict, partly, judged = [], [], []
+    for folder in folders:
+        learnt, also, found = of_site(folder, score, model_of(folder.name, args.models))
+        strict += learnt
+        partly += also
+        judged.append(found)
+    folds = train(strict)[1]
+    head = [f"strict, {len(judged)} sites", "cost of a section", "nodes' F1", "content F1"]
+    before = [[scores(page.gold.page, folds[page.gold.fold]) for page in site] for site in judged]
+    table(head, [*rows("labels of all texts", judged, before)])
+    print()
+    others = train(partly)[1]
+    before = [[scores(page.gold.page, others[page.gold.fold]) for page in site] for site in judged]
+    table(head, [*rows("texts of few pages left out", judged, before)])
+    print()
+    fused = [site for site in judged if site[0].odds is not None]
+    head[0] = f"fused, {len(fused)} sites"
+    lowest = [[sigmoid(lowest_odds(page.gold.page.nodes, odds_of(page))) for page in site] for site in fused]
+    means = [[sigmoid(mean_odds(page.gold.page.nodes, odds_of(page))) for page in site] for site in fused]
+    table(head, [*rows("lowest leaf", fused, lowest), *rows("mean of leaves", fused, means)])
+
+
+def model_of(name: str, models: Path) -> str | None:
+    """A model that has not learnt from a site; None if there is none."""
+    if models.exists():
+        return str(models / f"fold-{fold_of(name)}.npz")
+    return None if f"/{name}/" in load(LABELLED).about["command"] else LABELLED
+
+
+def of_site(folder: Path, score: ModuleType, model: str | None) -> tuple[list[Example], list[Example], list[Judged]]:
+    """Some pages of a site with labels for training, the same with the labels of `by_sites`, and those to score."""
+    gold = list(score.read(folder / "gold.jsonl.gz"))
+    pages = [Page.parse((folder / line["path"]).read_bytes(), f"http://{folder.name}/{line['path']}") for line in gold]
+    chosen = random.Random(0).sample(range(len(pages)), min(LEARNT, len(pages)))
+    site = Site(folder.name, model or LABELLED)
+    if model:
+        for page in pages:
+            site.learn(page)
+    judged = [
+        Judged(Example(pages[i], by_gold(pages[i], gold[i]["content"])), decided(site, pages[i]) if model else None)
+        for i in chosen[:SCORED]
+    ]
+    strict, partly = list(labelled(pages)), list(by_sites(pages))
+    return [strict[i] for i in chosen], [partly[i] for i in chosen], judged
+
+
+def decided(site: Site, page: Page) -> Floats:
+    """(m,) balanced log odds of the default decision."""
+    columns, odds = site.model.page_evidence(page)
+    return balanced(site.model.decision(np.hstack([columns, site.evidence(page, odds)])), page.nodes.words, KNOWN)
+
+
+def odds_of(page: Judged) -> Floats:
+    assert page.odds is not None
+    return page.odds
+
+
+def lowest_odds(nodes: NodeTable, odds: Floats) -> Floats:
+    """(n,) lowest log odds of the leaves below each node; 0 if there are none."""
+    lowest = np.full(len(nodes), np.inf)
+    lowest[nodes.leaves] = odds
+    for below in reversed(nodes.levels[1:]):
+        np.minimum.at(lowest, nodes.parent[below], lowest[below])
+    return np.where(np.isfinite(lowest), lowest, 0)
+
+
+def rows(name: str, judged: Sequence[Sequence[Judged]], before: Sequence[Sequence[Floats]]) -> Iterator[list[object]]:
+    """A row for each kind of smoothing."""
+
+    def measured(smoothing: Smoothing) -> Floats:
+        """(sites, 2) F1 of nodes and of content words."""
+        return np.array(
+            [
+                np.mean([scored(page, smoothing(page.gold.page.nodes, x)) for page, x in zip(*site, strict=True)], 0)
+                for site in zip(judged, before, strict=True)
+            ]
+        )
+
+    def row(what: str, cost: str, found: Floats) -> list[object]:
+        return [f"{name}, {what}", cost, *(float(mean) for mean in found.mean(0))]
+
+    fold = np.array([site[0].gold.fold for site in judged])
+    yield row("not smoothed", "-", measured(lambda _, x: x))
+    yield row("runs of text only, 16 levels", "0.3", measured(leaves_only))
+    yield row("monotone", "0", measured(partial(smoothed, section=0)))
+    yield row("smoothed", *learnt({cost: measured(partial(smoothed, section=cost)) for cost in COSTS}, fold))
+
+
+def scored(page: Judged, y: Floats) -> tuple[float, float]:
+    """F1 of the template nodes, and of the content words."""
+    return node_f1(page.gold, y), f1(page.gold, y[page.gold.page.nodes.leaves] - 0.5)
+
+
+def leaves_only(nodes: NodeTable, x: Floats) -> Floats:
+    """(n,) the same if elements have no weight: what the default did before."""
+    weight = np.where(nodes.tag == TEXT, np.log1p(nodes.total(nodes.spread(nodes.words))), 0)
+    return smooth(nodes.levels, nodes.parent, x, weight, 0.3, 16)
+
+
+def learnt(found: dict[float, Floats], fold: Floats) -> tuple[str, Floats]:
+    """The costs chosen for the folds, and the (sites, 2) F1 with the cost that was best on the sites of other folds."""
+    best = [max(found, key=lambda cost: found[cost][fold != number, 0].mean()) for number in range(FOLDS)]
+    chosen = sorted(set(best))
+    span = f"{chosen[0]:g}" if len(chosen) == 1 else f"{chosen[0]:g} to {chosen[-1]:g}"
+    return span, np.array([found[best[number]][site] for site, number in enumerate(fold)])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Train the page-level classifier of 2007 on labels of the site level; no page is labelled by people.
+
+Source: Chakrabarti, Kumar, Punera 2007 (slides), "Automatically Labeling Data" and "Learning the 'Templateness'
+Classifier"; ``docs/algorithms/isotonic-2007.md``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.nodes import Floats
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.classifier import size_class
+from scrapy_pagelets.templates.page_features import Lexicon, node_features, page_features
+from scrapy_pagelets.templates.page_level import PageLevel, visual_features
+from scrapy_pagelets.templates.training.labels import CONTENT, FOLDS, UNKNOWN, Example, by_sites, template_share
+from scrapy_pagelets.templates.training.training_tables import Nodes, by_site, lexicon
+
+#: Maximum number of pages of one site that are learnt from, and of nodes of one page that become rows.
+_PAGES_PER_SITE: Final = 16
+_NODES_PER_PAGE: Final = 200
+
+
+def labelled(pages: Sequence[Page]) -> Iterator[Example]:
+    """Yield examples with labels from the site level: text that many pages share is template, the rest is not.
+
+    Unlike in ``by_sites``, no text is left out because it is on a few pages only: the slides accept that some template
+    is labelled as content. Pages of sites with fewer than three pages are left out.
+    """
+    for example in by_sites(pages):
+        if (example.labels != UNKNOWN).any():
+            rest = (example.labels == UNKNOWN) & (example.page.nodes.words > 0)
+            yield replace(example, labels=np.where(rest, CONTENT, example.labels))
+
+
+def train(examples: Sequence[Example]) -> tuple[PageLevel, list[PageLevel]]:
+    """Train on some pages of each site, on all sites and without each fold; return the model, and those of the folds.
+
+    The lexicon that gives a training page its features was made without its fold, because it will be applied to sites
+    that it does not know.
+
+    Raises
+    ------
+    ValueError : if the examples are of one fold only
+    """
+    if len({example.fold for example in examples}) < 2:
+        raise ValueError("pages of more sites are needed: all of them are in one fold of the cross-validation")
+    examples = _thinned(examples)
+    lexica = [lexicon(e for e in examples if e.fold != fold) for fold in range(FOLDS)]
+    parts = [(example, _columns(example.page, lexica[example.fold])) for example in examples]
+    plain = _table([(example, columns[0]) for example, columns in parts])
+    seen = [(example, np.hstack(columns)) for example, columns in parts if len(columns) > 1]
+    rendered = _table(seen) if seen else None
+
+    def without(fold: int, words: Lexicon) -> PageLevel:
+        by_look = rendered.fit(rendered.fold != fold) if rendered and (rendered.fold != fold).any() else None
+        return PageLevel(plain.fit(plain.fold != fold), by_look, words, {"pages": len(examples)})
+
+    return without(-1, lexicon(examples)), [without(fold, lexica[fold]) for fold in range(FOLDS)]
+
+
+def _thinned(examples: Sequence[Example]) -> list[Example]:
+    rng = random.Random(0)
+    return [
+        example
+        for group in by_site(examples).values()
+        for example in (group if len(group) <= _PAGES_PER_SITE else rng.sample(group, _PAGES_PER_SITE))
+    ]
+
+
+def _columns(page: Page, words: Lexicon) -> list[Floats]:
+    """Features of the nodes of a page, and those of their appearance if it was rendered."""
+    columns = node_features(page, page_features(page, words))
+    return [columns] if page.layout is None else [columns, visual_features(page.layout)]
+
+
+def _table(parts: Iterable[tuple[Example, Floats]]) -> Nodes:
+    """One row for each node with labels; a sample of large pages. A node is template if all text below it is."""
+    rng = np.random.default_rng(0)
+    tables = []
+    for example, columns in parts:
+        share, below = template_share(example)
+        rows = np.flatnonzero(below > 0)
+        rows = rng.permutation(rows)[:_NODES_PER_PAGE]
+        weight = np.log1p(below[rows])
+        sizes = size_class(example.page.nodes)[rows]
+        fold = np.full(len(rows), example.fold)
+        tables.append((columns[rows].astype(np.float32), sizes, share[rows] == 1, weight / weight.sum(), fold))
+    return Nodes(*(np.concatenate(column) for column in zip(*tables, strict=True)))
