@@ -31,8 +31,8 @@ EXCEPTIONS = {("scrapy_pagelets", "scrapy_pagelets.crawler.addon"), ("scrapy_pag
 ENTRIES = ("scrapy_pagelets", "scrapy_pagelets.crawler.addon", "scrapy_pagelets.crawler.settings",
            "scrapy_pagelets.crawler.commands", "scrapy_pagelets.crawler.spiders.site",
            "scrapy_pagelets.crawler.spiders.archive")  # fmt: skip
-#: Forms of the papers that no command runs yet: the mapping of 2014, and detection as SQL.
-WAITING = {"scrapy_pagelets.templates.mapping", "scrapy_pagelets.templates.detection.relational"}
+#: Forms of the papers that no command runs yet: detection as SQL.
+WAITING = {"scrapy_pagelets.templates.detection.relational"}
 #: Deprecated aliases: paths that documents of an earlier version name.
 DEPRECATED = {"scrapy_pagelets.crawler.report", "scrapy_pagelets.links.tables"}
 #: Commands, spiders and pipelines have the names of what they are about.

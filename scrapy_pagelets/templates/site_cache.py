@@ -12,8 +12,9 @@ import numpy as np
 
 from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates import page_level
 from scrapy_pagelets.templates.detection.incremental import FORMS, RepeatedPagelets
-from scrapy_pagelets.templates.detections import ETDM, FUSED
+from scrapy_pagelets.templates.detections import CLASSIFIER, ETDM, FUSED
 from scrapy_pagelets.templates.model import LABELLED
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.site_counts import PageClass
@@ -124,6 +125,8 @@ class SiteCache:
                 return self.repeated.templateness(page, form)
         if self._detection == ETDM:
             return self.of(page).in_subdigraph_template(page).astype(np.float64)
+        if self._detection == CLASSIFIER:
+            return page_level.templateness(page, page_level.load())
         return self.of(page).templateness(page)
 
     def summary(self) -> list[tuple[str, int, int]]:

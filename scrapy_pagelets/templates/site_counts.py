@@ -61,7 +61,7 @@ class Observation:
     ----------
     key : hash of its URL
     body : hash of its text
-    outline : see the function ``outline``; it decides to which class the page belongs
+    outline : see the function ``outline``
     links : keys of the pages that it links to
     fragments : its contribution to the counts; None for a copy of a page that was counted
     """
@@ -73,18 +73,17 @@ class Observation:
     fragments: Fragments | None
 
     @classmethod
-    def of(cls, page: Page, odds: Floats | None, class_outline: frozenset[int] | None = None) -> Self:
+    def of(cls, page: Page, odds: Floats | None) -> Self:
         """Make the observation of a page.
 
         Parameters
         ----------
-        class_outline : outline of the class to which the page is known to belong, instead of its own
         odds : (n, CLASSIFIERS) log odds of the page-level classifiers; None for a copy of a page that was counted
         """
         return cls(
             key=page.key,
             body=body_of(page),
-            outline=class_outline or outline(page.nodes),
+            outline=outline(page.nodes),
             links=link_targets(page),
             fragments=None if odds is None else Fragments.of(page.nodes, keys_of(page), odds),
         )
