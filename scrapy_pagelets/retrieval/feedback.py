@@ -8,7 +8,7 @@ compare differ in what a segment is: FULLDOC (`segments.whole`), DOMPS (`segment
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -97,7 +97,7 @@ def best_segments(
     present = [(term, column) for term, column in zip(query, columns, strict=True) if column >= 0]
     tf = candidates.counts[:, [column for _, column in present]].toarray()
     length = np.asarray(candidates.counts.sum(axis=1))
-    weight = formula.weight(on_pages(collection, [term for term, _ in present]), collection.size.pages)
+    weight = formula.weight(collection.frequencies([term for term, _ in present]), collection.size.pages)
     qtf = np.array([query[term] for term, _ in present])
     score = formula.score(tf, length[:, None], length.mean() if len(length) else 0.0, qtf) @ weight
     matching = np.flatnonzero(tf.any(axis=1))
@@ -107,25 +107,13 @@ def best_segments(
 
 def _candidates(
     collection: Collection, chosen: Segments, wanted: NDArray[np.bool_], query: Query, common: float
-) -> tuple[Ints, Floats]:
+) -> tuple[Ints, Ints]:
     """Numbers of the wanted terms that are neither in the query nor common, and the number of pages of each."""
     wanted[[chosen.vocabulary[term] for term in query if term in chosen.vocabulary]] = False
     fresh = np.flatnonzero(wanted)
-    n = on_pages(collection, _names(chosen, fresh))
+    n = collection.frequencies(_names(chosen, fresh))
     rare = n <= common * collection.size.pages
     return fresh[rare], n[rare]
-
-
-def on_pages(collection: Collection, terms: Sequence[str]) -> Floats:
-    """Estimate the number of pages that contain each term, as if its segments were spread evenly.
-
-    An exact count would have to read all postings of each candidate. If each page is one segment, the estimate is
-    exact.
-    """
-    size = collection.size
-    share = collection.frequencies(terms) / max(1, size.segments)
-    pages: Floats = size.pages * (1 - (1 - share) ** (size.segments / max(1, size.pages)))
-    return pages
 
 
 def _best(terms: list[str], value: Floats, count: int) -> dict[str, float]:

@@ -15,7 +15,7 @@ from scrapy_pagelets.errors import QueryError
 from scrapy_pagelets.index.base import QUERY_TERMS
 from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.retrieval.collection import Collection
-from scrapy_pagelets.retrieval.feedback import Feedback, by_model, by_segments, on_pages
+from scrapy_pagelets.retrieval.feedback import Feedback, by_model, by_segments
 from scrapy_pagelets.retrieval.ranking import Ranking, rank
 from scrapy_pagelets.retrieval.segments import blocks, pagelets, whole
 from scrapy_pagelets.retrieval.term_weights import Bm2500
@@ -107,5 +107,5 @@ def query_of(query: str) -> tuple[dict[str, float], int]:
 
 def is_common(collection: Collection, query: Mapping[str, float], share: float = 0.5) -> bool:
     """Whether each term of a query that occurs at all is on more than the given share of the pages."""
-    n = on_pages(collection, list(query))
+    n = collection.frequencies(list(query))
     return bool(np.all(n[n > 0] > share * collection.size.pages))
