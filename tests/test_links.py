@@ -259,7 +259,13 @@ class TestVersions:
             "http://fender.com/",
             "http://gibson.com/",
             "http://nokia.com/",
+            "http://host.com/",  # although only a menu links there
         }
+
+    @pytest.mark.parametrize("within", [None, True])
+    def test_all_versions_clean_the_same_base_set(self, within):
+        bases = [self.ranked(version, within=within)[1].base.tolist() for version in VERSIONS]
+        assert bases == [bases[0]] * len(VERSIONS)
 
     def test_pages_vote_for_all_that_they_link_to(self):
         tables, found = self.ranked("page")

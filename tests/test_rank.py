@@ -37,7 +37,7 @@ def test_authorities_and_hubs_are_printed(run_rank):
     code, lines, errors = run_rank(guitars(), "--query", "guitar")
     assert (code, errors) == (0, [])
     assert lines == [
-        "8 pages, 8 links, 2 of them in templates; the query finds 3 pages, 6 with neighbours; pagelet-ft-fnm, "
+        "8 pages, 8 links, 2 of them in templates; the query finds 3 pages, 7 with neighbours; pagelet-ft-fnm, "
         "links between sites count",
         "",
         " authority  page",
