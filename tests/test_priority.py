@@ -195,13 +195,13 @@ def learnt(found: Passing, count: int = 8) -> list[HtmlResponse]:
     return pages
 
 
-def test_links_of_a_template_lose_priority_when_they_are_seen_again():
+def test_links_of_a_template_lose_priority():
     with Passing(PAGELETS_PRIORITY=True) as passing:
         first, second, *_ = learnt(passing)
         links = ["http://h/5", "http://h/own", "http://h/new"]
-        assert passing.priorities(first, *links, priority=3) == [3, 3, 3]
+        assert passing.priorities(first, *links, priority=3) == [-7, 3, 3]
         assert passing.priorities(second, *links, priority=3) == [-7, 3, 3]
-        assert passing.stat("priority/template") == 1
+        assert passing.stat("priority/template") == 2
         assert passing.middleware.topic is None
         start = passing.middleware.get_processed_request(Request("http://h/"), None)
         assert (start.priority, start.meta) == (0, {})
@@ -218,19 +218,6 @@ def test_template_links_do_not_inherit_the_relevance_of_their_page():
         [behind] = passing.priorities(response(others[3].text, others[3].url, **imprint.meta), "http://h/search")
         [after] = passing.priorities(response(second.text, second.url, **own.meta), "http://h/own")
         assert after > behind == 0
-
-
-def test_a_menu_is_not_starved_by_the_menu_of_another_site():
-    with Passing(PAGELETS_PRIORITY=True) as passing:
-        first, *_ = learnt(passing)
-        assert passing.priorities(first, "http://h/5") == [0]
-        body = first.text.replace('href="/', 'href="http://h/')
-        others = [response(body.replace("name", f"other{i}"), f"http://g/{i}") for i in range(8)]
-        state = session_of(passing.crawler)
-        for each in others:
-            state.sites.learn(state.page(each))
-        assert passing.priorities(others[0], "http://h/5") == [0]
-        assert passing.priorities(others[1], "http://h/5") == [-10]
 
 
 def test_it_is_off_without_a_topic():
@@ -366,6 +353,35 @@ def test_without_a_topic_the_middleware_is_disabled(tmp_path):
     assert {line["priority"] for line in found.lines} == {0, -1, -2}
     assert "PriorityMiddleware" not in found.log
     assert not any(name.startswith("pagelets/priority") for name in found.stats)
+
+
+def articles(count: int = 6) -> tuple[dict[str, Any], list[str], list[str]]:
+    """A page that links to articles, with the same menu below each page; the paths of the menu and of the articles."""
+    menu, own = [f"/menu{i}" for i in range(count)], [f"/article{i}" for i in range(count)]
+    entries = "".join(f"<li><a href={path}>{path[1:]}</a></li>" for path in menu)
+    footer = f"<footer><nav><ul>{entries}</ul></nav></footer>"
+    said = {path: f"<p>{words(path, 40)}</p>" for path in ["/", *own, *menu]}
+    said["/"] += "".join(f"<p>{words(path, 20)} <a href={path}>read on</a> {words(path, 15)}</p>" for path in own)
+    return (
+        {path: answer(f"<main><h1>{letters(path)}</h1>{text}</main>{footer}") for path, text in said.items()},
+        menu,
+        own,
+    )
+
+
+@pytest.mark.parametrize("priority", [False, True])
+def test_a_server_is_asked_for_links_of_content_before_those_of_the_template(tmp_path, priority):
+    """Without the setting, Scrapy takes the last links of a page first, which are those of the menu."""
+    routes, menu, own = articles()
+    with SiteServer(routes=routes) as server:
+        settings = {**ONE_BY_ONE, "DEPTH_PRIORITY": 0, "PAGELETS_PRIORITY": priority}
+        found = run_spider(tmp_path, FOLLOW, base=server.url(""), settings=settings)
+        asked = pages_asked_for(server.hits)
+    assert sorted(asked) == sorted(routes)
+    last = max(map(asked.index, own))
+    assert (last < min(map(asked.index, menu))) is priority
+    assert (last > max(map(asked.index, menu))) is not priority
+    assert bool(found.stat("priority/template")) is priority
 
 
 def test_a_continued_job_keeps_its_priorities(tmp_path):

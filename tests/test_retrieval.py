@@ -278,7 +278,9 @@ def test_feedback_keeps_the_query_and_what_it_finds(pages, query, way):
 @given_few(collections, titles)
 def test_the_pages_of_a_term_are_counted(tmp_path_factory, pages, titles):
     wanted = ["alpha", "beta", "strasse", "\u6771", "nothing"]
-    joined = [set(terms(" ".join([title, *page]))) for page, title in zip(pages, chain(titles, repeat("")), strict=False)]
+    joined = [
+        set(terms(" ".join([title, *page]))) for page, title in zip(pages, chain(titles, repeat("")), strict=False)
+    ]
     expected = [sum(term in page for page in joined) for term in wanted]
     assert MemoryCollection(pages, titles).frequencies(wanted).tolist() == expected
     with stored(file_of(pages, tmp_path_factory.mktemp("index") / "pages.sqlite", titles)) as collection:

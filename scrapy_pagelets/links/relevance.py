@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -32,8 +31,6 @@ _DECAY: Final = 0.8
 _HASHES: Final = 2**18
 #: Examples read from one file.
 _MAX_EXAMPLES: Final = 1000
-#: Links of templates that are remembered, over all sites.
-_MAX_SEEN: Final = 500_000
 _TAG: Final = re.compile(rb"<[a-zA-Z!]")
 
 
@@ -197,28 +194,6 @@ def _sum(vectors: Any, rows: Floats) -> Any:
     from scipy.sparse import csr_array
 
     return csr_array(rows[np.newaxis]) @ csr_array(vectors)
-
-
-class Seen:
-    """The template links seen so far on each site, to recognise when a menu links to a page for the first time."""
-
-    def __init__(self, most: int = _MAX_SEEN) -> None:
-        self._seen: OrderedDict[tuple[str, int], None] = OrderedDict()
-        self._most = most
-
-    def again(self, site: str, links: Iterable[int]) -> set[int]:
-        """Return the keys of the links that were seen on the site before, and mark all of them as seen.
-
-        >>> seen = Seen()
-        >>> seen.again("a", [1, 2]), seen.again("a", [2, 3]), seen.again("b", [3])
-        (set(), {2}, set())
-        """
-        keys = [(site, link) for link in links]
-        seen = {key[1] for key in keys if key in self._seen}
-        self._seen.update(dict.fromkeys(keys))
-        while len(self._seen) > self._most:
-            self._seen.popitem(last=False)
-        return seen
 
 
 def examples(path: Path) -> list[str]:
