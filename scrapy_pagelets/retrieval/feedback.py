@@ -1,7 +1,8 @@
 """Pseudo-relevance feedback: query expansion with terms from the segments of the pages found.
 
 `by_segments` is steps 2 to 4 of Yu, Cai, Wen & Ma (2003, Section 3), and the weights of step 5. The methods that they
-compare differ in what a segment is: FULLDOC (`segments.whole`), DOMPS (`segments.blocks`), VIPS (`segments.pagelets`).
+compare differ in what a segment is: FULLDOC (`segments.whole`), DOMPS (`segments.blocks`), VIPS (`segments.pagelets`);
+`segments.windows` are the fixed blocks of their next paper.
 `by_model` is RM3, which is not in the paper: Abdul-Jaleel et al., "UMass at TREC 2004: Novelty and HARD". See
 ``docs/algorithms/vips-feedback-2003.md``.
 """
@@ -38,6 +39,12 @@ class Feedback:
     terms : number of terms to add
     share : share of the paper's weight that new terms get
     common : terms on a larger share of the pages are not added; this replaces the paper's list of 222 stop words
+    stop_words : terms that are not added
+    model : expand by a model of the segments, RM3, in place of selection values
+
+    Raises
+    ------
+    ValueError : for a number below 1, or a share or ``common`` that is not above 0
     """
 
     cut: Cut = pagelets
@@ -46,6 +53,24 @@ class Feedback:
     terms: int = 10
     share: float = 1.0
     common: float = 0.5
+    stop_words: frozenset[str] = frozenset()
+    model: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("pages", "selected", "terms"):
+            if (number := getattr(self, name)) < 1:
+                raise ValueError(f"{name} is {number}: give a number from 1")
+        for name in ("share", "common"):
+            if not (number := getattr(self, name)) > 0:
+                raise ValueError(f"{name} is {number}: give a number above 0")
+
+
+def expand(
+    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
+) -> dict[str, float]:
+    """Expand the query as ``feedback`` says: `by_model` or `by_segments`."""
+    way = by_model if feedback.model else by_segments
+    return way(collection, query, ranking, formula, feedback)
 
 
 def by_segments(
@@ -58,7 +83,7 @@ def by_segments(
     chosen, _ = best_segments(collection, query, ranking, formula, feedback)
     relevant = chosen.counts.shape[0]
     r = np.asarray((chosen.counts > 0).sum(axis=0))
-    fresh, n = _candidates(collection, chosen, r > 0, query, feedback.common)
+    fresh, n = _candidates(collection, chosen, r > 0, query, feedback)
     weight = relevance_weight(n, collection.size.pages, r[fresh], relevant, plus=formula.plus)
     value = selection_value(weight, r[fresh], max(1, relevant))
     best = _best(_names(chosen, fresh[value > 0]), value[value > 0], feedback.terms)
@@ -77,7 +102,7 @@ def by_model(
     chosen, score = best_segments(collection, query, ranking, formula, feedback)
     length = np.maximum(1, np.asarray(chosen.counts.sum(axis=1)))
     model = np.asarray(chosen.counts.T @ (score / length))
-    numbers, _ = _candidates(collection, chosen, model > 0, {}, feedback.common)  # words of the query are in the model
+    numbers, _ = _candidates(collection, chosen, model > 0, {}, feedback)  # words of the query are in the model
     best = _best(_names(chosen, numbers), model[numbers], feedback.terms)
     mixed = {term: original * qtf / sum(query.values()) for term, qtf in query.items()}
     for term, share in best.items():
@@ -106,13 +131,17 @@ def best_segments(
 
 
 def _candidates(
-    collection: Collection, chosen: Segments, wanted: NDArray[np.bool_], query: Query, common: float
+    collection: Collection, chosen: Segments, wanted: NDArray[np.bool_], query: Query, feedback: Feedback
 ) -> tuple[Ints, Ints]:
-    """Numbers of the wanted terms that are neither in the query nor common, and the number of pages of each."""
-    wanted[[chosen.vocabulary[term] for term in query if term in chosen.vocabulary]] = False
+    """Numbers of the wanted terms that may be added, and the number of pages of each.
+
+    Terms of the query, stop words and common terms may not be added.
+    """
+    left_out = feedback.stop_words.union(query)
+    wanted[[chosen.vocabulary[term] for term in left_out if term in chosen.vocabulary]] = False
     fresh = np.flatnonzero(wanted)
     n = collection.frequencies(_names(chosen, fresh))
-    rare = n <= common * collection.size.pages
+    rare = n <= feedback.common * collection.size.pages
     return fresh[rare], n[rare]
 
 
