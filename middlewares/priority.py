@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
 from math import sqrt
 from pathlib import Path
@@ -15,9 +16,12 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.job import job_dir
+from scrapy.utils.misc import load_object
 
 from scrapy_pagelets import urls
+from scrapy_pagelets.links.distiller import Distiller
 from scrapy_pagelets.links.relevance import Link, Topic, Weighed, examples, weigh
+from scrapy_pagelets.middlewares.raising import RaisingQueue, waiting_of
 from scrapy_pagelets.session.config import focused
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.page_context import PageContext, context_of
@@ -33,6 +37,8 @@ _TEMPLATE: Final = 10
 #: Request meta: relevance that a page passes on to the pages it links to, from 0 to 1.
 _INHERITED: Final = "_pagelets_inherited"
 _FILE: Final = "pagelets-topic.npz"
+#: The hubs of a site are scored after this many of its pages.
+_PAGES: Final = 10
 
 
 class PriorityMiddleware(BaseSpiderMiddleware):
@@ -61,6 +67,11 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         self.topic = self._topic()
         self._scored: WeakKeyDictionary[Response, Weighed | None] = WeakKeyDictionary()
         self._relevance = 0.0
+        self._distillers: defaultdict[str, Distiller] = defaultdict(Distiller)
+        self._pages: Counter[str] = Counter()
+        queue = load_object(crawler.settings["SCHEDULER_PRIORITY_QUEUE"])
+        #: None if requests that wait cannot be raised.
+        self._waiting = waiting_of(crawler) if self.topic and not job and issubclass(queue, RaisingQueue) else None
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def _topic(self) -> Topic | None:
@@ -98,6 +109,24 @@ class PriorityMiddleware(BaseSpiderMiddleware):
                 yield self.get_processed_request(output, response)
             else:
                 yield output
+        for request in await self._distilled(response):
+            yield request
+
+    async def _distilled(self, response: Response) -> list[Request]:
+        """Requests that wait and whose links are on good hubs of the site of a response, with a higher priority."""
+        scores = self._scored.get(response)
+        if self._waiting is None or scores is None:
+            return []
+        site = urls.site_of(response.url)
+        self._distillers[site].add(urls.key(response.url), scores.relevance, scores.lists)
+        self._pages[site] += 1
+        if self._pages[site] % _PAGES:
+            return []
+        expected = await in_thread(self._distillers[site].expected)
+        raised = [self._waiting.raised(page, _priority(relevance)) for page, relevance in expected.items()]
+        found = [request for request in raised if request is not None]
+        self.session.count("priority/raised", len(found))
+        return found
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request:
         if response is None:
@@ -143,8 +172,10 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         if self.topic is None:
             request.priority -= _TEMPLATE * link.template
             return
-        request.priority += _STEP * round(_MOST / _STEP * sqrt(link.relevance))  # few relevances exceed 0.25
+        request.priority += _priority(link.relevance)
         request.meta[_INHERITED] = 0.0 if link.template else page.inherited
+        if self._waiting is not None:
+            self._waiting.add(request)
 
     async def spider_closed(self) -> None:
         stats = self.session.stats
@@ -163,6 +194,10 @@ class PriorityMiddleware(BaseSpiderMiddleware):
                 await in_thread(self.topic.save, self._file)
             except OSError as error:
                 self.session.tell("store/failed", "%s cannot be written: %s", self._file, error)
+
+
+def _priority(relevance: float) -> int:
+    return _STEP * round(_MOST / _STEP * sqrt(relevance))  # few relevances exceed 0.25
 
 
 def _key(request: Request) -> int:

@@ -10,15 +10,18 @@ from scrapy import FormRequest, Request
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.settings import Settings
+from scrapy.squeues import FifoMemoryQueue
 from scrapy.utils.test import get_crawler
 
 from scrapy_pagelets.crawler.addon import Addon
 from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.middlewares.priority import PriorityMiddleware
+from scrapy_pagelets.middlewares.raising import RaisingQueue, waiting_of
 from scrapy_pagelets.segmentation.methods import labels_of
 from scrapy_pagelets.session import page_context
 from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.urls import key
 from tests.crawling import SITE, answer, crawl, letters, menu_site, page, pages_asked_for, run_spider, words
 from tests.server import SiteServer
 
@@ -284,7 +287,7 @@ def test_word_counts_are_kept_for_the_next_run_of_a_job(tmp_path, caplog):
     [
         ({}, "scrapy.pqueues.DownloaderAwarePriorityQueue"),
         ({"PAGELETS_PRIORITY": True}, "scrapy.pqueues.DownloaderAwarePriorityQueue"),
-        (TOPIC, "scrapy.pqueues.ScrapyPriorityQueue"),
+        (TOPIC, "scrapy_pagelets.middlewares.raising.RaisingQueue"),
         ({**TOPIC, "SCHEDULER_PRIORITY_QUEUE": "mine"}, "mine"),
     ],
 )
@@ -292,6 +295,93 @@ def test_priorities_count_across_sites_with_a_topic(settings, queue):
     found = Settings(settings)
     Addon().update_settings(found)
     assert found["SCHEDULER_PRIORITY_QUEUE"] == queue
+
+
+class Queued:
+    """Scrapy's memory queue with requests that can be raised."""
+
+    def __init__(self, *requests: Request) -> None:
+        self.crawler = get_crawler()
+        self.queue = RaisingQueue.from_crawler(self.crawler, FifoMemoryQueue, "")
+        self.waiting = waiting_of(self.crawler)
+        for request in requests:
+            self.waiting.add(request)
+            self.queue.push(request)
+
+    def raise_(self, url: str, priority: int) -> bool:
+        copy = self.waiting.raised(key(url), priority)
+        if copy is not None:
+            assert copy.dont_filter
+            self.queue.push(copy)
+        return copy is not None
+
+    def pop(self) -> str:
+        request = self.queue.pop()
+        return request.url[-1] if request is not None else ""
+
+
+def test_a_raised_request_overtakes_others_and_is_served_once():
+    queued = Queued(*(Request(f"http://h/{name}") for name in "abc"))
+    assert queued.raise_("http://h/c", 8)
+    assert not queued.raise_("http://h/c", 9)  # only once
+    assert not queued.raise_("http://h/b", 0)  # not higher
+    assert not queued.raise_("http://h/d", 8)  # does not wait
+    assert [queued.pop() for _ in range(4)] == ["c", "a", "b", ""]
+
+
+def test_a_request_that_has_left_the_queue_is_not_raised():
+    queued = Queued(Request("http://h/a"), Request("http://h/b"))
+    assert queued.pop() == "a"
+    assert not queued.raise_("http://h/a", 8)
+    queued.waiting.add(Request("http://h/a"))  # a second link to it
+    assert not queued.raise_("http://h/a", 8)
+
+
+def test_an_original_that_leaves_the_queue_first_is_served_in_the_place_of_its_copy():
+    queued = Queued(Request("http://h/a"), Request("http://h/b"))
+    copy = queued.waiting.raised(key("http://h/b"), 8)
+    assert copy is not None
+    assert [queued.pop(), queued.pop()] == ["a", "b"]
+    queued.queue.push(copy)
+    assert queued.pop() == ""
+
+
+def test_repetitions_and_other_requests_for_a_raised_page_are_served():
+    queued = Queued(Request("http://h/a"), Request("http://h/b"))
+    assert queued.raise_("http://h/b", 8)
+    queued.queue.push(FormRequest("http://h/b", formdata={"q": "x"}))
+    assert [queued.pop() for _ in range(4)] == ["b", "a", "b", ""]
+    queued.queue.push(Request("http://h/b", dont_filter=True))
+    assert queued.pop() == "b"
+
+
+def hub(count: int = 24) -> tuple[dict[str, Any], list[str]]:
+    """A page with two lists that do not say what they are about, and with two pages of the list about the topic."""
+    links = "".join(f"<p>Read <a href={path}>this</a>." for path in ("/x", "/y", "/y0", "/y1"))
+    routes = {"/": answer(f"<p>{words('start')}{links}")}
+    lists = {f"/{name}": [f"/{name}{i}" for i in range(count)] for name in "xy"}
+    for (list_, entries_), about in zip(lists.items(), ABOUT.values(), strict=True):
+        items = "".join(f"<li>{words(path, 8)} <a href={path}>read on</a>" for path in entries_)
+        routes[list_] = answer(f"<p>{words(list_)}</p><ul>{items}</ul>")
+        for path in entries_:
+            said = " ".join(f"{about} {word}" for word in words(path, 10).split())
+            routes[path] = answer(f"<p>{said}</p><p><a href=/>back</a></p>")
+    return routes, lists["/y"]
+
+
+@pytest.mark.parametrize("raising", [True, False])
+def test_links_of_a_hub_that_has_led_to_the_topic_are_raised(tmp_path, raising):
+    routes, about = hub()
+    queue = {} if raising else {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
+    order = {"SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue"}
+    with SiteServer(routes=routes) as server:
+        settings = {**ONE_BY_ONE, **TOPIC, **order, **queue, "DEPTH_PRIORITY": 0}
+        found = run_spider(tmp_path, FOLLOW, base=server.url(""), settings=settings)
+        asked = pages_asked_for(server.hits)
+    assert sorted(asked) == sorted(routes)  # none twice
+    last = asked.index(about[-1]) + 1
+    assert (last < 0.8 * len(asked)) is raising
+    assert bool(found.stat("priority/raised")) is raising
 
 
 #: Two sections; the second one is about the topic.

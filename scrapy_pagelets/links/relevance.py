@@ -50,11 +50,13 @@ class Weighed(NamedTuple):
     inherited : relevance that the links of its content inherit from it and from the pages on the path to it, 0 to 1
     links : the links by the key of their target. Of several links to one page, the most relevant counts; it is template
         only if all of them are
+    lists : for each pagelet of the content, the keys of the distinct pages that it links to
     """
 
     relevance: float
     inherited: float
     links: dict[int, Link]
+    lists: list[list[int]]
 
 
 class Topic:
@@ -181,12 +183,15 @@ def weigh(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
             own = _PAGELET * (topic.relevance(vectors) * kept)[where] + _ANCHOR * anchors
     passed_on = max(content, _DECAY * inherited)
     links: dict[int, Link] = {}
+    lists: dict[int, dict[int, None]] = {}
     for (number, link), relevance in zip(numbered, own.tolist(), strict=True):
         template = pagelets[number].role != CONTENT
         scored = Link(relevance + (0.0 if template else _INHERITED * passed_on), template)
         before = links.get(key := key_of(link["url"]), scored)
         links[key] = Link(max(before.relevance, scored.relevance), before.template and scored.template)
-    return Weighed(content, passed_on, links)
+        if not template:
+            lists.setdefault(number, {})[key] = None
+    return Weighed(content, passed_on, links, [list(keys) for keys in lists.values()])
 
 
 def _sum(vectors: Any, rows: Floats) -> Any:
