@@ -21,10 +21,10 @@ from scrapy.utils.misc import load_object
 from scrapy_pagelets import urls
 from scrapy_pagelets.links.distiller import Distiller
 from scrapy_pagelets.links.relevance import Link, Topic, Weighed, examples, weigh
-from scrapy_pagelets.middlewares.raising import RaisingQueue, waiting_of
 from scrapy_pagelets.session.config import focused
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.page_context import PageContext, context_of
+from scrapy_pagelets.session.raising import RaisingQueue, waiting_of
 from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)

@@ -16,11 +16,11 @@ from scrapy.utils.test import get_crawler
 from scrapy_pagelets.crawler.addon import Addon
 from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.middlewares.priority import PriorityMiddleware
-from scrapy_pagelets.middlewares.raising import RaisingQueue, waiting_of
 from scrapy_pagelets.segmentation.methods import labels_of
 from scrapy_pagelets.session import page_context
 from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.raising import RaisingQueue, waiting_of
 from scrapy_pagelets.urls import key
 from tests.crawling import SITE, answer, crawl, letters, menu_site, page, pages_asked_for, run_spider, words
 from tests.server import SiteServer
@@ -287,7 +287,7 @@ def test_word_counts_are_kept_for_the_next_run_of_a_job(tmp_path, caplog):
     [
         ({}, "scrapy.pqueues.DownloaderAwarePriorityQueue"),
         ({"PAGELETS_PRIORITY": True}, "scrapy.pqueues.DownloaderAwarePriorityQueue"),
-        (TOPIC, "scrapy_pagelets.middlewares.raising.RaisingQueue"),
+        (TOPIC, "scrapy_pagelets.session.raising.RaisingQueue"),
         ({**TOPIC, "SCHEDULER_PRIORITY_QUEUE": "mine"}, "mine"),
     ],
 )
