@@ -172,10 +172,11 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         if self.topic is None:
             request.priority -= _TEMPLATE * link.template
             return
-        request.priority += _priority(link.relevance)
+        added = _priority(link.relevance)
+        request.priority += added
         request.meta[_INHERITED] = 0.0 if link.template else page.inherited
         if self._waiting is not None:
-            self._waiting.add(request)
+            self._waiting.add(request, added)
 
     async def spider_closed(self) -> None:
         stats = self.session.stats

@@ -329,6 +329,14 @@ def test_a_raised_request_overtakes_others_and_is_served_once():
     assert [queued.pop() for _ in range(4)] == ["c", "a", "b", ""]
 
 
+def test_the_priority_of_the_spider_is_kept_when_a_request_is_raised():
+    waiting = Queued().waiting
+    waiting.add(Request("http://h/a", priority=-996), 4)
+    copy = waiting.raised(key("http://h/a"), 20)
+    assert copy is not None
+    assert copy.priority == -980
+
+
 def test_a_request_that_has_left_the_queue_is_not_raised():
     queued = Queued(Request("http://h/a"), Request("http://h/b"))
     assert queued.pop() == "a"

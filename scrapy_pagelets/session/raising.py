@@ -23,14 +23,20 @@ class WaitingRequests:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._waiting: OrderedDict[int, Request] = OrderedDict()
+        #: Key of the URL -> the request, and how much of its priority can be replaced.
+        self._waiting: OrderedDict[int, tuple[Request, int]] = OrderedDict()
         self._left: set[bytes] = set()
         self._raised: set[bytes] = set()
 
-    def add(self, request: Request) -> None:
-        """Remember a request that is about to be queued, so that it can be raised."""
+    def add(self, request: Request, added: int = 0) -> None:
+        """Remember a request that is about to be queued, so that it can be raised.
+
+        Parameters
+        ----------
+        added : the part of its priority that a higher one would replace
+        """
         if request.method == "GET" and not request.body and self._fingerprint(request) not in self._left:
-            self._waiting.setdefault(urls.key(request.url), request)
+            self._waiting.setdefault(urls.key(request.url), (request, added))
             if len(self._waiting) > _MOST:
                 self._waiting.popitem(last=False)
 
@@ -40,13 +46,15 @@ class WaitingRequests:
         Parameters
         ----------
         page : key of the URL
+        priority : to be added in the place of what was added to the priority of the request
         """
-        request = self._waiting.get(page)
-        if request is None or request.priority >= priority:
+        request, added = self._waiting.get(page, (None, 0))
+        if request is None or added >= priority:
             return None
         del self._waiting[page]
         self._raised.add(self._fingerprint(request))
-        return request.replace(priority=priority, dont_filter=True, meta={**request.meta, _COPY: True})
+        higher = request.priority - added + priority
+        return request.replace(priority=higher, dont_filter=True, meta={**request.meta, _COPY: True})
 
     def leaves(self, request: Request) -> bool:
         """Note that a request has left the queue; return False if its copy, or its original, has left it before."""
