@@ -364,6 +364,8 @@ def test_only_texts_of_the_best_pages_are_read(tmp_path):
             plan = " ".join(row[3] for row in index.base.execute(f"EXPLAIN QUERY PLAN {query}", ("[]",)))
             assert "SCAN pagelets" not in plan, plan
             assert "SCAN pages" not in plan, plan
+        [plan] = (row[3] for row in index.base.execute(f"EXPLAIN QUERY PLAN {module._PAGES}"))
+        assert "COVERING INDEX by_page" in plan, plan
 
 
 # Cuts and passages
