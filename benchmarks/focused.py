@@ -3,7 +3,7 @@
 The sites of the data (``--data .data``) are served on loopback, each under its own host, and crawled together by Scrapy
 from their start pages; no crawl fetches more than ``--pages``. Each topic is crawled in four ways: breadth-first
 without the add-on; by the relevance of pagelets (`PriorityMiddleware`, pages learnt as they come); in the same way with
-links of good hubs raised while they wait (`RaisingQueue`, the default); and by the same formula with every page as one
+links of good hubs raised while they wait (`RaisingQueue`); and by the same formula with every page as one
 pagelet without template. A page counts as fetched when its server has sent it, in that
 order.
 

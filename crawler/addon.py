@@ -34,7 +34,7 @@ _COMPONENTS: Final = {
     "EXTENSIONS": {"scrapy_pagelets.crawler.extensions.SiteReport": 500},
 }
 #: Serves all requests strictly by priority. Scrapy's default queue alternates between sites regardless of priority.
-_QUEUE: Final = "scrapy_pagelets.session.raising.RaisingQueue"
+_QUEUE: Final = "scrapy.pqueues.ScrapyPriorityQueue"
 #: Scrapy's extensions that write feeds and the spider state -> our subclasses, which report what they could not write.
 _EXTENSIONS: Final = {
     "scrapy.extensions.feedexport.FeedExporter": "scrapy_pagelets.crawler.feed_export.Feeds",

@@ -49,11 +49,15 @@ class PriorityMiddleware(BaseSpiderMiddleware):
     topic (``PAGELETS_PRIORITY``) they lose 10 (Bar-Yossef & Rajagopalan 2002, Section 4, case 2), and others keep
     their priority.
 
+    With ``SCHEDULER_PRIORITY_QUEUE = "scrapy_pagelets.session.raising.RaisingQueue"`` and without a job directory,
+    requests that wait are raised if a good hub links to their pages (`Distiller`).
+
     A page is cut only once, here or in the pipelines. Here that happens in a thread, and only if the page yields
     requests. Requests keep their priority if their response is not a page or has the meta ``pagelets_probe: False``.
 
     Stats: ``pagelets/priority/pages`` counts the scored pages, ``.../requests`` the requests that match a link of their
-    page, ``.../unmatched`` those that match none, and ``.../template`` those whose link appears only in the template.
+    page, ``.../unmatched`` those that match none, and ``.../template`` those whose link appears only in the template,
+    ``.../raised`` those that were raised.
     ``.../relevance`` is the mean relevance of the pages.
     """
 

@@ -287,7 +287,7 @@ def test_word_counts_are_kept_for_the_next_run_of_a_job(tmp_path, caplog):
     [
         ({}, "scrapy.pqueues.DownloaderAwarePriorityQueue"),
         ({"PAGELETS_PRIORITY": True}, "scrapy.pqueues.DownloaderAwarePriorityQueue"),
-        (TOPIC, "scrapy_pagelets.session.raising.RaisingQueue"),
+        (TOPIC, "scrapy.pqueues.ScrapyPriorityQueue"),
         ({**TOPIC, "SCHEDULER_PRIORITY_QUEUE": "mine"}, "mine"),
     ],
 )
@@ -380,7 +380,7 @@ def hub(count: int = 24) -> tuple[dict[str, Any], list[str]]:
 @pytest.mark.parametrize("raising", [True, False])
 def test_links_of_a_hub_that_has_led_to_the_topic_are_raised(tmp_path, raising):
     routes, about = hub()
-    queue = {} if raising else {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
+    queue = {"SCHEDULER_PRIORITY_QUEUE": "scrapy_pagelets.session.raising.RaisingQueue"} if raising else {}
     order = {"SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue"}
     with SiteServer(routes=routes) as server:
         settings = {**ONE_BY_ONE, **TOPIC, **order, **queue, "DEPTH_PRIORITY": 0}
