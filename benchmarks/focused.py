@@ -1,9 +1,10 @@
 """Harvest of a focused crawl compared with breadth-first: how many of the fetched pages are about the topic.
 
 The sites of the data (``--data .data``) are served on loopback, each under its own host, and crawled together by Scrapy
-from their start pages; no crawl fetches more than ``--pages``. Each topic is crawled in three ways: breadth-first
-without the add-on; by the relevance of pagelets (`PriorityMiddleware`, pages learnt as they come); and by the same
-formula with every page as one pagelet without template. A page counts as fetched when its server has sent it, in that
+from their start pages; no crawl fetches more than ``--pages``. Each topic is crawled in four ways: breadth-first
+without the add-on; by the relevance of pagelets (`PriorityMiddleware`, pages learnt as they come); in the same way with
+links of good hubs raised while they wait (`RaisingQueue`); and by the same formula with every page as one
+pagelet without template. A page counts as fetched when its server has sent it, in that
 order.
 
 There are two kinds of topics. Which pages are relevant is decided without the crawler, by gold content and paths:
@@ -66,11 +67,15 @@ SETTINGS: dict[str, Any] = {
     "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
     "PAGELETS_PROBE": 0,
 }
-BREADTH, PAGES, PAGELETS = "breadth-first", "pages", "pagelets"
+BREADTH, PAGES, PAGELETS, HUBS = "breadth-first", "pages", "pagelets", "hubs"
 VARIANTS: dict[str, dict[str, Any]] = {
     BREADTH: {},
     PAGES: {"SPIDER_MIDDLEWARES": '{"focused.WholePages": 75}'},
     PAGELETS: {"ADDONS": '{"scrapy_pagelets.Addon": 500}'},
+    HUBS: {
+        "ADDONS": '{"scrapy_pagelets.Addon": 500}',
+        "SCHEDULER_PRIORITY_QUEUE": "scrapy_pagelets.session.raising.RaisingQueue",
+    },
 }
 
 
@@ -273,7 +278,7 @@ def report(kinds: dict[str, list[FocusedTopic]], folder: Path, picture: Path | N
     """
     curves: dict[str, np.ndarray] = {}
     for kind, topics in kinds.items():
-        known = [topic for topic in topics if file_of(folder, PAGELETS, topic).exists()]
+        known = [topic for topic in topics if all(file_of(folder, variant, topic).exists() for variant in VARIANTS)]
         if not known:
             continue
         found = [harvests(folder, topic) for topic in known]
@@ -289,9 +294,9 @@ def report(kinds: dict[str, list[FocusedTopic]], folder: Path, picture: Path | N
         table(["topic", "relevant", "fetched", *VARIANTS], rows)
         ends = np.mean([harvest[:, -1] for harvest in found], axis=0)
         print(f"\nat the end, mean: {', '.join(f'{v} {e:.1f}' for v, e in zip(VARIANTS, ends, strict=True))}")
-        base, whole, ours = areas.mean(axis=0)
-        gains = [f"{name} {ours / area - 1:+.0%}" for name, area in (("breadth-first", base), ("pages", whole)) if area]
-        print(f"pagelets against {', '.join(gains)}\n")
+        mean = dict(zip(VARIANTS, areas.mean(axis=0), strict=True))
+        gains = [f"{name} {mean[HUBS] / area - 1:+.0%}" for name, area in mean.items() if area and name != HUBS]
+        print(f"hubs against {', '.join(gains)}\n")
     if picture is not None:
         draw(curves, picture)
 

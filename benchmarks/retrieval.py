@@ -12,7 +12,20 @@ page; all sites in one collection, as in a search engine, and each site by itsel
 MRR and nDCG@10, for each feedback of `scrapy pagelets search` and with the weights of the paper. Differences are tested
 by a paired randomisation test (10,000 samples). Parameters are chosen on half of the sites, by the hash of their names.
 
+Queries with many answers (``--topics``) are of two kinds, and their answers are decided by links alone:
+
+- category pages: a page whose content links to three or more pages, but at most a third of its site, with a tenth of
+  its words or more in these links. The query is the text that most links to this page have; it leads to no other page.
+  The answers are the pages that it links to. Ten pages of a site at most; they are not in the collection.
+- shared anchors: the text of links in content that lead to three or more pages on two or more sites, at most five on a
+  site. These pages are the answers. The text is removed from the pages that have the links.
+
+A text of nothing but stop words is no query. All text is cut by VIPS without a browser here; the pagelets are those of
+the feeds, and are left out if there are none. The figures are means of average precision and precision at 10, as
+printed and by default.
+
     python benchmarks/retrieval.py --feeds .data/feeds
+    python benchmarks/retrieval.py --feeds .data/feeds --topics       # queries with many answers
     python benchmarks/retrieval.py --feeds .data/feeds --titles       # the weight of titles
     python benchmarks/retrieval.py --feeds .data/feeds --noise        # menus of another site added to pages
     python benchmarks/retrieval.py --feeds .data/feeds --worst 20     # where pagelets with feedback are worst
@@ -25,7 +38,7 @@ import json
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -42,17 +55,23 @@ from tools import names, referee, sites_below, table
 from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.retrieval.collection import MemoryCollection
-from scrapy_pagelets.retrieval.feedback import Feedback, by_model, by_segments
+from scrapy_pagelets.retrieval.feedback import Feedback, expand
 from scrapy_pagelets.retrieval.ranking import Ranking, rank
-from scrapy_pagelets.retrieval.search import FEEDBACK, FORMULA, PASSAGES, TITLE, query_of
+from scrapy_pagelets.retrieval.search import FEEDBACK, FORMULA, PASSAGES, TITLE, printed, query_of, search
 from scrapy_pagelets.retrieval.term_weights import Bm2500, Floats
 from scrapy_pagelets.segmentation.pagelet import segment
 from scrapy_pagelets.words import words
 
 QUERIES = 25
+#: Answers that a topic needs, and topics of category pages that a site may have.
+LEAST, MOST = 3, 10
 HOST = "http://site.example/"
 TITLES = (1, 2, 4, 6, 10, 20)
 SYSTEMS = ("raw", "trafilatura", "cleaned", "pagelets")
+
+
+#: A page: its site and its path.
+Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -64,14 +83,23 @@ class Link:
     target: str
 
 
+@dataclass(frozen=True)
+class Topic:
+    """A query with many answers."""
+
+    words: tuple[str, ...]
+    answers: frozenset[Key]
+
+
 @dataclass
 class Site:
-    """A site: titles by path, texts in segments by system and path, and its candidate queries."""
+    """A site: titles by path, texts in segments by system and path, its links, and numbers of words by path."""
 
     name: str
     titles: dict[str, str]
     texts: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
+    words: dict[str, int] = field(default_factory=dict)
 
 
 def digest(*parts: str) -> int:
@@ -94,34 +122,45 @@ def load(args: argparse.Namespace) -> list[Site]:
     sites = []
     for entry in about:
         feed = args.feeds / f"{entry['name']}.jsonl"
-        if (not only or entry["name"] in only) and feed.exists():
+        if (not only or entry["name"] in only) and (feed.exists() or args.topics):
             gold = score.read(folder / entry["name"] / "gold.jsonl.gz")
-            lines = score.by_path(score.read(feed), [g["path"] for g in gold])
-            sites.append(site_of(entry, folder / entry["name"], gold, lines, args.cache))
+            lines = score.by_path(score.read(feed) if feed.exists() else [], [g["path"] for g in gold])
+            sites.append(site_of(entry, folder / entry["name"], gold, lines, args.cache, args.topics))
     if not sites:
         sys.exit(f"{args.feeds} has no feed of a site: name a folder of feeds with --feeds")
     return sites
 
 
-def site_of(entry: dict[str, Any], folder: Path, gold: list[dict[str, str]], feed: dict[str, Any], cache: Path) -> Site:
+def site_of(
+    entry: dict[str, Any],
+    folder: Path,
+    gold: list[dict[str, str]],
+    feed: dict[str, Any],
+    cache: Path,
+    vips: bool = False,
+) -> Site:
     lines = {path: line for path, line in feed.items() if line is not None}
     bodies = {g["path"]: (folder / g["path"]).read_bytes() for g in gold}
     pages = {path: Page.parse(body, HOST + path) for path, body in bodies.items()}
     site = Site(entry["name"], {path: page.title for path, page in pages.items()})
     site.texts = {
         "raw": {path: segments_of(page) for path, page in pages.items()},
-        "trafilatura": {path: [text] for path, text in trafilatura_of(bodies, cache / f"{site.name}.json").items()},
+        "vips": {path: segments_of(page, "vips") for path, page in pages.items()} if vips else {},
+        "trafilatura": {}
+        if vips
+        else {path: [text] for path, text in trafilatura_of(bodies, cache / f"{site.name}.json").items()},
         "cleaned": {g["path"]: [(lines.get(g["path"]) or {}).get("text") or ""] for g in gold},
         "pagelets": {g["path"]: [p["text"] for p in (lines.get(g["path"]) or {}).get("pagelets", ())] for g in gold},
     }
     content = {g["path"]: " ".join(words(g["content"])) for g in gold}
+    site.words = {path: text.count(" ") + 1 for path, text in content.items()}
     site.links = [link for path, body in bodies.items() for link in links_of(entry, path, body, content)]
     return site
 
 
-def segments_of(page: Page) -> list[str]:
+def segments_of(page: Page, method: str = "pagelets") -> list[str]:
     """All text of a page's body, in segments."""
-    return [pagelet.text for pagelet in segment(page, np.zeros(len(page.nodes.leaves)))]
+    return [pagelet.text for pagelet in segment(page, np.zeros(len(page.nodes.leaves)), method=method)]
 
 
 def trafilatura_of(bodies: dict[str, bytes], file: Path) -> dict[str, str]:
@@ -148,7 +187,7 @@ def links_of(entry: dict[str, Any], path: str, body: bytes, content: dict[str, s
             seen.add(anchor)
             found = tuple(words(" ".join(anchor.itertext())))
             target = target_of(path, anchor.get("href") or "", content)
-            if len(found) >= 2 and target not in (None, path) and f" {' '.join(found)} " in f" {content[path]} ":
+            if found and target not in (None, path) and f" {' '.join(found)} " in f" {content[path]} ":
                 yield Link(found, path, target)
 
 
@@ -172,11 +211,62 @@ def queries_of(sites: list[Site]) -> list[tuple[Site, Link]]:
     found = []
     for site in sites:
         chosen: dict[str, Link] = {}
-        for link in sorted(site.links, key=lambda link: digest(*link.words, link.target, link.source)):
+        several = [link for link in site.links if len(link.words) >= 2]
+        for link in sorted(several, key=lambda link: digest(*link.words, link.target, link.source)):
             if len(targets[link.words]) == 1 and len(chosen) < QUERIES:
                 chosen.setdefault(link.target, link)
         found += [(site, link) for link in chosen.values()]
     return found
+
+
+def anchors(sites: list[Site]) -> list[Topic]:
+    """Topics of shared link texts, by the rule in the module docstring."""
+    targets = defaultdict(set)
+    for site in sites:
+        for link in site.links:
+            targets[link.words].add((site.name, link.target))
+    return [
+        Topic(found, frozenset(pages))
+        for found, pages in sorted(targets.items())
+        if len(pages) >= LEAST and _is_shared(Counter(site for site, _ in pages)) and is_specific(found)
+    ]
+
+
+def _is_shared(sites: Counter[str]) -> bool:
+    return len(sites) >= 2 and max(sites.values()) <= 5
+
+
+def is_specific(found: tuple[str, ...]) -> bool:
+    """Whether a query is left without stop words."""
+    return any(len(word) > 1 and word not in printed()["stop_words"] for word in found)
+
+
+def categories(sites: list[Site]) -> tuple[list[Topic], set[Key]]:
+    """Topics of pages that list others, by the rule in the module docstring; and these pages."""
+    leading = defaultdict(set)
+    for site in sites:
+        for link in site.links:
+            leading[link.words].add((site.name, link.target))
+    topics, listing = [], set()
+    for site in sites:
+        named: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
+        listed: dict[str, dict[str, int]] = defaultdict(dict)
+        for link in site.links:
+            listed[link.source][link.target] = len(link.words)
+            if len(leading[link.words]) == 1 and is_specific(link.words):
+                named[link.target][link.words] += 1
+        fit = [
+            path
+            for path, pages in sorted(listed.items())
+            if named[path]
+            and LEAST <= len(pages) <= len(site.titles) / 3
+            and sum(pages.values()) >= 0.1 * site.words[path]
+        ]
+        for path in sorted(fit, key=lambda path: digest(site.name, path))[:MOST]:
+            [(found, _)] = named[path].most_common(1)
+            topics.append(Topic(found, frozenset((site.name, target) for target in listed[path])))
+            listing.add((site.name, path))
+    return topics, listing
 
 
 def without(texts: Sequence[str], link: Link) -> list[str]:
@@ -200,7 +290,6 @@ class Method:
 
     passages: float = 0.0
     feedback: Feedback | None = None
-    model: bool = False
     formula: Bm2500 = FORMULA
     title: float = TITLE
 
@@ -209,7 +298,6 @@ class Method:
         found = rank(collection, query, self.formula, self.passages, self.title)
         if self.feedback is None:
             return found, query
-        expand = by_model if self.model else by_segments
         query = expand(collection, query, found, self.formula, self.feedback)
         return rank(collection, query, self.formula, self.passages, self.title), query
 
@@ -217,15 +305,19 @@ class Method:
 class Searched:
     """The pages of some sites as a collection, without the texts of the queries' links."""
 
-    def __init__(self, sites: list[Site], system: str, queries: list[tuple[Site, Link]]) -> None:
+    def __init__(
+        self, sites: list[Site], system: str, queries: list[tuple[Site, Link]], without_pages: Collection[Key] = ()
+    ) -> None:
         taken = defaultdict(list)
         for site, link in queries:
             taken[site.name, link.source].append(link)
-        self.number: dict[tuple[str, str], int] = {}
+        self.number: dict[Key, int] = {}
         pages: list[Any] = []
         titles: list[Any] = []
         for site in sites:
             for path, texts in site.texts[system].items():
+                if (site.name, path) in without_pages:
+                    continue
                 for link in taken[site.name, path]:
                     texts = without(texts, link)
                 self.number[site.name, path] = len(pages)
@@ -263,6 +355,13 @@ def significance(one: Floats, other: Floats) -> float:
     return float(found.pvalue)
 
 
+def as_printed(feedback: str) -> Method:
+    """The search of the paper; queries keep their stop words here, because each query must have an answer."""
+    way = printed(feedback)
+    given = None if feedback == "none" else way["feedback"]
+    return Method(way["passages"], given, way["formula"], way["title"])
+
+
 # Output
 
 PAGES = Method()
@@ -271,14 +370,12 @@ BOTH = Method(passages=PASSAGES)
 WAYS: dict[str, Callable[[Method], Method]] = {
     "none": lambda method: method,
     **{
-        name: lambda method, name=name: replace(method, feedback=FEEDBACK[name], model=name == "rm3")  # type: ignore[misc]
-        for name in ("pages", "blocks", "segments", "rm3")
+        name: lambda method, name=name: replace(method, feedback=FEEDBACK[name])  # type: ignore[misc]
+        for name in ("pages", "windows", "blocks", "segments", "rm3")
     },
     **{
-        f"{name}, as published": lambda method, name=name: replace(  # type: ignore[misc]
-            method, feedback=replace(FEEDBACK[name], share=1.0)
-        )
-        for name in ("pages", "segments")
+        f"{name}, as printed": lambda _, name=name: as_printed(name)  # type: ignore[misc]
+        for name in ("none", "pages", "windows", "blocks", "segments")
     },
 }
 
@@ -391,6 +488,63 @@ def menu(site: Site) -> str:
     return "\n".join(text for text, on in count.items() if on > len(pages) / 2)
 
 
+def precisions(ranked: NDArray[np.int64], answers: set[int]) -> tuple[float, float]:
+    """Average precision, and the share of answers among the first ten."""
+    right = np.isin(ranked, list(answers))
+    at = np.flatnonzero(right)
+    return float(np.sum(np.arange(1, len(at) + 1) / (at + 1))) / len(answers), float(right[:10].sum()) / 10
+
+
+def many(sites: list[Site]) -> None:
+    """Print mean average precision and precision at 10 for queries with many answers, by source of feedback."""
+    listed, listing = categories(sites)
+    shared = anchors(sites)
+    by_words = {topic.words for topic in shared}
+    taken = [(site, link) for site in sites for link in site.links if link.words in by_words]
+    for label, topics, links, left_out in (
+        ("category pages", listed, [], listing),
+        ("shared anchors", shared, taken, set[Key]()),
+    ):
+        if not topics:
+            continue
+        count = np.mean([len(topic.answers) for topic in topics])
+        print(f"\n{label}: {len(topics)} queries, {count:.1f} answers on average\n")
+        rows = []
+        for system in ("vips", "pagelets"):
+            if not any(filter(None, sites[0].texts[system].values())):
+                continue  # no feeds
+            searched = Searched(sites, system, links, left_out)
+            for method in ("as printed", "default"):
+                base = None
+                for way in (
+                    "none",
+                    "pages",
+                    "windows",
+                    "blocks",
+                    "segments",
+                    *(["rm3"] if method == "default" else []),
+                ):
+                    found = answered(searched, topics, printed(way) if method == "as printed" else {"feedback": way})
+                    base = found if base is None else base
+                    row = [
+                        f"{'all text' if system == 'vips' else system}, {method}, {way}",
+                        *map(float, found.mean(axis=0)),
+                    ]
+                    rows.append([*row, *gain(found[:, 0], base[:, 0])])
+                    print(*rows[-1], file=sys.stderr, flush=True)
+        table(["collection, search, feedback", "MAP", "P@10", "MAP", "p"], rows)
+
+
+def answered(searched: Searched, topics: list[Topic], method: dict[str, Any]) -> Floats:
+    """(n, 2) average precision and precision at 10 of each topic."""
+    found = []
+    for topic in topics:
+        answers = {searched.number[key] for key in topic.answers if key in searched.number}
+        ranking = search(searched.collection, " ".join(topic.words), **method).ranking
+        found.append(precisions(ranking.page, answers))
+    return np.array(found)
+
+
 def worst(queries: list[tuple[Site, Link]], found: dict[tuple[str, str], Floats], count: int) -> None:
     """Print the queries that lose most against the best of the other systems."""
     best = np.min([places for key, places in found.items() if key != ("pagelets", "segments")], axis=0)
@@ -420,9 +574,13 @@ def main() -> None:
     parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
     parser.add_argument("--titles", action="store_true")
     parser.add_argument("--noise", action="store_true")
+    parser.add_argument("--topics", action="store_true", help="queries with many answers")
     parser.add_argument("--worst", type=int, default=0, metavar="N")
     args = parser.parse_args()
     sites = load(args)
+    if args.topics:
+        many(sites)
+        return
     queries = queries_of(sites)
     print(f"{len(sites)} sites, {sum(len(site.texts['raw']) for site in sites)} pages, {len(queries)} queries\n")
     if args.noise or args.titles:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
 from math import sqrt
 from pathlib import Path
@@ -15,12 +16,15 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.job import job_dir
+from scrapy.utils.misc import load_object
 
 from scrapy_pagelets import urls
-from scrapy_pagelets.links.relevance import Link, PageScores, SeenLinks, Topic, examples, score
+from scrapy_pagelets.links.distiller import Distiller
+from scrapy_pagelets.links.relevance import Link, PageScores, Topic, examples, score
 from scrapy_pagelets.session.config import focused
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.page_context import PageContext, context_of
+from scrapy_pagelets.session.raising import RaisingQueue, waiting_of
 from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
@@ -28,26 +32,33 @@ logger = logging.getLogger(__name__)
 #: Priority of a link of relevance 1. Priorities come in steps because a scheduler opens a queue, or a file, for each.
 _MOST: Final = 100
 _STEP: Final = 4
-#: What a link loses if it appears only in the template and its target has been in a template of the site before.
+#: What a link that appears only in the template loses in a crawl without a topic.
 _TEMPLATE: Final = 10
 #: Request meta: relevance that a page passes on to the pages it links to, from 0 to 1.
 _INHERITED: Final = "_pagelets_inherited"
 _FILE: Final = "pagelets-topic.npz"
+#: The hubs of a site are scored after this many of its pages.
+_PAGES: Final = 10
 
 
 class PriorityMiddleware(BaseSpiderMiddleware):
     """Raise the priority of requests by their relevance to ``PAGELETS_TOPIC``, 0 to 100; start requests get 100.
 
     A request is matched by its normalised URL with the links of the page that it comes from. A request that matches no
-    link gets the relevance that the page passes on. Links that appear only in the template inherit nothing, and lose 10
-    unless their target is new on the site. Without a topic (``PAGELETS_PRIORITY``) only this loss applies.
+    link gets the relevance that the page passes on. Links that appear only in the template inherit nothing. Without a
+    topic (``PAGELETS_PRIORITY``) they lose 10 (Bar-Yossef & Rajagopalan 2002, Section 4, case 2), and others keep
+    their priority.
+
+    With ``SCHEDULER_PRIORITY_QUEUE = "scrapy_pagelets.session.raising.RaisingQueue"`` and without a job directory,
+    requests that wait are raised if a good hub links to their pages (`Distiller`).
 
     A page is cut only once, here or in the pipelines. Here that happens in a thread, and only if the page yields
     requests. Requests keep their priority if their response is not a page or has the meta ``pagelets_probe: False``.
 
     Stats: ``pagelets/priority/pages`` counts the scored pages, ``.../requests`` the requests that match a link of their
-    page, ``.../unmatched`` those that match none, and ``.../template`` those that lost priority. ``.../relevance`` is
-    the mean relevance of the pages.
+    page, ``.../unmatched`` those that match none, and ``.../template`` those whose link appears only in the template,
+    ``.../raised`` those that were raised.
+    ``.../relevance`` is the mean relevance of the pages.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -58,9 +69,13 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         job = job_dir(crawler.settings)
         self._file = Path(job, _FILE) if job else None
         self.topic = self._topic()
-        self._seen = SeenLinks()
-        self._scored: WeakKeyDictionary[Response, tuple[PageScores, set[int]] | None] = WeakKeyDictionary()
+        self._scored: WeakKeyDictionary[Response, PageScores | None] = WeakKeyDictionary()
         self._relevance = 0.0
+        self._distillers: defaultdict[str, Distiller] = defaultdict(Distiller)
+        self._pages: Counter[str] = Counter()
+        queue = load_object(crawler.settings["SCHEDULER_PRIORITY_QUEUE"])
+        #: None if requests that wait cannot be raised.
+        self._waiting = waiting_of(crawler) if self.topic and not job and issubclass(queue, RaisingQueue) else None
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     def _topic(self) -> Topic | None:
@@ -94,10 +109,28 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             if isinstance(output, Request):
                 if response not in self._scored:
                     context = self._context(response)
-                    self._remember(response, context, await in_thread(self._scored_links, context, response))
+                    self._remember(response, await in_thread(self._scored_links, context, response))
                 yield self.get_processed_request(output, response)
             else:
                 yield output
+        for request in await self._distilled(response):
+            yield request
+
+    async def _distilled(self, response: Response) -> list[Request]:
+        """Requests that wait and whose links are on good hubs of the site of a response, with a higher priority."""
+        scores = self._scored.get(response)
+        if self._waiting is None or scores is None:
+            return []
+        site = urls.site_of(response.url)
+        self._distillers[site].add(urls.key(response.url), scores.relevance, scores.lists)
+        self._pages[site] += 1
+        if self._pages[site] % _PAGES:
+            return []
+        expected = await in_thread(self._distillers[site].expected)
+        raised = [self._waiting.raised(page, _priority(relevance)) for page, relevance in expected.items()]
+        found = [request for request in raised if request is not None]
+        self.session.count("priority/raised", len(found))
+        return found
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request:
         if response is None:
@@ -105,9 +138,9 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             return request
         if response not in self._scored:  # older versions of Scrapy pass the output of plain callbacks synchronously
             context = self._context(response)
-            self._remember(response, context, self._scored_links(context, response))
+            self._remember(response, self._scored_links(context, response))
         if (scores := self._scored[response]) is not None:
-            self._add_priority(request, *scores)
+            self._add_priority(request, scores)
         return request
 
     def _context(self, response: Response) -> PageContext | None:
@@ -128,25 +161,26 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         """Score the links of a page by its pagelets."""
         return score(context.cut(), self.topic, inherited)
 
-    def _remember(self, response: Response, context: PageContext | None, scores: PageScores | None) -> None:
-        if context is None or scores is None:
-            self._scored[response] = None
-            return
-        template = [key for key, link in scores.links.items() if link.template]
-        self._scored[response] = scores, self._seen.seen_before(context.page.site, template)
-        self.session.count("priority/pages")
-        self._relevance += scores.relevance
+    def _remember(self, response: Response, scores: PageScores | None) -> None:
+        self._scored[response] = scores
+        if scores is not None:
+            self.session.count("priority/pages")
+            self._relevance += scores.relevance
 
-    def _add_priority(self, request: Request, page: PageScores, seen: set[int]) -> None:
+    def _add_priority(self, request: Request, page: PageScores) -> None:
         key = _key(request)
         self.session.count("priority/requests" if key in page.links else "priority/unmatched")
         link = page.links.get(key, Link(page.inherited, template=False))
-        request.priority += _STEP * round(_MOST / _STEP * sqrt(link.relevance))  # few relevances exceed 0.25
-        if key in seen:
-            request.priority -= _TEMPLATE
+        if link.template:
             self.session.count("priority/template")
-        if self.topic is not None:
-            request.meta[_INHERITED] = 0.0 if link.template else page.inherited
+        if self.topic is None:
+            request.priority -= _TEMPLATE * link.template
+            return
+        added = _priority(link.relevance)
+        request.priority += added
+        request.meta[_INHERITED] = 0.0 if link.template else page.inherited
+        if self._waiting is not None:
+            self._waiting.add(request, added)
 
     async def spider_closed(self) -> None:
         stats = self.session.stats
@@ -155,7 +189,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
             return
         stats.set_value("pagelets/priority/relevance", round(self._relevance / pages, 4))
         logger.info(
-            "scored the links of %d pages, whose mean relevance is %.3f; %d requests for template links lost priority",
+            "scored the links of %d pages, whose mean relevance is %.3f; %d requests are for links of templates alone",
             pages,
             self._relevance / pages,
             stats.get_value("pagelets/priority/template", 0),
@@ -165,6 +199,10 @@ class PriorityMiddleware(BaseSpiderMiddleware):
                 await in_thread(self.topic.save, self._file)
             except OSError as error:
                 self.session.warn("store/failed", "%s cannot be written: %s", self._file, error)
+
+
+def _priority(relevance: float) -> int:
+    return _STEP * round(_MOST / _STEP * sqrt(relevance))  # few relevances exceed 0.25
 
 
 def _key(request: Request) -> int:

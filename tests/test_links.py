@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from scrapy_pagelets.errors import QueryError
 from scrapy_pagelets.links.clever import BEST, ROOTS, VERSIONS, base_set, clever, roots
-from scrapy_pagelets.links.cocitation import related
+from scrapy_pagelets.links.cocitation import cocitations, related
 from scrapy_pagelets.links.hits import hits
 from scrapy_pagelets.links.link_tables import TableError, read
 from scrapy_pagelets.links.pagerank import pagerank
@@ -259,7 +259,13 @@ class TestVersions:
             "http://fender.com/",
             "http://gibson.com/",
             "http://nokia.com/",
+            "http://host.com/",  # although only a menu links there
         }
+
+    @pytest.mark.parametrize("within", [None, True])
+    def test_all_versions_clean_the_same_base_set(self, within):
+        bases = [self.ranked(version, within=within)[1].base.tolist() for version in VERSIONS]
+        assert bases == [bases[0]] * len(VERSIONS)
 
     def test_pages_vote_for_all_that_they_link_to(self):
         tables, found = self.ranked("page")
@@ -443,11 +449,32 @@ class TestCocitation:
         found = cited_with(tables, target[page], within=False, most=most)
         assert {url: found[tables.urls.index(url)] for url in target} == pytest.approx(expected)
 
+    @settings(deadline=None)
+    @given(lists, st.integers(0, 6))
+    def test_plain_counts_equal_brute_force(self, pagelets, page):
+        """Three pages cite seven pages, each in several pagelets."""
+        target = [f"http://t{n}.com/" for n in range(7)]
+        parts = {host: [set(cited) for h, cited in pagelets if h == host] for host in range(3)}
+        lines = [
+            line(f"http://host{host}.com/", *(pagelet("x", *(target[i] for i in cited)) for cited in found))
+            for host, found in parts.items()
+        ]
+        tables = read([*lines, *map(line, target)])
+        expected = [sum(any({i, page} <= s for s in found) for found in parts.values()) for i in range(7)]
+        expected[page] = 0
+        number = tables.find(target[page])
+        assert number is not None
+        found = cocitations(tables, number, within=False)
+        assert [found[tables.urls.index(url)] for url in target] == expected
+
     def test_templates_and_other_pagelets_of_the_page_do_not_count(self):
         a, b, c, d = (f"http://{name}.com/" for name in "abcd")
         lines = [line("http://h.org/", pagelet("x", a, b), pagelet("y", a, c, role="navigation"), pagelet("z", d))]
         tables = read([*lines, line("http://i.org/")])
         assert scores(tables, cited_with(tables, a)) == {b: 1.0}
+        number = tables.find(a)
+        assert number is not None
+        assert scores(tables, cocitations(tables, number)) == {b: 1.0}
 
     def test_inside_a_site_each_page_has_a_vote(self):
         urls = [f"http://h.com/{name}" for name in "abc"]

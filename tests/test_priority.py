@@ -10,6 +10,7 @@ from scrapy import FormRequest, Request
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.settings import Settings
+from scrapy.squeues import FifoMemoryQueue
 from scrapy.utils.test import get_crawler
 
 from scrapy_pagelets.crawler.addon import Addon
@@ -19,6 +20,8 @@ from scrapy_pagelets.segmentation.methods import labels_of
 from scrapy_pagelets.session import page_context
 from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.raising import RaisingQueue, waiting_of
+from scrapy_pagelets.urls import key
 from tests.crawling import SITE, answer, crawl, letters, menu_site, page, pages_asked_for, run_spider, words
 from tests.server import SiteServer
 
@@ -195,13 +198,13 @@ def learnt(found: Passing, count: int = 8) -> list[HtmlResponse]:
     return pages
 
 
-def test_links_of_a_template_lose_priority_when_they_are_seen_again():
+def test_links_of_a_template_lose_priority():
     with Passing(PAGELETS_PRIORITY=True) as passing:
         first, second, *_ = learnt(passing)
         links = ["http://h/5", "http://h/own", "http://h/new"]
-        assert passing.priorities(first, *links, priority=3) == [3, 3, 3]
+        assert passing.priorities(first, *links, priority=3) == [-7, 3, 3]
         assert passing.priorities(second, *links, priority=3) == [-7, 3, 3]
-        assert passing.stat("priority/template") == 1
+        assert passing.stat("priority/template") == 2
         assert passing.middleware.topic is None
         start = passing.middleware.get_processed_request(Request("http://h/"), None)
         assert (start.priority, start.meta) == (0, {})
@@ -218,19 +221,6 @@ def test_template_links_do_not_inherit_the_relevance_of_their_page():
         [behind] = passing.priorities(response(others[3].text, others[3].url, **imprint.meta), "http://h/search")
         [after] = passing.priorities(response(second.text, second.url, **own.meta), "http://h/own")
         assert after > behind == 0
-
-
-def test_a_menu_is_not_starved_by_the_menu_of_another_site():
-    with Passing(PAGELETS_PRIORITY=True) as passing:
-        first, *_ = learnt(passing)
-        assert passing.priorities(first, "http://h/5") == [0]
-        body = first.text.replace('href="/', 'href="http://h/')
-        others = [response(body.replace("name", f"other{i}"), f"http://g/{i}") for i in range(8)]
-        state = session_of(passing.crawler)
-        for each in others:
-            state.sites.learn(state.page(each))
-        assert passing.priorities(others[0], "http://h/5") == [0]
-        assert passing.priorities(others[1], "http://h/5") == [-10]
 
 
 def test_it_is_off_without_a_topic():
@@ -307,6 +297,101 @@ def test_priorities_count_across_sites_with_a_topic(settings, queue):
     assert found["SCHEDULER_PRIORITY_QUEUE"] == queue
 
 
+class Queued:
+    """Scrapy's memory queue with requests that can be raised."""
+
+    def __init__(self, *requests: Request) -> None:
+        self.crawler = get_crawler()
+        self.queue = RaisingQueue.from_crawler(self.crawler, FifoMemoryQueue, "")
+        self.waiting = waiting_of(self.crawler)
+        for request in requests:
+            self.waiting.add(request)
+            self.queue.push(request)
+
+    def raise_(self, url: str, priority: int) -> bool:
+        copy = self.waiting.raised(key(url), priority)
+        if copy is not None:
+            assert copy.dont_filter
+            self.queue.push(copy)
+        return copy is not None
+
+    def pop(self) -> str:
+        request = self.queue.pop()
+        return request.url[-1] if request is not None else ""
+
+
+def test_a_raised_request_overtakes_others_and_is_served_once():
+    queued = Queued(*(Request(f"http://h/{name}") for name in "abc"))
+    assert queued.raise_("http://h/c", 8)
+    assert not queued.raise_("http://h/c", 9)  # only once
+    assert not queued.raise_("http://h/b", 0)  # not higher
+    assert not queued.raise_("http://h/d", 8)  # does not wait
+    assert [queued.pop() for _ in range(4)] == ["c", "a", "b", ""]
+
+
+def test_the_priority_of_the_spider_is_kept_when_a_request_is_raised():
+    waiting = Queued().waiting
+    waiting.add(Request("http://h/a", priority=-996), 4)
+    copy = waiting.raised(key("http://h/a"), 20)
+    assert copy is not None
+    assert copy.priority == -980
+
+
+def test_a_request_that_has_left_the_queue_is_not_raised():
+    queued = Queued(Request("http://h/a"), Request("http://h/b"))
+    assert queued.pop() == "a"
+    assert not queued.raise_("http://h/a", 8)
+    queued.waiting.add(Request("http://h/a"))  # a second link to it
+    assert not queued.raise_("http://h/a", 8)
+
+
+def test_an_original_that_leaves_the_queue_first_is_served_in_the_place_of_its_copy():
+    queued = Queued(Request("http://h/a"), Request("http://h/b"))
+    copy = queued.waiting.raised(key("http://h/b"), 8)
+    assert copy is not None
+    assert [queued.pop(), queued.pop()] == ["a", "b"]
+    queued.queue.push(copy)
+    assert queued.pop() == ""
+
+
+def test_repetitions_and_other_requests_for_a_raised_page_are_served():
+    queued = Queued(Request("http://h/a"), Request("http://h/b"))
+    assert queued.raise_("http://h/b", 8)
+    queued.queue.push(FormRequest("http://h/b", formdata={"q": "x"}))
+    assert [queued.pop() for _ in range(4)] == ["b", "a", "b", ""]
+    queued.queue.push(Request("http://h/b", dont_filter=True))
+    assert queued.pop() == "b"
+
+
+def hub(count: int = 24) -> tuple[dict[str, Any], list[str]]:
+    """A page with two lists that do not say what they are about, and with two pages of the list about the topic."""
+    links = "".join(f"<p>Read <a href={path}>this</a>." for path in ("/x", "/y", "/y0", "/y1"))
+    routes = {"/": answer(f"<p>{words('start')}{links}")}
+    lists = {f"/{name}": [f"/{name}{i}" for i in range(count)] for name in "xy"}
+    for (list_, entries_), about in zip(lists.items(), ABOUT.values(), strict=True):
+        items = "".join(f"<li>{words(path, 8)} <a href={path}>read on</a>" for path in entries_)
+        routes[list_] = answer(f"<p>{words(list_)}</p><ul>{items}</ul>")
+        for path in entries_:
+            said = " ".join(f"{about} {word}" for word in words(path, 10).split())
+            routes[path] = answer(f"<p>{said}</p><p><a href=/>back</a></p>")
+    return routes, lists["/y"]
+
+
+@pytest.mark.parametrize("raising", [True, False])
+def test_links_of_a_hub_that_has_led_to_the_topic_are_raised(tmp_path, raising):
+    routes, about = hub()
+    queue = {"SCHEDULER_PRIORITY_QUEUE": "scrapy_pagelets.session.raising.RaisingQueue"} if raising else {}
+    order = {"SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue"}
+    with SiteServer(routes=routes) as server:
+        settings = {**ONE_BY_ONE, **TOPIC, **order, **queue, "DEPTH_PRIORITY": 0}
+        found = run_spider(tmp_path, FOLLOW, base=server.url(""), settings=settings)
+        asked = pages_asked_for(server.hits)
+    assert sorted(asked) == sorted(routes)  # none twice
+    last = asked.index(about[-1]) + 1
+    assert (last < 0.8 * len(asked)) is raising
+    assert bool(found.stat("priority/raised")) is raising
+
+
 #: Two sections; the second one is about the topic.
 ABOUT = {"cod": "cod trawler", "volcano": "volcano glacier"}
 SECTIONS = {section: [f"/{section}{i}" for i in range(8)] for section in ABOUT}
@@ -366,6 +451,35 @@ def test_without_a_topic_the_middleware_is_disabled(tmp_path):
     assert {line["priority"] for line in found.lines} == {0, -1, -2}
     assert "PriorityMiddleware" not in found.log
     assert not any(name.startswith("pagelets/priority") for name in found.stats)
+
+
+def articles(count: int = 6) -> tuple[dict[str, Any], list[str], list[str]]:
+    """A page that links to articles, with the same menu below each page; the paths of the menu and of the articles."""
+    menu, own = [f"/menu{i}" for i in range(count)], [f"/article{i}" for i in range(count)]
+    entries = "".join(f"<li><a href={path}>{path[1:]}</a></li>" for path in menu)
+    footer = f"<footer><nav><ul>{entries}</ul></nav></footer>"
+    said = {path: f"<p>{words(path, 40)}</p>" for path in ["/", *own, *menu]}
+    said["/"] += "".join(f"<p>{words(path, 20)} <a href={path}>read on</a> {words(path, 15)}</p>" for path in own)
+    return (
+        {path: answer(f"<main><h1>{letters(path)}</h1>{text}</main>{footer}") for path, text in said.items()},
+        menu,
+        own,
+    )
+
+
+@pytest.mark.parametrize("priority", [False, True])
+def test_a_server_is_asked_for_links_of_content_before_those_of_the_template(tmp_path, priority):
+    """Without the setting, Scrapy takes the last links of a page first, which are those of the menu."""
+    routes, menu, own = articles()
+    with SiteServer(routes=routes) as server:
+        settings = {**ONE_BY_ONE, "DEPTH_PRIORITY": 0, "PAGELETS_PRIORITY": priority}
+        found = run_spider(tmp_path, FOLLOW, base=server.url(""), settings=settings)
+        asked = pages_asked_for(server.hits)
+    assert sorted(asked) == sorted(routes)
+    last = max(map(asked.index, own))
+    assert (last < min(map(asked.index, menu))) is priority
+    assert (last > max(map(asked.index, menu))) is not priority
+    assert bool(found.stat("priority/template")) is priority
 
 
 def test_a_continued_job_keeps_its_priorities(tmp_path):

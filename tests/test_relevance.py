@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.links.relevance import Link, SeenLinks, Topic, examples, score
+from scrapy_pagelets.links.relevance import Link, Topic, examples, score
 from scrapy_pagelets.urls import key
 from tests.crawling import SITE, page
 
@@ -140,21 +140,6 @@ def test_without_a_topic_links_have_no_relevance():
 @pytest.mark.parametrize("body", ["", "<p>Words, and no link", "<img src=x>", "<a href='http://[broken'>x</a>"])
 def test_pages_without_links(body):
     assert links(body, Topic(["words"])) == {}
-
-
-def test_links_are_seen_again_on_their_own_site_alone():
-    seen = SeenLinks()
-    assert seen.seen_before("a", [1, 2]) == set()
-    assert seen.seen_before("a", [2, 3]) == {2}
-    assert seen.seen_before("b", [2]) == set()
-    assert seen.seen_before("a", [1, 2, 3]) == {1, 2, 3}
-
-
-def test_what_was_seen_is_bounded():
-    seen = SeenLinks(most=10)
-    for number in range(100):
-        assert seen.seen_before("a", [number]) == set()
-    assert seen.seen_before("a", range(100)) == set(range(90, 100))
 
 
 def test_what_is_known_of_words_outlives_the_process(tmp_path):

@@ -17,7 +17,7 @@ from scrapy_pagelets.index.documents import now, page_of
 from scrapy_pagelets.index.sqlite import SQLiteIndex
 from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.retrieval.collection import MemoryCollection, Size
-from scrapy_pagelets.retrieval.feedback import Feedback, best_segments, by_model, by_segments, on_pages
+from scrapy_pagelets.retrieval.feedback import Feedback, best_segments, by_model, by_segments
 from scrapy_pagelets.retrieval.highlight import highlighted
 from scrapy_pagelets.retrieval.ranking import rank
 from scrapy_pagelets.retrieval.search import FEEDBACK, query_of, search
@@ -275,11 +275,37 @@ def test_feedback_keeps_the_query_and_what_it_finds(pages, query, way):
     assert set(search(collection, query).ranking.page) <= set(answer.ranking.page)
 
 
-@given_few(collections)
-def test_pages_of_a_term_are_counted_where_a_page_is_one_segment(pages):
-    joined = MemoryCollection([[" ".join(page)] for page in pages])
-    wanted = ["alpha", "beta", "nothing"]
-    assert on_pages(joined, wanted) == pytest.approx([sum(w in terms(" ".join(p)) for p in pages) for w in wanted])
+@given_few(collections, titles)
+def test_the_pages_of_a_term_are_counted(tmp_path_factory, pages, titles):
+    wanted = ["alpha", "beta", "strasse", "\u6771", "nothing"]
+    joined = [
+        set(terms(" ".join([title, *page]))) for page, title in zip(pages, chain(titles, repeat("")), strict=False)
+    ]
+    expected = [sum(term in page for page in joined) for term in wanted]
+    assert MemoryCollection(pages, titles).frequencies(wanted).tolist() == expected
+    with stored(file_of(pages, tmp_path_factory.mktemp("index") / "pages.sqlite", titles)) as collection:
+        assert collection.frequencies(wanted).tolist() == expected
+        assert collection.frequencies([]).tolist() == []
+
+
+def test_pages_are_counted_however_the_segments_of_a_term_are_spread(tmp_path):
+    """A term in each of ten segments of 4 of 10 pages is on 4 pages; one in 200 segments of a page of 100, on 1."""
+    few = [["bell"] * 10] * 4 + [["sea"]] * 6
+    one = [["wire"] * 200, *[["sea"]] * 99]
+    for number, (pages, term, n, weight) in enumerate([(few, "bell", 4, 0.368), (one, "wire", 1, 4.195)]):
+        with stored(file_of(pages, tmp_path / f"{number}.sqlite")) as collection:
+            for each in (collection, MemoryCollection(pages)):
+                [found] = each.frequencies([term]).tolist()
+                assert found == n
+                assert float(STRICT.weight(found, len(pages))) == pytest.approx(weight, abs=5e-4)
+
+
+def test_pages_are_counted_after_they_were_replaced(tmp_path):
+    path = tmp_path / "pages.sqlite"
+    with SQLiteIndex(file_of([["bell", "bell"], ["bell"], ["sea"]], path)) as index:
+        index.upsert([page_of(line(0, ["sea", "sea"]), now()), page_of(line(2, ["bell", "wire bell"]), now())])
+    with stored(str(path)) as collection:
+        assert collection.frequencies(["bell", "sea", "wire"]).tolist() == [2, 1, 1]
 
 
 # In memory and in a file
@@ -334,10 +360,12 @@ def test_only_texts_of_the_best_pages_are_read(tmp_path):
     with SQLiteIndex(file_of(pages, tmp_path / "pages.sqlite"), create=False) as index:
         from scrapy_pagelets.retrieval import stored as module
 
-        for query in (module._POSTINGS, module._FREQUENCIES, module._LENGTHS, module._TEXTS, module._FOUND):
+        for query in (module._POSTINGS, module._MATCHING, module._LENGTHS, module._TEXTS, module._FOUND):
             plan = " ".join(row[3] for row in index.base.execute(f"EXPLAIN QUERY PLAN {query}", ("[]",)))
             assert "SCAN pagelets" not in plan, plan
             assert "SCAN pages" not in plan, plan
+        [plan] = (row[3] for row in index.base.execute(f"EXPLAIN QUERY PLAN {module._PAGES}"))
+        assert "COVERING INDEX by_page" in plan, plan
 
 
 # Cuts and passages

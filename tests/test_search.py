@@ -12,13 +12,16 @@ from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.crawler.commands.search import add_arguments, run
 from scrapy_pagelets.index.documents import now, page_of
 from scrapy_pagelets.index.sqlite import SQLiteIndex
+from scrapy_pagelets.retrieval.collection import MemoryCollection
+from scrapy_pagelets.retrieval.ranking import rank
+from scrapy_pagelets.retrieval.term_weights import Bm2500
 
 PAGES = {
     "bell": ("Bell", ["Alexander Graham Bell made the telephone", "The patent of the telephone of Bell"]),
     "copy": ("Bell", ["Alexander Graham Bell made the telephone", "The patent of the telephone of Bell, a copy"]),
     "sea": ("Sea", ["The sea, the sea"]),
     "wire": ("Wire", ["The telephone wire, the patent"]),
-    **{f"boat{n}": ("Boat", [f"A boat, number {n}"]) for n in range(4)},
+    **{f"boat{n}": ("Boat", [f"{'A' if n else 'The'} boat, number {n}"]) for n in range(4)},
 }
 
 
@@ -58,7 +61,7 @@ def test_pages_are_shown_with_their_best_pagelet(index, capsys):
     assert search(index, "Who had the patent?") == 0
     out, error = capsys.readouterr()
     assert error == ""
-    assert out.splitlines()[0] == "4 of 8 pages"
+    assert out.splitlines()[0] == "5 of 8 pages"
     assert "http://example.com/wire  Wire\n     pagelet 0: **The** telephone wire, **the** **patent**" in out
 
 
@@ -78,7 +81,7 @@ def test_top_pages_are_shown(index, capsys):
     assert capsys.readouterr().out.count("http://example.com/") == 1
 
 
-@pytest.mark.parametrize("way", ["segments", "blocks", "pages", "rm3"])
+@pytest.mark.parametrize("way", ["segments", "blocks", "windows", "pages", "rm3"])
 def test_terms_that_were_added_are_shown(index, capsys, way):
     assert search(index, "wire", "--feedback", way) == 0
     out = capsys.readouterr().out
@@ -130,6 +133,46 @@ def test_queries_without_an_answer(index, capsys):
     for query in ("", '"" -- ()', "\0", "\udcff", "\ud800\x1b"):
         assert refused(capsys, index, query) == "the query has no word: give letters or digits\n"
     assert refused(capsys, index, "sea", "--top", "0") == "--top is 0: give the number of pages, from 1\n"
+
+
+def test_the_parameters_of_feedback(index, capsys):
+    def added(*arguments):
+        assert search(index, "wire", "--feedback", "pages", *arguments) == 0
+        return capsys.readouterr().out.splitlines()[1]
+
+    assert added("--terms", "2") == "added: patent 0.10, telephone 0.05"
+    assert added("--terms", "2", "--share", "0.5") == "added: patent 0.50, telephone 0.25"
+    assert added("--terms", "1", "--pages", "1", "--segments", "1", "--as-printed") == "added: patent 1.00"
+
+
+def test_as_printed_titles_count_once_and_stop_words_are_left_out(index, capsys):
+    assert search(index, "the sea", "--as-printed") == 0
+    out, error = capsys.readouterr()
+    assert (out.splitlines()[0], error) == ("1 of 8 pages", "")
+    collection = MemoryCollection([texts for _, texts in PAGES.values()], [title for title, _ in PAGES.values()])
+    [score] = rank(collection, {"sea": 1.0}, Bm2500()).score
+    assert f"{score:.3f}  http://example.com/sea" in out
+
+
+def test_as_printed_words_on_most_pages_lower_the_score(index, capsys):
+    """The number of the boat is on half of the pages, so its weight is 0; with the boat's title, none is above 0."""
+    assert search(index, "boat number", "--as-printed") == 0
+    out, error = capsys.readouterr()
+    assert "  1  0.000  http://example.com/boat" in out
+    assert error == ""
+
+
+def test_bad_parameters_of_feedback(index, capsys):
+    feedback = ("--feedback", "segments")
+    assert refused(capsys, index, "sea", *feedback, "--pages", "0") == "--pages is 0: give a number from 1\n"
+    assert refused(capsys, index, "sea", *feedback, "--segments", "-1") == "--segments is -1: give a number from 1\n"
+    assert refused(capsys, index, "sea", *feedback, "--share", "nan") == "--share is nan: give a number above 0\n"
+    alone = "--pages, --segments, --terms and --share are for feedback: choose one with --feedback\n"
+    assert refused(capsys, index, "sea", "--terms", "3") == alone
+    stop_words = "all words of the query are stop words: give words that say what it is about\n"
+    assert refused(capsys, index, "the and of", "--as-printed") == stop_words
+    rm3 = "rm3 is not in the paper: choose segments, blocks, windows or pages\n"
+    assert refused(capsys, index, "sea", "--feedback", "rm3", "--as-printed") == rm3
 
 
 def test_files_that_are_not_an_index(index, tmp_path, capsys):

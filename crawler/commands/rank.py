@@ -12,7 +12,7 @@ from scrapy_pagelets.errors import CommandError
 
 if TYPE_CHECKING:
     from scrapy_pagelets.links.link_tables import Tables
-    from scrapy_pagelets.nodes import Floats
+    from scrapy_pagelets.nodes import Floats, Ints
 
 #: Lower scores are not shown.
 _LEAST: Final = 0.0005
@@ -117,8 +117,8 @@ def _pagerank(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _related(options: argparse.Namespace) -> Iterator[str]:
-    """The table of pages that are cited together with the given one."""
-    from scrapy_pagelets.links.cocitation import MOST, related
+    """The table of pages that are cited together with the given one, and by how many pages."""
+    from scrapy_pagelets.links.cocitation import MOST, cocitations, related
 
     tables = _tables(options)
     page = tables.find(options.related)
@@ -129,7 +129,8 @@ def _related(options: argparse.Namespace) -> Iterator[str]:
     if not scores.any():
         hint = "" if tables.single_site or options.within else "; --within counts links within a site as well"
         raise CommandError(f"no content pagelet of up to {MOST} links cites {options.related} with another page{hint}")
-    yield from _scores("votes", scores, options.top, tables)
+    counts = cocitations(tables, page, within=options.within or None)
+    yield from _scores("votes", scores, options.top, tables, counts=counts)
 
 
 def _tables(options: argparse.Namespace) -> Tables:
@@ -175,13 +176,16 @@ def _query_summary(tables: Tables) -> str:
     return f"{_size(tables)}; the query finds {matching.sum()} pages"
 
 
-def _scores(head: str, scores: Floats, top: int, tables: Tables, pagelets: bool = False) -> Iterator[str]:
-    """A table of the pages or pagelets with the highest scores."""
+def _scores(
+    head: str, scores: Floats, top: int, tables: Tables, pagelets: bool = False, counts: Ints | None = None
+) -> Iterator[str]:
+    """A table of the pages or pagelets with the highest scores, and of how many pages cite them if that is given."""
     best = (-scores).argsort(kind="stable")[:top].tolist()
+    cited = [""] * len(scores) if counts is None else [f"{count:>10}" for count in counts.tolist()]
     yield ""
-    yield f"{head:>10}  {'pagelet' if pagelets else 'page'}"
+    yield f"{head:>10}{'' if counts is None else '    citing'}  {'pagelet' if pagelets else 'page'}"
     name = _pagelet if pagelets else _page
-    yield from (f"{scores[i]:>10.3f}  {name(tables, i)}" for i in best if scores[i] >= _LEAST)
+    yield from (f"{scores[i]:>10.3f}{cited[i]}  {name(tables, i)}" for i in best if scores[i] >= _LEAST)
 
 
 def _page(tables: Tables, page: int) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_pagelets.characters import visible
 from scrapy_pagelets.crawler.commands.terminal import warn, write
@@ -29,10 +30,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", help="words to search; in quotes if there are several")
     parser.add_argument(
         "--feedback",
-        choices=("none", "segments", "blocks", "pages", "rm3"),
+        choices=("none", "segments", "blocks", "windows", "pages", "rm3"),
         default="none",
-        help="search again with terms of the best pagelets (segments), paragraphs (blocks) or pages of a first search, "
-        "or with a model of these pages (rm3); default: none",
+        help="search again with terms of the best pagelets (segments), paragraphs (blocks), windows of 200 words or "
+        "pages of a first search, or with a model of these pages (rm3); default: none",
+    )
+    parser.add_argument("--pages", type=int, metavar="N", help="with feedback: number of the best pages to cut")
+    parser.add_argument("--segments", type=int, metavar="N", help="with feedback: number of segments to select")
+    parser.add_argument("--terms", type=int, metavar="N", help="with feedback: number of terms to add (default: 10)")
+    parser.add_argument(
+        "--share",
+        type=float,
+        metavar="X",
+        help="with feedback: weight of added terms as a share of the paper's (default: 0.1; as printed: 1)",
+    )
+    parser.add_argument(
+        "--as-printed",
+        action="store_true",
+        help="rank and expand as Yu et al. (2003) do: weights of terms may be negative, titles count once, added terms "
+        "have their full weight, English stop words are left out",
     )
     parser.add_argument("--top", type=int, default=10, metavar="N", help="number of pages to show (default: 10)")
 
@@ -63,7 +79,7 @@ def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterat
     from scrapy_pagelets.retrieval.search import is_common, query_of, search
 
     asked, left_out = query_of(options.query)
-    answer = search(collection, options.query, options.feedback)
+    answer = search(collection, options.query, **_method(options))
     if not len(answer.ranking):
         raise CommandError("no page has a word of the query: try other words")
     if left_out:
@@ -76,6 +92,29 @@ def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterat
     marks = _BOLD if sys.stdout.isatty() else _STARS
     for place, (score, pagelet) in enumerate(_distinct(collection, answer, options.top), 1):
         yield from _result(place, score, pagelet, answer.query, marks)
+
+
+def _method(options: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of `search` for the options.
+
+    Raises
+    ------
+    CommandError : if the options contradict each other, or for a number out of range
+    """
+    from scrapy_pagelets.retrieval.search import FEEDBACK, printed
+
+    given = {"pages": options.pages, "selected": options.segments, "terms": options.terms, "share": options.share}
+    given = {name: value for name, value in given.items() if value is not None}
+    method = printed(options.feedback) if options.as_printed else {"feedback": FEEDBACK.get(options.feedback, "none")}
+    if not given:
+        return method
+    feedback = method["feedback"]
+    if isinstance(feedback, str):
+        raise CommandError("--pages, --segments, --terms and --share are for feedback: choose one with --feedback")
+    try:
+        return method | {"feedback": replace(feedback, **given)}
+    except ValueError as error:
+        raise CommandError(f"--{error}".replace("--selected", "--segments")) from None
 
 
 def _distinct(collection: StoredCollection, answer: Answer, top: int) -> Iterator[tuple[float, StoredMatches]]:

@@ -22,7 +22,7 @@ _PARENTS: Final = 50
 
 
 class Version(NamedTuple):
-    """What the hubs are, and how the base set is filtered.
+    """What the hubs are, and how the base set is cleaned.
 
     Attributes
     ----------
@@ -70,7 +70,8 @@ def clever(tables: Tables, version: str = BEST, *, within: bool | None = None) -
     """Rank the pages of the crawl for the query that its tables were read with.
 
     The root set is that of `roots`. The base set adds the pages that these link to, and for each of them up to 50 pages
-    that link to it. The weight of an edge is 1 plus the number of query terms around its link (Chakrabarti et al.
+    that link to it. It is the same for all versions, because it is made before it is cleaned, by the links of templates
+    as well. The weight of an edge is 1 plus the number of query terms around its link (Chakrabarti et al.
     1998), times the weights of Bharat and Henzinger, which give each host one vote; if links within a site count, they
     give each page one.
 
@@ -97,9 +98,9 @@ def clever(tables: Tables, version: str = BEST, *, within: bool | None = None) -
     if version not in VERSIONS:
         raise ValueError(f"there is no version {version!r}: choose from {', '.join(VERSIONS)}")
     pagelets, ft, fnm = VERSIONS[version]
+    every = votes(tables, pagelets=False, templates=True, within=within)
+    base = base_set(every.where(tables.crawled[every.target]), roots(tables))
     edges = votes(tables, pagelets=pagelets, templates=not ft, within=within)
-    edges = edges.where(tables.crawled[edges.target])
-    base = base_set(edges, roots(tables))
     edges = edges.where(base[edges.page] & base[edges.target])
     if fnm:
         edges = edges.where(_matching(tables, edges, pagelets))

@@ -1,4 +1,4 @@
-"""Related pages by co-citation."""
+"""Related pages by co-citation: plain counts, and votes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,46 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.links.link_tables import Tables
-from scrapy_pagelets.links.votes import best, voters, votes
-from scrapy_pagelets.nodes import Floats
+from scrapy_pagelets.links.votes import Votes, best, voters, votes
+from scrapy_pagelets.nodes import Floats, Ints
 
 #: A pagelet that links to more pages is a directory: it says little about any two of them.
 MOST: Final = 50
+
+
+def cocitations(tables: Tables, page: int, *, within: bool | None = None) -> Ints:
+    """Count the pages that cite each page together with a given one: in a content pagelet that links to both.
+
+    Source: Small 1973 and Dean & Henzinger 1999; within pagelets, Bar-Yossef & Rajagopalan 2002, Section 4, case 3,
+    number 1. Citations from templates are ignored (number 2).
+
+    Parameters
+    ----------
+    page : number of the page
+    within : count links within a site, see `votes`
+
+    Returns
+    -------
+    (n,) numbers of citing pages; 0 for the page itself
+
+    Examples
+    --------
+    >>> from scrapy_pagelets.links.link_tables import read
+    >>> links = [{"url": f"http://{name}.com/", "anchor": name} for name in ("fender", "gibson")]
+    >>> makers = {"id": 0, "role": "content", "text": "Fender, Gibson", "links": links}
+    >>> tables = read([{"url": f"http://{host}/", "pagelets": [makers]} for host in "hi"])
+    >>> cocitations(tables, tables.find("http://gibson.com")).tolist()
+    [0, 2, 0, 0]
+    """
+    edges = _citing(votes(tables, within=within), page)
+    pairs = np.unique(np.stack([edges.page, edges.target]), axis=1)
+    counts: Ints = np.bincount(pairs[1], minlength=len(tables.urls))
+    return counts
+
+
+def _citing(edges: Votes, page: int) -> Votes:
+    """The edges to other pages from the hubs that link to a page."""
+    return edges.where(np.isin(edges.hub, edges.hub[edges.target == page]) & (edges.target != page))
 
 
 def related(tables: Tables, page: int, *, within: bool | None = None, most: int = MOST) -> Floats:
@@ -44,10 +79,7 @@ def related(tables: Tables, page: int, *, within: bool | None = None, most: int 
     """
     edges = votes(tables, within=within)
     count = np.bincount(edges.hub, minlength=len(tables.page))
-    citing = np.zeros(len(tables.page), np.bool_)
-    citing[edges.hub[edges.target == page]] = True
-    citing &= count <= most
-    edges = edges.where(citing[edges.hub] & (edges.target != page))
+    edges = _citing(edges.where(count[edges.hub] <= most), page)
     weights: Floats = 1.0 / (count[edges.hub] - 1)
     one = best(weights, voters(tables, within)[edges.page], edges.target)
     scores = np.zeros(len(tables.urls))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -33,8 +32,6 @@ _DECAY: Final = 0.8
 _HASHES: Final = 2**18
 #: Examples read from one file.
 _MAX_EXAMPLES: Final = 1000
-#: Links of templates that are remembered, over all sites.
-_MAX_SEEN: Final = 500_000
 _TAG: Final = re.compile(rb"<[a-zA-Z!]")
 
 
@@ -54,11 +51,13 @@ class PageScores(NamedTuple):
     inherited : relevance that the links of its content inherit from it and from the pages on the path to it, 0 to 1
     links : the links by the key of their target. Of several links to one page, the most relevant counts; it is template
         only if all of them are
+    lists : for each pagelet of the content, the keys of the distinct pages that it links to
     """
 
     relevance: float
     inherited: float
     links: dict[int, Link]
+    lists: list[list[int]]
 
 
 class Topic:
@@ -185,12 +184,15 @@ def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
             own = _PAGELET * (topic.relevance(vectors) * kept)[where] + _ANCHOR * anchors
     passed_on = max(content, _DECAY * inherited)
     links: dict[int, Link] = {}
+    lists: dict[int, dict[int, None]] = {}
     for (number, link), relevance in zip(numbered, own.tolist(), strict=True):
         template = pagelets[number].role != CONTENT
         scored = Link(relevance + (0.0 if template else _INHERITED * passed_on), template)
         before = links.get(key := key_of(link["url"]), scored)
         links[key] = Link(max(before.relevance, scored.relevance), before.template and scored.template)
-    return PageScores(content, passed_on, links)
+        if not template:
+            lists.setdefault(number, {})[key] = None
+    return PageScores(content, passed_on, links, [list(keys) for keys in lists.values()])
 
 
 def _sum(vectors: Any, rows: Floats) -> Any:
@@ -198,28 +200,6 @@ def _sum(vectors: Any, rows: Floats) -> Any:
     from scipy.sparse import csr_array
 
     return csr_array(rows[np.newaxis]) @ csr_array(vectors)
-
-
-class SeenLinks:
-    """The template links seen so far on each site, to recognise when a menu links to a page for the first time."""
-
-    def __init__(self, most: int = _MAX_SEEN) -> None:
-        self._seen: OrderedDict[tuple[str, int], None] = OrderedDict()
-        self._most = most
-
-    def seen_before(self, site: str, links: Iterable[int]) -> set[int]:
-        """Return the keys of the links that were seen on the site before, and mark all of them as seen.
-
-        >>> seen = SeenLinks()
-        >>> seen.seen_before("a", [1, 2]), seen.seen_before("a", [2, 3]), seen.seen_before("b", [3])
-        (set(), {2}, set())
-        """
-        keys = [(site, link) for link in links]
-        seen = {key[1] for key in keys if key in self._seen}
-        self._seen.update(dict.fromkeys(keys))
-        while len(self._seen) > self._most:
-            self._seen.popitem(last=False)
-        return seen
 
 
 def examples(path: Path) -> list[str]:

@@ -58,7 +58,7 @@ class Collection(Protocol):
         """Postings of the terms."""
 
     def frequencies(self, wanted: Sequence[str]) -> Ints:
-        """(n,) Number of segments that contain each of the terms."""
+        """(n,) Number of pages that contain each of the terms."""
 
     def page_lengths(self, pages: Ints) -> Ints:
         """(n,) Number of words of each page."""
@@ -112,8 +112,8 @@ class MemoryCollection:
         return Postings(term, self._page[segment], segment, tf, self._lengths[segment], self._title[segment])
 
     def frequencies(self, wanted: Sequence[str]) -> Ints:
-        """(n,) Number of segments that contain each of the terms."""
-        return np.array([len(self._slice(term)[0]) for term in wanted], np.int64)
+        """(n,) Number of pages that contain each of the terms."""
+        return np.array([len(np.unique(self._page[self._slice(term)[0]])) for term in wanted], np.int64)
 
     def page_lengths(self, pages: Ints) -> Ints:
         """(n,) Number of words of each page."""

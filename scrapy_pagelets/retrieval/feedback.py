@@ -1,14 +1,15 @@
 """Pseudo-relevance feedback: query expansion with terms from the segments of the pages found.
 
 `by_segments` is steps 2 to 4 of Yu, Cai, Wen & Ma (2003, Section 3), and the weights of step 5. The methods that they
-compare differ in what a segment is: FULLDOC (`segments.whole`), DOMPS (`segments.blocks`), VIPS (`segments.pagelets`).
+compare differ in what a segment is: FULLDOC (`segments.whole`), DOMPS (`segments.blocks`), VIPS (`segments.pagelets`);
+`segments.windows` are the fixed blocks of their next paper.
 `by_model` is RM3, which is not in the paper: Abdul-Jaleel et al., "UMass at TREC 2004: Novelty and HARD". See
 ``docs/algorithms/vips-feedback-2003.md``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -38,6 +39,12 @@ class Feedback:
     terms : number of terms to add
     share : share of the paper's weight that new terms get
     common : terms on a larger share of the pages are not added; this replaces the paper's list of 222 stop words
+    stop_words : terms that are not added
+    model : expand by a model of the segments, RM3, in place of selection values
+
+    Raises
+    ------
+    ValueError : for a number below 1, or a share or ``common`` that is not above 0
     """
 
     cut: Cut = pagelets
@@ -46,6 +53,24 @@ class Feedback:
     terms: int = 10
     share: float = 1.0
     common: float = 0.5
+    stop_words: frozenset[str] = frozenset()
+    model: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("pages", "selected", "terms"):
+            if (number := getattr(self, name)) < 1:
+                raise ValueError(f"{name} is {number}: give a number from 1")
+        for name in ("share", "common"):
+            if not (number := getattr(self, name)) > 0:
+                raise ValueError(f"{name} is {number}: give a number above 0")
+
+
+def expand(
+    collection: Collection, query: Query, ranking: Ranking, formula: Bm2500, feedback: Feedback
+) -> dict[str, float]:
+    """Expand the query as ``feedback`` says: `by_model` or `by_segments`."""
+    way = by_model if feedback.model else by_segments
+    return way(collection, query, ranking, formula, feedback)
 
 
 def by_segments(
@@ -58,7 +83,7 @@ def by_segments(
     chosen, _ = best_segments(collection, query, ranking, formula, feedback)
     relevant = chosen.counts.shape[0]
     r = np.asarray((chosen.counts > 0).sum(axis=0))
-    fresh, n = _candidates(collection, chosen, r > 0, query, feedback.common)
+    fresh, n = _candidates(collection, chosen, r > 0, query, feedback)
     weight = relevance_weight(n, collection.size.pages, r[fresh], relevant, plus=formula.plus)
     value = selection_value(weight, r[fresh], max(1, relevant))
     best = _best(_names(chosen, fresh[value > 0]), value[value > 0], feedback.terms)
@@ -77,7 +102,7 @@ def by_model(
     chosen, score = best_segments(collection, query, ranking, formula, feedback)
     length = np.maximum(1, np.asarray(chosen.counts.sum(axis=1)))
     model = np.asarray(chosen.counts.T @ (score / length))
-    numbers, _ = _candidates(collection, chosen, model > 0, {}, feedback.common)  # words of the query are in the model
+    numbers, _ = _candidates(collection, chosen, model > 0, {}, feedback)  # words of the query are in the model
     best = _best(_names(chosen, numbers), model[numbers], feedback.terms)
     mixed = {term: original * qtf / sum(query.values()) for term, qtf in query.items()}
     for term, share in best.items():
@@ -97,7 +122,7 @@ def best_segments(
     present = [(term, column) for term, column in zip(query, columns, strict=True) if column >= 0]
     tf = candidates.counts[:, [column for _, column in present]].toarray()
     length = np.asarray(candidates.counts.sum(axis=1))
-    weight = formula.weight(on_pages(collection, [term for term, _ in present]), collection.size.pages)
+    weight = formula.weight(collection.frequencies([term for term, _ in present]), collection.size.pages)
     qtf = np.array([query[term] for term, _ in present])
     score = formula.score(tf, length[:, None], length.mean() if len(length) else 0.0, qtf) @ weight
     matching = np.flatnonzero(tf.any(axis=1))
@@ -106,26 +131,18 @@ def best_segments(
 
 
 def _candidates(
-    collection: Collection, chosen: Segments, wanted: NDArray[np.bool_], query: Query, common: float
-) -> tuple[Ints, Floats]:
-    """Numbers of the wanted terms that are neither in the query nor common, and the number of pages of each."""
-    wanted[[chosen.vocabulary[term] for term in query if term in chosen.vocabulary]] = False
-    fresh = np.flatnonzero(wanted)
-    n = on_pages(collection, _names(chosen, fresh))
-    rare = n <= common * collection.size.pages
-    return fresh[rare], n[rare]
+    collection: Collection, chosen: Segments, wanted: NDArray[np.bool_], query: Query, feedback: Feedback
+) -> tuple[Ints, Ints]:
+    """Numbers of the wanted terms that may be added, and the number of pages of each.
 
-
-def on_pages(collection: Collection, terms: Sequence[str]) -> Floats:
-    """Estimate the number of pages that contain each term, as if its segments were spread evenly.
-
-    An exact count would have to read all postings of each candidate. If each page is one segment, the estimate is
-    exact.
+    Terms of the query, stop words and common terms may not be added.
     """
-    size = collection.size
-    share = collection.frequencies(terms) / max(1, size.segments)
-    pages: Floats = size.pages * (1 - (1 - share) ** (size.segments / max(1, size.pages)))
-    return pages
+    left_out = feedback.stop_words.union(query)
+    wanted[[chosen.vocabulary[term] for term in left_out if term in chosen.vocabulary]] = False
+    fresh = np.flatnonzero(wanted)
+    n = collection.frequencies(_names(chosen, fresh))
+    rare = n <= feedback.common * collection.size.pages
+    return fresh[rare], n[rare]
 
 
 def _best(terms: list[str], value: Floats, count: int) -> dict[str, float]:

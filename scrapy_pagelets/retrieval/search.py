@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from scrapy_pagelets.errors import QueryError
 from scrapy_pagelets.index.base import QUERY_TERMS
 from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.retrieval.collection import Collection
-from scrapy_pagelets.retrieval.feedback import Feedback, by_model, by_segments, on_pages
+from scrapy_pagelets.retrieval.feedback import Feedback, expand
 from scrapy_pagelets.retrieval.ranking import Ranking, rank
-from scrapy_pagelets.retrieval.segments import blocks, pagelets, whole
+from scrapy_pagelets.retrieval.segments import blocks, pagelets, whole, windows
 from scrapy_pagelets.retrieval.term_weights import Bm2500
 
 #: BM2500 of the paper, except that terms on most pages have a weight near 0 instead of a negative one.
@@ -32,8 +32,9 @@ _SHARE: Final = 0.1
 FEEDBACK: Final[Mapping[str, Feedback]] = {
     "segments": Feedback(pagelets, pages=80, selected=20, share=_SHARE),
     "blocks": Feedback(blocks, pages=80, selected=50, share=_SHARE),
+    "windows": Feedback(windows, pages=80, selected=20, share=_SHARE),
     "pages": Feedback(whole, pages=10, selected=10, share=_SHARE),
-    "rm3": Feedback(whole, pages=10, selected=10),
+    "rm3": Feedback(whole, pages=10, selected=10, model=True),
 }
 
 
@@ -56,10 +57,11 @@ class Answer:
 def search(
     collection: Collection,
     query: str,
-    feedback: str = "none",
+    feedback: str | Feedback = "none",
     formula: Bm2500 = FORMULA,
     passages: float = PASSAGES,
     title: float = TITLE,
+    stop_words: frozenset[str] = frozenset(),
 ) -> Answer:
     """Search a collection for a query, a bag of words: quotes and operators have no meaning.
 
@@ -67,17 +69,18 @@ def search(
 
     Parameters
     ----------
-    feedback : ``none`` or a key of `FEEDBACK`
+    feedback : ``none``, a key of `FEEDBACK`, or how terms are chosen
     passages, title : see `rank`
+    stop_words : terms of the query that are left out
 
     Raises
     ------
-    QueryError : for a query without a word
+    QueryError : for a query without a word, or with nothing but stop words
 
     Examples
     --------
     >>> from scrapy_pagelets.retrieval.collection import MemoryCollection
-    >>> pages = [["About the site"], ["The bell", "Bell made the telephone"], ["A telephone"], ["Sea"], ["Boat"]]
+    >>> pages = [["About a site"], ["A bell", "Bell made a telephone"], ["A telephone"], ["A sea"], ["Boat"]]
     >>> answer = search(MemoryCollection(pages), "Bell?", "segments")
     >>> answer.ranking.page.tolist(), answer.added
     ([1, 2], ('made', 'telephone'))
@@ -85,14 +88,53 @@ def search(
     asked, _ = query_of(query)
     if not asked:
         raise QueryError("the query has no word: give letters or digits")
+    asked = {term: qtf for term, qtf in asked.items() if term not in stop_words}
+    if not asked:
+        raise QueryError("all words of the query are stop words: give words that say what it is about")
     first = rank(collection, asked, formula, passages, title)
     if feedback == "none" or not len(first):
         return Answer(first, asked, ())
-    settings = FEEDBACK[feedback]
-    expand = by_model if feedback == "rm3" else by_segments
-    full = expand(collection, asked, first, formula, settings)
+    full = expand(collection, asked, first, formula, FEEDBACK[feedback] if isinstance(feedback, str) else feedback)
     added = sorted((term for term in full if term not in asked), key=lambda term: -full[term])
     return Answer(rank(collection, full, formula, passages, title), full, tuple(added))
+
+
+def printed(feedback: str = "none") -> dict[str, Any]:
+    """Arguments of `search` for the search of Yu, Cai, Wen & Ma (2003), Sections 3 and 4.1.
+
+    (2) to (4) without an addition, words of titles that count once, the full weight of added terms, and a list of
+    English stop words in place of the rule for common terms. The list is that of scikit-learn with 318 words, because
+    the paper uses the list of Okapi with 222 words but does not print it.
+
+    Parameters
+    ----------
+    feedback : ``none``, or a key of `FEEDBACK` other than ``rm3``, which is not in the paper
+
+    Raises
+    ------
+    QueryError : for ``rm3``
+
+    Examples
+    --------
+    >>> from scrapy_pagelets.retrieval.collection import MemoryCollection
+    >>> pages = [["The bell"], ["The bell rang, it rang"], ["The telephone"], ["The sea"], ["The boat"], ["The wave"]]
+    >>> search(MemoryCollection(pages), "the bell", **printed("pages")).query
+    {'bell': 2.0, 'rang': 1.0}
+    """
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    settings: str | Feedback = "none"
+    if feedback != "none":
+        if FEEDBACK[feedback].model:
+            raise QueryError(f"{feedback} is not in the paper: choose segments, blocks, windows or pages")
+        settings = replace(FEEDBACK[feedback], share=1.0, common=1.0, stop_words=ENGLISH_STOP_WORDS)
+    return {
+        "feedback": settings,
+        "formula": Bm2500(),
+        "passages": 0.0,
+        "title": 1.0,
+        "stop_words": ENGLISH_STOP_WORDS,
+    }
 
 
 def query_of(query: str) -> tuple[dict[str, float], int]:
@@ -107,5 +149,5 @@ def query_of(query: str) -> tuple[dict[str, float], int]:
 
 def is_common(collection: Collection, query: Mapping[str, float], share: float = 0.5) -> bool:
     """Whether each term of a query that occurs at all is on more than the given share of the pages."""
-    n = on_pages(collection, list(query))
+    n = collection.frequencies(list(query))
     return bool(np.all(n[n > 0] > share * collection.size.pages))

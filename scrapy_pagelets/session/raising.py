@@ -1,0 +1,95 @@
+"""A priority queue of Scrapy whose requests can be raised while they wait."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.pqueues import ScrapyPriorityQueue
+
+from scrapy_pagelets import urls
+
+#: Request meta of a copy that overtakes its original.
+_COPY: Final = "_pagelets_raised"
+#: Requests that can be raised; the oldest are forgotten first.
+_MOST: Final = 50_000
+
+
+class WaitingRequests:
+    """The requests of a crawl that wait in its queue, and those that have left it."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        #: Key of the URL -> the request, and how much of its priority can be replaced.
+        self._waiting: OrderedDict[int, tuple[Request, int]] = OrderedDict()
+        self._left: set[bytes] = set()
+        self._raised: set[bytes] = set()
+
+    def add(self, request: Request, added: int = 0) -> None:
+        """Remember a request that is about to be queued, so that it can be raised.
+
+        Parameters
+        ----------
+        added : the part of its priority that a higher one would replace
+        """
+        if request.method == "GET" and not request.body and self._fingerprint(request) not in self._left:
+            self._waiting.setdefault(urls.key(request.url), (request, added))
+            if len(self._waiting) > _MOST:
+                self._waiting.popitem(last=False)
+
+    def raised(self, page: int, priority: int) -> Request | None:
+        """Return a copy with a higher priority of the request for a page, None if there is none to be raised.
+
+        Parameters
+        ----------
+        page : key of the URL
+        priority : to be added in the place of what was added to the priority of the request
+        """
+        request, added = self._waiting.get(page, (None, 0))
+        if request is None or added >= priority:
+            return None
+        del self._waiting[page]
+        self._raised.add(self._fingerprint(request))
+        higher = request.priority - added + priority
+        return request.replace(priority=higher, dont_filter=True, meta={**request.meta, _COPY: True})
+
+    def leaves(self, request: Request) -> bool:
+        """Note that a request has left the queue; return False if its copy, or its original, has left it before."""
+        fingerprint = self._fingerprint(request)
+        first = fingerprint not in self._left
+        self._left.add(fingerprint)
+        self._waiting.pop(urls.key(request.url), None)
+        if request.meta.get(_COPY):
+            return first
+        if fingerprint in self._raised:
+            self._raised.discard(fingerprint)
+            return first
+        return True
+
+    def _fingerprint(self, request: Request) -> bytes:
+        assert self._crawler.request_fingerprinter is not None
+        return self._crawler.request_fingerprinter.fingerprint(request)
+
+
+_crawls: WeakKeyDictionary[Crawler, WaitingRequests] = WeakKeyDictionary()
+
+
+def waiting_of(crawler: Crawler) -> WaitingRequests:
+    """The waiting requests of a crawl."""
+    if crawler not in _crawls:
+        _crawls[crawler] = WaitingRequests(crawler)
+    return _crawls[crawler]
+
+
+class RaisingQueue(ScrapyPriorityQueue):
+    """Scrapy's queue that serves all requests strictly by priority; of a raised request, the second one is dropped."""
+
+    def pop(self) -> Request | None:
+        """Take the next request."""
+        while (request := super().pop()) is not None:
+            if waiting_of(self.crawler).leaves(request):
+                return request
+        return None
