@@ -110,7 +110,7 @@ def train(examples: Sequence[SegmentedPage]) -> Weights:
         held_out = [e for e, own in zip(examples, fold, strict=True) if own == number]
         for name, method in BY_COSTS.items():
             curves[name] += curve(held_out, weights, method) * len(held_out) / len(examples)
-    chosen = {name: int(_smooth(curve.sum(axis=1)).argmax()) for name, curve in curves.items()}
+    chosen = {name: best(curve) for name, curve in curves.items()}
     figures = {name: [round(float(v), 4) for v in curves[name][at]] for name, at in chosen.items()}
     penalties = {name: GRID[at] for name, at in chosen.items()}
     return replace(fit(examples), penalties=penalties, about={"figures": figures})
@@ -134,10 +134,17 @@ def agreement(example: SegmentedPage, segments: Ints) -> tuple[float, float]:
     return adjusted_rand_score(*pair), normalized_mutual_info_score(*pair, average_method="geometric")
 
 
-def _smooth(column: Floats) -> Floats:
-    """Moving average of three values: with a few dozen pages, single peaks are chance."""
-    padded = np.pad(column, 1, mode="edge")
-    return np.convolve(padded, np.ones(3) / 3, "valid")
+def best(figures: Floats) -> int:
+    """Index of the penalty with the best sum of adjusted Rand index and NMI.
+
+    The sums are averaged over three neighbouring penalties: with a few dozen pages, single peaks are chance.
+
+    Parameters
+    ----------
+    figures : (penalties, 2) as `curve` returns them
+    """
+    padded = np.pad(figures.sum(axis=1), 1, mode="edge")
+    return int(np.convolve(padded, np.ones(3) / 3, "valid").argmax())
 
 
 def fit(examples: Sequence[SegmentedPage]) -> Weights:
