@@ -24,6 +24,7 @@ from scrapy_pagelets.segmentation.segment_weights import WeightsError, load
 from scrapy_pagelets.segmentation.tree import compact
 from scrapy_pagelets.session.config import SEGMENTERS
 from tests.browsing import rendered as rendered_by_browser
+from tests.test_energy import labellings
 from tests.trees import URL, leaf_strings, page, soups, words
 
 LEARNT = ["gcuts-top", *BY_COSTS]
@@ -121,6 +122,27 @@ def test_without_a_penalty_the_paper_gives_each_leaf_its_nearest_label():
     chosen = exact(free)[leaves]
     # Inner nodes pay for a label but not for being invisible, so no leaf has a cheaper label.
     assert (energy.data[leaves, chosen] <= energy.data[leaves].min(axis=1) + 1e-9).all()
+
+
+def test_each_inner_node_is_a_label():
+    described = Described.of(page(PAGE * 5))
+    tree, weights = described.tree, load("inner")
+    energy = energy_of(described, weights, STRICT)
+    assert tree.inner.sum() > 32
+    assert energy.data.shape[1] == tree.inner.sum()
+    # Each of them is at no distance from itself.
+    assert np.diagonal(energy.data[tree.inner]) == pytest.approx(0, abs=1e-6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.recursive(st.just(()), lambda below: st.lists(below, min_size=2, max_size=3), max_leaves=4))
+def test_the_paper_finds_the_least_energy_of_a_page(shape):
+    def html(part):
+        return "<div>" + ("".join(map(html, part)) or "x") + "</div>"
+
+    energy = energy_of(Described.of(page(html(shape))), load("inner"), STRICT)
+    least = min(energy.of(labels) for labels in labellings(energy.tree, energy.data.shape[1]))
+    assert energy.of(exact(energy)) == pytest.approx(least)
 
 
 @pytest.mark.parametrize("method", ["gcuts", "gcuts-top", "gcuts-strict", "cclus"])

@@ -42,10 +42,9 @@ from scrapy_pagelets.templates.trees import sigmoid
 
 #: The paper's energy; the same without the costs of parents and children; the same with nothing learnt.
 STRICT, NO_PARENTS, NOT_LEARNT = "strict", "np", "nl"
-#: Largest number of labels on a page: further ones would be much like these. In the paper, each inner node is a label.
-_MAX_LABELS: Final = 32
-#: Least number of leaves below a node that is a label.
-_MIN_LEAVES: Final = 3
+#: Each inner node is a label, as in the paper, up to this many costs of a page (nodes times labels): time and memory
+#: grow with them. Only pages of several thousand nodes have more.
+_COSTS: Final = 4_000_000
 #: The penalty for a given number of segments is searched between 2**-_RANGE and 2**_RANGE; halvings of that range.
 _RANGE, _HALVINGS = 20, 40
 
@@ -186,11 +185,16 @@ def _count(labels: Ints) -> int:
 
 
 def _prototypes(tree: Tree, space: Floats) -> Ints:
-    """The nodes that are labels: the root, then repeatedly the node farthest from those chosen so far."""
-    nodes = np.flatnonzero(tree.size >= _MIN_LEAVES) if tree.size[0] >= _MIN_LEAVES else np.zeros(1, np.int64)
-    chosen = [int(nodes[0])]
-    distance = ((space[nodes] - space[chosen[0]]) ** 2).sum(axis=1)
-    while len(chosen) < _MAX_LABELS and distance.max() > 0:
+    """The nodes that are labels: the inner nodes, or the farthest of them if there are too many.
+
+    Those are the root, then repeatedly the node farthest from the labels so far.
+    """
+    nodes = np.flatnonzero(tree.inner) if tree.inner[0] else np.zeros(1, np.int64)
+    most = max(1, _COSTS // len(tree))
+    if len(nodes) <= most:
+        return nodes
+    chosen, distance = [], np.full(len(nodes), np.inf)
+    for _ in range(most):
         chosen.append(int(nodes[distance.argmax()]))
         np.minimum(distance, ((space[nodes] - space[chosen[-1]]) ** 2).sum(axis=1), out=distance)
     return np.array(chosen)
