@@ -14,6 +14,7 @@ from scrapy_pagelets.crawler.commands import ended
 from scrapy_pagelets.crawler.commands.train import add_arguments, run
 from scrapy_pagelets.layout import Layout
 from scrapy_pagelets.nodes import TAG
+from scrapy_pagelets.segmentation.cover import cover, segments_of
 from scrapy_pagelets.segmentation.energy import feasible
 from scrapy_pagelets.segmentation.exact import exact
 from scrapy_pagelets.segmentation.expansion import expand, quantised
@@ -22,12 +23,13 @@ from scrapy_pagelets.segmentation.methods import BY_COSTS, METHODS, labels_of
 from scrapy_pagelets.segmentation.neighbours import rendered
 from scrapy_pagelets.segmentation.segment_weights import WeightsError, load
 from scrapy_pagelets.segmentation.tree import compact
+from scrapy_pagelets.segmentation.vips import vips
 from scrapy_pagelets.session.config import SEGMENTERS
 from tests.browsing import rendered as rendered_by_browser
 from tests.test_energy import labellings
 from tests.trees import URL, leaf_strings, page, soups, words
 
-LEARNT = ["gcuts-top", *BY_COSTS]
+LEARNT = [*BY_COSTS]
 MENU = "<ul id=menu>" + "".join(f"<li><a href=/{i}>Entry {i}</a></li>" for i in range(9)) + "</ul>"
 ARTICLES = "".join(
     f"<div class=post><h2><a href=/p{i}>Head {i}</a></h2><img src=i{i}.png><p>Some longer words of article number {i}, "
@@ -168,6 +170,29 @@ def test_header_content_and_footer_are_told_apart():
     parsed = page(PAGE)
     tops = segment(parsed, None, "gcuts-top", segments=3)
     assert [words(p.text)[0] for p in tops] == ["Site", "Head", "Imprint"]
+
+
+def test_three_witnesses_agree_on_blocks():
+    """The cut of ``gcuts``, computed pair by pair."""
+    described, weights = Described.of(page(PAGE)), load("inner")
+    tree, count = described.tree, len(described.tree.leaves)
+    assert count < 100  # so that all pairs are asked for
+    structure = vips(described.page)
+    rows = [structure.of_rows(pdoc)[tree.seen] for pdoc in range(5, 10)]
+    trees = weights.whole(described.situation.astype(np.float32))
+    hidden = np.zeros(len(tree))
+    for node in np.flatnonzero(tree.inner):
+        children = np.flatnonzero(tree.parent == node)
+        child = {leaf: c for c in children.tolist() for leaf in range(tree.first[c], tree.last[c])}
+        pairs = np.array([(i, j) for i in child for j in child if i < j and child[i] != child[j]])
+        together = weights.pairs(described.pairs(tree.leaves[pairs[:, 0]], tree.leaves[pairs[:, 1]])).mean()
+        votes = np.mean([row[i] == row[j] for row in rows for i, j in pairs])
+        odds = [trees[node], *(np.log(max(p, 1e-9) / max(1 - p, 1e-9)) for p in (together, votes))]
+        whole = 1 / (1 + np.exp(-np.mean([max(-4.0, min(4.0, value)) for value in odds])))
+        hidden[node] = tree.size[node] * (0.5 * whole - (1 - whole))
+    labels = labels_of(page(PAGE), "gcuts", penalty=0.5)
+    assert labels[tree.seen].tolist() == segments_of(tree, cover(tree, hidden)).tolist()
+    assert len(set(labels[tree.seen].tolist())) > 1
 
 
 @pytest.mark.parametrize("seed", range(3))
