@@ -263,7 +263,7 @@ def worst(pages: list[Judged], method: str) -> None:
 def by_penalty(pages: list[Judged], path: Path) -> None:
     """Draw and print the adjusted Rand index of the inner level against lambda, for each method that has one."""
     lines = {}
-    for name in BY_COSTS:
+    for name in (name for name in BY_COSTS if by_level(name) == INNER):
         found = []
         for penalty in PENALTIES:
             figures = [page.judge(by_method(name, penalty=penalty)(page.page)) for page in pages]
