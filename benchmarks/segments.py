@@ -10,15 +10,26 @@ were learnt without the split ``test``.
     python benchmarks/segments.py --curve curve.svg   # adjusted Rand index against lambda
     python benchmarks/segments.py --times             # milliseconds at 300 to 10,000 nodes
     python benchmarks/segments.py --worst gcuts       # the pages of the other splits on which a method is worst
+    python benchmarks/segments.py --families          # each family of pages by weights that were learnt from the others
+
+A family is the pages of one look: made by a content system, laid out by tables or not, short or long. Methods with
+costs learn from the splits ``train`` and ``validation`` without the family, and their lambda is the best one for the
+other families. So the table of ``--families`` shows what carries over to pages of another kind. It judges the splits
+that the weights are learnt from, unless ``--splits`` names another.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import statistics
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from types import ModuleType
 from typing import Any
@@ -30,29 +41,41 @@ from vips import pages as shown
 from vips import render
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.nodes import Ints
+from scrapy_pagelets.nodes import TAG, Ints
 from scrapy_pagelets.segmentation.gcuts import Described
 from scrapy_pagelets.segmentation.methods import BY_COSTS, METHODS, labels_of
 from scrapy_pagelets.segmentation.pagelet import pagelets_of
 from scrapy_pagelets.segmentation.segment_weights import INNER, TOP
 from scrapy_pagelets.segmentation.tree import compact
+from scrapy_pagelets.segmentation.weight_training import GRID, best, curve, fit, read_examples
 
 LEVELS = (TOP, INNER)
 MEASURES = ("adj. Rand", "NMI", "B3 chars")
 PENALTIES = [2.0**k for k in np.arange(-4, 4.01, 0.5)]
 SIZES = (300, 1_000, 3_000, 10_000)
+#: Splits that weights are learnt from.
+LEARNING = frozenset(("train", "validation"))
+#: Pages with at least this many runs of text are long: about half of them.
+LONG = 90
+CELLS = np.array([TAG["td"], TAG["th"]])
+SYSTEMS = rb"wordpress|joomla|blogger|drupal|plone|cms|xt:commerce|synkron|cosmos|personal wizard"
+BY_SYSTEM = re.compile(rb"(?i)generator[^>]*(%b)|(%b)[^>]*generator|wp-content/" % (SYSTEMS, SYSTEMS))
 COLOURS = ("#4363d8", "#e6194b", "#3cb44b", "#f58231", "#911eb4")
 
 Cut = Callable[[Page], list[list[str]]]
+#: A function from the name of a family to the cut of its pages.
+ByFamily = Callable[[str], Cut]
 
 
 class Judged:
     """A page, rendered if there is a folder of renderings, with its blocks as the referee sees them."""
 
     def __init__(self, line: dict[str, Any], folder: Path, score: ModuleType, rendered: Path | None) -> None:
+        self.line = line
         self.name = line["page"].split("/")[0]
         body = (folder / line["page"]).read_bytes()
         self.page = shown(line, folder, rendered) if rendered else Page.parse(body, f"http://{line['page']}")
+        self.family = family(body)
         self.document = html.document_fromstring(body, parser=html.HTMLParser(encoding="utf-8"))
         self.sizes = [size for *_, size in score.leaves(self.document)]
         self.score = score
@@ -74,28 +97,44 @@ class Judged:
         return found
 
 
+def family(body: bytes) -> str:
+    """Name the family of a page."""
+    if BY_SYSTEM.search(body):
+        return "systems"
+    nodes = Page.parse(body, "http://example.com/").nodes
+    cells = np.isin(nodes.tag, CELLS)
+    for level in nodes.levels[1:]:
+        cells[level] |= cells[nodes.parent[level]]
+    look = "tables" if cells[nodes.leaves].mean() > 0.5 else "blocks"
+    return f"{look}, {'short' if len(nodes.leaves) < LONG else 'long'}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--splits", default="test", help="comma-separated (default: test)")
+    parser.add_argument("--splits", help="comma-separated (default: test; with --families train,validation)")
     parser.add_argument("--rendered", type=Path, metavar="FOLDER", help="render the pages, and keep them here")
     parser.add_argument("--methods", default=",".join(METHODS), help="comma-separated (default: all)")
     parser.add_argument("--curve", metavar="FILE", help="write an SVG picture of the accuracy against lambda")
     parser.add_argument("--times", action="store_true")
     parser.add_argument("--worst", metavar="METHOD")
+    parser.add_argument("--families", action="store_true", help="judge each family by weights learnt from the others")
     args = parser.parse_args()
+    splits = names(args.splits or "test")
     if args.times:
         times()
     elif args.worst:
-        worst(judged(args, {"train", "validation"}), args.worst)
+        worst(judged(args, LEARNING), args.worst)
     elif args.curve:
-        curve(judged(args, set(args.splits.split(","))), Path(args.curve))
+        by_penalty(judged(args, splits), Path(args.curve))
+    elif args.families:
+        by_families(args)
     else:
-        compare(judged(args, names(args.splits)), [name for name in METHODS if name in names(args.methods)])
+        compare(judged(args, splits), [name for name in METHODS if name in names(args.methods)])
 
 
-def judged(args: argparse.Namespace, splits: set[str]) -> list[Judged]:
+def judged(args: argparse.Namespace, splits: Set[str]) -> list[Judged]:
     score = referee(args.referee)
     folder = need(args.data / "segments" / "random", "the benchmark needs the pages of segments/random below --data")
     lines = [line for line in score.read(folder / "gold.jsonl.gz") if line["split"] in splits]
@@ -145,9 +184,71 @@ def compare(pages: list[Judged], methods: list[str]) -> None:
     table(["", "segments", *(f"{level} {measure}" for level in LEVELS for measure in MEASURES)], rows)
 
 
+def by_families(args: argparse.Namespace) -> None:
+    """Print a table for each level: the adjusted Rand index of each family, and the means over all pages."""
+    splits = names(args.splits) if args.splits else LEARNING
+    pages = judged(args, splits | LEARNING)
+    learning, shown = ([p for p in pages if p.line["split"] in chosen] for chosen in (LEARNING, splits))
+    for text, chosen in (("learnt from", learning), ("judged", shown)):
+        print(f"{text}: {', '.join(f'{n} {f}' for f, n in sorted(Counter(p.family for p in chosen).items()))}")
+    for level in LEVELS:
+        print(f"\n{level}")
+        with TemporaryDirectory() as folder:
+            cuts = unlearnt(level) | left_out(learning, level, Path(folder))
+            table_of_families(shown, level, cuts)
+
+
+def unlearnt(level: str) -> dict[str, ByFamily]:
+    """Trivial cuts, and the methods without costs for a level."""
+    chosen = [name for name in METHODS if name.split("-")[0] in ("vips", "pagelets") and by_level(name) == level]
+    cuts = {f"cut at depth {depth}": by_depth(depth) for depth in (2, 3)} | {name: by_method(name) for name in chosen}
+    return {name: partial(always, cut) for name, cut in cuts.items()}
+
+
+def always(cut: Cut, _: str) -> Cut:
+    return cut
+
+
+def by_level(method: str) -> str:
+    return TOP if method.endswith(TOP) else INNER
+
+
+def left_out(pages: Sequence[Judged], level: str, folder: Path) -> dict[str, ByFamily]:
+    """The methods with costs, learnt for each family from the pages of the others."""
+    examples = read_examples([p.line for p in pages], {p.line["page"]: p.page for p in pages}.__getitem__, level)
+    families = np.array([p.family for p in pages])
+    names_of = np.unique(families).tolist()
+    learnt = {left: fit([examples[i] for i in np.flatnonzero(families != left)]) for left in names_of}
+    curves = {name: np.zeros((len(learnt), len(GRID), 2)) for name in BY_COSTS}
+    for number, (left, weights) in enumerate(learnt.items()):
+        held_out = [examples[i] for i in np.flatnonzero(families == left)]
+        for name, method in BY_COSTS.items():
+            curves[name][number] = len(held_out) * curve(held_out, weights, method)
+    paths = {left: str(folder / f"{number}.npz") for number, left in enumerate(learnt)}
+    for number, (left, weights) in enumerate(learnt.items()):
+        penalties = {name: GRID[best(np.delete(parts, number, axis=0).sum(axis=0))] for name, parts in curves.items()}
+        replace(weights, penalties=penalties).save(paths[left])
+    return {name: partial(with_weights, name, paths) for name in BY_COSTS}
+
+
+def with_weights(method: str, paths: dict[str, str], left: str) -> Cut:
+    return by_method(method, weights=paths[left])
+
+
+def table_of_families(pages: Sequence[Judged], level: str, cuts: dict[str, ByFamily]) -> None:
+    families = sorted({page.family for page in pages})
+    rows = []
+    for name, cut in cuts.items():
+        found = [(p.family, p.judge(cut(p.family)(p.page)).get(level)) for p in pages]
+        figures = [(f, measures) for f, measures in found if measures]
+        means = (float(np.mean([m[0] for g, m in figures if g == f])) for f in families)
+        rows.append([name, *means, *np.mean([m[:2] for _, m in figures], axis=0).tolist()])
+    table(["", *families, "all", "NMI"], rows)
+
+
 def worst(pages: list[Judged], method: str) -> None:
     """Print the pages with the smallest adjusted Rand index."""
-    level = TOP if method.endswith(TOP) else INNER
+    level = by_level(method)
     rows = []
     for page in pages:
         regions = by_method(method)(page.page)
@@ -159,10 +260,10 @@ def worst(pages: list[Judged], method: str) -> None:
     table(["page", *MEASURES[:2], "segments", "blocks"], rows[:12])
 
 
-def curve(pages: list[Judged], path: Path) -> None:
+def by_penalty(pages: list[Judged], path: Path) -> None:
     """Draw and print the adjusted Rand index of the inner level against lambda, for each method that has one."""
     lines = {}
-    for name in BY_COSTS:
+    for name in (name for name in BY_COSTS if by_level(name) == INNER):
         found = []
         for penalty in PENALTIES:
             figures = [page.judge(by_method(name, penalty=penalty)(page.page)) for page in pages]

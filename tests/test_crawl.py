@@ -366,17 +366,17 @@ def test_all_pagelets_make_up_the_page(tmp_path, segmenter):
 
 
 def test_custom_weights_cut_pages(tmp_path):
-    shipped = files("scrapy_pagelets.segmentation").joinpath("gcuts-top.npz")
-    (tmp_path / "own.npz").write_bytes(shipped.read_bytes())
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "index.html").write_bytes((SITE / "index.html").read_bytes())
-    own = {"PAGELETS_SEGMENTER": "gcuts", "PAGELETS_SEGMENTER_WEIGHTS": str(tmp_path / "own.npz")}
     cut = []
-    for number, settings in enumerate((own, {"PAGELETS_SEGMENTER": "gcuts-top"}, {"PAGELETS_SEGMENTER": "gcuts"})):
-        every, feed = settings | {"PAGELETS_EXPORT": "all"}, f"{number}.jsonl"
-        [line] = crawl(
-            tmp_path, "archive", path=tmp_path / "pages", base="http://a.test/", settings=every, feed=feed
-        ).lines
+    for level in ("", "inner", "top"):
+        settings = {"PAGELETS_SEGMENTER": "gcuts", "PAGELETS_EXPORT": "all"}
+        if level:
+            shipped = files("scrapy_pagelets.segmentation").joinpath(f"gcuts-{level}.npz")
+            (tmp_path / f"{level}.npz").write_bytes(shipped.read_bytes())
+            settings["PAGELETS_SEGMENTER_WEIGHTS"] = str(tmp_path / f"{level}.npz")
+        pages, feed = tmp_path / "pages", f"cut-{level}.jsonl"
+        [line] = crawl(tmp_path, "archive", path=pages, base="http://a.test/", settings=settings, feed=feed).lines
         cut.append([pagelet["xpaths"] for pagelet in line["pagelets"]])
     assert cut[0] == cut[1] != cut[2]
 

@@ -14,6 +14,7 @@ from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.crawler.commands.train import add_arguments, run
 from scrapy_pagelets.layout import Layout
 from scrapy_pagelets.nodes import TAG
+from scrapy_pagelets.segmentation.cover import cover, segments_of
 from scrapy_pagelets.segmentation.exact import exact
 from scrapy_pagelets.segmentation.expansion import expand, quantised
 from scrapy_pagelets.segmentation.gcuts import STRICT, Described, energy_of
@@ -21,12 +22,14 @@ from scrapy_pagelets.segmentation.methods import BY_COSTS, METHODS, labels_of
 from scrapy_pagelets.segmentation.neighbours import rendered
 from scrapy_pagelets.segmentation.segment_weights import WeightsError, load
 from scrapy_pagelets.segmentation.tree import compact
+from scrapy_pagelets.segmentation.vips import vips
 from scrapy_pagelets.session.config import SEGMENTERS
 from tests.browsing import rendered as rendered_by_browser
 from tests.oracles.constraints import feasible
+from tests.test_energy import labellings
 from tests.trees import URL, leaf_strings, page, soups, words
 
-LEARNT = ["gcuts-top", *BY_COSTS]
+LEARNT = [*BY_COSTS]
 MENU = "<ul id=menu>" + "".join(f"<li><a href=/{i}>Entry {i}</a></li>" for i in range(9)) + "</ul>"
 ARTICLES = "".join(
     f"<div class=post><h2><a href=/p{i}>Head {i}</a></h2><img src=i{i}.png><p>Some longer words of article number {i}, "
@@ -123,6 +126,27 @@ def test_without_a_penalty_the_paper_gives_each_leaf_its_nearest_label():
     assert (energy.data[leaves, chosen] <= energy.data[leaves].min(axis=1) + 1e-9).all()
 
 
+def test_each_inner_node_is_a_label():
+    described = Described.of(page(PAGE * 5))
+    tree, weights = described.tree, load("inner")
+    energy = energy_of(described, weights, STRICT)
+    assert tree.inner.sum() > 32
+    assert energy.data.shape[1] == tree.inner.sum()
+    # Each of them is at no distance from itself.
+    assert np.diagonal(energy.data[tree.inner]) == pytest.approx(0, abs=1e-6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.recursive(st.just(()), lambda below: st.lists(below, min_size=2, max_size=3), max_leaves=4))
+def test_the_paper_finds_the_least_energy_of_a_page(shape):
+    def html(part):
+        return "<div>" + ("".join(map(html, part)) or "x") + "</div>"
+
+    energy = energy_of(Described.of(page(html(shape))), load("inner"), STRICT)
+    least = min(energy.of(labels) for labels in labellings(energy.tree, energy.data.shape[1]))
+    assert energy.of(exact(energy)) == pytest.approx(least)
+
+
 @pytest.mark.parametrize("method", ["gcuts", "gcuts-top", "gcuts-strict", "cclus"])
 def test_the_wanted_number_of_segments_is_met_approximately(method):
     parsed = page(PAGE)
@@ -146,6 +170,29 @@ def test_header_content_and_footer_are_told_apart():
     parsed = page(PAGE)
     tops = segment(parsed, None, "gcuts-top", segments=3)
     assert [words(p.text)[0] for p in tops] == ["Site", "Head", "Imprint"]
+
+
+def test_three_witnesses_agree_on_blocks():
+    """The cut of ``gcuts``, computed pair by pair."""
+    described, weights = Described.of(page(PAGE)), load("inner")
+    tree, count = described.tree, len(described.tree.leaves)
+    assert count < 100  # so that all pairs are asked for
+    structure = vips(described.page)
+    rows = [structure.of_rows(pdoc)[tree.seen] for pdoc in range(5, 10)]
+    trees = weights.whole(described.situation.astype(np.float32))
+    hidden = np.zeros(len(tree))
+    for node in np.flatnonzero(tree.inner):
+        children = np.flatnonzero(tree.parent == node)
+        child = {leaf: c for c in children.tolist() for leaf in range(tree.first[c], tree.last[c])}
+        pairs = np.array([(i, j) for i in child for j in child if i < j and child[i] != child[j]])
+        together = weights.pairs(described.pairs(tree.leaves[pairs[:, 0]], tree.leaves[pairs[:, 1]])).mean()
+        votes = np.mean([row[i] == row[j] for row in rows for i, j in pairs])
+        odds = [trees[node], *(np.log(max(p, 1e-9) / max(1 - p, 1e-9)) for p in (together, votes))]
+        whole = 1 / (1 + np.exp(-np.mean([max(-4.0, min(4.0, value)) for value in odds])))
+        hidden[node] = tree.size[node] * (0.5 * whole - (1 - whole))
+    labels = labels_of(page(PAGE), "gcuts", penalty=0.5)
+    assert labels[tree.seen].tolist() == segments_of(tree, cover(tree, hidden)).tolist()
+    assert len(set(labels[tree.seen].tolist())) > 1
 
 
 @pytest.mark.parametrize("seed", range(3))

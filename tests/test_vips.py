@@ -289,6 +289,41 @@ def test_rule_8_parts_a_row_from_a_cell_of_another_colour():
     assert ruled(html, boxes, "r", background={"y": 0x808080FF})[0] == "part"
 
 
+def test_children_that_fill_their_parent_are_not_larger_than_it():
+    boxes = {"x": (0, 0, 700, 99), "u": (0, 0, 700, 33), "v": (0, 33, 700, 33), "w": (0, 66, 700, 33)}
+    parsed = laid("<div id=x><p id=u>a<p id=v>b<p id=w>c</div>", boxes)
+    row = parsed.nodes.parent[parsed.nodes.parent[parsed.nodes.leaves[0]]]
+    heights = [replace(parsed.layout, page_height=height) for height in range(1000, 1200)]
+    assert {Strict(parsed.nodes, layout).rule(row, root=False, divided=False)[0] for layout in heights} == {"keep"}
+
+
+def separator(above, below):
+    """The weight of the separator between two blocks, one above the other."""
+    parsed = page(above + below)
+    strict = Strict(parsed.nodes, guessed(parsed.nodes))
+    (body,) = np.flatnonzero(parsed.nodes.tag == TAG["body"])
+    pool = np.flatnonzero(parsed.nodes.parent == body)
+    (weight,) = strict.weights(pool, separators(np.array([0.0, 50]), np.array([40.0, 90])), horizontal=True).tolist()
+    return weight
+
+
+def test_a_separator_of_fonts_weighs_more_in_both_orders():
+    title, text = "<h1>Title</h1>", "<p>Words of a text</p>"
+    other = "<div><p>Other words</p></div>"  # of another look: equal looks weigh less
+    assert separator(title, text) > separator(text, other)
+    assert separator(text, title) > separator(title, text)
+    bold = "<div><b>Words in bold</b></div>"
+    assert separator(bold, text) == separator(text, bold) > separator(text, other)
+
+
+def test_the_font_of_a_block_is_that_of_most_of_its_text():
+    text, other = "<p>Words of a text</p>", "<div><p>Other words</p></div>"
+    assert separator("<div><p><small>Small words</small></p></div>", text) > separator(other, text)
+    assert separator("<div><p>Many other words and <small>few</small></p></div>", text) == separator(other, text)
+    assert separator("<div><small>few</small><p>Many other words</p></div>", text) == separator(other, text)
+    assert separator("<h1><img src=a></h1>", text) == separator("<div><img src=a></div>", text)
+
+
 def test_text_of_one_font_is_more_coherent():
     boxes = {"x": SMALL, "y": (0, 0, 50, 50)}
     assert ruled("<div id=x>a<i id=y>b</i></div>", boxes, "x") == ("keep", 10)

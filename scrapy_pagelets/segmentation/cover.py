@@ -1,6 +1,6 @@
 """The cover of least cost: the nodes that stay undivided, each a segment of its own.
 
-It is the default form of GCuts: see ``docs/algorithms/gcuts-2008.md``.
+It is our form of GCuts, ``gcuts`` and ``gcuts-top``: see ``docs/algorithms/gcuts-2008.md``.
 """
 
 from __future__ import annotations

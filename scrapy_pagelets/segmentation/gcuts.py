@@ -8,9 +8,11 @@ Neighbouring leaves pay for being separated, and so do visible children of invis
 these costs. If only leaves that are consecutive in the document are neighbours, the energy is minimised exactly. On a
 rendered page, label expansion starts from that minimum.
 
-The default keeps the part of the paper that its own ablation finds to matter, the tree: each node is a label of its
-own, and only invisible nodes cost anything. The paper leaves that cost open. Here it is learnt from features of a node,
-its children, its siblings and its parent.
+Two forms are ours. They keep the part of the paper that its own ablation finds to matter, the tree: each node is a
+label of its own, and only invisible nodes cost anything. The paper leaves that cost open. In ``regions`` it is learnt
+from features of a node, its children, its siblings and its parent. In ``blocks``, two more witnesses speak: the paper's
+regression over pairs of leaves, and the blocks of VIPS. What one of them has learnt from the look of some pages, the
+others do not repeat.
 """
 
 from __future__ import annotations
@@ -37,15 +39,21 @@ from scrapy_pagelets.segmentation.segment_features import (
 )
 from scrapy_pagelets.segmentation.segment_weights import Weights
 from scrapy_pagelets.segmentation.tree import Tree, compact
+from scrapy_pagelets.segmentation.vips import vips
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.trees import sigmoid
 
 #: The paper's energy; the same without the costs of parents and children; the same with nothing learnt.
 STRICT, NO_PARENTS, NOT_LEARNT = "strict", "np", "nl"
-#: Largest number of labels on a page: further ones would be much like these. In the paper, each inner node is a label.
-_MAX_LABELS: Final = 32
-#: Least number of leaves below a node that is a label.
-_MIN_LEAVES: Final = 3
+#: Each inner node is a label, as in the paper, up to this many costs of a page (nodes times labels): time and memory
+#: grow with them. Only pages of several thousand nodes have more.
+_COSTS: Final = 4_000_000
+#: Number of leaves of a page, evenly spaced, whose pairs are asked for in ``blocks``: the cost is quadratic in it.
+_LEAVES: Final = 100
+#: Permitted degrees of coherence at which VIPS is asked, from regions to small blocks.
+_COHERENCES: Final = range(5, 10)
+#: Bound of the log odds of each witness, so that none of them decides alone.
+_SURE: Final = 4.0
 #: The penalty for a given number of segments is searched between 2**-_RANGE and 2**_RANGE; halvings of that range.
 _RANGE, _HALVINGS = 20, 40
 
@@ -99,16 +107,46 @@ class Described:
 Cut = Callable[[float], Ints]
 
 
-def cuts(described: Described, weights: Weights) -> Cut:
-    """Return the cut of a page. The penalty weighs separating what belongs together against joining what does not."""
-    tree = described.tree
-    odds = weights.whole(described.situation.astype(np.float32))
+def regions(described: Described, weights: Weights) -> Cut:
+    """Return the cut of a page by the learnt cost of nodes alone.
+
+    The penalty weighs separating what belongs together against joining what does not.
+    """
+    return _by_tree(described.tree, weights.whole(described.situation.astype(np.float32)))
+
+
+def blocks(described: Described, weights: Weights) -> Cut:
+    """Return the cut of a page by the mean log odds of three witnesses that a node is in one segment.
+
+    They are the learnt cost of nodes, the mean probability of the pairs of leaves that meet at the node, and the share
+    of these pairs that VIPS has in one block, averaged over degrees of coherence.
+    """
+    tree, count = described.tree, len(described.tree.leaves)
+    some = np.unique(np.linspace(0, count - 1, min(count, _LEAVES)).astype(np.int64))
+    one, other = (some[ends] for ends in np.triu_indices(len(some), 1))
+    structure = vips(described.page)
+    rows = (structure.of_rows(pdoc)[tree.seen] for pdoc in _COHERENCES)
+    votes = np.mean([block[one] == block[other] for block in rows], axis=0)
+    together = weights.pairs(described.pairs(tree.leaves[one], tree.leaves[other]))
+    meeting = tree.meeting(one, other)
+    met = np.bincount(meeting, minlength=len(tree))
+    odds = [weights.whole(described.situation.astype(np.float32))]
+    for of_pairs in (together, votes):
+        mean = np.bincount(meeting, of_pairs, len(tree)) / np.maximum(1, met)
+        odds.append(_log_odds(np.where(met > 0, mean, 0.5)))
+    return _by_tree(tree, np.clip(odds, -_SURE, _SURE).mean(axis=0))
+
+
+def _by_tree(tree: Tree, odds: Floats) -> Cut:
+    """The cut of a page by the log odds that all leaves of each node are in one segment, (k,)."""
     whole = sigmoid(np.clip(odds, -30, 30))
+    return lambda penalty: segments_of(tree, cover(tree, tree.size * (penalty * whole - (1 - whole))))
 
-    def cut(penalty: float) -> Ints:
-        return segments_of(tree, cover(tree, tree.size * (penalty * whole - (1 - whole))))
 
-    return cut
+def _log_odds(probability: Floats) -> Floats:
+    least = sigmoid(np.array(-_SURE))
+    likely = np.clip(probability, least, 1 - least)
+    return np.log(likely / (1 - likely))
 
 
 def labelled(described: Described, weights: Weights, form: str = STRICT) -> Cut:
@@ -186,11 +224,16 @@ def _count(labels: Ints) -> int:
 
 
 def _prototypes(tree: Tree, space: Floats) -> Ints:
-    """The nodes that are labels: the root, then repeatedly the node farthest from those chosen so far."""
-    nodes = np.flatnonzero(tree.size >= _MIN_LEAVES) if tree.size[0] >= _MIN_LEAVES else np.zeros(1, np.int64)
-    chosen = [int(nodes[0])]
-    distance = ((space[nodes] - space[chosen[0]]) ** 2).sum(axis=1)
-    while len(chosen) < _MAX_LABELS and distance.max() > 0:
+    """The nodes that are labels: the inner nodes, or the farthest of them if there are too many.
+
+    Those are the root, then repeatedly the node farthest from the labels so far.
+    """
+    nodes = np.flatnonzero(tree.inner) if tree.inner[0] else np.zeros(1, np.int64)
+    most = max(1, _COSTS // len(tree))
+    if len(nodes) <= most:
+        return nodes
+    chosen, distance = [], np.full(len(nodes), np.inf)
+    for _ in range(most):
         chosen.append(int(nodes[distance.argmax()]))
         np.minimum(distance, ((space[nodes] - space[chosen[-1]]) ** 2).sum(axis=1), out=distance)
     return np.array(chosen)

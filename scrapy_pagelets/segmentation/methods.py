@@ -17,9 +17,10 @@ from scrapy_pagelets.segmentation.gcuts import (
     STRICT,
     Cut,
     Described,
+    blocks,
     by_number,
-    cuts,
     labelled,
+    regions,
 )
 from scrapy_pagelets.segmentation.segment_weights import INNER, TOP, Weights, load
 from scrapy_pagelets.segmentation.vips import INNER_PDOC, TOP_PDOC, vips_labels
@@ -29,7 +30,8 @@ from scrapy_pagelets.templates.partition import DEFAULT_K, STRICT_K, partition
 Costed = Callable[[Described, Weights], Cut]
 #: The methods with learnt costs.
 BY_COSTS: Final[dict[str, Costed]] = {
-    "gcuts": cuts,
+    "gcuts": blocks,
+    "gcuts-top": regions,
     "gcuts-strict": partial(labelled, form=STRICT),
     "gcuts-np": partial(labelled, form=NO_PARENTS),
     "gcuts-nl": partial(labelled, form=NOT_LEARNT),
@@ -111,6 +113,6 @@ METHODS: Final[dict[str, tuple[Callable[..., Ints], tuple[str, ...]]]] = {
     "vips": (partial(_by_blocks, pdoc=INNER_PDOC), _BLOCKS),
     "vips-top": (partial(_by_blocks, pdoc=TOP_PDOC), _BLOCKS),
     "vips-strict": (partial(_by_blocks, pdoc=INNER_PDOC, strict=True), _BLOCKS),
-    "gcuts-top": (partial(_by_costs, name="gcuts", level=TOP), _COSTS),
     **{name: (partial(_by_costs, name=name), _COSTS) for name in BY_COSTS},
+    "gcuts-top": (partial(_by_costs, name="gcuts-top", level=TOP), _COSTS),
 }

@@ -24,8 +24,8 @@ from scrapy_pagelets.templates.trees import Trees, sigmoid
 
 #: The regions of a page (header, content, footer), or the blocks within them (menu, article, title).
 TOP, INNER = "top", "inner"
-#: Increases if the meaning of a feature changes: a file of another version is refused.
-VERSION: Final = 1
+#: Increases if the meaning of a feature or of a penalty changes: a file of another version is refused.
+VERSION: Final = 2
 _SPACE, _LOGISTIC = ("center", "scale", "metric"), ("edge", "neighbours", "pairs")
 _PLAIN: Final = [*NODE_FEATURES, *SITUATION_FEATURES, *PAIR_FEATURES]
 _RENDERED: Final = [*_PLAIN, *APPEARANCE, *SITUATION_APPEARANCE, *PAIR_APPEARANCE]

@@ -22,6 +22,8 @@ from scrapy_pagelets.segmentation.vips_tree import GREATEST, LEAST, BlockTree, G
 #: Shares of the page's area below which a block is small (rules 9 and 10), and above which it is less coherent.
 _SMALL: Final = 0.1
 _LARGE, _HUGE = 0.3, 0.6
+#: Share by which children are not larger than their parent yet: the browser's edges are fractions of a pixel.
+_ROUNDING: Final = 1e-5
 _INLINE: Final = np.array(
     [
         TAG[tag]
@@ -67,8 +69,12 @@ class Strict:
     @cached_property
     def size(self) -> Floats:
         """(n,) Area, as a share of the page's area."""
-        area = self.layout.width.astype(np.float64) * self.layout.height
-        return area / max(1.0, float(self.layout.page_width) * self.layout.page_height)
+        return self._area / max(1.0, float(self.layout.page_width) * self.layout.page_height)
+
+    @cached_property
+    def _area(self) -> Floats:
+        """(n,) Width times height in square pixels, without rounding: both have 24 bits."""
+        return self.layout.width.astype(np.float64) * self.layout.height
 
     @cached_property
     def inline(self) -> Bools:
@@ -157,7 +163,7 @@ class Strict:
             return _KEEP, self._coherence_of_text(row)
         if not (cell or table) and self._is_divided_by_tags(row, children, tag):  # 5, 6
             return _DIVIDE, 0
-        if not cell and self.size[children].sum() > self.size[row]:  # 7
+        if not cell and self._area[children].sum() > self._area[row] * (1 + _ROUNDING):  # 7
             return _DIVIDE, 0
         if table and self._shaded(row).any():  # 8
             return _DIVIDE_PARTLY, 0
@@ -216,7 +222,11 @@ class Strict:
         return new
 
     def weights(self, pool: Ints, strips: Strips, *, horizontal: bool) -> Ints:
-        """(s,) Weights of separators by distance, rulers, and differences of the blocks on both sides."""
+        """(s,) Weights of separators by distance, rulers, and differences of the blocks on both sides.
+
+        A horizontal separator weighs more if the fonts of its sides differ, and still more if the font below is larger.
+        The font of a block is that of most of its text.
+        """
         count, layout = len(strips.start), self.layout
         weight = _DISTANCE_WEIGHTS[np.searchsorted(_DISTANCES, strips.end - strips.start)]
         order = np.argsort(strips.side, kind="stable")
@@ -226,15 +236,40 @@ class Strict:
         weight = weight + _RULER * ((self.nodes.tag[one] == ruler) | (self.nodes.tag[other] == ruler))
         weight += _BACKGROUND * (layout.background[one] != layout.background[other])
         if horizontal:
-            bolder = layout.font_weight[other] > layout.font_weight[one]
-            weight += _FONT * ((layout.font_size[other] > layout.font_size[one]) | bolder)
+            fonts = self._fonts(pool)
+            above, below = fonts[order[last]], fonts[order[last + 1]]  # without text: NaN, which is never less
+            weight += _FONT * ((above < below) | (below < above)).any(axis=1)
+            weight += _FONT * (above[:, 0] < below[:, 0])
             alike = self.nodes.signature[one] == self.nodes.signature[other]
             weight += _ALIKE * (alike & (self.nodes.tag[one] != TEXT))
         return np.asarray(np.maximum(weight, 1), np.int64)
 
+    def _fonts(self, rows: Ints) -> Floats:
+        """(k, 2) Size and weight of the font that most letters of each row have; NaN without text."""
+        nodes, layout = self.nodes, self.layout
+        first = nodes.first_leaf[rows]
+        count = nodes.last_leaf[rows] - first
+        block = np.repeat(np.arange(len(rows)), count)
+        leaf = np.arange(len(block)) + (first - np.cumsum(count) + count)[block]
+        seen = self.valid[nodes.leaves[leaf]]
+        block, leaf = block[seen], leaf[seen]
+        text = nodes.leaves[leaf]
+        used = np.column_stack((block, layout.font_size[text], layout.font_weight[text]))
+        used, number = np.unique(used, axis=0, return_inverse=True)
+        letters = np.bincount(number, self._letters[leaf], len(used))
+        order = np.argsort(letters, kind="stable")
+        fonts = np.full((len(rows), 2), np.nan)
+        fonts[used[order, 0].astype(np.int64)] = used[order, 1:]  # the last one counts
+        return fonts
+
+    @cached_property
+    def _letters(self) -> Floats:
+        """(m,) Number of letters of each leaf."""
+        return np.fromiter(map(len, self.nodes.strings), np.float64, len(self.nodes.strings))
+
 
 def _coherence_left(weight: int) -> int:
-    """Coherence of a block by the weight of its strongest separator, 1 to 18."""
+    """Coherence of a block by the weight of its strongest separator, 1 to 20."""
     return max(LEAST, GREATEST - 1 - weight // 2)
 
 

@@ -2,8 +2,8 @@
 
 Source: Chakrabarti, Kumar, Punera 2008, section 4.3: D by LMNN, V by logistic regression, lambda by the best segments
 on pages that were not used for the rest. The paper has a set of pages for each. Here all pages but those of the test
-split serve both: lambda is chosen by cross-validation. V of neighbours is learnt from consecutive leaves, on rendered
-pages as well.
+split serve both: lambda is chosen by cross-validation, on pages of other looks. V of neighbours is learnt from
+consecutive leaves, on rendered pages as well.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from scrapy_pagelets.templates.trees import Trees
 
 FOLDS: Final = 5
 #: Penalties to try for each method.
-GRID: Final = tuple(float(2.0**k) for k in np.arange(-4, 4.01, 0.5))
+GRID: Final = tuple(float(2.0**k) for k in np.arange(-4, 6.01, 0.5))
 _RANK, _ITERATIONS = 8, 40
 #: Largest number of nodes of a page that the metric is learnt from: the cost is quadratic in it.
 _NODES: Final = 120
@@ -96,6 +96,8 @@ def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page],
 def train(examples: Sequence[SegmentedPage]) -> Weights:
     """Learn the weights of a level, with penalties chosen by cross-validation; ``about`` has the scores.
 
+    Each fold is held out with the look of its pages, see `_folds`.
+
     Raises
     ------
     ValueError : if there are fewer pages than folds
@@ -103,17 +105,30 @@ def train(examples: Sequence[SegmentedPage]) -> Weights:
     """
     if len(examples) < FOLDS:
         raise ValueError(f"{len(examples)} pages with blocks are too few to learn from: {FOLDS} are needed at least")
-    fold = np.random.default_rng(0).permutation(len(examples)) % FOLDS
+    fold = _folds(examples)
     curves = {name: np.zeros((len(GRID), 2)) for name in BY_COSTS}
     for number in range(FOLDS):
         weights = fit([e for e, own in zip(examples, fold, strict=True) if own != number])
         held_out = [e for e, own in zip(examples, fold, strict=True) if own == number]
         for name, method in BY_COSTS.items():
             curves[name] += curve(held_out, weights, method) * len(held_out) / len(examples)
-    chosen = {name: int(_smooth(curve.sum(axis=1)).argmax()) for name, curve in curves.items()}
+    chosen = {name: best(curve) for name, curve in curves.items()}
     figures = {name: [round(float(v), 4) for v in curves[name][at]] for name, at in chosen.items()}
     penalties = {name: GRID[at] for name, at in chosen.items()}
     return replace(fit(examples), penalties=penalties, about={"figures": figures})
+
+
+def _folds(examples: Sequence[SegmentedPage]) -> Ints:
+    """(pages,) Fold of each page: pages of one look are in one fold.
+
+    So lambda is chosen on pages whose look was not learnt from. Looks are ordered by the first principal component of
+    the mean features of pages.
+    """
+    looks = np.array([example.described.columns.mean(axis=0) for example in examples])
+    looks -= looks.mean(axis=0)
+    looks /= np.maximum(looks.std(axis=0), 1e-9)
+    component = np.linalg.svd(looks, full_matrices=False)[0][:, 0]
+    return np.argsort(np.argsort(component, kind="stable")) * FOLDS // len(examples)
 
 
 def curve(examples: Sequence[SegmentedPage], weights: Weights, method: Costed) -> Floats:
@@ -134,10 +149,17 @@ def agreement(example: SegmentedPage, segments: Ints) -> tuple[float, float]:
     return adjusted_rand_score(*pair), normalized_mutual_info_score(*pair, average_method="geometric")
 
 
-def _smooth(column: Floats) -> Floats:
-    """Moving average of three values: with a few dozen pages, single peaks are chance."""
-    padded = np.pad(column, 1, mode="edge")
-    return np.convolve(padded, np.ones(3) / 3, "valid")
+def best(figures: Floats) -> int:
+    """Index of the penalty with the best sum of adjusted Rand index and NMI.
+
+    The sums are averaged over three neighbouring penalties: with a few dozen pages, single peaks are chance.
+
+    Parameters
+    ----------
+    figures : (penalties, 2) as `curve` returns them
+    """
+    padded = np.pad(figures.sum(axis=1), 1, mode="edge")
+    return int(np.convolve(padded, np.ones(3) / 3, "valid").argmax())
 
 
 def fit(examples: Sequence[SegmentedPage]) -> Weights:
