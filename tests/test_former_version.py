@@ -19,6 +19,7 @@ from scrapy_pagelets.index.pending_pages import PendingPages
 from scrapy_pagelets.index.targets import open_index
 from scrapy_pagelets.links.relevance import Topic
 from scrapy_pagelets.rendering.snapshot import page_of
+from scrapy_pagelets.segmentation.segment_weights import WeightsError
 from scrapy_pagelets.segmentation.segment_weights import load as load_weights
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import ResponseStore
@@ -72,7 +73,7 @@ def test_an_interrupted_job_goes_on_and_fetches_nothing_twice(tmp_path, former, 
     shutil.copy(former / "job.jsonl", tmp_path / "feed.jsonl")
     probed = stored(former / "job")
     assert len(probed) == 4
-    found = crawl(tmp_path, "site", url=START, settings={"JOBDIR": str(former / "job"), "PAGELETS_DETECTION": "count"})
+    found = crawl(tmp_path, "site", url=START, settings={"JOBDIR": str(former / "job"), "PAGELETS_DETECTION": "global"})
     assert (found.warnings, found.errors) == ([], [])
     assert len(found.urls) == len(set(found.urls)) == PAGES
     assert found.stat("probe/handed_over") == 4
@@ -138,7 +139,7 @@ def test_a_job_with_a_topic_is_not_continued_without_one(tmp_path, former, proxy
 
 
 def test_a_store_is_read(tmp_path, former, proxy):
-    settings = {"PAGELETS_STORE": str(former / "store"), "PAGELETS_DETECTION": "count", "PAGELETS_PROBE": 0}
+    settings = {"PAGELETS_STORE": str(former / "store"), "PAGELETS_DETECTION": "global", "PAGELETS_PROBE": 0}
     found = crawl(tmp_path, "site", url="http://a.former.example/index.html", pages=1, settings=settings)
     assert (found.warnings, found.errors) == ([], [])
     assert "a.former.example: 3 pages, 1 page classes" in found.log
@@ -169,11 +170,12 @@ def test_a_damaged_response_is_a_warning(former, caplog):
     assert "the stored page page cannot be read" in caplog.text
 
 
-def test_models_weights_and_topics_are_read(former):
+def test_models_and_topics_are_read_and_weights_refused(former):
     page = Page.parse((SITE / "index.html").read_bytes(), START)
     odds = load(str(former / "model.npz")).page_evidence(page).odds
     assert np.isfinite(odds).all()
-    assert load_weights(str(former / "weights.npz")).penalties
+    with pytest.raises(WeightsError, match="is not a weights file of this version: write it again"):
+        load_weights(str(former / "weights.npz"))
     topic = Topic(["load balancer"])
     topic.load(former / "held" / "pagelets-topic.npz")
     assert topic.pages > 0

@@ -20,6 +20,8 @@ from scrapy_pagelets.templates.equality import same_signature
 from scrapy_pagelets.templates.mapping import extract
 from scrapy_pagelets.templates.template_tree import TemplateTree, align
 
+#: Prefix of the columns of a stored site that hold its templates; stores of the first version have none.
+OPTIONAL: Final = "class_"
 #: A node belongs to the template if this share of the pages has it, so that one odd page cannot delete the template.
 VOTE: Final = 0.6
 #: Number of pages that vote, unless a complete subdigraph is found: more of them change little, and cost time.
@@ -133,8 +135,8 @@ def to_arrays(templates: Iterable[ClassTemplate | None]) -> dict[str, Columns]:
 
 
 def from_arrays(arrays: Mapping[str, Columns]) -> list[ClassTemplate | None]:
-    """Restore the templates from the result of `to_arrays`."""
-    if not len(arrays["class_size"]):
+    """Restore the templates from the result of `to_arrays`; [] if the columns are missing."""
+    if not len(arrays.get("class_size", ())):
         return []
     ends = np.cumsum(arrays["class_size"])[:-1]
     trees = zip(*(np.split(arrays[f"class_{f.name}"], ends) for f in fields(TemplateTree)), strict=True)

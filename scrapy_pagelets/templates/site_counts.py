@@ -190,10 +190,10 @@ class SiteCounts:
         """Restore a site from the result of ``arrays``."""
         learnt = cls(name)
         learnt.counts = Counts.from_arrays(arrays)
-        pages, templates = arrays["template_pages"].tolist(), from_arrays(arrays)
-        for page_outline, number, template in zip(_unpacked("outline", arrays), pages, templates, strict=True):
-            page_class = learnt._new(page_outline)
-            page_class.pages, page_class.template = number, template
+        for page_outline, pages in zip(_unpacked("outline", arrays), arrays["template_pages"].tolist(), strict=True):
+            learnt._new(page_outline).pages = pages
+        for page_class, template in zip(learnt.classes, from_arrays(arrays), strict=False):
+            page_class.template = template
         numbers = arrays["seen_template"].tolist()
         learnt.seen.update(zip(arrays["seen"].tolist(), (learnt.classes[i] for i in numbers), strict=True))
         learnt.bodies.update(dict.fromkeys(arrays["bodies"].tolist()))

@@ -17,6 +17,7 @@ import numpy as np
 from xxhash import xxh3_64
 
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.class_template import OPTIONAL
 from scrapy_pagelets.templates.detection.incremental import SHINGLES, Pagelets
 from scrapy_pagelets.templates.detection.pagelet_shingles import VALUES
 from scrapy_pagelets.templates.evidence import Column, keys_of
@@ -43,6 +44,8 @@ _UPSERT: Final = """
 INSERT INTO sites VALUES (?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET version = excluded.version, learnt = excluded.learnt
 """
+#: Number of shingles of a pagelet in the stores of the first version, which lack the last one.
+_OLD_SHINGLES: Final = 3
 #: A page with an example of everything that is hashed.
 _REFERENCE: Final = (
     b"<html><body class='wide page-4711'><ul id=menu role=navigation><li><a href=/a/index.html?utm_source=x>Caf\xc3\xa9"
@@ -173,7 +176,10 @@ class SiteStore:
     def _unpacked(self, key: int, site: str, content: bytes) -> Pagelets | None:
         try:
             columns = unpack(content)
-            rows, sketches = columns["rows"].reshape(-1, SHINGLES), columns["sketches"].reshape(-1, VALUES)
+            sketches = columns["sketches"].reshape(-1, VALUES)
+            rows = np.zeros((len(sketches), SHINGLES), np.int64)
+            known = columns["rows"].reshape(len(sketches), -1)  # an earlier version had fewer shingles
+            rows[:, : known.shape[1]] = known
             return Pagelets(key, site, int(columns["body"][0]), rows, sketches, columns["links"])
         except (TypeError, OSError, EOFError, LookupError, ValueError, BadZipFile) as error:
             self._failed(f"the pagelets of a page of {site} cannot be read: {error}")
@@ -239,9 +245,11 @@ def meaning(model: Model) -> str:
     """Digest of all hashes, outlines and model parameters, 16 hex digits: stores with another one are incompatible."""
     page = Page.parse(_REFERENCE, "http://example.com/b")
     columns: list[Any] = [*vars(keys_of(page)).values(), page.key, body_of(page), sorted(outline(page.nodes))]
-    columns += Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))[3:]
+    pagelets = Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))
+    columns += [pagelets.rows[:, :_OLD_SHINGLES], pagelets.sketches, pagelets.links]
     columns += [*vars(model.trees).values(), *vars(model.classifier).values(), sorted(model.lexicon.items())]
-    digest = xxh3_64(",".join(SiteCounts("").arrays()).encode())
+    names = [name for name in SiteCounts("").arrays() if not name.startswith(OPTIONAL)]
+    digest = xxh3_64(",".join(names).encode())
     for column in columns:
         digest.update(np.ascontiguousarray(column).tobytes())
     return digest.hexdigest()
