@@ -22,7 +22,7 @@ def test_a_spider_that_never_requests_the_probed_pages_gets_clean_items(tmp_path
     with SiteServer(routes=menu_site("home", *"abcdef")) as server:
         found = run_spider(tmp_path, SOME_PAGES, start=server.url(""))
     assert found.urls == [server.url("")]
-    assert found.stat("probe/loaded") == found.stat("probe/unclaimed") == 4
+    assert found.stat("probe/loaded") == found.stat("probe/unclaimed") == 3
     assert found.stat("templates/subdigraph/4") == 1
     assert len(server.hits) == 5  # Scrapy's defaults do not obey robots.txt
     text = found.lines[0]["text"]
@@ -131,7 +131,7 @@ def test_failing_links_are_counted_and_at_most_eight_are_loaded(tmp_path):
         found = run_spider(tmp_path, SOME_PAGES, start=server.url(""), settings={"RETRY_ENABLED": 0})
     assert len(pages_asked_for(server.hits)) == 9
     assert found.stat("probe/failed/broken") == 8
-    assert found.stat("templates/subdigraph/0") == 1
+    assert found.stat("templates/subdigraph/1") == 1  # the key page alone
     assert found.lines[0]["text"]
     assert found.errors == []
 
