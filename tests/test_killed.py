@@ -141,7 +141,8 @@ def test_an_unreadable_journal_causes_a_warning_and_loses_no_settling_page(tmp_p
     assert len(found.lines) == len(set(found.urls)) >= held > 0
     assert found.errors == []
     if content != b"":  # an empty file is a new one
-        assert len(found.warnings) == found.stat("journal/failed") == 1
+        # A run that was killed after its first page may also warn that its site has one page.
+        assert sum(JOURNAL in sentence for sentence in found.warnings) == found.stat("journal/failed") == 1
         assert f"{JOURNAL} cannot be read and was renamed to {JOURNAL}.broken" in found.warnings[0]
 
 
