@@ -29,8 +29,8 @@ from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
 from scrapy_pagelets.templates.detection.batch import local_templates
 from scrapy_pagelets.templates.detection.pagelet_shingles import shingles
-from scrapy_pagelets.templates.equality import same_signature
-from scrapy_pagelets.templates.mapping import extract
+from scrapy_pagelets.templates.mapping.equality import same_signature
+from scrapy_pagelets.templates.mapping.etdm import extract
 from scrapy_pagelets.templates.menu_links import candidates, link_targets
 from scrapy_pagelets.templates.model import Model
 from scrapy_pagelets.templates.page_features import PAGE_FEATURES, SITE_FEATURES

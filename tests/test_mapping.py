@@ -15,11 +15,11 @@ from lxml.etree import fromstring
 
 from scrapy_pagelets.nodes import TEXT, build
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.assignment import assign
-from scrapy_pagelets.templates.equality import Equality, same_signature, same_signature_and_text, weighted
 from scrapy_pagelets.templates.evidence import CLASSIFIERS, Counts, Fragments, keys_of
 from scrapy_pagelets.templates.lossy_counter import CAPACITY
-from scrapy_pagelets.templates.mapping import etdm, extract
+from scrapy_pagelets.templates.mapping.assignment import assign
+from scrapy_pagelets.templates.mapping.equality import Equality, same_signature, same_signature_and_text, weighted
+from scrapy_pagelets.templates.mapping.etdm import etdm, extract
 from scrapy_pagelets.templates.site import Site
 from tests.trees import URL, page
 

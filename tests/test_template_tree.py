@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets.nodes import TEXT, build
-from scrapy_pagelets.templates.equality import same_signature, same_signature_and_text
-from scrapy_pagelets.templates.mapping import extract
-from scrapy_pagelets.templates.template_tree import TemplateTree, align
+from scrapy_pagelets.templates.mapping.equality import same_signature, same_signature_and_text
+from scrapy_pagelets.templates.mapping.etdm import extract
+from scrapy_pagelets.templates.mapping.template_tree import TemplateTree, align
 from tests.trees import URL, page, soups
 
 WORDS = "alpha beta gamma delta epsilon zeta".split()

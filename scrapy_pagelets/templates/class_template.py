@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.nodes import TEXT, Bools, Ints
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.equality import same_signature
-from scrapy_pagelets.templates.mapping import extract
-from scrapy_pagelets.templates.template_tree import TemplateTree, align
+from scrapy_pagelets.templates.mapping.equality import same_signature
+from scrapy_pagelets.templates.mapping.etdm import extract
+from scrapy_pagelets.templates.mapping.template_tree import TemplateTree, align
 
 #: Prefix of the columns of a stored site that hold its templates; stores of the first version have none.
 OPTIONAL: Final = "class_"

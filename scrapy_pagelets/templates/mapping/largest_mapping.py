@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
-from scrapy_pagelets.templates.assignment import assign
-from scrapy_pagelets.templates.equality import Compare, Equality
-from scrapy_pagelets.templates.siblings import in_order, product, runs
-from scrapy_pagelets.templates.subtree_classes import Side, sides
+from scrapy_pagelets.templates.mapping.assignment import assign
+from scrapy_pagelets.templates.mapping.equality import Compare, Equality
+from scrapy_pagelets.templates.mapping.siblings import in_order, product, runs
+from scrapy_pagelets.templates.mapping.subtree_classes import Side, sides
 
 #: How many pairs of children, and children of such pairs, are looked at for one mapping after identical subtrees were
 #: paired. Where that does not suffice, children are paired in document order by equal label.

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from scrapy_pagelets.nodes import TEXT, Bools, Ints, NodeTable
-from scrapy_pagelets.templates.equality import Equality, weighted
-from scrapy_pagelets.templates.largest_mapping import largest
+from scrapy_pagelets.templates.mapping.equality import Equality, weighted
+from scrapy_pagelets.templates.mapping.largest_mapping import largest
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """A template as a tree of its own, and the alignment of pages with it in near-linear time.
 
 The alignment is an equal top-down mapping (Alarte, Insa, Silva, Tamarit 2014, Definition 3.2) for each page of a crawl.
-It is not always the largest one, as that of ``mapping.etdm``: siblings of one signature are told apart by their texts.
+It is not always the largest one, as that of ``etdm``: siblings of one signature are told apart by their texts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from scrapy_pagelets.hashing import mix
 from scrapy_pagelets.nodes import TEXT, Bools, Ints, NodeTable
-from scrapy_pagelets.templates.siblings import in_order, runs
+from scrapy_pagelets.templates.mapping.siblings import in_order, runs
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 
 from scrapy_pagelets.hashing import mix
 from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable
-from scrapy_pagelets.templates.siblings import in_order, runs
+from scrapy_pagelets.templates.mapping.siblings import in_order, runs
 
 #: For two arrays of rows of equal length, the equality of each pair, 0 to 1; 0 forbids the pair.
 Compare = Callable[[Ints, Ints], Floats]

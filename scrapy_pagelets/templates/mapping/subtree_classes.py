@@ -8,7 +8,7 @@ import numpy as np
 
 from scrapy_pagelets.hashing import mix
 from scrapy_pagelets.nodes import TEXT, Bools, Ints, NodeTable
-from scrapy_pagelets.templates.equality import Equality
+from scrapy_pagelets.templates.mapping.equality import Equality
 
 
 @dataclass(frozen=True, eq=False)
