@@ -86,7 +86,7 @@ def _chosen(classes: Iterator[_Class], options: argparse.Namespace) -> Iterator[
             found = True
             yield one
     if not sites:
-        raise CommandError(f"{options.source} cannot be used: it has no site")
+        raise CommandError(f"{options.source} cannot be used: it has no classes of pages")
     if not found and options.site not in (None, *sites):
         names = ", ".join(list(sites)[:_NAMED]) + (", ..." if len(sites) > _NAMED else "")
         raise CommandError(f"{options.source} has no site {options.site}, but {names}")
@@ -102,7 +102,7 @@ def _print_largest(classes: list[_Class], source: str) -> None:
             break
     if not html:
         raise _nothing(source)
-    for line in html.splitlines():
+    for line in html.rstrip().split("\n"):
         write(line)
     others = [one for one in classes if one is not largest]
     for one in others[:_NAMED]:

@@ -8,13 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
+from xxhash import xxh3_64_intdigest
+
 from scrapy_pagelets.templates.class_template import VOTE
 from scrapy_pagelets.templates.template_html import HEAD, SLOT, document
 
 Pagelet = Mapping[str, Any]
 
 _CONTENT: Final = "content"
-_STEP: Final = re.compile(r"/(?:([a-z_][a-z0-9_.-]*|\*)(?:\[\d+\])?|text\(\)\[\d+\])", re.IGNORECASE | re.ASCII)
+_STEP: Final = re.compile(r"/(?:text\(\)\[\d+\]|([a-z_][a-z0-9_.-]*|\*)(?:\[\d+\])?)", re.IGNORECASE | re.ASCII)
 _PATH: Final = re.compile(f"(?:{_STEP.pattern})+", re.IGNORECASE | re.ASCII)
 #: Elements whose content is not HTML.
 _FOREIGN: Final = frozenset("script style textarea title iframe xmp listing plaintext noscript template".split())
@@ -33,13 +35,13 @@ class Skeleton:
 
     def __init__(self) -> None:
         self.pages = 0
-        self._counts: Counter[str] = Counter()
+        self._counts: Counter[int] = Counter()
         self._key_page: tuple[int, str, Sequence[Pagelet]] = (0, "", ())
 
     def count(self, pagelets: Sequence[Pagelet]) -> None:
         """Count the pagelets of a page that are not content."""
         self.pages += 1
-        self._counts.update({one["text"] for one in pagelets if one["role"] != _CONTENT})
+        self._counts.update({_key(one) for one in pagelets if one["role"] != _CONTENT})
 
     def choose(self, url: str, pagelets: Sequence[Pagelet]) -> None:
         """Make a page the key page if it has more of the template than those before."""
@@ -51,7 +53,8 @@ class Skeleton:
         """HTML of the template, with a slot in the place of other pagelets; "" if the pages share no pagelet.
 
         A pagelet is template if it is not content and at least 60 % of the pages, two at least, have one with its text.
-        The text of a pagelet stands at its first path; the elements have no attributes, because a feed has none.
+        The text of a pagelet stands at its first path, and each of its links at the first place with its words. The
+        elements have no attributes, because a feed has none.
 
         Parameters
         ----------
@@ -74,7 +77,11 @@ class Skeleton:
 
     def _is_shared(self, pagelet: Pagelet) -> bool:
         needed = max(2.0, VOTE * self.pages)
-        return pagelet["role"] != _CONTENT and self._counts[pagelet["text"]] >= needed
+        return pagelet["role"] != _CONTENT and self._counts[_key(pagelet)] >= needed
+
+
+def _key(pagelet: Pagelet) -> int:
+    return xxh3_64_intdigest(pagelet["text"].encode("utf-8", "replace"))
 
 
 def is_path(value: object) -> bool:

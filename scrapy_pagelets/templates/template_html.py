@@ -69,7 +69,7 @@ def document(about: str, html: str) -> str:
     about : text of the comment
     html : the element ``html``
     """
-    comment = visible(about).replace("--", "- -").removesuffix("-")
+    comment = re.sub("-(?=-)", "- ", visible(about))
     whole = readable(f"<!DOCTYPE html>\n<!-- {comment} -->\n{html.strip()}\n")
     return "".join(map(_reference, whole))
 
@@ -159,23 +159,24 @@ def _break_lines(root: etree._Element) -> None:
             verbatim += 1 if event == "start" else -1
         if not verbatim and event == "start":
             _break_line_before(element)
-            element.text = _folded(element.text)
-        elif not verbatim:
-            element.tail = _folded(element.tail)
+            if _is_blank_lines(element.text):
+                element.text = "\n"
+        elif not verbatim and _is_blank_lines(element.tail):
+            element.tail = "\n"
 
 
 def _break_line_before(element: etree._Element) -> None:
     before, above = element.getprevious(), element.getparent()
     if GAPS.get(str(element.tag), GLUED) < LINE or above is None:
         return
-    if before is not None:
-        before.tail = before.tail if (before.tail or "").strip() else "\n"
-    elif not (above.text or "").strip():
+    if before is not None and not (before.tail or "").strip():
+        before.tail = "\n"
+    elif before is None and not (above.text or "").strip():
         above.text = "\n"
 
 
-def _folded(text: str | None) -> str | None:
-    return "\n" if text and text.isspace() and "\n" in text else text
+def _is_blank_lines(text: str | None) -> bool:
+    return text is not None and "\n" in text and text.isspace()
 
 
 def _clean_attributes(element: etree._Element, base: str) -> None:
@@ -184,7 +185,7 @@ def _clean_attributes(element: etree._Element, base: str) -> None:
         if name in _URLS and not value.startswith("#"):
             value = quoted(link_of(base, value))
         if name not in _DROPPED and _ATTRIBUTE.fullmatch(name) and (value or name not in _URLS):
-            kept[name] = value
+            kept[name] = readable(value)
     if kept != dict(element.items()):
         element.attrib.clear()
         for name, value in kept.items():
