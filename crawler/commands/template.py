@@ -86,7 +86,7 @@ def _chosen(classes: Iterator[_Class], options: argparse.Namespace) -> Iterator[
             found = True
             yield one
     if not sites:
-        raise CommandError(f"{options.source} cannot be used: it has no classes of pages")
+        raise CommandError(f"{options.source} cannot be used: it has no template, crawl the sites again")
     if not found and options.site not in (None, *sites):
         names = ", ".join(list(sites)[:_NAMED]) + (", ..." if len(sites) > _NAMED else "")
         raise CommandError(f"{options.source} has no site {options.site}, but {names}")
@@ -157,7 +157,7 @@ def _is_store(path: Path) -> bool:
 
 def _of_folder(folder: Path) -> Iterator[_Class]:
     """The classes of all stores in a folder, those of the newest one first."""
-    from scrapy_pagelets.templates.site_store import FILES, StoreError
+    from scrapy_pagelets.templates.site_store import FILES, SiteStoreError
 
     stores = sorted(folder.glob(FILES), key=lambda path: -path.stat().st_mtime)
     if not stores:
@@ -166,7 +166,7 @@ def _of_folder(folder: Path) -> Iterator[_Class]:
     for path in stores:
         try:
             yield from _of_store(path)
-        except StoreError as error:
+        except SiteStoreError as error:
             errors.append(error)
     if len(errors) == len(stores):
         raise errors[0]

@@ -59,7 +59,7 @@ _REFERENCE: Final = (
 )
 
 
-class StoreError(PageletsError):
+class SiteStoreError(PageletsError):
     """Raised for a file that cannot be read as a store; the message is a sentence."""
 
 
@@ -233,16 +233,18 @@ def read_sites(path: Path) -> Iterator[tuple[str, SiteCounts]]:
 
     Raises
     ------
-    StoreError : if the file is no store, is damaged, or is of another version
+    SiteStoreError : if the file is no store, is damaged, or is of another version
     """
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=_LOCK_TIMEOUT, uri=True)) as db:
             for name, content in db.execute("SELECT name, learnt FROM sites ORDER BY name"):
                 yield name, SiteCounts.from_arrays(name, unpack(content))
     except _UNREADABLE:
-        raise StoreError(f"{path} cannot be used: it is damaged or of another version, crawl the sites again") from None
+        raise SiteStoreError(
+            f"{path} cannot be used: it is damaged or of another version, crawl the sites again"
+        ) from None
     except sqlite3.Error as error:
-        raise StoreError(f"{path} cannot be used as a store of sites: {error}") from None
+        raise SiteStoreError(f"{path} cannot be used as a store of sites: {error}") from None
 
 
 def pack(arrays: Mapping[str, Column]) -> bytes:

@@ -13,6 +13,7 @@ from lxml import etree
 
 from scrapy_pagelets.characters import quoted, readable, visible
 from scrapy_pagelets.nodes import GAPS, GLUED, LINE, TEXT, Bools, NodeTable
+from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.class_template import ClassTemplate
 from scrapy_pagelets.text import link_of
 
@@ -53,7 +54,7 @@ def template_html(template: ClassTemplate, name: str) -> str:
     if not rows.any():
         return ""
     _insert_slots(page.nodes, rows)
-    _clean(page.root, page.base)
+    _clean(page)
     linked = (
         "that link each other" if template.settled else "by their votes, as no pages that link each other were found"
     )
@@ -126,11 +127,12 @@ def _replace(element: etree._Element, begins: bool) -> None:
         element.tail = None
 
 
-def _clean(root: etree._Element, base: str) -> None:
-    """Remove from a tree what acts or is not to be seen, and make its links absolute."""
-    for element in root.iter("noscript"):
-        if len(element):
-            element.tag = "div"
+def _clean(page: Page) -> None:
+    """Remove from the tree of a page what acts or is not to be seen, and make its links absolute."""
+    root, nodes = page.root, page.nodes
+    for row in np.flatnonzero(nodes.end - np.arange(len(nodes)) > 1).tolist():
+        if nodes.elements[row].tag == "noscript":  # all there is to see of a page that scripts build
+            nodes.elements[row].tag = "div"
     for element in root.iter(*_EMPTIED):
         element.text = None
         del element[:]
@@ -142,7 +144,7 @@ def _clean(root: etree._Element, base: str) -> None:
     etree.strip_elements(root, _REMOVED, *_LEFT_OUT, with_tail=False)
     etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)
     for element in root.iter():
-        _clean_attributes(element, base)
+        _clean_attributes(element, page.base)
     _break_lines(root)
     head = root.find("head")
     if head is None:
