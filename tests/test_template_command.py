@@ -175,7 +175,7 @@ def test_a_feed_gives_a_skeleton_by_paths(tmp_path, capsys):
         ([[pagelet("template", "x", "//p")]], "h#1", "http://h/0 has a pagelet whose xpaths are none"),
         ([[pagelet("template", "x", 3)]], "h#1", "http://h/0 has a pagelet whose xpaths are none"),
         ([[{"role": "template", "text": "x"}]], "h#1", "line 1 is not a page: a pagelet has no xpaths, but only role"),
-        ([[pagelet("template", "x", "/html/p")]], "h#1", "no class has two pages that have something in common"),
+        ([[pagelet("template", "x", "/html/p")]], "h#1", "no class of pages has enough in common"),
         ([[pagelet("template", "x", "/html/p")]] * 2, "nameless", ""),
     ],
 )
@@ -206,12 +206,22 @@ def test_sites_and_classes_are_chosen_by_name_and_number(tmp_path, capsys):
     )
     assert template_of(capsys, feed, "--class", 3)[2] == f"{feed} has no class of pages with the number 3\n"
     code, _, error = template_of(capsys, feed, "--out", tmp_path / "out")
-    assert (code, error) == (0, "../x#1 has no template: 1 page\n")
+    assert (code, error) == (0, "../x#1 has no template: only one page of it is known\n")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "one.org#1.html",
         "one.org#2.html",
         "two.org#1.html",
     ]
+
+
+def test_a_larger_class_without_a_template_is_named(tmp_path, capsys):
+    feed = feed_of(tmp_path / "feed.jsonl", *([pagelet("template", f"x{n}", "/html/p")] for n in range(3)))
+    larger = feed.read_text(encoding="utf-8")
+    feed_of(feed, *[[pagelet("template", "same", "/html/p")]] * 2, template="h#1")
+    feed.write_text(larger + feed.read_text(encoding="utf-8"), encoding="utf-8")
+    code, out, error = template_of(capsys, feed)
+    assert (code, texts(out)) == (0, ["same"])
+    assert error == "h#2 has no template: its 3 pages have too little in common\n"
 
 
 def test_bad_stores_are_refused_in_a_sentence(bundled, capsys, tmp_path):

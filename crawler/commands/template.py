@@ -95,16 +95,17 @@ def _chosen(classes: Iterator[_Class], options: argparse.Namespace) -> Iterator[
 
 
 def _print_largest(classes: list[_Class], source: str) -> None:
+    """Print the template of the largest class that has one, and name the other classes on standard error."""
     classes.sort(key=lambda one: -one.pages)
-    html = ""
-    for largest in classes:
-        if html := largest.html():
-            break
+    found = ((number, html) for number, one in enumerate(classes) if (html := one.html()))
+    number, html = next(found, (0, ""))
     if not html:
         raise _nothing(source)
     for line in html.rstrip().split("\n"):
         write(line)
-    others = [one for one in classes if one is not largest]
+    for one in classes[:number][:_NAMED]:
+        warn(_without(one))
+    others = classes[number + 1 :]
     for one in others[:_NAMED]:
         warn(f"--site {one.site} --class {one.number} has {_pages(one.pages)}")
     if len(others) > _NAMED:
@@ -117,7 +118,7 @@ def _write_all(classes: Iterator[_Class], folder: Path, source: str) -> None:
     for one in classes:
         html, path = one.html(), folder / f"{_UNSAFE.sub('_', one.id)[-_LONGEST_NAME:]}.html"
         if not html:
-            warn(f"{one.id} has no template: {_pages(one.pages)}")
+            warn(_without(one))
         elif path not in written:
             written.add(path)
             try:
@@ -130,8 +131,13 @@ def _write_all(classes: Iterator[_Class], folder: Path, source: str) -> None:
         raise _nothing(source)
 
 
+def _without(one: _Class) -> str:
+    why = "only one page of it is known" if one.pages == 1 else f"its {one.pages} pages have too little in common"
+    return f"{one.id} has no template: {why}"
+
+
 def _nothing(source: str) -> CommandError:
-    return CommandError(f"{source} has no template: no class has two pages that have something in common")
+    return CommandError(f"{source} has no template: no class of pages has enough in common")
 
 
 def _pages(number: int) -> str:
