@@ -180,14 +180,14 @@ def _kept_attributes(element: etree._Element, base: str) -> dict[str, str]:
     kept = {}
     for name, value in element.items():
         if name in ("href", "src"):
-            value = quoted(_absolute(base, value))
+            value = quoted(link_of(base, value))
         if name in _ATTRIBUTES and value and (name not in _NUMBERS or (value.isascii() and value.isdecimal())):
             kept[name] = readable(value)
     return kept
 
 
-def _absolute(base: str, url: str) -> str:
-    """Make a URL absolute; "" for a script or inline data."""
+def link_of(base: str, url: str) -> str:
+    """Make the URL of an attribute absolute; "" for a script or inline data."""
     if _SCRIPT.match(url):
         return ""
     try:

@@ -218,7 +218,7 @@ JSON = st.recursive(
 
 
 @settings(max_examples=40)
-@given(JSON, st.sampled_from(["report", "duplicates", "rank", "index"]))
+@given(JSON, st.sampled_from(["report", "duplicates", "rank", "index", "template"]))
 def test_any_line_of_json_is_a_page_or_is_refused(tmp_path_factory, line, name):
     folder = tmp_path_factory.mktemp("feed")
     feed = feed_that(folder, {"url": "http://h/", "pagelets": [], "text": ""}, line)

@@ -30,6 +30,10 @@ _COMMANDS: Final = {
         "search an index, with or without feedback from the best pagelets",
         "scrapy_pagelets.crawler.commands.search",
     ),
+    "template": (
+        "write the template of a site as HTML, with slots where content stands",
+        "scrapy_pagelets.crawler.commands.template",
+    ),
     "train": (
         "train a model on archives, with or without labels by people",
         "scrapy_pagelets.crawler.commands.train",

@@ -6,7 +6,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from zipfile import BadZipFile
 import numpy as np
 from xxhash import xxh3_64
 
+from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.class_template import OPTIONAL
 from scrapy_pagelets.templates.detection.incremental import SHINGLES, Pagelets
@@ -30,6 +31,10 @@ logger = logging.getLogger(__name__)
 
 #: Seconds to wait for the lock of another crawl, which is normally held for a fraction of a second.
 _LOCK_TIMEOUT: Final = 60.0
+#: Pattern for the names of the files in a folder of stores.
+FILES: Final = "pagelets-sites-*.sqlite"
+#: Raised by data that are damaged, or of another version.
+_UNREADABLE: Final = (TypeError, OSError, EOFError, LookupError, ValueError, BadZipFile)
 #: Answered requests of a job that are remembered.
 MAX_ANSWERED: Final = 100_000
 
@@ -52,6 +57,10 @@ _REFERENCE: Final = (
     b" 12</a><li class=active><a href=b#c>B</a><li><a href=d>D</a></ul><p>Some text.<p>More "
     b"\xe6\x97\xa5\xe6\x9c\xac</p></body></html>"
 )
+
+
+class SiteStoreError(PageletsError):
+    """Raised for a file that cannot be read as a store; the message is a sentence."""
 
 
 class SiteStore:
@@ -145,7 +154,7 @@ class SiteStore:
     def _open(self, path: Path) -> sqlite3.Connection:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists() and (others := sorted(path.parent.glob("pagelets-sites-*.sqlite"))):
+            if not path.exists() and (others := sorted(path.parent.glob(FILES))):
                 logger.warning(
                     "%s is of another version or model: it is left unchanged, and the sites are learnt again",
                     others[-1],
@@ -169,7 +178,7 @@ class SiteStore:
         [content] = self._db.execute("SELECT learnt FROM sites WHERE name = ?", (name,)).fetchone()
         try:
             return row[0], SiteCounts.from_arrays(name, unpack(content))
-        except (TypeError, OSError, EOFError, LookupError, ValueError, BadZipFile) as error:
+        except _UNREADABLE as error:
             self._failed(f"the stored data of {name} cannot be read, the site is learnt again: {error}")
             return row[0], None
 
@@ -181,7 +190,7 @@ class SiteStore:
             known = columns["rows"].reshape(len(sketches), -1)  # an earlier version had fewer shingles
             rows[:, : known.shape[1]] = known
             return Pagelets(key, site, int(columns["body"][0]), rows, sketches, columns["links"])
-        except (TypeError, OSError, EOFError, LookupError, ValueError, BadZipFile) as error:
+        except _UNREADABLE as error:
             self._failed(f"the pagelets of a page of {site} cannot be read: {error}")
             return None
 
@@ -215,6 +224,27 @@ def _connect(name: str) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def read_sites(path: Path) -> Iterator[tuple[str, SiteCounts]]:
+    """Yield the name of each site of a store, and what is known of it; the file is not changed.
+
+    No model is needed, but the counts can only be used with the one that they were made with.
+
+    Raises
+    ------
+    SiteStoreError : if the file is no store, is damaged, or is of another version
+    """
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=_LOCK_TIMEOUT, uri=True)) as db:
+            for name, content in db.execute("SELECT name, learnt FROM sites ORDER BY name"):
+                yield name, SiteCounts.from_arrays(name, unpack(content))
+    except _UNREADABLE:
+        raise SiteStoreError(
+            f"{path} cannot be used: it is damaged or of another version, crawl the sites again"
+        ) from None
+    except sqlite3.Error as error:
+        raise SiteStoreError(f"{path} cannot be used as a store of sites: {error}") from None
 
 
 def pack(arrays: Mapping[str, Column]) -> bytes:

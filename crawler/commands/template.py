@@ -1,0 +1,287 @@
+"""The command ``scrapy pagelets template``: the template of a site as HTML, from a store, a crawl or a feed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from scrapy.utils.conf import closest_scrapy_cfg
+from scrapy.utils.misc import load_object
+from scrapy.utils.project import get_project_settings
+
+from scrapy_pagelets.crawler.addon import Addon
+from scrapy_pagelets.crawler.commands.feed_reader import CONTENT, Feed, Line
+from scrapy_pagelets.crawler.commands.terminal import show, warn, write
+from scrapy_pagelets.errors import CommandError
+
+_WEB: Final = ("http://", "https://")
+_SQLITE: Final = b"SQLite format 3\0"
+#: Settings of this project.
+_OWN_SETTINGS: Final = "scrapy_pagelets.crawler.settings"
+_SETTINGS_MODULE: Final = "SCRAPY_SETTINGS_MODULE"
+_ERROR: Final = re.compile(r"^(?:ERROR|CRITICAL): (.*)$", re.MULTILINE)
+#: Number of other classes that are named.
+_NAMED: Final = 20
+_UNSAFE: Final = re.compile(r"[^\w.#-]")
+_LONGEST_NAME: Final = 100
+
+
+@dataclass(frozen=True)
+class _Class:
+    """A class of pages: its site and number, how many pages it has, and what writes its template, "" if it has none."""
+
+    site: str
+    number: int
+    pages: int
+    html: Callable[[], str]
+
+    @property
+    def id(self) -> str:
+        return f"{self.site}#{self.number}"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    parser.add_argument(
+        "source",
+        metavar="FEED-or-STORE-or-URL",
+        help="a feed of all pagelets; a store of sites (PAGELETS_STORE), folder or file; or the address of a page",
+    )
+    parser.add_argument("--site", metavar="NAME", help="only classes of this site")
+    parser.add_argument(
+        "--class", dest="number", type=int, metavar="N", help="the class with this number (default: the largest one)"
+    )
+    parser.add_argument("--out", metavar="FOLDER", help="write the templates of all classes, a file for each of them")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the template, or write the templates."""
+    classes = _chosen(_classes(options.source), options)
+    if options.out:
+        _write_all(classes, Path(options.out), options.source)
+    else:
+        _print_largest(list(classes), options.source)
+
+
+def _chosen(classes: Iterator[_Class], options: argparse.Namespace) -> Iterator[_Class]:
+    """The classes that the options name.
+
+    Raises
+    ------
+    CommandError : if there are none
+    """
+    sites, found = dict[str, None](), False
+    for one in classes:
+        sites[one.site] = None
+        if options.site in (None, one.site) and options.number in (None, one.number):
+            found = True
+            yield one
+    if not sites:
+        raise CommandError(f"{options.source} cannot be used: it has no template, crawl the sites again")
+    if not found and options.site not in (None, *sites):
+        names = ", ".join(list(sites)[:_NAMED]) + (", ..." if len(sites) > _NAMED else "")
+        raise CommandError(f"{options.source} has no site {options.site}, but {names}")
+    if not found:
+        raise CommandError(f"{options.source} has no class of pages with the number {options.number}")
+
+
+def _print_largest(classes: list[_Class], source: str) -> None:
+    """Print the template of the largest class that has one, and name the other classes on standard error."""
+    classes.sort(key=lambda one: -one.pages)
+    found = ((number, html) for number, one in enumerate(classes) if (html := one.html()))
+    number, html = next(found, (0, ""))
+    if not html:
+        raise _nothing(source)
+    for line in html.rstrip().split("\n"):
+        write(line)
+    for one in classes[:number][:_NAMED]:
+        warn(_without(one))
+    others = classes[number + 1 :]
+    for one in others[:_NAMED]:
+        warn(f"--site {one.site} --class {one.number} has {_pages(one.pages)}")
+    if len(others) > _NAMED:
+        warn(f"and {len(others) - _NAMED} more classes: --out FOLDER writes all templates")
+
+
+def _write_all(classes: Iterator[_Class], folder: Path, source: str) -> None:
+    """Write the templates that there are, and name the classes without one."""
+    written = set()
+    for one in classes:
+        html, path = one.html(), folder / f"{_UNSAFE.sub('_', one.id)[-_LONGEST_NAME:]}.html"
+        if not html:
+            warn(_without(one))
+        elif path not in written:
+            written.add(path)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                path.write_text(html, encoding="utf-8")
+            except OSError as error:
+                raise CommandError(f"{path} cannot be written: {error.strerror or error}") from None
+            show(f"{path}: {one.id}, {_pages(one.pages)}")
+    if not written:
+        raise _nothing(source)
+
+
+def _without(one: _Class) -> str:
+    why = "only one page of it is known" if one.pages == 1 else f"its {one.pages} pages have too little in common"
+    return f"{one.id} has no template: {why}"
+
+
+def _nothing(source: str) -> CommandError:
+    return CommandError(f"{source} has no template: no class of pages has enough in common")
+
+
+def _pages(number: int) -> str:
+    return f"{number} page{'s' if number != 1 else ''}"
+
+
+def _classes(source: str) -> Iterator[_Class]:
+    if source.startswith(_WEB):
+        return _of_url(source)
+    path = Path(source)
+    if path.is_dir():
+        return _of_folder(path)
+    return _of_store(path) if _is_store(path) else _of_feed(source)
+
+
+def _is_store(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError as error:
+        raise CommandError(f"{path} cannot be used: {error.strerror or error}") from None
+
+
+def _of_folder(folder: Path) -> Iterator[_Class]:
+    """The classes of all stores in a folder, those of the newest one first."""
+    from scrapy_pagelets.templates.site_store import FILES, SiteStoreError
+
+    stores = sorted(folder.glob(FILES), key=lambda path: -path.stat().st_mtime)
+    if not stores:
+        raise CommandError(f"{folder} cannot be used: it has no store of sites, {FILES}")
+    errors = []
+    for path in stores:
+        try:
+            yield from _of_store(path)
+        except SiteStoreError as error:
+            errors.append(error)
+    if len(errors) == len(stores):
+        raise errors[0]
+    for problem in errors:
+        warn(problem)
+
+
+def _of_store(path: Path) -> Iterator[_Class]:
+    from scrapy_pagelets.templates.site_store import read_sites
+    from scrapy_pagelets.templates.template_html import template_html
+
+    for name, site in read_sites(path):
+        for one in site.classes:
+            if one.template is not None:
+                pages = max(one.pages, one.template.voters)
+                yield _Class(name, one.number + 1, pages, partial(template_html, one.template, one.id))
+
+
+def _of_url(url: str) -> Iterator[_Class]:
+    """The classes of a site with pages that link each other, found by a crawl of a page and of pages of its menu."""
+    from scrapy_pagelets.templates.site_store import FILES, read_sites
+    from scrapy_pagelets.templates.template_html import template_html
+
+    with TemporaryDirectory(prefix="pagelets-") as folder:
+        problem = _crawl(url, folder)
+        sites = [site for path in Path(folder).glob(FILES) for _, site in read_sites(path)]
+    if not any(site.classes for site in sites):
+        raise CommandError(f"{url} cannot be used: {problem}")
+    found = [(one, one.subdigraph_template) for site in sites for one in site.classes]
+    for one, template in found:
+        if template is not None:
+            yield _Class(
+                one.id.rpartition("#")[0], one.number + 1, template.voters, partial(template_html, template, one.id)
+            )
+    if not any(template for _, template in found):
+        raise CommandError(f"{url} has no template: no two pages that link each other were found")
+
+
+def _crawl(url: str, store: str) -> str:
+    """Crawl one page, and those that a template needs; returns the last error of the log.
+
+    It runs in a process of its own, as any crawl does: with the settings of the project, so that robots.txt is obeyed
+    and the site is not crawled faster than usual. What the project does with items is left out.
+    """
+    settings = {
+        "PAGELETS_STORE": store,
+        "PAGELETS_DETECTION": "etdm",
+        "PAGELETS_INDEX": "",
+        "SPIDER_MODULES": "scrapy_pagelets.crawler.spiders",
+        "ITEM_PIPELINES": "{}",
+        "FEEDS": "{}",
+        "JOBDIR": "",
+        "LOG_ENABLED": "1",
+        "LOG_FILE": "",
+        "LOG_LEVEL": "WARNING",
+        "LOG_FORMAT": "%(levelname)s: %(message)s",
+    }
+    command = [sys.executable, "-m", "scrapy", "crawl", "site", "-a", f"url={url}", "-a", "pages=1"]
+    for name, value in settings.items():
+        command += "-s", f"{name}={value}"
+    config = closest_scrapy_cfg()
+    folder = Path(config).parent if config else None
+    done = subprocess.run(
+        command, cwd=folder, env=_environment(), capture_output=True, text=True, encoding="utf-8", errors="replace"
+    )
+    errors = _ERROR.findall(done.stderr)
+    return errors[-1] if errors else f"the crawl ended with exit code {done.returncode} and found no page"
+
+
+def _environment() -> dict[str, str]:
+    """The variables of the crawl: outside of a project with the add-on, the settings of this package hold."""
+    addons = get_project_settings().getdict("ADDONS") if _SETTINGS_MODULE in os.environ else {}
+    has_addon = any(load_object(addon) is Addon for addon in addons)
+    return {**os.environ} if has_addon else {**os.environ, _SETTINGS_MODULE: _OWN_SETTINGS}
+
+
+def _of_feed(path: str) -> Iterator[_Class]:
+    """The classes of a feed; their templates are read from it when they are needed."""
+    from scrapy_pagelets.templates.skeleton import Skeleton
+
+    feed = Feed(path, ("template", "pagelets"), ("role", "text", "xpaths"))
+    found: dict[str, Skeleton] = {}
+    only_content = True
+    for name, line in _with_template(feed):
+        pagelets = line["pagelets"]
+        found.setdefault(name, Skeleton()).count(pagelets)
+        only_content = only_content and all(one["role"] == CONTENT for one in pagelets)
+    if not found:
+        raise feed.error("no page of it has a template with an id")
+    if only_content:
+        raise feed.error("it has the content only, crawl with PAGELETS_EXPORT=all")
+    for name, line in _with_template(feed):
+        found[name].choose(line["url"], line["pagelets"])
+    if feed.note:
+        warn(feed.note)
+    for name, skeleton in found.items():
+        site, _, number = name.rpartition("#")
+        own = site and number.isascii() and number.isdecimal()
+        site, number = (site, number) if own else (name, "0")
+        yield _Class(site, int(number), skeleton.pages, partial(skeleton.html, name))
+
+
+def _with_template(feed: Feed) -> Iterator[tuple[str, Line]]:
+    """The pages of a feed that have a template, after its id."""
+    from scrapy_pagelets.templates.skeleton import is_path
+
+    for line in feed:
+        for pagelet in line.get("pagelets", ()):
+            if not all(map(is_path, pagelet["xpaths"])):
+                raise feed.error(f"{line['url']} has a pagelet whose xpaths are none")
+        if name := (line.get("template") or {}).get("id"):
+            yield name, line
