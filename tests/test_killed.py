@@ -46,13 +46,15 @@ class Site:
 
 
 def killed(tmp_path: Path, site: Site, url: str, settings: dict[str, Any], **arguments: Any) -> int:
-    """Crawl until the process is killed; return the number of settling pages on disk."""
+    """Crawl until the process is killed; return the number of settling pages on disk that are in the journal."""
     command = ["crawl", "site", "-o", str(tmp_path / "feed.jsonl"), *options(settings, {"url": url, **arguments})]
     process = start(*command)
     site.kill = process.kill
     _, log = process.communicate(timeout=120)
     assert process.returncode == -9, log[-3000:]
-    return len(list((tmp_path / "job").glob("pagelets-responses/held-*")))
+    with closing(sqlite3.connect(f"file:{tmp_path / 'job' / JOURNAL}?mode=ro", uri=True)) as base:
+        tokens = {token for (token,) in base.execute("SELECT token FROM held")}
+    return len(tokens & {file.name for file in (tmp_path / "job" / "pagelets-responses").iterdir()})
 
 
 def paths(found: Crawl) -> list[str]:

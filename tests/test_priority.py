@@ -383,7 +383,7 @@ def test_links_of_a_hub_that_has_led_to_the_topic_are_raised(tmp_path, raising):
     queue = {"SCHEDULER_PRIORITY_QUEUE": "scrapy_pagelets.session.raising.RaisingQueue"} if raising else {}
     order = {"SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue"}
     with SiteServer(routes=routes) as server:
-        settings = {**ONE_BY_ONE, **TOPIC, **order, **queue, "DEPTH_PRIORITY": 0}
+        settings = {**ONE_BY_ONE, **TOPIC, **order, **queue, "DEPTH_PRIORITY": 0, "PAGELETS_PROBE": 0}
         found = run_spider(tmp_path, FOLLOW, base=server.url(""), settings=settings)
         asked = pages_asked_for(server.hits)
     assert sorted(asked) == sorted(routes)  # none twice

@@ -310,7 +310,7 @@ def test_probes_do_not_change_the_cookies_of_the_spider(tmp_path):
     routes |= {"/": answer(page("home", menu)), "/last": answer(page("last", menu))}
     with SiteServer(routes=routes) as server:
         found = run_spider(tmp_path, source, base=server.url("")[:-1])
-    assert found.stat("probe/loaded") == 3
+    assert found.stat("probe/loaded") == 4
     assert "Cookie" not in server.headers["/last"]
 
 

@@ -24,7 +24,7 @@ def test_a_spider_that_never_requests_the_probed_pages_gets_clean_items(tmp_path
     assert found.urls == [server.url("")]
     assert found.stat("probe/loaded") == found.stat("probe/unclaimed") == 3
     assert found.stat("templates/subdigraph/4") == 1
-    assert len(server.hits) == 5  # Scrapy's defaults do not obey robots.txt
+    assert len(server.hits) == 4  # Scrapy's defaults do not obey robots.txt
     text = found.lines[0]["text"]
     assert text.startswith("Heading home")
     assert text.endswith("homeword59")
