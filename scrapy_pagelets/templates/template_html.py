@@ -14,7 +14,7 @@ from lxml import etree
 from scrapy_pagelets.characters import quoted, readable, visible
 from scrapy_pagelets.nodes import GAPS, GLUED, LINE, TEXT, Bools, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.class_template import ClassTemplate
+from scrapy_pagelets.templates.class_template import VOTE, ClassTemplate
 from scrapy_pagelets.text import link_of
 
 SLOT: Final = "slot"
@@ -55,10 +55,11 @@ def template_html(template: ClassTemplate, name: str) -> str:
         return ""
     _insert_slots(page.nodes, rows)
     _clean(page)
-    linked = (
-        "that link each other" if template.settled else "by their votes, as no pages that link each other were found"
-    )
-    about = f"Template of {name}: what {template.voters} pages share, {linked}. Key page: {template.url}"
+    if template.settled:
+        shared = f"what {template.voters} pages that link each other have in common"
+    else:
+        shared = f"what {round(100 * VOTE)} % of {template.voters} pages have in common"
+    about = f"Template of {name}: {shared}. Key page: {template.url}"
     return document(about, etree.tostring(page.root, encoding="unicode", method="html", with_tail=False))
 
 
