@@ -3,9 +3,12 @@
 The referee (``--referee ../shared/bench``) serves each site on loopback, crawls it with ``scrapy crawl site`` and
 scores the feed. This program prints the scores with their means, the worst sites, and how many pages were loaded per
 template. Feeds, logs and ``scores.json`` stay in ``--out``; ``--feeds DIR`` prints such a folder again without a crawl.
+``--detection`` crawls with several methods instead, each into a folder of its own (``out/sites-etdm``), and prints a row
+of means for each.
 
     python benchmarks/sites.py --only hexo,jdo,typer --out out/sites
     python benchmarks/sites.py --feeds out/sites
+    python benchmarks/sites.py --detection etdm,fused,classifier,local,global
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ from typing import Any
 from tools import need, run, sites_below, table
 
 WORST = 5
+#: The referee puts the URL of the site and the path of the feed in.
+CRAWL = "scrapy crawl site -a url={url} -O {feed}"
 _PER_TEMPLATE = re.compile(r"'pagelets/probe/pages_per_template': ([\d.]+)")
 
 
@@ -30,20 +35,33 @@ def main() -> None:
     parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
     parser.add_argument("--out", type=Path, default=Path("out/sites"))
     parser.add_argument("--feeds", type=Path, help="print this folder of an earlier run, without crawling")
+    parser.add_argument("--detection", default="", help="comma-separated values of PAGELETS_DETECTION to compare")
     args = parser.parse_args()
-    if args.feeds is None:
-        crawl(args.data, args.referee, args.only, args.out)
     folder = args.feeds or args.out
+    if args.detection:
+        folders = {mode: folder.with_name(f"{folder.name}-{mode}") for mode in args.detection.split(",")}
+        for mode, out in folders.items():
+            if args.feeds is None:
+                crawl(args.data, args.referee, args.only, out, f"{CRAWL} -s PAGELETS_DETECTION={mode}")
+        compare({mode: read(out) for mode, out in folders.items()})
+        return
+    if args.feeds is None:
+        crawl(args.data, args.referee, args.only, folder, CRAWL)
+    report(*read(folder))
+
+
+def read(folder: Path) -> tuple[dict[str, Any], dict[str, float | None]]:
+    """Return the scores of a run, and the pages loaded per template of each site."""
     scores = json.loads(need(folder / "scores.json", "a run writes it at its end").read_text(encoding="utf-8"))
-    report(scores, {name: per_template(folder / f"{name}.log") for name in scores["sites"]})
+    return scores, {name: per_template(folder / f"{name}.log") for name in scores["sites"]}
 
 
-def crawl(data: Path, referee: Path, only: str, out: Path) -> None:
+def crawl(data: Path, referee: Path, only: str, out: Path, command_of_site: str) -> None:
     """Let the referee crawl and score the sites; its output is shown."""
     program = need(referee / "crawl_sites.py", "name the folder of the referee with --referee")
     sites = sites_below(data)
     (out / "scores.json").unlink(missing_ok=True)
-    command = [sys.executable, program, "--sites", sites, "--out", out, "--only", only]
+    command = [sys.executable, program, "--sites", sites, "--out", out, "--only", only, "--crawl", command_of_site]
     if code := run([str(part.absolute() if isinstance(part, Path) else part) for part in command]):
         sys.exit(f"the referee ended with exit code {code}")
     print()
@@ -81,17 +99,32 @@ def report(scores: dict[str, Any], loaded: dict[str, float | None]) -> None:
         for name, row in sites
     ]
     mean = scores["mean"]
-    loads = [value for value in loaded.values() if value is not None]
     failed = sum(row["exit"] != 0 for _, row in sites)
     total = sum(row["pages"] for _, row in sites)
-    mean_loads = sum(loads) / len(loads) if loads else None
-    rows.append(["MEAN", total, *(mean[k] for k in keys), mean["fetched_twice"], mean_loads, failed])
+    rows.append(["MEAN", total, *(mean[k] for k in keys), mean["fetched_twice"], mean_of(loaded), failed])
     table(head, rows)
     print(f"\nThe worst of {len(sites)} sites by content F1:")
     for name, row in sites[:WORST]:
         print(f"  {name}: {row['f1']:.3f}, {reason(row)}; full text has {row['f1_of_full_text']:.3f}")
     pairs = mean.get("pair_precision"), mean.get("pair_recall")
     print(f"\nNear-duplicates of all sites: precision {pairs[0]}, recall {pairs[1]}")
+
+
+def mean_of(loaded: dict[str, float | None]) -> float | None:
+    """Mean over the sites on which a template was searched for, None if there are none."""
+    loads = [value for value in loaded.values() if value is not None]
+    return sum(loads) / len(loads) if loads else None
+
+
+def compare(runs: dict[str, tuple[dict[str, Any], dict[str, float | None]]]) -> None:
+    """Print a row of means for each method of detection. Pages per second are those of whole crawls, with their start."""
+    rows = []
+    for mode, (scores, loaded) in runs.items():
+        sites, mean = scores["sites"].values(), scores["mean"]
+        speed = sum(row["requests"] for row in sites) / sum(row["seconds"] for row in sites)
+        failed = sum(row["exit"] != 0 for row in sites)
+        rows.append([mode, len(sites), mean["f1"], mean["template_f1"], mean_of(loaded), speed, failed])
+    table(["method", "sites", "content F1", "template F1", "loaded per template", "pages/s", "failed"], rows)
 
 
 def reason(row: dict[str, Any]) -> str:
