@@ -3,12 +3,12 @@
 The referee (``--referee ../shared/bench``) serves each site on loopback, crawls it with ``scrapy crawl site`` and
 scores the feed. This program prints the scores with their means, the worst sites, and how many pages were loaded per
 template. Feeds, logs and ``scores.json`` stay in ``--out``; ``--feeds DIR`` prints such a folder again without a crawl.
-``--detection`` crawls with several methods instead, each into a folder of its own (``out/sites-etdm``), and prints a row
-of means for each.
+``--detection`` crawls with several methods instead, each into a folder of its own (``out/sites-etdm``), and prints a
+row of means for each.
 
     python benchmarks/sites.py --only hexo,jdo,typer --out out/sites
     python benchmarks/sites.py --feeds out/sites
-    python benchmarks/sites.py --detection etdm,fused,classifier,local,global
+    python benchmarks/sites.py --detection etdm,fused,classifier,local,global --every 2
 """
 
 from __future__ import annotations
@@ -33,21 +33,28 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th site of sites.json")
     parser.add_argument("--out", type=Path, default=Path("out/sites"))
     parser.add_argument("--feeds", type=Path, help="print this folder of an earlier run, without crawling")
     parser.add_argument("--detection", default="", help="comma-separated values of PAGELETS_DETECTION to compare")
     args = parser.parse_args()
     folder = args.feeds or args.out
-    if args.detection:
-        folders = {mode: folder.with_name(f"{folder.name}-{mode}") for mode in args.detection.split(",")}
-        for mode, out in folders.items():
-            if args.feeds is None:
-                crawl(args.data, args.referee, args.only, out, f"{CRAWL} -s PAGELETS_DETECTION={mode}")
-        compare({mode: read(out) for mode, out in folders.items()})
+    if not args.detection:
+        if args.feeds is None:
+            crawl(args, folder, CRAWL)
+        report(*read(folder))
         return
-    if args.feeds is None:
-        crawl(args.data, args.referee, args.only, folder, CRAWL)
-    report(*read(folder))
+    folders = {method: folder.with_name(f"{folder.name}-{method}") for method in args.detection.split(",")}
+    for method, out in folders.items():
+        if args.feeds is None:
+            crawl(args, out, f"{CRAWL} -s PAGELETS_DETECTION={method}")
+    compare({method: read(out) for method, out in folders.items()})
+
+
+def every(sites: Path, step: int) -> list[str]:
+    """Names of every so many sites, in the order of the data."""
+    about = json.loads((sites / "sites.json").read_text(encoding="utf-8"))
+    return [site["name"] for site in about][step - 1 :: step]
 
 
 def read(folder: Path) -> tuple[dict[str, Any], dict[str, float | None]]:
@@ -56,10 +63,11 @@ def read(folder: Path) -> tuple[dict[str, Any], dict[str, float | None]]:
     return scores, {name: per_template(folder / f"{name}.log") for name in scores["sites"]}
 
 
-def crawl(data: Path, referee: Path, only: str, out: Path, command_of_site: str) -> None:
+def crawl(args: argparse.Namespace, out: Path, command_of_site: str) -> None:
     """Let the referee crawl and score the sites; its output is shown."""
-    program = need(referee / "crawl_sites.py", "name the folder of the referee with --referee")
-    sites = sites_below(data)
+    program = need(args.referee / "crawl_sites.py", "name the folder of the referee with --referee")
+    sites = sites_below(args.data)
+    only = args.only or ",".join(every(sites, args.every))
     (out / "scores.json").unlink(missing_ok=True)
     command = [sys.executable, program, "--sites", sites, "--out", out, "--only", only, "--crawl", command_of_site]
     if code := run([str(part.absolute() if isinstance(part, Path) else part) for part in command]):
@@ -117,14 +125,14 @@ def mean_of(loaded: dict[str, float | None]) -> float | None:
 
 
 def compare(runs: dict[str, tuple[dict[str, Any], dict[str, float | None]]]) -> None:
-    """Print a row of means for each method of detection. Pages per second are those of whole crawls, with their start."""
+    """Print a row of means for each method of detection; the start of the program counts for responses per second."""
     rows = []
-    for mode, (scores, loaded) in runs.items():
+    for method, (scores, loaded) in runs.items():
         sites, mean = scores["sites"].values(), scores["mean"]
         speed = sum(row["requests"] for row in sites) / sum(row["seconds"] for row in sites)
         failed = sum(row["exit"] != 0 for row in sites)
-        rows.append([mode, len(sites), mean["f1"], mean["template_f1"], mean_of(loaded), speed, failed])
-    table(["method", "sites", "content F1", "template F1", "loaded per template", "pages/s", "failed"], rows)
+        rows.append([method, len(sites), mean["f1"], mean["template_f1"], mean_of(loaded), speed, failed])
+    table(["method", "sites", "content F1", "template F1", "loaded per template", "responses/s", "failed"], rows)
 
 
 def reason(row: dict[str, Any]) -> str:
