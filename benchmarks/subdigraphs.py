@@ -4,8 +4,8 @@ Nothing is crawled: a link leads to the file of its path. The search is that of 
 ``menu_links``, four pages that link each other, eight loads at most. Once the key page may be one of the four, as in
 the default; once they are beside it, as printed in the paper and with ``PAGELETS_DETECTION=etdm``.
 
-``--content`` then cleans eight pages of each site, which knows only the pages that the first search has loaded: all of
-them; only those of the set; all of them, with the pages of the set counted as one class; and the same as the first with
+``--content`` then cleans up to 40 pages of each site, which knows only the pages that the first search has loaded: all
+of them; only those of the set; all, with the pages of the set counted as one class; and the same as the first with
 the ETDM of the set as an override, so that what is in it is template whatever the model says. The figures are the F1 of
 content words. Use sites that the shipped model has not learnt from.
 
@@ -37,8 +37,8 @@ from scrapy_pagelets.templates.site_counts import Observation, outline
 
 #: Pages that must link each other, the default of PAGELETS_PROBE.
 SIZE = 4
-#: Pages of a site that are cleaned.
-SCORED = 8
+#: Pages of a site that are cleaned at most.
+SCORED = 40
 
 
 @dataclass(frozen=True)
