@@ -63,7 +63,7 @@ def test_one_line_enables_everything(project):
         found = crawl_in(project, ADDON, server.url(""))
     assert_clean(found)
     assert len(pages_asked_for(server.hits)) == len(NAMES)
-    assert found.stat("probe/loaded") == found.stat("probe/handed_over") == 4
+    assert found.stat("probe/loaded") == found.stat("probe/handed_over") == 3
     assert found.errors == found.warnings == []
 
 
@@ -120,7 +120,7 @@ def test_each_part_can_be_switched_off(tmp_path, setting, part):
     assert off not in found.log[: found.log.index("Spider opened")].split("Overridden settings")[0]
     assert ("pagelets" in line) == (off != "SegmentPipeline")
     assert ("text" in line) == (off != "StripPipeline")
-    assert (found.stat("probe/loaded") == 4) == (off != "MenuSubdigraphMiddleware")
+    assert (found.stat("probe/loaded") == 3) == (off != "MenuSubdigraphMiddleware")
     assert (found.stat("sites") == 1) == (off != "SiteReport")
     assert found.errors == []
 
@@ -145,7 +145,7 @@ def test_the_older_crawler_process_does_as_well(tmp_path):
     with SiteServer(routes=menu_site(*NAMES)) as server:
         found = run_spider(tmp_path, ONE_PAGE, base=server.url(""), settings={"FORCE_CRAWLER_PROCESS": 1})
     assert found.lines[0]["text"].endswith("homeword59")
-    assert found.stat("probe/loaded") == 4
+    assert found.stat("probe/loaded") == 3
 
 
 def test_two_crawls_in_one_process_are_independent(tmp_path):

@@ -98,7 +98,7 @@ def test_pages_loaded_for_a_template_and_held_back_are_rendered_once(tmp_path):
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
         assert sorted(pages_asked_for(server.hits)) == ["/", *(f"/{letter}" for letter in "abcdef")]
     assert len(found.lines) == found.stat("render/pages") == 7
-    assert found.stat("probe/handed_over") == 4
+    assert found.stat("probe/handed_over") == 3
     for line in found.lines:
         assert "slogan" not in line["text"]
         assert any("written" in pagelet["text"] for pagelet in line["pagelets"])

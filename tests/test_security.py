@@ -255,7 +255,7 @@ def test_a_request_with_another_identity_is_fetched(tmp_path):
         proxy.routes["*"] = lambda path: html(page("through the proxy"))
         found = run_spider(tmp_path, source, base=server.url("")[:-1], proxy=proxy.url(""))
     assert len(found.lines) == 14
-    assert found.stat("probe/loaded") == 4
+    assert found.stat("probe/loaded") == 3
     assert found.stat("probe/handed_over") == 1
     assert Counter(server.hits)["/a"] == 13  # by the probe, and by all but the last one and the one through the proxy
     assert len(pages_asked_for(proxy.hits)) == 1
@@ -310,7 +310,7 @@ def test_probes_do_not_change_the_cookies_of_the_spider(tmp_path):
     routes |= {"/": answer(page("home", menu)), "/last": answer(page("last", menu))}
     with SiteServer(routes=routes) as server:
         found = run_spider(tmp_path, source, base=server.url("")[:-1])
-    assert found.stat("probe/loaded") == 4
+    assert found.stat("probe/loaded") == 3
     assert "Cookie" not in server.headers["/last"]
 
 
@@ -447,7 +447,7 @@ def test_a_response_that_is_handed_over_has_the_attributes_of_a_fetched_one(tmp_
     """
     with SiteServer(routes=menu_site("home", *"abcdef")) as server:
         found = run_spider(tmp_path, source, base=server.url("")[:-1])
-    assert found.stat("probe/handed_over") == 4
+    assert found.stat("probe/handed_over") == 3
     assert len(found.lines) == 6
     for line in found.lines:
         assert (line["address"], line["protocol"], line["flags"]) == ("127.0.0.1", "HTTP/1.1", [])
@@ -460,7 +460,7 @@ def test_a_compressed_page_is_handed_over_as_it_would_be_fetched(tmp_path):
     routes = {path: answer(gzip.compress(page(path, menu).encode()), Content_Encoding="gzip") for path in menu}
     with SiteServer(routes=routes) as server:
         found = run_spider(tmp_path, FOLLOWING, base=server.url("")[:-1])
-    assert found.stat("probe/handed_over") == 4
+    assert found.stat("probe/handed_over") == 3
     assert len(found.lines) == 5
     assert all(line["text"].startswith("Heading") for line in found.lines)
 
@@ -701,7 +701,7 @@ def test_what_was_loaded_for_a_finished_job_is_not_handed_over_in_the_next(tmp_p
         first = run_spider(tmp_path, source, base=base, path="/", settings=settings)
         server.routes["/a"] = answer(page("new", ["/", "/b", "/c", "/d"]))
         found = run_spider(tmp_path, source, base=base, path="/a", settings=settings)
-    assert first.stat("probe/unclaimed") == 4
+    assert first.stat("probe/unclaimed") == 3
     assert found.lines[-1]["heading"] == "Heading new"
 
 

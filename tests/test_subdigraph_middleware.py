@@ -39,7 +39,7 @@ def test_pages_of_one_class_wait_for_one_search(tmp_path):
     assert len(found.lines) == len(names)
     assert set(Counter(server.hits).values()) == {1}
     assert found.stat("templates/probed") == 1
-    assert found.stat("probe/loaded") <= 4
+    assert found.stat("probe/loaded") <= 3
     assert all("slogan" not in line["text"] for line in found.lines)
 
 

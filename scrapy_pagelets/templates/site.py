@@ -113,11 +113,12 @@ class Site(Unsaved[Observation]):
         ----------
         pages : its pages other than the key page, at least one
         """
-        page_class = self.learn(key_page)
-        for page in pages:
+        template = ClassTemplate.of_set(key_page, pages)
+        for page in (key_page, *pages):
             self.learn(page)
         with self._lock:
-            page_class.template = ClassTemplate.of_set(key_page, pages)
+            page_class = self.learnt.seen[key_page.key]
+            page_class.template = template
         return page_class
 
     def page_class(self, page: Page) -> PageClass | None:

@@ -1,0 +1,84 @@
+"""PAGELETS_DETECTION: each method of the papers by itself, in crawls and for archives; menus of all kinds."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_pagelets.templates.detections import CLASSIFIER, DETECTIONS
+from tests.crawling import SITE, answer, crawl, menu_site, page, pages_asked_for
+from tests.server import SiteServer, html, redirect
+
+NAMES = ["home", *"abcdef"]
+
+
+@pytest.mark.parametrize("detection", DETECTIONS)
+def test_each_method_strips_the_menu(tmp_path, detection):
+    with SiteServer(routes=menu_site(*NAMES)) as server:
+        found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_DETECTION": detection})
+    assert len(found.lines) == len(NAMES)
+    assert (found.warnings, found.errors) == ([], [])
+    assert found.stat("words/template") > 0
+    for line in found.lines:
+        name = line["title"].split()[-1]
+        # A page by itself does not tell what a slogan is.
+        assert detection == CLASSIFIER or "slogan" not in line["text"]
+        assert f"{name}word0" in line["text"]
+
+
+@pytest.mark.parametrize("detection", DETECTIONS)
+def test_each_method_cleans_an_archive(tmp_path, detection):
+    settings = {"PAGELETS_DETECTION": detection}
+    found = crawl(tmp_path, "archive", path=SITE, base="http://docs.example/", settings=settings)
+    assert len(found.lines) == 35
+    assert found.errors == []
+    total, kept = found.stat("words"), found.stat("words") - found.stat("words/template")
+    assert 0.2 < kept / total < 0.95
+
+
+def test_the_template_of_the_paper_needs_no_more_pages_than_its_set(tmp_path):
+    """In the paper the set of four is beside the key page."""
+    with SiteServer(routes=menu_site(*NAMES)) as server:
+        found = crawl(tmp_path, "site", url=server.url(""), pages=1, settings={"PAGELETS_DETECTION": "etdm"})
+    assert found.stat("probe/loaded") == 4
+    assert "the template of a class of pages is what 5 pages that link each other share (loaded: 4)" in found.log
+    [line] = found.lines
+    assert "slogan" not in line["text"]
+    assert "homeword0" in line["text"]
+
+
+@pytest.mark.parametrize("menu", [[], ["/a"] * 9, ["/loop/1", "/loop/2"], ["/only", "/only?", "/only#x"]])
+def test_a_menu_that_shows_no_template_strips_nothing(tmp_path, menu):
+    """No menu, one page behind all links, links that redirect in circles, links that do not lead back."""
+    routes = {
+        "/": answer(page("home", menu)),
+        "/a": answer(page("a", [])),
+        "/only": answer(page("only", [])),
+        "/loop/1": lambda path: redirect("/loop/2"),
+        "/loop/2": lambda path: redirect("/loop/1"),
+    }
+    with SiteServer(routes=routes) as server:
+        found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_DETECTION": "etdm"})
+        assert len(pages_asked_for(server.hits)) < 12
+    assert found.errors == []
+    assert "no menu has shown a template, there are no two pages that link each other" in found.log
+    home = next(line for line in found.lines if line["title"].endswith("home"))
+    assert "slogan" in home["text"]
+
+
+def test_the_method_of_the_menu_needs_its_pages(tmp_path):
+    settings = {"PAGELETS_DETECTION": "etdm", "PAGELETS_PROBE": 0}
+    found = crawl(tmp_path, "site", url="http://127.0.0.1:1/", settings=settings, code=1)
+    sentence = "which needs pages that link each other: set PAGELETS_PROBE to their number"
+    assert found.errors == [f"PAGELETS_DETECTION is etdm, {sentence}"]
+
+
+def test_a_page_of_many_siblings_is_compared(tmp_path):
+    rows = "".join(f"<p>Row {number}</p>" for number in range(30_000))
+    routes = menu_site("home", *"abcde")
+    routes["/"] = answer(page("home", [f"/{name}" for name in "abcde"], more=rows))
+    routes["/a"] = lambda path: html(page("a", list(routes), more=rows))
+    with SiteServer(routes=routes) as server:
+        found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_DETECTION": "etdm"})
+    assert len(found.lines) == 6
+    assert found.errors == []
+    assert all("slogan" not in line["text"] for line in found.lines)
