@@ -125,13 +125,21 @@ def mean_of(loaded: dict[str, float | None]) -> float | None:
 
 
 def compare(runs: dict[str, tuple[dict[str, Any], dict[str, float | None]]]) -> None:
-    """Print a row of means for each method of detection; the start of the program counts for responses per second."""
+    """Print a row of means for each method of detection, over the sites that all methods have crawled.
+
+    The start of the program counts for responses per second.
+    """
+    common = set.intersection(*(set(scores["sites"]) for scores, _ in runs.values()))
     rows = []
     for method, (scores, loaded) in runs.items():
-        sites, mean = scores["sites"].values(), scores["mean"]
-        speed = sum(row["requests"] for row in sites) / sum(row["seconds"] for row in sites)
+        sites = [scores["sites"][name] for name in sorted(common)]
+        content, template, requests, seconds = (
+            sum(row[key] for row in sites) for key in ("f1", "template_f1", "requests", "seconds")
+        )
+        loads = mean_of({name: loaded[name] for name in common})
         failed = sum(row["exit"] != 0 for row in sites)
-        rows.append([method, len(sites), mean["f1"], mean["template_f1"], mean_of(loaded), speed, failed])
+        n = len(sites)
+        rows.append([method, n, content / n, template / n, loads, requests / seconds, failed])
     table(["method", "sites", "content F1", "template F1", "loaded per template", "responses/s", "failed"], rows)
 
 
