@@ -16,13 +16,14 @@ in the gold content. Ours is the default, ``fused``, with all pages of a site kn
   without a browser; see ``retrieval.py``.
 
     python benchmarks/papers.py
-    python benchmarks/papers.py --sites 12     # on fewer sites
+    python benchmarks/papers.py --sites 12     # the same on fewer sites
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -89,28 +90,28 @@ def templates(folders: Sequence[Path], models: Path, score: ModuleType) -> Itera
     loads = []
     for folder in folders:
         model = model_of(folder.name, models)
-        strict, _, found = of_site(folder, score, model)
+        strict, _, pages = of_site(folder, score, model)
         learnt += strict
         if model is None:
             continue
-        judged.append(found)
-        examples = [page.gold for page in found]
+        judged.append(pages)
+        examples = [page.gold for page in pages]
         parts = [mapped(folder, example) for example in examples]
         loads.append(np.mean([count for *_, count in parts]))
-        figures["ours"].append(mean_runs(examples, [odds_of(page) > 0 for page in found]))
+        figures["ours"].append(mean_runs(examples, [odds_of(page) > 0 for page in pages]))
         figures["places"].append(mean_runs(examples, [rows for rows, *_ in parts]))
         figures["etdm"].append(mean_runs(examples, [same for _, same, _ in parts]))
         figures["repeated"].append(mean_runs(examples, repeated_runs(folder, examples, score)))
-        print(folder.name, *(f"{name} {values[-1][2]:.3f}" for name, values in figures.items()), flush=True)
-    means = {name: np.mean(values, axis=0).tolist() for name, values in figures.items()}
-    ours = means["ours"]
-    for number, measure in enumerate(("precision", "recall", "F1")):
-        yield [f"2014: {measure}, runs in the ETDM", means["places"][number], ours[number], "-"]
-    for number, measure in enumerate(("precision", "recall", "F1")):
-        yield [f"2014: {measure}, equal runs in it (etdm)", means["etdm"][number], ours[number], "-"]
+        print(folder.name, *(f"{name} {found[-1][2]:.3f}" for name, found in figures.items()), file=sys.stderr)
+    means = {name: np.mean(found, axis=0).tolist() for name, found in figures.items()}
+    for what, name in (
+        ("2014: {}, runs in the ETDM", "places"),
+        ("2014: {}, equal runs in it (etdm)", "etdm"),
+        ("2002: {}, runs in repeated pagelets", "repeated"),
+    ):
+        for measure, *pair in zip(("precision", "recall", "F1"), means[name], means["ours"], strict=True):
+            yield [what.format(measure), *pair, "-"]
     yield ["2014: loads per key page", float(np.mean(loads)), None, "7"]
-    for number, measure in enumerate(("precision", "recall", "F1")):
-        yield [f"2002: {measure}, runs in repeated pagelets", means["repeated"][number], ours[number], "-"]
     yield from of_nodes(learnt, judged)
 
 
@@ -166,15 +167,17 @@ def blocks(args: argparse.Namespace) -> Iterator[list[Any]]:
     """Rows of the paper on segments."""
     args.rendered = None
     pages = segments.judged(args, {"test"})
-    cut: Callable[[str], list[float]] = lambda name: segments.means_of(  # noqa: E731
-        pages, [segments.by_method(name)(page.page) for page in pages]
-    )
-    inner = len(segments.MEASURES)
-    ours, strict, clusters = cut("gcuts"), cut("gcuts-strict"), cut("cclus")
-    yield ["2008: adjusted Rand, GCuts", strict[inner], ours[inner], "0.60"]
-    yield ["2008: NMI, GCuts", strict[inner + 1], ours[inner + 1], "0.76"]
-    yield ["2008: adjusted Rand, CClus", clusters[inner], None, "0.46"]
-    yield ["2008: NMI, CClus", clusters[inner + 1], None, "0.64"]
+
+    def measured(method: str) -> list[float]:
+        """Adjusted Rand index and NMI of the inner level."""
+        regions = [segments.by_method(method)(page.page) for page in pages]
+        means = segments.means_of(pages, regions)[len(segments.MEASURES) :]
+        return means[:2]
+
+    ours, strict, clusters = measured("gcuts"), measured("gcuts-strict"), measured("cclus")
+    for number, measure, of_gcuts, of_cclus in ((0, "adjusted Rand", "0.60", "0.46"), (1, "NMI", "0.76", "0.64")):
+        yield [f"2008: {measure}, GCuts", strict[number], ours[number], of_gcuts]
+        yield [f"2008: {measure}, CClus", clusters[number], None, of_cclus]
 
 
 # Feedback: 2003
