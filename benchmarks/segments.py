@@ -174,14 +174,18 @@ def compare(pages: list[Judged], methods: list[str]) -> None:
     rows = []
     for name, cut in cuts.items():
         regions = [cut(page.page) for page in pages]
-        figures = [page.judge(found) for page, found in zip(pages, regions, strict=True)]
-        means = (
-            float(np.mean([figure[level][i] for figure in figures if level in figure]))
-            for level in LEVELS
-            for i in range(len(MEASURES))
-        )
-        rows.append([name, f"{statistics.mean(map(len, regions)):.1f}", *means])
+        rows.append([name, f"{statistics.mean(map(len, regions)):.1f}", *means_of(pages, regions)])
     table(["", "segments", *(f"{level} {measure}" for level in LEVELS for measure in MEASURES)], rows)
+
+
+def means_of(pages: Sequence[Judged], regions: Sequence[list[list[str]]]) -> list[float]:
+    """Means over pages of the measures of the top level, then of the inner one."""
+    figures = [page.judge(found) for page, found in zip(pages, regions, strict=True)]
+    return [
+        float(np.mean([figure[level][i] for figure in figures if level in figure]))
+        for level in LEVELS
+        for i in range(len(MEASURES))
+    ]
 
 
 def by_families(args: argparse.Namespace) -> None:

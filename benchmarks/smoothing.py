@@ -59,10 +59,8 @@ def main() -> None:
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
     args = parser.parse_args()
     score = referee(args.referee)
-    folders = [one for group in (sites_below(args.data), args.data / "sites2") if group.exists()
-               for one in sorted(group.iterdir()) if one.is_dir()]  # fmt: skip
     strict, partly, judged = [], [], []
-    for folder in folders:
+    for folder in folders_of(args.data):
         learnt, also, found = of_site(folder, score, model_of(folder.name, args.models))
         strict += learnt
         partly += also
@@ -83,6 +81,17 @@ def main() -> None:
     table(head, [*rows("lowest leaf", fused, lowest), *rows("mean of leaves", fused, means)])
 
 
+def folders_of(data: Path) -> list[Path]:
+    """The folders of all sites of the data."""
+    return [one for group in (sites_below(data), data / "sites2") if group.exists()
+            for one in sorted(group.iterdir()) if one.is_dir()]  # fmt: skip
+
+
+def pages_of(folder: Path, gold: Sequence[dict[str, str]]) -> list[Page]:
+    """The pages of a site that have gold text."""
+    return [Page.parse((folder / line["path"]).read_bytes(), f"http://{folder.name}/{line['path']}") for line in gold]
+
+
 def model_of(name: str, models: Path) -> str | None:
     """A model that has not learnt from a site; None if there is none."""
     if models.exists():
@@ -93,7 +102,7 @@ def model_of(name: str, models: Path) -> str | None:
 def of_site(folder: Path, score: ModuleType, model: str | None) -> tuple[list[Example], list[Example], list[Judged]]:
     """Some pages of a site with labels for training, the same with the labels of `by_sites`, and those to score."""
     gold = list(score.read(folder / "gold.jsonl.gz"))
-    pages = [Page.parse((folder / line["path"]).read_bytes(), f"http://{folder.name}/{line['path']}") for line in gold]
+    pages = pages_of(folder, gold)
     chosen = random.Random(0).sample(range(len(pages)), min(LEARNT, len(pages)))
     site = Site(folder.name, model or LABELLED)
     if model:

@@ -106,8 +106,7 @@ class Site(Unsaved[Observation]):
     def learn_set(self, key_page: Page, pages: Sequence[Page]) -> PageClass:
         """Count the pages of a complete subdigraph; what they share is the template of the key page's class.
 
-        A page of the set with another outline is counted with its own class: fewer words are cleaned well if unlike
-        pages are one class.
+        A page of the set with another outline is counted with its own class.
 
         Parameters
         ----------
