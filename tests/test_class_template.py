@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import numpy as np
 import pytest
+from lxml import etree
 
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.templates.class_template import ClassTemplate, from_arrays, to_arrays
+from scrapy_pagelets.templates.model import LABELLED, load
+from scrapy_pagelets.templates.site_cache import SiteCache
 from scrapy_pagelets.templates.site_counts import SiteCounts
+from scrapy_pagelets.templates.site_store import SiteStore
 
 HOST = "http://site.example"
 MENU = "<div class=bar><a href=/a>Alpha</a> <a href=/b>Beta</a> <a href=/c>Gamma</a></div>"
@@ -122,3 +129,70 @@ def test_templates_survive_the_store():
     assert learnt.classes == []
     assert from_arrays(to_arrays([None])) == [None]
     assert from_arrays(to_arrays([])) == []
+
+
+def test_copies_of_the_key_page_define_no_template():
+    """They have their content in common as well."""
+    site = Site("site.example")
+    copies = [Page.parse(etree.tostring(page("a").root), f"{HOST}/copy{number}") for number in range(3)]
+    page_class = site.learn_set(page("a"), copies)
+    assert page_class.subdigraph_template is None
+    page_class = site.learn_set(page("a"), [*copies, page("b"), page("c")])
+    assert page_class.template is not None
+    assert page_class.template.voters == 3
+    assert texts(page("a"), page_class.template.rows_of(page("a"))) == TEMPLATE
+
+
+def test_of_two_processes_the_template_of_more_pages_is_kept(tmp_path):
+    store = [SiteStore(tmp_path, load(LABELLED)) for _ in range(2)]
+    one, other = (SiteCache(each) for each in store)
+    one.learn(page("first"))
+    for name in "abcdefgh":
+        other.learn(page(name))
+    one.close()
+    other.close()
+    again = SiteCache(store[0])["site.example"]
+    assert again.pages == 9
+    assert template_of(again).voters == 8
+    for each in store:
+        each.close()
+
+
+def test_pages_that_could_not_be_written_are_written_with_those_of_another_process(tmp_path):
+    said: list[str] = []
+    store = [SiteStore(tmp_path, load(LABELLED), said.append) for _ in range(2)]
+    one, other = (SiteCache(each) for each in store)
+    one.learn(page("first"))
+    [path] = tmp_path.glob("*.sqlite")
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("ALTER TABLE sites RENAME TO away")
+    one.close()
+    assert any("cannot be written" in sentence for sentence in said)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("ALTER TABLE away RENAME TO sites")
+    other.learn(page("second"))
+    other.close()
+    one.learn(page("third"))
+    one.close()
+    assert one["site.example"].pages == 3
+    for each in store:
+        each.close()
+
+
+def test_a_damaged_site_is_learnt_again(tmp_path):
+    store = SiteStore(tmp_path, load(LABELLED))
+    sites = SiteCache(store)
+    sites.learn(page("a"))
+    sites.close()
+    store.close()
+    [path] = tmp_path.glob("*.sqlite")
+    with closing(sqlite3.connect(path)) as db, db:
+        [content] = db.execute("SELECT learnt FROM sites").fetchone()
+        end = content.rindex(b"PK\x01\x02")
+        db.execute("UPDATE sites SET learnt = ?", (content[: end + 10] + b"\x63" + content[end + 11 :],))
+    said: list[str] = []
+    store = SiteStore(tmp_path, load(LABELLED), said.append)
+    assert SiteCache(store)["site.example"].pages == 0
+    assert len(said) == 1
+    assert "the site is learnt again" in said[0]
+    store.close()

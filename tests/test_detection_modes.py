@@ -82,3 +82,16 @@ def test_a_page_of_many_siblings_is_compared(tmp_path):
     assert len(found.lines) == 6
     assert found.errors == []
     assert all("slogan" not in line["text"] for line in found.lines)
+
+
+def test_copies_in_an_archive_are_no_template(tmp_path):
+    """Five pages link each other and say the same."""
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    for name in "abcde":
+        links = "".join(f"<a href={other}.html>Entry {other}</a> " for other in "abcde")
+        (folder / f"{name}.html").write_text(f"<div>{links}</div><p>The same few words on all of them.</p>")
+    settings = {"PAGELETS_DETECTION": "etdm"}
+    found = crawl(tmp_path, "archive", path=folder, base="http://copies.example/", settings=settings)
+    assert len(found.lines) == 5
+    assert all("The same few words" in line["text"] for line in found.lines)

@@ -363,6 +363,19 @@ def test_repetitions_and_other_requests_for_a_raised_page_are_served():
     assert queued.pop() == "b"
 
 
+def test_a_retry_of_a_raised_request_is_served():
+    """Also before its original leaves the queue, which is dropped."""
+    queued = Queued(Request("http://h/a", priority=5), Request("http://h/b"))
+    copy = queued.waiting.raised(key("http://h/b"), 8)
+    assert copy is not None
+    queued.queue.push(copy)
+    served = queued.queue.pop()
+    assert served is not None
+    for priority in (7, -1):
+        queued.queue.push(served.replace(priority=priority, dont_filter=True, meta={**served.meta, "retry_times": 1}))
+    assert [queued.pop() for _ in range(4)] == ["b", "a", "b", ""]
+
+
 def hub(count: int = 24) -> tuple[dict[str, Any], list[str]]:
     """A page with two lists that do not say what they are about, and with two pages of the list about the topic."""
     links = "".join(f"<p>Read <a href={path}>this</a>." for path in ("/x", "/y", "/y0", "/y1"))

@@ -77,7 +77,7 @@ class ArchiveSpider(Spider):
         self._subdigraphs = KnownSubdigraphs(config.probe) if config.detection == ETDM else None
         pages = await self._learn()
         if self._subdigraphs is not None:
-            await self._learn_subdigraphs(self._subdigraphs.found())
+            await self._learn_subdigraphs(self._subdigraphs)
         logger.info("%d pages in %d sources; cleaning them", pages, len(self.sources))
         async for record in self._records():
             # The archive is the queue: make no more requests than the engine can process.
@@ -134,20 +134,27 @@ class ArchiveSpider(Spider):
         if self._subdigraphs is not None:
             self._subdigraphs.add(page, page_class)
 
-    async def _learn_subdigraphs(self, found: Iterable[LinkedPages]) -> None:
+    async def _learn_subdigraphs(self, subdigraphs: KnownSubdigraphs) -> None:
         """Learn the templates of complete subdigraphs, whose pages are read once more."""
         waiting: dict[int, list[LinkedPages]] = {}
-        for linked in found:
+        for linked in await in_thread(list, subdigraphs.found()):
             for key in linked.missing:
                 waiting.setdefault(key, []).append(linked)
         async for record in self._records():
-            sets = waiting.pop(urls.key(record.url), [])
-            if sets and (page := await in_thread(self._read_again, record)) is not None:
-                for linked in sets:
-                    linked.add(page)
-                    if linked.is_complete:
-                        key_page = linked.pages.pop(linked.key_page)
-                        await in_thread(self.session.sites.learn_set, key_page, list(linked.pages.values()))
+            if sets := waiting.pop(urls.key(record.url), []):
+                await in_thread(self._add_to_sets, record, sets)
+
+    def _add_to_sets(self, record: Record, sets: Iterable[LinkedPages]) -> None:
+        """Read a page again for some sets, and learn those that are complete with it."""
+        page = self._read_again(record)
+        for linked in sets:
+            if page is None or page.key not in linked.missing:
+                linked.pages.clear()  # the set stays incomplete
+                continue
+            linked.add(page)
+            if linked.is_complete:
+                key_page = linked.pages.pop(linked.key_page)
+                self.session.sites.learn_set(key_page, list(linked.pages.values()))
 
     def _read_again(self, record: Record) -> Page | None:
         """The page of a record of the first pass; None if it could not be learnt there."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from threading import Lock
 from typing import Final
 
 import numpy as np
@@ -20,7 +21,7 @@ _MOST: Final = 2000
 
 
 class Distiller:
-    """The pagelets of a site with links, and the relevance of the pages that were visited.
+    """The pagelets of a site with links, and the relevance of the pages that were visited. Thread-safe.
 
     Parameters
     ----------
@@ -40,6 +41,7 @@ class Distiller:
     def __init__(self, most: int = _MOST) -> None:
         self._relevance: dict[int, float] = {}
         self._lists: deque[Sequence[int]] = deque(maxlen=most)
+        self._lock = Lock()
 
     def add(self, page: int, relevance: float, lists: Iterable[Sequence[int]]) -> None:
         """Add a page that was visited.
@@ -50,8 +52,9 @@ class Distiller:
         relevance : relevance of its content, 0 to 1
         lists : for each pagelet that is no template, the keys of the pages that it links to
         """
-        self._relevance[page] = relevance
-        self._lists.extend(links for links in lists if len(links) > 1)
+        with self._lock:
+            self._relevance[page] = relevance
+            self._lists.extend(links for links in lists if len(links) > 1)
 
     def expected(self) -> dict[int, float]:
         """Relevance to expect of each unvisited page that one of the ten best hubs links to.
@@ -62,14 +65,16 @@ class Distiller:
         """
         from scipy.sparse import csr_array
 
-        if not self._lists:
+        with self._lock:
+            relevances, lists = dict(self._relevance), list(self._lists)
+        if not lists:
             return {}
-        keys = np.fromiter((key for links in self._lists for key in links), np.int64)
+        keys = np.fromiter((key for links in lists for key in links), np.int64)
         pages, target = np.unique(keys, return_inverse=True)
-        ends = np.cumsum([0, *map(len, self._lists)])
-        shape = len(self._lists), len(pages)
-        visited = np.array([page in self._relevance for page in pages.tolist()])
-        relevance = np.array([self._relevance.get(page, 0.0) for page in pages.tolist()])
+        ends = np.cumsum([0, *map(len, lists)])
+        shape = len(lists), len(pages)
+        visited = np.array([page in relevances for page in pages.tolist()])
+        relevance = np.array([relevances.get(page, 0.0) for page in pages.tolist()])
         found = csr_array((relevance[target], target, ends), shape)
         hubs, _ = hits(csr_array((np.ones(len(target)), target, ends), shape), found)
         seen = csr_array((visited[target].astype(float), target, ends), shape).sum(axis=1)

@@ -140,11 +140,9 @@ class MenuSearch:
         The number of pages that define the template, with the key page; 0 without a template
         """
         linked = [page for key, page in self.loaded.items() if key in self.best and key != key_page.key]
-        if len(self.best) < 2 or not linked:
-            linked = []
-            self._session.sites.learn(key_page)
-        else:
-            self._session.sites.learn_set(key_page, linked)
+        sites = self._session.sites
+        page_class = sites.learn_set(key_page, linked) if len(self.best) > 1 and linked else sites.learn(key_page)
         for page in self.loaded.values():
-            self._session.sites.learn(page)
-        return len(linked) + 1 if linked else 0
+            sites.learn(page)
+        template = page_class.subdigraph_template
+        return template.voters if template is not None else 0

@@ -26,7 +26,8 @@ class WaitingRequests:
         #: Key of the URL -> the request, and how much of its priority can be replaced.
         self._waiting: OrderedDict[int, tuple[Request, int]] = OrderedDict()
         self._left: set[bytes] = set()
-        self._raised: set[bytes] = set()
+        #: Fingerprint -> a raised request that still waits, and whether its copy has overtaken it.
+        self._raised: dict[bytes, tuple[Request, bool]] = {}
 
     def add(self, request: Request, added: int = 0) -> None:
         """Remember a request that is about to be queued, so that it can be raised.
@@ -52,21 +53,26 @@ class WaitingRequests:
         if request is None or added >= priority:
             return None
         del self._waiting[page]
-        self._raised.add(self._fingerprint(request))
+        self._raised[self._fingerprint(request)] = request, False
         higher = request.priority - added + priority
         return request.replace(priority=higher, dont_filter=True, meta={**request.meta, _COPY: True})
 
     def leaves(self, request: Request) -> bool:
-        """Note that a request has left the queue; return False if its copy, or its original, has left it before."""
+        """Note that a request has left the queue; return False if its copy, or its original, has left it before.
+
+        Later requests for the page, such as retries, are neither: they are served.
+        """
         fingerprint = self._fingerprint(request)
-        first = fingerprint not in self._left
         self._left.add(fingerprint)
         self._waiting.pop(urls.key(request.url), None)
-        if request.meta.get(_COPY):
-            return first
-        if fingerprint in self._raised:
-            self._raised.discard(fingerprint)
-            return first
+        original, is_overtaken = self._raised.get(fingerprint, (None, False))
+        if request.meta.pop(_COPY, False):  # a retry of the copy would inherit it
+            if original is not None:
+                self._raised[fingerprint] = original, True
+            return original is not None
+        if request is original:
+            del self._raised[fingerprint]
+            return not is_overtaken
         return True
 
     def _fingerprint(self, request: Request) -> bytes:

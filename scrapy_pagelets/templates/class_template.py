@@ -71,6 +71,11 @@ class ClassTemplate:
         return cls(tree, everywhere, saying, voters, True, _source(key_page), key_page.url)
 
     @property
+    def weight(self) -> tuple[bool, int]:
+        """Of two templates of a class, the better one has the greater weight."""
+        return self.settled, self.voters
+
+    @property
     def complete(self) -> bool:
         """True if further pages have no vote."""
         return self.settled or self.voters >= _MAX_VOTERS

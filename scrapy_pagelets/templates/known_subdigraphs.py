@@ -10,20 +10,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+
+from scrapy_pagelets.nodes import Ints
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
 from scrapy_pagelets.templates.menu_links import candidates, link_targets
-from scrapy_pagelets.templates.site_counts import PageClass
+from scrapy_pagelets.templates.site_counts import PageClass, body_of
 
-#: Pages of a site whose links are kept: its first ones, which are those near its start page.
-_MAX_PAGES: Final = 5000
+#: Pages of a site whose links are kept: its first ones, which are those near its start page; and pages of all sites,
+#: whose links take about 2 kB each.
+_MAX_PAGES: Final = 1000
+_MAX_ALL: Final = 100_000
+#: Candidates that are tried for a key page: the search for a set is cubic in their number.
+_MAX_CANDIDATES: Final = 200
 
 
 @dataclass
 class _Site:
     """The links of the pages of a site, and the candidates of the key page of each class, by keys."""
 
-    links: dict[int, frozenset[int]] = field(default_factory=dict)
+    bodies: set[int] = field(default_factory=set)
+    links: dict[int, Ints] = field(default_factory=dict)
     candidates: OrderedDict[str, tuple[int, list[int]]] = field(default_factory=OrderedDict)
 
 
@@ -38,15 +46,19 @@ class KnownSubdigraphs:
     def __init__(self, size: int) -> None:
         self._size = size
         self._sites: dict[str, _Site] = {}
+        self._pages = 0
 
     def add(self, page: Page, page_class: PageClass) -> None:
-        """Add the links of a page."""
+        """Add the links of a page, unless it is a copy of another one."""
         site = self._sites.setdefault(page.site, _Site())
+        if len(site.links) >= _MAX_PAGES or self._pages >= _MAX_ALL or (body := body_of(page)) in site.bodies:
+            return
         if page_class.id not in site.candidates:
-            keys = page.nodes.links.key[candidates(page)].tolist()
+            keys = page.nodes.links.key[candidates(page)[:_MAX_CANDIDATES]].tolist()
             site.candidates[page_class.id] = page.key, keys
-        if len(site.links) < _MAX_PAGES:
-            site.links[page.key] = link_targets(page)
+        site.bodies.add(body)
+        site.links[page.key] = np.fromiter(link_targets(page), np.int64)
+        self._pages += 1
 
     def found(self) -> Iterator[LinkedPages]:
         """Yield the pages of each class that has two or more linked ones beside its key page."""
@@ -54,7 +66,7 @@ class KnownSubdigraphs:
             for key_page, keys in site.candidates.values():
                 graph = Subdigraph((key for key in keys if key in site.links), self._size)
                 while not graph.done and (key := graph.next()) is not None:
-                    graph.add(key, site.links[key])
+                    graph.add(key, site.links[key].tolist())
                 if len(graph.best) > 1:
                     yield LinkedPages(key_page, graph.best | {key_page})
 

@@ -15,7 +15,7 @@ from scrapy_pagelets.templates.class_template import ClassTemplate
 from scrapy_pagelets.templates.evidence import Column, Counts, keys_of
 from scrapy_pagelets.templates.model import LABELLED, Model, load
 from scrapy_pagelets.templates.page_features import site_features
-from scrapy_pagelets.templates.site_counts import Observation, PageClass, SiteCounts
+from scrapy_pagelets.templates.site_counts import Observation, PageClass, SiteCounts, body_of
 from scrapy_pagelets.templates.trees import sigmoid
 from scrapy_pagelets.templates.unsaved import Unsaved
 
@@ -110,14 +110,16 @@ class Site(Unsaved[Observation]):
 
         Parameters
         ----------
-        pages : its pages other than the key page, at least one
+        pages : its pages other than the key page, at least one; if all are copies of it, they define no template
         """
-        template = ClassTemplate.of_set(key_page, pages)
+        distinct = {body_of(page): page for page in (*pages, key_page)}  # copies have their content in common, too
+        others = [page for page in distinct.values() if page is not key_page]
+        template = ClassTemplate.of_set(key_page, others) if others else None
         for page in (key_page, *pages):
-            self.learn(page)
+            page_class = self.learn(page)
         with self._lock:
-            page_class = self.learnt.seen[key_page.key]
-            page_class.template = template
+            page_class = self.learnt.seen.get(key_page.key, page_class)
+            page_class.template = template or page_class.template
         return page_class
 
     def page_class(self, page: Page) -> PageClass | None:

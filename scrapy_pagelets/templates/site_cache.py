@@ -170,8 +170,9 @@ class SiteCache:
     def _save(self, site: Site) -> None:
         with self._lock:
             changed = self._changed.pop(site.name, None)  # before it is written: it may change meanwhile
-        if changed is not None:
-            self._store.save(site)
+        if changed is not None and not self._store.save(site):
+            with self._lock:
+                self._changed.setdefault(site.name, site)
 
     def _update_size(self, site: Site) -> None:
         size = site.size

@@ -148,11 +148,10 @@ class SiteCounts:
                 self.count(observation)
 
     def adopt_templates(self, other: SiteCounts) -> None:
-        """Take over the templates of the same classes: those that are missing here, and settled ones."""
+        """Take over the templates of the same classes if they are settled, or if more pages have voted for them."""
         for known in other.classes:
             if known.template is not None and (own := self.fitting(known.outline)) is not None:
-                outdated = known.template.settled and not (own.template and own.template.settled)
-                own.template = known.template if own.template is None or outdated else own.template
+                own.template = max(filter(None, (own.template, known.template)), key=lambda one: one.weight)
 
     def knows(self, page: Page) -> bool:
         """Return True if the page, or a copy of it, has been counted."""

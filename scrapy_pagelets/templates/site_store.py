@@ -11,7 +11,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
-from zipfile import BadZipFile
 
 import numpy as np
 from xxhash import xxh3_64
@@ -25,7 +24,7 @@ from scrapy_pagelets.templates.evidence import Column, keys_of
 from scrapy_pagelets.templates.model import Model
 from scrapy_pagelets.templates.partition import STRICT_K, partition
 from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.templates.site_counts import SiteCounts, body_of, outline
+from scrapy_pagelets.templates.site_counts import Observation, SiteCounts, body_of, outline
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ _LOCK_TIMEOUT: Final = 60.0
 #: Pattern for the names of the files in a folder of stores.
 FILES: Final = "pagelets-sites-*.sqlite"
 #: Raised by data that are damaged, or of another version.
-_UNREADABLE: Final = (TypeError, OSError, EOFError, LookupError, ValueError, BadZipFile)
+_UNREADABLE: Final = (TypeError, LookupError, ValueError)
 #: Answered requests of a job that are remembered.
 MAX_ANSWERED: Final = 100_000
 
@@ -97,17 +96,29 @@ class SiteStore:
         if self.lasting:
             site.record()
 
-    def save(self, site: Site) -> None:
-        """Write a site, merged with what other processes have learnt about it."""
-        observations = site.hand_over()
+    def save(self, site: Site) -> bool:
+        """Write a site, merged with what other processes have learnt about it; returns False if that fails."""
         with self._lock, self._faults(f"the data of {site.name} cannot be written"):
-            with self._transaction():
+            observations = site.hand_over()
+            with self._keeping(site, observations), self._transaction():
                 version, learnt = self._read(site.name, known=self._versions.get(site, 0))
                 if learnt is not None:
                     learnt.count_new(observations)
                     site.replace(learnt)
                 self._db.execute(_UPSERT, (site.name, version + 1, pack(site.arrays())))
             self._versions[site] = version + 1
+            return True
+        return False
+
+    @contextmanager
+    def _keeping(self, site: Site, observations: list[Observation]) -> Iterator[None]:
+        """Return the observations to the site, for the next attempt, if they cannot be written."""
+        try:
+            yield
+        except BaseException:
+            if observations:
+                site.keep(observations)
+            raise
 
     def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
         """Write the pagelets of pages, and read those that other processes have written.
@@ -265,10 +276,13 @@ def unpack(content: bytes) -> dict[str, Column]:
 
     Raises
     ------
-    ValueError, OSError, EOFError, BadZipFile : if the bytes are damaged
+    ValueError : if the bytes are damaged
     """
-    with np.load(BytesIO(content)) as file:
-        return {name: file[name] for name in file.files}
+    try:
+        with np.load(BytesIO(content)) as file:
+            return {name: file[name] for name in file.files}
+    except Exception as error:  # damaged archives raise whatever their damaged headers lead to
+        raise ValueError(str(error)) from error
 
 
 def meaning(model: Model) -> str:

@@ -23,13 +23,18 @@ _REMOVED: Final = "removed"
 _SILENT: Final = frozenset(
     "head script style link meta base template noscript noframes noembed datalist br wbr".split()
 )
-_LEFT_OUT: Final = "script style template noscript noframes noembed datalist base meta title desc metadata".split()
+_LEFT_OUT: Final = (
+    "script style template noscript noframes noembed datalist base meta title desc metadata "
+    "animate animateMotion animateTransform animatemotion animatetransform set handler"
+).split()
 #: Browsers take the content of these for text or for another document, lxml for elements.
 _EMPTIED: Final = "textarea iframe audio video canvas object".split()
 _RAW: Final = "xmp listing plaintext".split()
 _URLS: Final = frozenset("href src action formaction poster cite data background longdesc xlink:href".split())
 #: Lists of URLs, documents in attributes, and digests of files.
-_DROPPED: Final = frozenset("srcset imagesrcset srcdoc ping integrity nonce".split())
+_DROPPED: Final = frozenset(
+    "srcset imagesrcset srcdoc ping integrity nonce lowsrc dynsrc code codebase archive classid manifest".split()
+)
 #: Event handlers begin with ``on``, those of script libraries with ``@``.
 _ATTRIBUTE: Final = re.compile(r"(?!on)[a-z_:][\w:.-]*", re.IGNORECASE | re.ASCII)
 #: Beginning of the head. No browser runs a script in the document, whatever its markup hides.
