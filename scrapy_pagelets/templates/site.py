@@ -115,8 +115,9 @@ class Site(Unsaved[Observation]):
         distinct = {body_of(page): page for page in (*pages, key_page)}  # copies have their content in common, too
         others = [page for page in distinct.values() if page is not key_page]
         template = ClassTemplate.of_set(key_page, others) if others else None
-        for page in (key_page, *pages):
-            page_class = self.learn(page)
+        page_class = self.learn(key_page)
+        for page in pages:
+            self.learn(page)
         with self._lock:
             page_class = self.learnt.seen.get(key_page.key, page_class)
             page_class.template = template or page_class.template
