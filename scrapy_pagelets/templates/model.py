@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from importlib.resources import files
@@ -97,14 +98,26 @@ class Model:
         with open(path, "wb") as file:
             np.savez_compressed(
                 file,
-                about=np.frombuffer(json.dumps(about).encode(), np.uint8),
+                **described(about, self.lexicon),
                 **{f"classifier_{name}": column for name, column in vars(self.classifier).items()},
                 **_columns("trees", self.trees),
                 **_columns("decision", self.decision),
                 **_columns("alone", self.alone),
-                tokens=np.array(list(self.lexicon), np.uint64),
-                odds=np.array(list(self.lexicon.values()), np.float32),
             )
+
+
+def described(about: Mapping[str, Any], lexicon: Lexicon) -> dict[str, Any]:
+    """Columns of a model file that say how the model was made, and those of its lexicon, for `lexicon_of`."""
+    return {
+        "about": np.frombuffer(json.dumps(about).encode(), np.uint8),
+        "tokens": np.array(list(lexicon), np.uint64),
+        "odds": np.array(list(lexicon.values()), np.float32),
+    }
+
+
+def lexicon_of(data: Mapping[str, NDArray[Any]]) -> Lexicon:
+    """Restore the lexicon from the columns of a model file."""
+    return dict(zip(data["tokens"].tolist(), data["odds"].tolist(), strict=True))
 
 
 @lru_cache(4)
@@ -133,7 +146,7 @@ def _model(data: dict[str, Any]) -> Model:
     about = json.loads(data["about"].tobytes())
     if about.get("version") != VERSION or about.get("features") != FEATURES:
         raise ValueError("it was made with other features")
-    lexicon = dict(zip(data["tokens"].tolist(), data["odds"].tolist(), strict=True))
+    lexicon = lexicon_of(data)
     classifier = Classifier(*(data[f"classifier_{part.name}"] for part in fields(Classifier)))
     return Model(classifier, _trees("trees", data), _trees("decision", data), _trees("alone", data), lexicon, about)
 

@@ -24,7 +24,7 @@ from scrapy_pagelets.nodes import Floats, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.classifier import Classifier, size_class
 from scrapy_pagelets.templates.isotonic import smooth
-from scrapy_pagelets.templates.model import ModelError
+from scrapy_pagelets.templates.model import ModelError, described, lexicon_of
 from scrapy_pagelets.templates.page_features import NODE_FEATURES, Lexicon, node_features, page_features
 from scrapy_pagelets.templates.trees import sigmoid
 
@@ -65,13 +65,7 @@ class PageLevel:
         columns = {f"{name}_{part}": value for name, one in classifiers.items() for part, value in vars(one).items()}
         about = self.about | {"features": [*NODE_FEATURES, *VISUAL_FEATURES]}
         with open(path, "wb") as file:
-            np.savez_compressed(
-                file,
-                about=np.frombuffer(json.dumps(about).encode(), np.uint8),
-                tokens=np.array(list(self.lexicon), np.uint64),
-                odds=np.array(list(self.lexicon.values()), np.float32),
-                **columns,
-            )
+            np.savez_compressed(file, **described(about, self.lexicon), **columns)
 
 
 @lru_cache(4)
@@ -100,9 +94,8 @@ def _page_level(data: Any) -> PageLevel:
     def classifier(name: str) -> Classifier:
         return Classifier(*(data[f"{name}_{part.name}"] for part in fields(Classifier)))
 
-    lexicon = dict(zip(data["tokens"].tolist(), data["odds"].tolist(), strict=True))
     rendered = classifier("rendered") if "rendered_weight" in data.files else None
-    return PageLevel(classifier("plain"), rendered, lexicon, about)
+    return PageLevel(classifier("plain"), rendered, lexicon_of(data), about)
 
 
 def templateness(page: Page, model: PageLevel) -> Floats:
