@@ -172,7 +172,7 @@ def test_header_content_and_footer_are_told_apart():
     assert [words(p.text)[0] for p in tops] == ["Site", "Head", "Imprint"]
 
 
-def test_three_witnesses_agree_on_blocks():
+def test_blocks_are_cut_by_the_mean_of_three_estimates():
     """The cut of ``gcuts``, computed pair by pair."""
     described, weights = Described.of(page(PAGE)), load("inner")
     tree, count = described.tree, len(described.tree.leaves)

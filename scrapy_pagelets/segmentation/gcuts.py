@@ -10,7 +10,7 @@ rendered page, label expansion starts from that minimum.
 
 Two forms are ours. They keep the part of the paper that its own ablation finds to matter, the tree: each node is a
 label of its own, and only invisible nodes cost anything. The paper leaves that cost open. In ``regions`` it is learnt
-from features of a node, its children, its siblings and its parent. In ``blocks``, two more witnesses speak: the paper's
+from features of a node, its children, its siblings and its parent. In ``blocks``, two more estimates count: the paper's
 regression over pairs of leaves, and the blocks of VIPS. What one of them has learnt from the look of some pages, the
 others do not repeat.
 """
@@ -52,7 +52,7 @@ _COSTS: Final = 4_000_000
 _LEAVES: Final = 100
 #: Permitted degrees of coherence at which VIPS is asked, from regions to small blocks.
 _COHERENCES: Final = range(5, 10)
-#: Bound of the log odds of each witness, so that none of them decides alone.
+#: Bound of the log odds of each estimate, so that none of them decides alone.
 _SURE: Final = 4.0
 #: The penalty for a given number of segments is searched between 2**-_RANGE and 2**_RANGE; halvings of that range.
 _RANGE, _HALVINGS = 20, 40
@@ -116,7 +116,7 @@ def regions(described: Described, weights: Weights) -> Cut:
 
 
 def blocks(described: Described, weights: Weights) -> Cut:
-    """Return the cut of a page by the mean log odds of three witnesses that a node is in one segment.
+    """Return the cut of a page by the mean log odds of three estimates that a node is in one segment.
 
     They are the learnt cost of nodes, the mean probability of the pairs of leaves that meet at the node, and the share
     of these pairs that VIPS has in one block, averaged over degrees of coherence.
