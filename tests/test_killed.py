@@ -15,8 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy import Request, Spider
+from scrapy.http import HtmlResponse
 
 from scrapy_pagelets.crawler.spiders.request_journal import Held, RequestJournal
+from scrapy_pagelets.session.response_store import ResponseStore
 from tests.crawling import Crawl, answer, crawl, not_found, options, page, pages_asked_for, start
 from tests.server import Route, SiteServer, html, redirect
 
@@ -201,6 +203,16 @@ def test_a_settling_page_that_vanishes_is_reported_at_the_end(tmp_path):
         "This run has lost something: 1 pages that were held back cannot be read from disk. "
         "What to do: crawl them again"
     ]
+
+
+def test_a_file_that_a_killed_process_was_writing_is_removed(tmp_path):
+    """Only whole responses are taken for stored ones."""
+    store = ResponseStore(tmp_path)
+    store.put("held-one", HtmlResponse("http://a/", body=b"one"))
+    (tmp_path / "held-two.new").write_bytes(b"half of a respo")
+    again = ResponseStore(tmp_path)
+    assert again.tokens("held-") == ["held-one"]
+    assert [file.name for file in tmp_path.iterdir()] == ["held-one"]
 
 
 # The journal

@@ -7,6 +7,7 @@ import pickle
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
@@ -22,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 #: Keys of request meta that are stored with a response.
 _META: Final = ("download_latency", "download_slot")
+#: Suffix of a file that is being written.
+_UNFINISHED: Final = ".new"
 #: The modules of pickled classes in an earlier version -> in this one.
 _MOVED: Final = {"scrapy_pagelets.rendered": "scrapy_pagelets.rendering.snapshot"}
 
@@ -39,6 +42,8 @@ class ResponseStore:
         self._lasting = lasting
         self._failed = failed
         self._unwritten: dict[str, bytes] = {}
+        if lasting is not None:
+            _remove_unfinished(lasting)
 
     @cached_property
     def _folder(self) -> Path | None:
@@ -80,7 +85,7 @@ class ResponseStore:
     def tokens(self, prefix: str) -> list[str]:
         """Return the tokens with a prefix in a lasting folder, those of earlier runs included."""
         paths = self._lasting.glob(f"{prefix}*") if self._lasting is not None else ()
-        return sorted(path.name for path in paths if path.suffix != ".new")
+        return sorted(path.name for path in paths if path.suffix != _UNFINISHED)
 
     def take(self, token: str) -> Response | None:
         """Remove and return a response, None if there is none; its request has the stored meta."""
@@ -140,10 +145,17 @@ class _Unpickler(pickle.Unpickler):
 
 def _replace(path: Path, content: bytes) -> None:
     """Write a file atomically."""
-    new = path.with_name(path.name + ".new")
+    new = path.with_name(path.name + _UNFINISHED)
     try:
         new.write_bytes(content)
         new.replace(path)
     except OSError:
         new.unlink(missing_ok=True)
         raise
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """Remove files that a killed process was writing."""
+    with suppress(OSError):  # a folder that cannot be changed is reported when a response is stored
+        for new in folder.glob(f"*{_UNFINISHED}"):
+            new.unlink()
