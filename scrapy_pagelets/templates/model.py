@@ -34,7 +34,7 @@ LABELLED: Final = "labelled"
 AUTOMATIC: Final = "automatic"
 SHIPPED: Final = (LABELLED, AUTOMATIC)
 #: Changes with the meaning of the features: a file of another version is refused.
-VERSION: Final = 4
+VERSION: Final = 5
 
 
 FEATURES: Final = [*NODE_FEATURES, *PAGE_FEATURES, *SITE_FEATURES]
@@ -71,6 +71,7 @@ class Model:
     decision : over ``PAGE_FEATURES + SITE_FEATURES``; for leaves, with the evidence of other pages of the site
     alone : the same for the first page of a site
     lexicon : log odds by hash of a class, id or role token, or of words of a heading
+    marks : hashes of the tokens that give features of their own
     about : how the model was made: command, data, figures
     """
 
@@ -79,13 +80,14 @@ class Model:
     decision: Trees
     alone: Trees
     lexicon: Lexicon
+    marks: tuple[int, ...]
     about: dict[str, Any]
     _known: WeakKeyDictionary[Page, PageEvidence] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
 
     def page_evidence(self, page: Page) -> PageEvidence:
         """Return the features of a page and the log odds of the page-level classifiers, computed once for each page."""
         if (evidence := self._known.get(page)) is None:
-            columns = page_features(page, self.lexicon)
+            columns = page_features(page, self.lexicon, self.marks)
             by_trees = mean_odds(page.nodes, self.trees(columns))
             by_classifier = self.classifier(node_features(page, columns), size_class(page.nodes))
             evidence = PageEvidence(columns, np.column_stack([by_trees, by_classifier]))
@@ -99,6 +101,7 @@ class Model:
             np.savez_compressed(
                 file,
                 **described(about, self.lexicon),
+                marks=np.array(self.marks, np.uint64),
                 **{f"classifier_{name}": column for name, column in vars(self.classifier).items()},
                 **_columns("trees", self.trees),
                 **_columns("decision", self.decision),
@@ -148,7 +151,7 @@ def _model(data: dict[str, Any]) -> Model:
         raise ValueError("it was made with other features")
     lexicon = lexicon_of(data)
     classifier = Classifier(*(data[f"classifier_{part.name}"] for part in fields(Classifier)))
-    return Model(classifier, _trees("trees", data), _trees("decision", data), _trees("alone", data), lexicon, about)
+    return Model(classifier, _trees("trees", data), _trees("decision", data), _trees("alone", data), lexicon, tuple(data["marks"].tolist()), about)
 
 
 def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:

@@ -8,7 +8,7 @@ used: ``docs/algorithms/isotonic-2007.md``. No language or class name is hard-co
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.nodes import TEXT, Floats, Ints, Look, NodeTable, is_short
+from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, Look, NodeTable, is_short
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.evidence import CLASSIFIERS, SiteEvidence
 from scrapy_pagelets.words import words as words_of
@@ -65,6 +65,9 @@ _LEAF: Final = (
 )  # fmt: skip
 _PAGE: Final = ("page_words", "page_link_density", "page_leaves", "has_main", "has_article", "page_depth")
 _REGION: Final = ("words", "link_density", "leaves", "words_per_leaf", "share_of_page", "headings", "prose", "first")
+_DECLARED: Final = ("declared_article", "declared_product", "declared_discussion")
+#: Number of tokens that give features of their own, see `page_features`.
+MARKS: Final = 48
 _NAMES: Final = ("trees", "classifier")
 _ODDS: Final = ("odds", "odds_path", "odds_shape")
 _CONTAINER: Final = ("inside", "above", "branch", "margin", "share")
@@ -83,7 +86,13 @@ _SITE_REGION: Final = (
 
 #: Features of a node, for the classifier of the paper.
 NODE_FEATURES: Final = (*_REGION, *_LEAF, *_PAGE)
-PAGE_FEATURES: Final = (*_LEAF, *_PAGE, *(f"{name}_{k}" for k in range(LEVELS) for name in _REGION))
+PAGE_FEATURES: Final = (
+    *_LEAF,
+    *_PAGE,
+    *(f"{name}_{k}" for k in range(LEVELS) for name in _REGION),
+    *_DECLARED,
+    *(f"mark_{number}" for number in range(MARKS)),
+)
 SITE_FEATURES: Final = (
     *(f"site_{n}" for n in _SITE_LEAF),
     *(f"site_{name}_{k}" for k in range(LEVELS) for name in _SITE_REGION),
@@ -95,6 +104,9 @@ _HEADING_WORDS, _HEADING_CHARACTERS = 6, 60
 #: Distance to the last heading if there is none, in words on a log scale.
 _FAR: Final = 9.0
 
+#: Types of Open Graph and schema.org that say the same.
+_KINDS: Final = (("article", "blogposting"), ("product",), ("discussion", "qapage", "question"))
+_SCHEMA_TYPE: Final = re.compile(r'"@type"\s*:\s*"(\w+)"')
 _DIGIT: Final = re.compile(r"\d").search
 
 
@@ -122,8 +134,15 @@ class Regions:
         self.rows = np.array(levels)
 
 
-def page_features(page: Page, lexicon: Lexicon) -> NDArray[np.float32]:
-    """(m, len(PAGE_FEATURES)) features of each leaf that need the page alone."""
+def page_features(page: Page, lexicon: Lexicon, marks: Sequence[int] = ()) -> NDArray[np.float32]:
+    """(m, len(PAGE_FEATURES)) features of each leaf that need the page alone.
+
+    Parameters
+    ----------
+    lexicon : log odds by hash of a token
+    marks : hashes of at most ``MARKS`` class, id and role tokens whose meaning depends on the kind of page, such as
+        ``comment``, which is content on forums only: each gives a feature, whether the leaf is inside such an element
+    """
     nodes = page.nodes
     m = len(nodes.leaves)
     words = nodes.words.astype(np.float64)
@@ -177,6 +196,8 @@ def page_features(page: Page, lexicon: Lexicon) -> NDArray[np.float32]:
     for k in range(LEVELS):
         start = len(leaf) + len(of_page) + k * len(_REGION)
         columns[:, start : start + len(_REGION)] = per_row[rows[k]]
+    columns[:, -MARKS - len(_DECLARED) : -MARKS] = declared(page)
+    columns[:, -MARKS:] = _marked(nodes, marks)
     return columns
 
 
@@ -330,6 +351,29 @@ def _container(nodes: NodeTable, odds: Floats) -> tuple[Floats, Floats, Floats, 
         all_leaves * (gained[best] / max(1, np.maximum(gain, 0).sum())),
         all_leaves * (below[best] / max(1, below[0])),
     )
+
+
+def declared(page: Page) -> tuple[bool, bool, bool]:
+    """Whether the head of the page declares an article, a product, a discussion: in Open Graph, or in JSON-LD."""
+    kinds = {
+        meta.get("content", "").strip().lower()
+        for meta in page.root.iter("meta")
+        if meta.get("property", "").lower() == "og:type"
+    }
+    for script in page.root.iter("script"):
+        if "ld+json" in script.get("type", ""):
+            kinds.update(kind.lower() for kind in _SCHEMA_TYPE.findall(script.text or ""))
+    return tuple(any(word in kind for kind in kinds for word in words) for words in _KINDS)  # type: ignore[return-value]
+
+
+def _marked(nodes: NodeTable, marks: Sequence[int]) -> Bools:
+    """(m, MARKS) whether each leaf is inside an element with each token."""
+    bit = {token: 1 << number for number, token in enumerate(marks)}
+    of_look = [sum({bit[token] for token in tokens(look) if token in bit}) for look in nodes.looks]
+    own = np.array(of_look, np.int64)[nodes.look]
+    for rows in nodes.levels[1:]:
+        own[rows] |= own[nodes.parent[rows]]
+    return (own[nodes.leaves, None] >> np.arange(MARKS)) & 1 > 0
 
 
 def _landmarks(nodes: NodeTable) -> Ints:

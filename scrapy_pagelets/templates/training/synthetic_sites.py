@@ -73,7 +73,7 @@ class _Habits:
         template = np.bincount(pagelet, known * ~content, count) > np.bincount(pagelet, known, count) / 2
         linked = np.bincount(pagelet, words * nodes.anchor[nodes.leaves], count)
         links = linked > _LINKS * np.bincount(pagelet, words, count)
-        varied = template & (rng.random(count) < np.where(links, rng.random(), rng.uniform(0, 0.6)))
+        varied = template & (rng.random(count) < np.where(links, rng.random(), rng.random()))
         below = nodes.last_leaf - nodes.first_leaf
         inner = (nodes.total(nodes.spread(content.astype(np.int64))) == below) & (below > 0)
         last = np.append(pagelet, -1)[nodes.last_leaf - 1]
@@ -81,7 +81,11 @@ class _Habits:
             pagelet=pagelet,
             inner=inner,
             whole=(below > 0) & ~inner & (_pagelet_of_rows(nodes, pagelet) == last),
-            fresh=np.where(content, _new_content(words, rng), _new_template(nodes, varied[pagelet], rng)),
+            fresh=np.select(
+                [content, template[pagelet]],
+                [_new_content(words, rng), _new_template(nodes, varied[pagelet], rng)],
+                _new_insertion(nodes, rng),
+            ),
             template=template,
             varies=np.where(varied, rng.beta(4, 1, count), 0),
             absent=(template & (rng.random(count) < rng.uniform(0, 0.4))) * rng.uniform(0, 0.8, count),
@@ -109,6 +113,16 @@ def _new_template(nodes: NodeTable, varied: Bools, rng: np.random.Generator) -> 
     heading = (nodes.words <= _HEADING) & ~nodes.anchor[nodes.leaves]
     noise = rng.uniform(0, 0.15) if rng.random() < 0.4 else 0.0
     return np.where(varied, np.where(heading, rng.uniform(0, 0.25, len(heading)), 0.96), noise)
+
+
+def _new_insertion(nodes: NodeTable, rng: np.random.Generator) -> Floats:
+    """(m,) the same for template inside content: captions, bylines and teasers change, labels such as "Share" do not.
+
+    Leaves of the same shape have the same habit.
+    """
+    _, kind = np.unique(nodes.shape[nodes.leaves], return_inverse=True)
+    changes = rng.random(int(kind.max(initial=-1)) + 1)[kind] < np.where(nodes.words > _SHORT, 0.8, 0.3)
+    return np.where(changes, 0.96, 0.05)
 
 
 def evidence(example: Example, odds: Floats, others: int, rng: np.random.Generator) -> NDArray[np.float32]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints
 from scrapy_pagelets.templates.classifier import Classifier, fit, size_class
-from scrapy_pagelets.templates.page_features import heading_tokens, headings, node_features, tokens
+from scrapy_pagelets.templates.page_features import MARKS, heading_tokens, headings, node_features, tokens
 from scrapy_pagelets.templates.training.labels import TEMPLATE, UNKNOWN, Example, importance, template_share
 from scrapy_pagelets.templates.trees import Trees
 
@@ -150,7 +150,8 @@ def lexicon(examples: Iterable[Example]) -> dict[int, float]:
     for group in by_site(examples).values():
         below: dict[int, Floats] = defaultdict(lambda: np.zeros(2))
         for example in group[:_TOKEN_PAGES]:
-            base.append(_token_words(example, below))
+            base.append(_look_words(example, below))
+            _heading_words(example, below)
         for token, (template, total) in below.items():
             rates[token].append(template / total)
     mean = float(np.clip(np.mean(base), 0.02, 0.98)) if base else 0.5
@@ -161,7 +162,24 @@ def lexicon(examples: Iterable[Example]) -> dict[int, float]:
     }
 
 
-def _token_words(example: Example, below: dict[int, Floats]) -> float:
+def marks(examples: Iterable[Example]) -> tuple[int, ...]:
+    """The class, id and role tokens that say most about what they contain, be it template or content, site by site.
+
+    The lexicon has one figure for each token, and none for those that are template on blogs and content on forums.
+    Tokens are rated by the squared difference between the share of template below them and that of the site, times the
+    square root of their share of the words; sites have equal weight.
+    """
+    rating: dict[int, float] = defaultdict(float)
+    for group in by_site(examples).values():
+        pages = group[:_TOKEN_PAGES]
+        below: dict[int, Floats] = defaultdict(lambda: np.zeros(2))
+        base = float(np.mean([_look_words(example, below) for example in pages]))
+        for token, (template, total) in below.items():
+            rating[token] += (template / total - base) ** 2 * min(1.0, total / len(pages)) ** 0.5
+    return tuple(sorted(rating, key=lambda token: (-rating[token], token))[:MARKS])
+
+
+def _look_words(example: Example, below: dict[int, Floats]) -> float:
     """Add the shares of template words and of all words below each token; returns the template share of the page."""
     nodes = example.page.nodes
     weight = nodes.words * (example.labels != UNKNOWN)
@@ -171,17 +189,13 @@ def _token_words(example: Example, below: dict[int, Floats]) -> float:
     for row in np.flatnonzero((nodes.tag != TEXT) & (total > 0)).tolist():
         for token in tokens(nodes.looks[nodes.look[row]]):
             below[token] += (template[row], total[row])
-    _heading_words(example, weight / all_words, below)
     return float(template[0])
 
 
-def _heading_words(example: Example, share: Floats, below: dict[int, Floats]) -> None:
-    """Do the same for the text between each heading and the next.
-
-    Parameters
-    ----------
-    share : (m,) share of each leaf in the labelled words of the page
-    """
+def _heading_words(example: Example, below: dict[int, Floats]) -> None:
+    """Do the same for the text between each heading and the next."""
+    weight = example.page.nodes.words * (example.labels != UNKNOWN)
+    share = weight / max(1, int(weight.sum()))
     last = headings(example.page.nodes)
     follows = (last >= 0) & (last != np.arange(len(last)))
     total = np.bincount(last[follows], share[follows], len(last))

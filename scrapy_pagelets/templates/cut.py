@@ -1,0 +1,125 @@
+"""The cut of a page: leaves with log odds below it are content.
+
+One cut for all pages leaves nothing of an unclear page, and keeps lists of teasers on a clear one. So two regressors
+estimate the precision and the recall of some cuts from the curve of kept words, and the cut with the best F-measure is
+taken. This method is ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_pagelets.nodes import Bools, Floats, NodeTable
+from scrapy_pagelets.templates.trees import Trees, sigmoid
+
+#: The cuts compared, in log odds of template.
+CUTS: Final = np.array([-4, -3, -2.5, -2, -1.5, -1.25, -1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2.5])
+#: Shares of the words of a page, and of its expected content, at which the log odds are read off.
+_WORDS: Final = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9)
+_MASS: Final = (0.25, 0.5, 0.75, 0.9)
+#: Words of a run of text, without links, that is prose.
+_PROSE: Final = 10
+#: Distance in log odds to the next leaf beyond the cut, if there is none.
+_NONE: Final = 5.0
+
+_OF_CUT: Final = (
+    "cut", "from_best", "kept", "kept_words", "precision", "recall", "f1", "links", "prose", "prose_kept", "leaves",
+    "runs", "runs_per_leaf", "span", "longest_run", "gap_above", "gap_below", "near", "just_above", "just_below",
+    "of_mean",
+)  # fmt: skip
+_OF_PAGE: Final = (
+    "words", "leaves", "share", "mean", "mass", "links", "prose", "sure", "unsure", "unsure_of_mass", "best",
+    "best_f1", *(f"words_{q}" for q in _WORDS), *(f"mass_{q}" for q in _MASS), "hidden", "least", "others",
+)  # fmt: skip
+CUT_FEATURES: Final = (*(f"cut_{name}" for name in _OF_CUT), *(f"page_{name}" for name in _OF_PAGE))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A learnt cut.
+
+    Attributes
+    ----------
+    precision, recall : over ``CUT_FEATURES``; estimates for the cuts of a page
+    """
+
+    precision: Trees
+    recall: Trees
+
+    def __call__(self, nodes: NodeTable, odds: Floats, others: int, beta: float) -> float:
+        """The cut of a page.
+
+        Parameters
+        ----------
+        odds : (m,) log odds of template
+        others : number of other pages of the site that are known
+        beta : weight of recall in the F-measure: below 1, precision counts more
+        """
+        columns = cut_features(nodes, odds, others)
+        precision, recall = (np.clip(one(columns), 0.01, 1) for one in (self.precision, self.recall))
+        f = (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
+        padded = np.pad(f, 1, "edge")  # a cut between two good ones is better than one beside a bad one
+        return float(CUTS[int((padded[:-2] + 2 * padded[1:-1] + padded[2:]).argmax())])
+
+
+def cut_features(nodes: NodeTable, odds: Floats, others: int) -> NDArray[np.float32]:
+    """(len(CUTS), len(CUT_FEATURES)) features of each cut of a page.
+
+    Parameters
+    ----------
+    odds : (m,) log odds of template
+    others : number of other pages of the site that are known
+    """
+    words = nodes.words + 0.1
+    content = sigmoid(-odds)
+    linked = nodes.anchor[nodes.leaves]
+    prose = (nodes.words >= _PROSE) & ~linked
+    order = np.argsort(odds, kind="stable")
+    mass, total = words * content, words.sum()
+    found, seen = np.cumsum(mass[order]), np.cumsum(words[order])
+    expected = 2 * found / (seen + mass.sum())
+    best = float(odds[order][int(expected.argmax())])
+    mean = float(mass @ content / mass.sum())
+    unsure = float(words[(content > 0.2) & (content < 0.8)].sum())
+
+    def odds_at(curve: Floats, shares: tuple[float, ...]) -> list[float]:
+        at = np.searchsorted(curve, np.array(shares) * curve[-1])
+        return list(odds[order][np.minimum(at, len(odds) - 1)])
+
+    page = [
+        np.log1p(total), np.log1p(len(odds)), mass.sum() / total, mean, np.log1p(mass.sum()),
+        words[linked].sum() / total, words[prose].sum() / total, words[content > 0.9].sum() / total,
+        unsure / total, unsure / max(1, mass.sum()), best, expected.max(),
+        *odds_at(seen, _WORDS), *odds_at(found, _MASS),
+        nodes.hidden[nodes.leaves].mean(), odds.min(), np.log1p(others),
+    ]  # fmt: skip
+    return np.array([[*_of_cut(cut, odds, words, mass, linked, prose, best, mean), *page] for cut in CUTS], np.float32)
+
+
+def _of_cut(
+    cut: float, odds: Floats, words: Floats, mass: Floats, linked: Bools, prose: Bools, best: float, mean: float
+) -> list[float]:
+    kept = odds < cut
+    kept_words = words * kept
+    long, total = max(0.1, float(kept_words.sum())), float(mass.sum())
+    edges = np.flatnonzero(np.diff(kept.astype(np.int8), prepend=0, append=0))
+    starts, ends = edges[::2], edges[1::2]
+    until = np.append(0, np.cumsum(kept_words))
+    above, below = odds[~kept], odds[kept]
+    hit = float(mass[kept].sum())
+    return [
+        cut, cut - best, long / words.sum(), np.log1p(long), hit / long, hit / total, 2 * hit / (long + total),
+        kept_words[linked].sum() / long, kept_words[prose].sum() / long,
+        kept_words[prose].sum() / max(0.1, words[prose].sum()), kept.mean(),
+        len(starts), np.log1p(len(starts)) - np.log1p(kept.sum()),
+        (ends[-1] - starts[0]) / len(odds) if len(starts) else 0,
+        (until[ends] - until[starts]).max() / long if len(starts) else 0,
+        above.min() - cut if len(above) else _NONE, cut - below.max() if len(below) else _NONE,
+        words[np.abs(odds - cut) < 0.5].sum() / max(1, total),
+        words[(odds >= cut) & (odds < cut + 1)].sum() / long, words[(odds < cut) & (odds > cut - 1)].sum() / long,
+        sigmoid(np.float64(-cut)) / max(1e-6, mean),
+    ]  # fmt: skip
