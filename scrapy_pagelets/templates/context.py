@@ -57,8 +57,10 @@ def context_features(nodes: NodeTable, odds: Floats) -> NDArray[np.float32]:
     ----------
     odds : (m,) log odds of template by the decision before
     """
+    if not len(odds):
+        return np.zeros((0, len(CONTEXT_FEATURES)), np.float32)
     odds = np.clip(odds, -_MOST, _MOST)
-    words = nodes.words + 0.1  # leaves without words have a small weight
+    words = nodes.words.astype(np.float64) + 0.1  # leaves without words have a small weight
     content = sigmoid(-odds)
     mass = words * content
     rows = Regions(nodes).rows
@@ -198,7 +200,7 @@ def _after_title(nodes: NodeTable, words: Floats) -> Floats | float:
     if not len(first):
         return _NO_HEADING
     before = np.cumsum(words) - words
-    distance: Floats = np.sign(np.arange(len(words)) - first[0]) * np.log1p(np.abs(before - before[first[0]]))
+    distance: Floats = 1.0 * np.sign(np.arange(len(words)) - first[0]) * np.log1p(np.abs(before - before[first[0]]))
     return distance
 
 

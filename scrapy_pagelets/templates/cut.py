@@ -1,13 +1,11 @@
 """The cut of a page: leaves with log odds below it are content.
 
-One cut for all pages leaves nothing of an unclear page, and keeps lists of teasers on a clear one. So two regressors
-estimate the precision and the recall of some cuts from the curve of kept words, and the cut with the best F-measure is
-taken. This method is ours.
+One cut for all pages leaves nothing of an unclear page, and keeps lists of teasers on a clear one. So trees rate some
+cuts of the page by the curve of kept words, and the best one is taken. This method is ours.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -18,6 +16,8 @@ from scrapy_pagelets.templates.trees import Trees, sigmoid
 
 #: The cuts compared, in log odds of template.
 CUTS: Final = np.array([-4, -3, -2.5, -2, -1.5, -1.25, -1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2.5])
+#: Log odds by which the strictest setting lowers a cut.
+_LEAN: Final = 2.0
 #: Shares of the words of a page, and of its expected content, at which the log odds are read off.
 _WORDS: Final = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9)
 _MASS: Final = (0.25, 0.5, 0.75, 0.9)
@@ -38,32 +38,31 @@ _OF_PAGE: Final = (
 CUT_FEATURES: Final = (*(f"cut_{name}" for name in _OF_CUT), *(f"page_{name}" for name in _OF_PAGE))
 
 
-@dataclass(frozen=True)
-class Cut:
-    """A learnt cut.
+def best_cut(rating: Trees, columns: NDArray[np.float32]) -> float:
+    """The cut of a page with the highest rating, in log odds of template.
 
-    Attributes
+    Parameters
     ----------
-    precision, recall : over ``CUT_FEATURES``; estimates for the cuts of a page
+    rating : over ``CUT_FEATURES``: the expected F-measure of a cut, less that of the best cut of the page
+    columns : (len(CUTS), len(CUT_FEATURES)) features of the cuts, see `cut_features`
     """
+    padded = np.pad(rating(columns), 1, "edge")  # a cut between two good ones is better than one beside a bad one
+    return float(CUTS[int((padded[:-2] + 2 * padded[1:-1] + padded[2:]).argmax())])
 
-    precision: Trees
-    recall: Trees
 
-    def __call__(self, nodes: NodeTable, odds: Floats, others: int, beta: float) -> float:
-        """The cut of a page.
+def shifted(rating: Trees, nodes: NodeTable, odds: Floats, others: int, strict: float = 0.0) -> Floats:
+    """(m,) log odds of template, shifted by the cut of the page so that those of content are below 0.
 
-        Parameters
-        ----------
-        odds : (m,) log odds of template
-        others : number of other pages of the site that are known
-        beta : weight of recall in the F-measure: below 1, precision counts more
-        """
-        columns = cut_features(nodes, odds, others)
-        precision, recall = (np.clip(one(columns), 0.01, 1) for one in (self.precision, self.recall))
-        f = (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
-        padded = np.pad(f, 1, "edge")  # a cut between two good ones is better than one beside a bad one
-        return float(CUTS[int((padded[:-2] + 2 * padded[1:-1] + padded[2:]).argmax())])
+    Parameters
+    ----------
+    rating : see `best_cut`
+    odds : (m,) log odds of template
+    others : number of other pages of the site that are known
+    strict : -1 leans the cut to recall, 1 to precision
+    """
+    if not len(odds):
+        return odds
+    return odds - best_cut(rating, cut_features(nodes, odds, others)) + _LEAN * strict
 
 
 def cut_features(nodes: NodeTable, odds: Floats, others: int) -> NDArray[np.float32]:
@@ -74,7 +73,7 @@ def cut_features(nodes: NodeTable, odds: Floats, others: int) -> NDArray[np.floa
     odds : (m,) log odds of template
     others : number of other pages of the site that are known
     """
-    words = nodes.words + 0.1
+    words = nodes.words.astype(np.float64) + 0.1
     content = sigmoid(-odds)
     linked = nodes.anchor[nodes.leaves]
     prose = (nodes.words >= _PROSE) & ~linked
@@ -121,5 +120,5 @@ def _of_cut(
         above.min() - cut if len(above) else _NONE, cut - below.max() if len(below) else _NONE,
         words[np.abs(odds - cut) < 0.5].sum() / max(1, total),
         words[(odds >= cut) & (odds < cut + 1)].sum() / long, words[(odds < cut) & (odds > cut - 1)].sum() / long,
-        sigmoid(np.float64(-cut)) / max(1e-6, mean),
+        1 / (1 + np.exp(cut)) / max(1e-6, mean),
     ]  # fmt: skip

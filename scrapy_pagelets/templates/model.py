@@ -19,9 +19,13 @@ from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.nodes import Floats, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.classifier import Classifier, size_class
+from scrapy_pagelets.templates.context import CONTEXT_FEATURES, context_features
+from scrapy_pagelets.templates.cut import CUT_FEATURES
 from scrapy_pagelets.templates.page_features import (
     NODE_FEATURES,
+    OWN_FEATURES,
     PAGE_FEATURES,
+    SHARED_FEATURES,
     SITE_FEATURES,
     Lexicon,
     node_features,
@@ -37,7 +41,11 @@ SHIPPED: Final = (LABELLED, AUTOMATIC)
 VERSION: Final = 5
 
 
-FEATURES: Final = [*NODE_FEATURES, *PAGE_FEATURES, *SITE_FEATURES]
+FEATURES: Final = [*NODE_FEATURES, *PAGE_FEATURES, *CONTEXT_FEATURES, *SITE_FEATURES, *CUT_FEATURES]
+
+
+#: Names of the trees of a model, and of their columns in its file.
+_PASSES: Final = ("trees", "context", "decision", "cut")
 
 
 class ModelError(ConfigError):
@@ -52,24 +60,27 @@ class PageEvidence(NamedTuple):
     features : (m, features) features of the leaves
     odds : (n, CLASSIFIERS) log odds of all nodes by the page-level classifiers: first the trees, by their mean over the
         words below the node, then the classifier
+    in_context : (m,) log odds of the leaves by the second pass
     """
 
     features: NDArray[np.float32]
     odds: Floats
+    in_context: Floats
 
 
 @dataclass(frozen=True)
 class Model:
-    """The page-level classifiers, the final decision on top of them, and the lexicon that all use.
+    """A decision in passes: the page, the context of each leaf, the evidence of the site, and the cut.
 
     All classifiers give log odds of being template.
 
     Attributes
     ----------
     classifier : classifier of the paper, over ``NODE_FEATURES``; for nodes, by their page alone
-    trees : over ``PAGE_FEATURES``; for leaves, by their page alone
-    decision : over ``PAGE_FEATURES + SITE_FEATURES``; for leaves, with the evidence of other pages of the site
-    alone : the same for the first page of a site
+    trees : first pass, over ``PAGE_FEATURES``; for leaves, by their page alone
+    context : second pass, see `in_context`; for leaves, by their page alone
+    decision : third pass, see `site_columns`; for leaves, with the evidence of other pages of the site
+    cut : over ``CUT_FEATURES``; the quality of each cut of a page, see `cut.best_cut`
     lexicon : log odds by hash of a class, id or role token, or of words of a heading
     marks : hashes of the tokens that give features of their own
     about : how the model was made: command, data, figures
@@ -77,8 +88,9 @@ class Model:
 
     classifier: Classifier
     trees: Trees
+    context: Trees
     decision: Trees
-    alone: Trees
+    cut: Trees
     lexicon: Lexicon
     marks: tuple[int, ...]
     about: dict[str, Any]
@@ -88,9 +100,10 @@ class Model:
         """Return the features of a page and the log odds of the page-level classifiers, computed once for each page."""
         if (evidence := self._known.get(page)) is None:
             columns = page_features(page, self.lexicon, self.marks)
-            by_trees = mean_odds(page.nodes, self.trees(columns))
+            first = self.trees(columns)
             by_classifier = self.classifier(node_features(page, columns), size_class(page.nodes))
-            evidence = PageEvidence(columns, np.column_stack([by_trees, by_classifier]))
+            odds = np.column_stack([mean_odds(page.nodes, first), by_classifier])
+            evidence = PageEvidence(columns, odds, self.context(context_columns(page.nodes, columns, first)))
             self._known[page] = evidence
         return evidence
 
@@ -103,10 +116,29 @@ class Model:
                 **described(about, self.lexicon),
                 marks=np.array(self.marks, np.uint64),
                 **{f"classifier_{name}": column for name, column in vars(self.classifier).items()},
-                **_columns("trees", self.trees),
-                **_columns("decision", self.decision),
-                **_columns("alone", self.alone),
+                **{key: column for name in _PASSES for key, column in _columns(name, getattr(self, name)).items()},
             )
+
+
+def context_columns(nodes: NodeTable, columns: NDArray[np.float32], first: Floats) -> NDArray[np.float32]:
+    """(m, features) what the second pass sees: the leaf itself, and the log odds of the first pass around it.
+
+    Parameters
+    ----------
+    columns : (m, len(PAGE_FEATURES)) features of the page
+    first : (m,) log odds of the first pass
+    """
+    return np.hstack([columns[:, OWN_FEATURES], context_features(nodes, first)])
+
+
+def site_columns(evidence: PageEvidence, of_site: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(m, features) what the third pass sees: the page, the log odds of the second pass, the other pages of the site.
+
+    Parameters
+    ----------
+    of_site : (m, len(SITE_FEATURES)) evidence of the other pages of the site
+    """
+    return np.hstack([evidence.features[:, SHARED_FEATURES], evidence.in_context[:, None], of_site], dtype=np.float32)
 
 
 def described(about: Mapping[str, Any], lexicon: Lexicon) -> dict[str, Any]:
@@ -151,7 +183,8 @@ def _model(data: dict[str, Any]) -> Model:
         raise ValueError("it was made with other features")
     lexicon = lexicon_of(data)
     classifier = Classifier(*(data[f"classifier_{part.name}"] for part in fields(Classifier)))
-    return Model(classifier, _trees("trees", data), _trees("decision", data), _trees("alone", data), lexicon, tuple(data["marks"].tolist()), about)
+    trees, context, decision, cut = (_trees(name, data) for name in _PASSES)
+    return Model(classifier, trees, context, decision, cut, lexicon, tuple(data["marks"].tolist()), about)
 
 
 def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:

@@ -93,6 +93,13 @@ PAGE_FEATURES: Final = (
     *_DECLARED,
     *(f"mark_{number}" for number in range(MARKS)),
 )
+#: The features of the leaf itself, without those of the regions around it; and all but the marks.
+OWN_FEATURES: Final = [
+    number
+    for number, name in enumerate(PAGE_FEATURES)
+    if name in {*_LEAF, *_PAGE, *_DECLARED} or name.startswith("mark_")
+]
+SHARED_FEATURES: Final = slice(0, len(PAGE_FEATURES) - MARKS)
 SITE_FEATURES: Final = (
     *(f"site_{n}" for n in _SITE_LEAF),
     *(f"site_{name}_{k}" for k in range(LEVELS) for name in _SITE_REGION),

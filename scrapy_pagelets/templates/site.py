@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.nodes import Bools, Floats, Ints
+from scrapy_pagelets.nodes import Bools, Floats
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.class_template import ClassTemplate
+from scrapy_pagelets.templates.cut import shifted
 from scrapy_pagelets.templates.evidence import Column, Counts, keys_of
-from scrapy_pagelets.templates.model import LABELLED, Model, load
+from scrapy_pagelets.templates.model import LABELLED, Model, load, site_columns
 from scrapy_pagelets.templates.page_features import site_features
 from scrapy_pagelets.templates.site_counts import Observation, PageClass, SiteCounts, body_of
 from scrapy_pagelets.templates.trees import sigmoid
 from scrapy_pagelets.templates.unsaved import Unsaved
-
-#: Threshold for content, as a share of the mean probability of the page's content words: with other pages of the site
-#: known, and for the first page of a site.
-KNOWN, ALONE = 0.5, 0.6
-#: Minimum probability of being content.
-_LEAST: Final = 0.02
 
 
 class Site(Unsaved[Observation]):
@@ -33,6 +27,7 @@ class Site(Unsaved[Observation]):
     ----------
     name : registrable domain, or host and port
     model : name or path of the model that combines the evidence
+    strict : -1 to 1, see `cut.shifted`
 
     Attributes
     ----------
@@ -49,11 +44,12 @@ class Site(Unsaved[Observation]):
     (3, 'example.com#1')
     """
 
-    def __init__(self, name: str, model: str = LABELLED) -> None:
+    def __init__(self, name: str, model: str = LABELLED, strict: float = 0.0) -> None:
         super().__init__()
         self.name = name
         self.learnt = SiteCounts(name)
         self._model = model
+        self._strict = strict
 
     @property
     def model(self) -> Model:
@@ -131,11 +127,12 @@ class Site(Unsaved[Observation]):
     def templateness(self, page: Page) -> Floats:
         """(m,) templateness of each leaf, 0 to 1: how certainly it belongs to the template."""
         with self._lock:
-            columns, odds = self.model.page_evidence(page)
+            evidence = self.model.page_evidence(page)
             others = self.pages - self.learnt.knows(page)
-            decide, share = (self.model.decision, KNOWN) if others else (self.model.alone, ALONE)
-            decided = decide(np.hstack([columns, self.evidence(page, odds)]))
-            return sigmoid(balanced(decided, page.nodes.words, share))
+            odds = evidence.in_context
+            if others:
+                odds = self.model.decision(site_columns(evidence, self.evidence(page, evidence.odds)))
+            return sigmoid(shifted(self.model.cut, page.nodes, odds, others, self._strict))
 
     def template_nodes(self, page: Page, *, include_slots: bool = False) -> Bools:
         """(n,) whether each row of a page is template by equal top-down mappings alone.
@@ -204,24 +201,3 @@ class Site(Unsaved[Observation]):
             learnt.count_new(self._recorded or ())
             learnt.adopt_templates(self.learnt)
             self.learnt = learnt
-
-
-def balanced(odds: Floats, words: Ints, share: float = KNOWN) -> Floats:
-    """(m,) log odds of template, shifted so that those of content are below 0.
-
-    The threshold is a share of the mean probability of the page's content words. A fixed threshold would leave nothing
-    of an unclear page. The threshold with the best expected F1 (Lipton, Elkan, Naryanaswamy 2014) keeps too much of a
-    clear page: it treats words as independent draws, while a list of teasers is content or template as a whole.
-
-    Parameters
-    ----------
-    odds : (m,) log odds of template
-    words : (m,) number of words
-    share : the share of the mean
-    """
-    content = 1 - sigmoid(odds)
-    likely = words * content
-    mean = float((likely * content).sum() / max(1e-9, likely.sum()))
-    threshold = max(share * mean, _LEAST)
-    shifted: Floats = odds - np.log((1 - threshold) / threshold)
-    return shifted

@@ -20,7 +20,7 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.words import words
 
 TEMPLATE, CONTENT, UNKNOWN = 1, 0, -1
-#: Number of folds of the cross-validation; all pages of a site are in one fold.
+#: Number of folds of the cross-validation; all pages of a family of sites are in one fold.
 FOLDS: Final = 6
 #: A text on this share of the pages of a site, and on at least three, is template. The slides give no threshold.
 _FREQUENT: Final = 0.3
@@ -34,25 +34,27 @@ class Example:
     ----------
     page : the page
     labels : (m,) TEMPLATE, CONTENT or UNKNOWN for each leaf
+    family : name of the sites like this one, such as those of one generator; "" if unknown
     """
 
     page: Page
     labels: Ints
+    family: str = ""
 
     @property
     def site(self) -> str:
-        """Name of the site, which determines the fold."""
+        """Name of the site."""
         return self.page.site
 
     @property
     def fold(self) -> int:
-        """Fold of the site."""
-        return fold_of(self.site)
+        """Fold in the cross-validation: that of its family."""
+        return fold_of(self.family or self.site)
 
 
-def fold_of(site: str) -> int:
-    """Fold of a site in the cross-validation."""
-    return zlib.crc32(site.encode()) % FOLDS
+def fold_of(family: str) -> int:
+    """Fold of a family of sites, or of a site without one, in the cross-validation."""
+    return zlib.crc32(family.encode()) % FOLDS
 
 
 def by_gold(page: Page, content: str) -> Ints:

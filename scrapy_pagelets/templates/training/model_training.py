@@ -1,10 +1,10 @@
-"""Train the model: page-level classifiers, the final decision on top of them, and the figures of quality."""
+"""Train the model: the page-level classifiers, and one pass after the other on top of them."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
@@ -12,50 +12,70 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.nodes import Floats
-from scrapy_pagelets.templates.model import Model
-from scrapy_pagelets.templates.page_features import PAGE_FEATURES, Lexicon, page_features
+from scrapy_pagelets.templates.cut import CUTS, cut_features, shifted
+from scrapy_pagelets.templates.model import Model, context_columns, site_columns
+from scrapy_pagelets.templates.page_features import page_features
 from scrapy_pagelets.templates.page_level import smoothed
 from scrapy_pagelets.templates.roles import is_template
-from scrapy_pagelets.templates.site import ALONE, KNOWN, Site, balanced
+from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.training.labels import CONTENT, FOLDS, UNKNOWN, Example, template_share
 from scrapy_pagelets.templates.training.synthetic_sites import evidence
-from scrapy_pagelets.templates.training.training_tables import Leaves, Nodes, lexicon
-from scrapy_pagelets.templates.trees import sigmoid
+from scrapy_pagelets.templates.training.training_tables import Leaves, Nodes, fit_rating, lexicon, marks
+from scrapy_pagelets.templates.trees import Trees, sigmoid
 
 #: Maximum number of examples of one site, so that large sites do not dominate.
-_PAGES_PER_SITE: Final = 25
+_PAGES_PER_SITE: Final = 16
 #: Number of other pages of the site that an example knows, in addition to an example with all and one with none.
 _KNOWN: Final = (1, 2, 3, 5, 9, 20)
 #: Sites with fewer pages also get synthetic pages; and the weight of examples with synthetic pages.
 _FEW: Final = 10
 _SYNTHETIC_WEIGHT: Final = 0.3
-#: Number of trees of each classifier.
-TREES: Final = 300
+#: Weight of recall in the F-measure that cuts are rated by: for a page alone, and with other pages of its site. A page
+#: alone is most often an article, whose readers miss less than they are disturbed.
+_BETA: Final = (0.7, 0.87)
+#: Number of trees of each pass.
+TREES: Final = 250
+#: The number that stands for all examples, beside those of the folds.
+_ALL: Final = -1
 
 
-Part = tuple[NDArray[np.float32], Example, int]
+@dataclass(frozen=True)
+class Part:
+    """An example with some other pages of its site.
+
+    Attributes
+    ----------
+    example : the example
+    others : number of other pages of its site that are known
+    columns : (m, features) what the pass sees
+    weight : weight of the example in training
+    """
+
+    example: Example
+    others: int
+    columns: NDArray[np.float32]
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)
 class Material:
-    """The training data of the final decision.
+    """The training data of the passes that follow the page-level classifiers.
 
     Attributes
     ----------
-    parts : features of the leaves, the example, and the number of other pages of its site that were known
-    synthetic : the same with synthetic pages instead of other pages; empty if the labels come from the site level
-    page_level : model with the page-level classifiers, trained on all examples; its decisions are placeholders
-    folds : the same, trained without the sites of each fold
+    page_level : by fold, models of the page alone that were trained without it, whose later passes are placeholders;
+        and `_ALL`, trained on all examples
+    alone : the examples for the second pass
+    known : the examples with other pages of their sites, real or synthetic, for the third pass
     """
 
-    parts: list[Part]
-    synthetic: list[Part]
-    page_level: Model
-    folds: list[Model]
+    page_level: dict[int, Model]
+    alone: list[Part]
+    known: list[Part]
 
     @classmethod
     def of(cls, examples: Sequence[Example], trees: int = TREES, *, by_people: bool = True) -> Self:
-        """Train the page-level classifiers, and apply them to pages of sites outside their training data.
+        """Train what decides by the page alone, and apply it to pages of sites outside its training data.
 
         See `train` for the parameters.
         """
@@ -63,31 +83,16 @@ class Material:
         chosen = _thinned(examples, random.Random(0))
         if len({examples[i].fold for i in chosen}) < 2:
             raise ValueError("pages of more sites are needed: all of them are in one fold of the cross-validation")
-        lexica = [lexicon(e for e in examples if e.fold != fold) for fold in range(FOLDS)]
-        columns = [(page_features(examples[i].page, lexica[examples[i].fold]), examples[i]) for i in chosen]
-        nodes, leaves = Nodes.stack(columns), Leaves.stack(columns)
-        if leaves.template.all() or not leaves.template.any():
-            raise ValueError("the labels are all of one kind: both template and content are needed")
-        folds = [_page_level(nodes, leaves, fold, trees, lexica[fold]) for fold in range(FOLDS)]
-        parts = list(_with_sites(examples, chosen, folds, all_pages=by_people))
-        synthetic = list(_with_synthetic(parts, _small_sites(examples), folds)) if by_people else []
-        return cls(parts, synthetic, _page_level(nodes, leaves, -1, trees, lexicon(examples)), folds)
-
-    @property
-    def known(self) -> Leaves:
-        """Leaves of the examples with other pages of their site, real or synthetic.
-
-        Raises
-        ------
-        ValueError : if there is no such example
-        """
-        real = [(columns, example) for columns, example, others in self.parts if others]
-        synthetic = [(columns, example) for columns, example, _ in self.synthetic]
-        if not (real or synthetic):
+        first = _first_pass(examples, [examples[i] for i in chosen], trees)
+        alone = [Part(examples[i], 0, _in_context(first[examples[i].fold], examples[i])) for i in chosen]
+        second = _by_fold(alone, trees)
+        models = {fold: replace(first[fold], context=second[fold]) for fold in first}
+        known = list(_with_sites(examples, chosen, models, all_pages=by_people))
+        if by_people:
+            known += _with_synthetic([examples[i] for i in chosen], _small_sites(examples), models)
+        if not known:
             raise ValueError("two pages of one site are needed: single pages do not show what their site repeats")
-        if not (real and synthetic):
-            return Leaves.stack(real or synthetic)
-        return Leaves.stack(real).joined(Leaves.stack(synthetic), _SYNTHETIC_WEIGHT)
+        return cls(models, alone, known)
 
 
 @dataclass(frozen=True)
@@ -107,14 +112,14 @@ class Trained:
 
 
 def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = True) -> Trained:
-    """Train the page-level classifiers, then the final decision on top of them; cross-validated, split by site.
+    """Train one pass after the other; cross-validated, split by site.
 
-    The final decision is trained on log odds of classifiers that were trained without the site, because it will be
-    applied to new sites.
+    Each pass is trained on the log odds that the passes before give for sites they were not trained on, because it will
+    be applied to new sites.
 
     Parameters
     ----------
-    trees : number of trees of the page-level classifier, and of each final decision
+    trees : number of trees of each pass
     by_people : False if the labels come from the site level. Examples then know only a few of the other pages, because
         all of them would give the labels away
 
@@ -123,19 +128,65 @@ def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = 
     ValueError : if there are fewer than two sites, labels of one kind only, or no two pages of one site
     """
     material = Material.of(examples, trees, by_people=by_people)
-    known = material.known
-    alone = Leaves.stack([(columns, example) for columns, example, others in material.parts if not others])
-    model, *folds = (
-        replace(page_level, decision=known.fit(known.fold != fold, trees), alone=alone.fit(alone.fold != fold, trees))
-        for fold, page_level in enumerate((material.page_level, *material.folds), -1)
-    )
-    return Trained(model, folds, _figures(material, folds))
+    third = _by_fold(material.known, trees)
+    decided = [(part, material.page_level[part.example.fold].context(part.columns)) for part in material.alone]
+    decided += [(part, third[part.example.fold](part.columns)) for part in material.known]
+    cuts = _cuts(decided, trees)
+    models = {fold: replace(model, decision=third[fold], cut=cuts[fold]) for fold, model in material.page_level.items()}
+    return Trained(models[_ALL], [models[fold] for fold in range(FOLDS)], _figures(material, decided, cuts))
 
 
-def _page_level(nodes: Nodes, leaves: Leaves, fold: int, trees: int, lexicon: Lexicon) -> Model:
-    """Train the page-level classifiers without a fold; the decisions of the model are placeholders."""
-    by_trees = leaves.fit(leaves.fold != fold, trees)
-    return Model(nodes.fit(nodes.fold != fold), by_trees, by_trees, by_trees, lexicon, {})
+def _first_pass(examples: Sequence[Example], chosen: Sequence[Example], trees: int) -> dict[int, Model]:
+    """Train the page-level classifiers without each fold, and on all examples; later passes are placeholders."""
+    numbers = (_ALL, *range(FOLDS))
+    words = {fold: lexicon(e for e in examples if e.fold != fold) for fold in numbers}
+    names = {fold: marks(e for e in examples if e.fold != fold) for fold in numbers}
+    columns = [(page_features(e.page, words[e.fold], names[e.fold]), e) for e in chosen]
+    nodes, leaves = Nodes.stack(columns), Leaves.stack(columns)
+    if leaves.template.all() or not leaves.template.any():
+        raise ValueError("the labels are all of one kind: both template and content are needed")
+    models = {}
+    for fold in numbers:
+        one = leaves.fit(leaves.fold != fold, trees)
+        by_size = nodes.fit(nodes.fold != fold)
+        models[fold] = Model(by_size, one, one, one, one, words[fold], names[fold], {})
+    return models
+
+
+def _in_context(model: Model, example: Example) -> NDArray[np.float32]:
+    columns = page_features(example.page, model.lexicon, model.marks)
+    return context_columns(example.page.nodes, columns, model.trees(columns))
+
+
+def _by_fold(parts: Sequence[Part], trees: int) -> dict[int, Trees]:
+    """Train a pass without each fold, and on all parts."""
+    leaves = Leaves.stack([(part.columns, part.example) for part in parts], np.array([part.weight for part in parts]))
+    return {fold: leaves.fit(leaves.fold != fold, trees) for fold in (_ALL, *range(FOLDS))}
+
+
+def _cuts(decided: Sequence[tuple[Part, Floats]], trees: int) -> dict[int, Trees]:
+    """Train the rating of cuts without each fold, and on all parts.
+
+    Parameters
+    ----------
+    decided : parts with the (m,) log odds of passes that were trained without them
+    """
+    columns = np.stack([cut_features(part.example.page.nodes, odds, part.others) for part, odds in decided])
+    rating = np.stack([_rating(part, odds) for part, odds in decided])
+    weight = np.array([part.weight for part, _ in decided])
+    fold = np.array([part.example.fold for part, _ in decided])
+    return {
+        one: fit_rating(columns[fold != one], rating[fold != one], weight[fold != one], trees)
+        for one in (_ALL, *range(FOLDS))
+    }
+
+
+def _rating(part: Part, odds: Floats) -> Floats:
+    """(len(CUTS),) F-measure of each cut, less that of the best one."""
+    beta = _BETA[part.others > 0]
+    found = np.array([f1(part.example, odds - cut, beta) for cut in CUTS])
+    regret: Floats = found - found.max()
+    return regret
 
 
 def _thinned(examples: Sequence[Example], rng: random.Random) -> list[int]:
@@ -152,9 +203,9 @@ def _thinned(examples: Sequence[Example], rng: random.Random) -> list[int]:
 
 
 def _with_sites(
-    examples: Sequence[Example], chosen: Sequence[int], folds: Sequence[Model], *, all_pages: bool
+    examples: Sequence[Example], chosen: Sequence[int], models: dict[int, Model], *, all_pages: bool
 ) -> Iterator[Part]:
-    """Yield the examples with no other page of their site, with a few of them, and with all."""
+    """Yield the examples with a few other pages of their site, and with all."""
     rng = random.Random(0)
     groups: dict[str, list[int]] = defaultdict(list)
     for i, example in enumerate(examples):
@@ -164,19 +215,21 @@ def _with_sites(
     def learnt(pages: Iterable[int]) -> Site:
         site = Site("")
         for j in pages:
-            site.count(examples[j].page, folds[examples[j].fold].page_evidence(examples[j].page).odds)
+            site.count(examples[j].page, models[examples[j].fold].page_evidence(examples[j].page).odds)
         return site
 
     for group in groups.values():
-        if not wanted.intersection(group):
+        if len(group) < 2 or not wanted.intersection(group):
             continue
-        whole = [learnt(group)] if all_pages and len(group) > 1 else []
+        whole = [learnt(group)] if all_pages else []
         for i in sorted(wanted.intersection(group)):
-            columns, odds = folds[examples[i].fold].page_evidence(examples[i].page)
             known = [n for n in (_KNOWN if all_pages else _KNOWN[:3]) if n < len(group)]
-            few = rng.sample([j for j in group if j != i], rng.choice(known)) if known else []
-            for site in (*whole, *([learnt((i, *few))] if few else []), learnt([i])):
-                yield np.hstack([columns, site.evidence(examples[i].page, odds)]), examples[i], site.pages - 1
+            few = rng.sample([j for j in group if j != i], rng.choice(known))
+            for site in (*whole, learnt((i, *few))):
+                if site.pages > 1:  # others may be copies
+                    found = models[examples[i].fold].page_evidence(examples[i].page)
+                    of_site = site.evidence(examples[i].page, found.odds)
+                    yield Part(examples[i], site.pages - 1, site_columns(found, of_site))
 
 
 def _small_sites(examples: Iterable[Example]) -> set[str]:
@@ -185,31 +238,35 @@ def _small_sites(examples: Iterable[Example]) -> set[str]:
     return {site for site, pages in counted.items() if pages < _FEW}
 
 
-def _with_synthetic(parts: Iterable[Part], sites: set[str], folds: Sequence[Model]) -> Iterator[Part]:
+def _with_synthetic(examples: Iterable[Example], sites: set[str], models: dict[int, Model]) -> Iterator[Part]:
     """Yield the examples of some sites, each with synthetic pages of its site."""
     rng = np.random.default_rng(0)
-    for columns, example, others in parts:
-        if others == 0 and example.site in sites:
-            odds = folds[example.fold].page_evidence(example.page).odds
-            pages = int(rng.choice(_KNOWN))
-            yield np.hstack([columns[:, : len(PAGE_FEATURES)], evidence(example, odds, pages, rng)]), example, pages
+    for example in examples:
+        if example.site in sites:
+            found = models[example.fold].page_evidence(example.page)
+            others = int(rng.choice(_KNOWN))
+            of_site = evidence(example, found.odds, others, rng)
+            yield Part(example, others, site_columns(found, of_site), _SYNTHETIC_WEIGHT)
 
 
-def _figures(material: Material, folds: Sequence[Model]) -> dict[str, float]:
-    scores: dict[int, list[float]] = defaultdict(list)
-    scored = []
-    for columns, example, n in material.parts:
-        model = folds[example.fold]
-        odds = (model.decision if n else model.alone)(columns)
-        scores[n].append(f1(example, balanced(odds, example.page.nodes.words, KNOWN if n else ALONE)))
-        if n == 0:
-            scored.append((example, sigmoid(material.folds[example.fold].page_evidence(example.page).odds[:, 1])))
+def _figures(material: Material, decided: Sequence[tuple[Part, Floats]], cuts: dict[int, Trees]) -> dict[str, float]:
+    def scores(wanted: Callable[[int], bool]) -> list[float]:
+        return [
+            f1(part.example, shifted(cuts[part.example.fold], part.example.page.nodes, odds, part.others))
+            for part, odds in decided
+            if part.weight == 1 and wanted(part.others)
+        ]
+
+    by_classifier = [
+        (part.example, sigmoid(material.page_level[part.example.fold].page_evidence(part.example.page).odds[:, 1]))
+        for part in material.alone
+    ]
     means = {
-        "nodes, classifier": [node_f1(e, y) for e, y in scored],
-        "nodes, classifier smoothed": [node_f1(e, smoothed(e.page.nodes, y)) for e, y in scored],
-        "words, page alone": scores[0],
-        "words, 1 to 8 other pages known": [s for n, values in scores.items() for s in values if 0 < n < 9],
-        "words, 9 or more other pages known": [s for n, values in scores.items() for s in values if n >= 9],
+        "nodes, classifier": [node_f1(e, y) for e, y in by_classifier],
+        "nodes, classifier smoothed": [node_f1(e, smoothed(e.page.nodes, y)) for e, y in by_classifier],
+        "words, page alone": scores(lambda others: others == 0),
+        "words, 1 to 8 other pages known": scores(lambda others: 0 < others < 9),
+        "words, 9 or more other pages known": scores(lambda others: others >= 9),
     }
     return {name: round(float(np.mean(values)), 4) for name, values in means.items() if values}
 
@@ -230,9 +287,16 @@ def node_f1(example: Example, templateness: Floats) -> float:
     return float(2 * (predicted & expected).sum() / both) if both else 1.0
 
 
-def f1(example: Example, odds: Floats) -> float:
-    """F1 of the content words of the labelled leaves."""
+def f1(example: Example, odds: Floats, beta: float = 1.0) -> float:
+    """F-measure of the content words of the labelled leaves.
+
+    Parameters
+    ----------
+    odds : (m,) log odds of template; those of content are below 0
+    beta : weight of recall
+    """
     weight = example.page.nodes.words * (example.labels != UNKNOWN)
     kept, content = odds < 0, example.labels == CONTENT
     hit, predicted, expected = weight[kept & content].sum(), weight[kept].sum(), weight[content].sum()
-    return float(2 * hit / (predicted + expected)) if predicted + expected else 1.0
+    either = predicted + beta**2 * expected
+    return float((1 + beta**2) * hit / either) if either else 1.0

@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -78,27 +78,22 @@ class Leaves:
     fold: Ints
 
     @classmethod
-    def stack(cls, parts: Sequence[tuple[NDArray[np.float32], Example]]) -> Self:
-        """Stack the labelled leaves of many examples; a sample of long pages, because adjacent leaves are similar."""
-        rng = np.random.default_rng(0)
-        chosen = [_sample(np.flatnonzero(e.labels != UNKNOWN), _LEAVES_PER_PAGE, rng) for _, e in parts]
-        return cls(
-            np.vstack([columns[k] for (columns, _), k in zip(parts, chosen, strict=True)]),
-            np.concatenate([example.labels[k] == TEMPLATE for (_, example), k in zip(parts, chosen, strict=True)]),
-            np.concatenate([_weights(example, k) for (_, example), k in zip(parts, chosen, strict=True)]),
-            np.concatenate([np.full(len(k), example.fold) for (_, example), k in zip(parts, chosen, strict=True)]),
-        )
-
-    def joined(self, other: Self, weight: float) -> Self:
-        """Join two tables.
+    def stack(cls, parts: Sequence[tuple[NDArray[np.float32], Example]], weight: Floats | None = None) -> Self:
+        """Stack the labelled leaves of many examples; a sample of long pages, because adjacent leaves are similar.
 
         Parameters
         ----------
-        weight : factor for the weights of the other table
+        weight : (examples,) weight of each example; None for equal weights
         """
-        other = replace(other, weight=other.weight * weight)
-        return type(self)(
-            *(np.concatenate(both) for both in zip(vars(self).values(), vars(other).values(), strict=True))
+        rng = np.random.default_rng(0)
+        rows = [_sample(np.flatnonzero(e.labels != UNKNOWN), _LEAVES_PER_PAGE, rng) for _, e in parts]
+        examples = [example for _, example in parts]
+        factors = np.ones(len(parts)) if weight is None else weight
+        return cls(
+            np.vstack([columns[k] for (columns, _), k in zip(parts, rows, strict=True)]),
+            np.concatenate([e.labels[k] == TEMPLATE for e, k in zip(examples, rows, strict=True)]),
+            np.concatenate([w * _weights(e, k) for w, e, k in zip(factors, examples, rows, strict=True)]),
+            np.concatenate([np.full(len(k), e.fold) for e, k in zip(examples, rows, strict=True)]),
         )
 
     def fit(self, rows: Bools, trees: int) -> Trees:
@@ -117,6 +112,31 @@ class Leaves:
         )  # fmt: skip
         learner.fit(self.columns[rows], self.template[rows], sample_weight=self.weight[rows])
         return read(learner)
+
+
+def fit_rating(columns: NDArray[np.float32], rating: Floats, weight: Floats, trees: int) -> Trees:
+    """Train the rating of cuts.
+
+    Parameters
+    ----------
+    columns : (pages, cuts, features)
+    rating : (pages, cuts)
+    weight : (pages,)
+
+    Raises
+    ------
+    ImportError : if catboost, which only training needs, is not installed
+    """
+    from catboost import CatBoostRegressor
+
+    learner = CatBoostRegressor(
+        iterations=trees, depth=6, learning_rate=0.08, border_count=48, l2_leaf_reg=10, rsm=0.5,
+        bootstrap_type="Bernoulli", subsample=0.6,
+        random_seed=0, verbose=False, allow_writing_files=False,
+    )  # fmt: skip
+    rows = columns.reshape(-1, columns.shape[2])
+    learner.fit(rows, rating.ravel(), sample_weight=np.repeat(weight, columns.shape[1]))
+    return read(learner)
 
 
 def read(learner: Any) -> Trees:
