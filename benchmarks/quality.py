@@ -107,7 +107,7 @@ def check_models(models: Iterable[str]) -> None:
     """Exit with one sentence if a model is missing or of another version."""
     for model in sorted(models):
         if model.endswith(".npz"):
-            need(Path(model), "train the folds with benchmarks/train.sh, or use one model for everything: --model labelled")
+            need(Path(model), "train the folds with benchmarks/train.sh, or use one model for all: --model labelled")
         try:
             load(model)
         except ModelError as error:
