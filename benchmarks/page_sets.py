@@ -1,0 +1,150 @@
+"""The sets of pages with gold text, as jobs: pages that are cleaned together, each with its kind and its model."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from tools import names, need, sites_below
+
+from scrapy_pagelets.archives.reader import expand, records
+from scrapy_pagelets.templates.model import LABELLED
+from scrapy_pagelets.templates.training.labels import fold_of
+from scrapy_pagelets.urls import site_of
+
+SITES = ("sites", "sites2")
+#: Pages of all kinds, most of them the only one of their site.
+MIXED = "wcxb-dev"
+#: Ten pages of each site; never used for training, nor is ``articles``.
+NEWS = ("news-05", "news-13")
+SETS = (*SITES, MIXED, "articles", *NEWS)
+#: Words of the description of a site by which its kind is known. The first of them in the description decides.
+KINDS = {
+    "documentation": ("documentation", "docs"),
+    "software project": ("software", "product"),
+    "blog": ("blog",),
+    "news": ("news",),
+    "shop": ("shop",),
+    "forum, wiki, mailing list": ("forum", "wiki", "mailing", "community"),
+    "conference": ("conference", "event"),
+    "organisation, company, school": (
+        "organisation", "ngo", "company", "school", "university", "club", "research",
+    ),
+}  # fmt: skip
+OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A page of an archive; without gold, it is learnt and not scored."""
+
+    source: str
+    offset: int
+    base: str
+    url: str
+    kind: str
+    gold: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """Pages that are cleaned together.
+
+    Attributes
+    ----------
+    label : the row of the table that the pages count for
+    site : name of the site
+    by_site : whether the mean is taken over sites
+    """
+
+    label: str
+    site: str
+    model: str
+    by_site: bool
+    pages: list[Entry]
+
+
+def jobs_of(args: argparse.Namespace, score: ModuleType) -> Iterator[Job]:
+    """The jobs of the chosen sets; those of the same model follow each other."""
+    for name in (name for name in SETS if name in names(args.sets)):
+        jobs = list(of_sites(args, name, score) if name in SITES else of_pages(args, name, score))
+        for job in sorted(jobs, key=lambda job: (job.label, job.model)):
+            if any(page.gold for page in job.pages) and (not args.only or job.site in names(args.only)):
+                yield job
+
+
+def of_sites(args: argparse.Namespace, label: str, score: ModuleType) -> Iterator[Job]:
+    """A job for each site of a folder."""
+    folder = sites_below(args.data).with_name(label)
+    about = json.loads(need(folder / "sites.json", "it describes the sites of the set").read_text(encoding="utf-8"))
+    for site in about:
+        name, kind = site["name"], kind_of(site["kind"])
+        base = f"http://{name}.example/"
+        lines = score.read(folder / name / "gold.jsonl.gz")[:: args.every]
+        gold = {line["path"]: line for line in lines}
+        entries = entries_of(str(folder / name), base)
+        pages = [replace(entry, kind=kind, gold=gold.get(path_of(entry.url))) for entry in entries]
+        yield Job(label, name, model_for(name, args), by_site=True, pages=complete(pages, lines, name))
+
+
+def of_pages(args: argparse.Namespace, name: str, score: ModuleType) -> Iterator[Job]:
+    """A job for each page of a WARC file, and for each site of news."""
+    archive = need(args.data / "content" / f"{name}.warc", "the benchmark needs the WARC file of each set")
+    lines = score.read(args.data / "content" / f"{name}.gold.jsonl.gz")[:: args.every]
+    gold = {line["url"]: line for line in lines}
+    pages = [
+        replace(entry, kind=gold.get(entry.url, {}).get("type", ""), gold=gold.get(entry.url))
+        for source in expand(str(archive))
+        for entry in entries_of(source)
+    ]
+    sites: dict[str, list[Entry]] = defaultdict(list)
+    for page in complete(pages, lines, name):
+        sites[site_of(page.url)].append(page)
+    label = f"{name}, page alone" if name in NEWS else name
+    for site, group in sites.items():
+        model = model_for(site, args) if name == MIXED else args.model or LABELLED
+        yield from (Job(label, site, model, by_site=False, pages=[page]) for page in group)
+        if name in NEWS:
+            yield Job(f"{name}, site known", site, model, by_site=False, pages=group)
+
+
+def complete(pages: list[Entry], gold: list[dict[str, Any]], name: str) -> list[Entry]:
+    """Return the pages, or exit if one with gold is not among them."""
+    if lacking := len(gold) - sum(page.gold is not None for page in pages):
+        sys.exit(f"{name} does not have {lacking} of the {len(gold)} pages that its gold names")
+    return pages
+
+
+def path_of(url: str) -> str:
+    """Path of a page in the folder of its site."""
+    return unquote(urlsplit(url).path).lstrip("/")
+
+
+def entries_of(source: str, base: str = "") -> list[Entry]:
+    """Where the pages of an archive are; their bodies are read later, by the process that needs them."""
+    return [Entry(record.source, record.offset, base, record.url, "", None) for record in records(source, base)]
+
+
+def model_for(site: str, args: argparse.Namespace) -> str:
+    """The model that has not learnt from a site."""
+    return args.model or str(args.models / f"fold-{fold_of(site)}.npz")
+
+
+def kind_of(description: str) -> str:
+    """The kind of a site.
+
+    Examples
+    --------
+    >>> kind_of("sports club with news (Spanish)"), kind_of("docs/product"), kind_of("demo site")
+    ('organisation, company, school', 'documentation', 'other')
+    """
+    text = description.casefold()
+    places = {text.find(word): kind for kind, words in KINDS.items() for word in words if word in text}
+    return places[min(places)] if places else OTHER
