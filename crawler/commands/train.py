@@ -61,6 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="file to write: name it in PAGELETS_MODEL, or, with --segments, in PAGELETS_SEGMENTER_WEIGHTS",
     )
     parser.add_argument(
+        "--families", metavar="FILE",
+        help="JSON object with the family of each site, such as its generator or kind: the cross-validation leaves out "
+        "whole families",
+    )  # fmt: skip
+    parser.add_argument(
         "--folds", metavar="FOLDER", help="also write the models of the cross-validation: fold-0.npz ..."
     )
     parser.add_argument("--trees", type=int, default=300, help="number of trees of each model (default: 300)")
@@ -200,16 +205,29 @@ def _missing(error: ImportError) -> str:
 
 
 def _examples(options: argparse.Namespace) -> Iterator[Example]:
+    from dataclasses import replace
+
     from scrapy_pagelets.templates.training.labels import Example, by_gold, by_sites
 
-    gold = _gold(options.gold)
+    gold, families = _gold(options.gold), _families(options.families)
     pages: list[Page] = []
     for record, page in _records(options):
         if not gold:
             pages.append(page)
         elif (content := gold.get(record.url, gold.get(record.source.replace("/./", "/")))) is not None:
-            yield Example(page, by_gold(page, content))
-    yield from by_sites(pages)
+            yield Example(page, by_gold(page, content), families.get(page.site, ""))
+    for example in by_sites(pages):
+        yield replace(example, family=families.get(example.site, ""))
+
+
+def _families(name: str | None) -> dict[str, str]:
+    """The family of each site, from a JSON file."""
+    if name is None:
+        return {}
+    families = json.loads(Path(name).read_text(encoding="utf-8"))
+    if not isinstance(families, dict) or not all(isinstance(family, str) for family in families.values()):
+        raise ValueError(f"{name}: a JSON object with the name of a family for each site is needed")
+    return families
 
 
 def _records(options: argparse.Namespace) -> Iterator[tuple[Record, Page]]:
