@@ -3,8 +3,7 @@ r"""Crawl a site with the model that was trained without it, as a ``--crawl`` co
     python ../shared/bench/crawl_sites.py --sites .data/sites --out .data/feeds \
         --crawl "python benchmarks/held_out.py .data/models {url} {feed}"
 
-The name of the feed must be the name of the site, because ``scrapy pagelets train --folds .data/models`` assigns sites
-to folds by name.
+The name of the feed must be the name of the site, which names its family (``families.json``) and so its fold.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from scrapy_pagelets.templates.training.labels import fold_of
+from tools import fold
 
 
 def main() -> int:
     models, url, feed, *options = sys.argv[1:]
-    model = Path(models, f"fold-{fold_of(Path(feed).stem)}.npz")
+    model = Path(models, f"fold-{fold(Path(feed).stem)}.npz")
     return subprocess.call(
         ["scrapy", "crawl", "site", "-a", f"url={url}", "-O", feed, "-s", f"PAGELETS_MODEL={model.resolve()}", *options]
     )

@@ -19,14 +19,13 @@ from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
-from tools import names, referee, sites_below, table
+from tools import fold, log_odds, names, referee, sites_below, table
 
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.templates.model import mean_odds
 from scrapy_pagelets.templates.page_level import smoothed
-from scrapy_pagelets.templates.site import ALONE, KNOWN, balanced
 from scrapy_pagelets.templates.site_counts import Observation, SiteCounts
-from scrapy_pagelets.templates.training.labels import Example, by_gold, fold_of
+from scrapy_pagelets.templates.training.labels import Example, by_gold
 from scrapy_pagelets.templates.training.model_training import node_f1
 from scrapy_pagelets.templates.trees import sigmoid
 
@@ -62,7 +61,7 @@ def of_site(folder: Path, models: Path, score: ModuleType) -> np.ndarray:
         Page.parse((folder / line["path"]).read_bytes(), f"http://{folder.name}.example/{line['path']}")
         for line in gold
     ]
-    site = Site(folder.name, str(models / f"fold-{fold_of(folder.name)}.npz"))
+    site = Site(folder.name, str(models / f"fold-{fold(folder.name)}.npz"))
     observations = [Observation.of(page, site.model.page_evidence(page).odds) for page in pages]
     cleaned = rng.sample(range(len(pages)), min(PAGES, len(pages)))
     found = np.zeros((len(NUMBERS), len(cleaned), 4))
@@ -82,10 +81,7 @@ def measured(site: Site, page: Page, gold: dict[str, str], score: ModuleType) ->
     text = Counter(score.words(" ".join(part.text for part in parts if part.role == "content")))
     content, full = Counter(score.words(gold["content"])), Counter(score.words(gold["full"]))
     nodes, example = page.nodes, Example(page, by_gold(page, gold["content"]))
-    columns, judged = site.model.page_evidence(page)
-    decide, share = (site.model.decision, KNOWN) if site.pages > 1 else (site.model.alone, ALONE)
-    odds = balanced(decide(np.hstack([columns, site.evidence(page, judged)])), nodes.words, share)
-    before = sigmoid(mean_odds(nodes, odds))
+    before = sigmoid(mean_odds(nodes, log_odds(site.templateness(page))))
     after = smoothed(nodes, before)
     return (
         score.prf(text, content)[2],

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tools import names, need, referee, run, sites_below, table
+from tools import fold, names, need, referee, run, sites_below, table
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.links.clever import VERSIONS, clever
@@ -40,7 +40,7 @@ from scrapy_pagelets.links.link_tables import Tables, read
 from scrapy_pagelets.links.pagerank import pagerank
 from scrapy_pagelets.links.query import Query
 from scrapy_pagelets.links.votes import votes
-from scrapy_pagelets.templates.training.labels import CONTENT, by_gold, fold_of
+from scrapy_pagelets.templates.training.labels import CONTENT, by_gold
 from scrapy_pagelets.words import words
 
 CONTENT_WORDS = 50
@@ -79,7 +79,7 @@ def make(site: Path, models: Path, out: Path) -> None:
     if feed.exists():
         return
     out.mkdir(parents=True, exist_ok=True)
-    model = need(models / f"fold-{fold_of(site.name)}.npz", "`sh benchmarks/train.sh` writes it")
+    model = need(models / f"fold-{fold(site.name)}.npz", "`sh benchmarks/train.sh` writes it")
     settings = ["PAGELETS_EXPORT=all", f"PAGELETS_MODEL={model.resolve()}", "PAGELETS_DUPLICATES=off"]
     command = ["scrapy", "crawl", "archive", "-a", f"path={site.resolve()}", "-a", f"base=http://{site.name}.example/"]
     command += ["-O", f"{feed.resolve()}.part:jsonl", *(part for setting in settings for part in ("-s", setting))]

@@ -12,11 +12,10 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from tools import names, need, sites_below
+from tools import fold, names, need, sites_below
 
 from scrapy_pagelets.archives.reader import expand, records
 from scrapy_pagelets.templates.model import LABELLED
-from scrapy_pagelets.templates.training.labels import fold_of
 from scrapy_pagelets.urls import site_of
 
 SITES = ("sites", "sites2")
@@ -134,7 +133,7 @@ def entries_of(source: str, base: str = "") -> list[Entry]:
 
 def model_for(site: str, args: argparse.Namespace) -> str:
     """The model that has not learnt from a site."""
-    return args.model or str(args.models / f"fold-{fold_of(site)}.npz")
+    return args.model or str(args.models / f"fold-{fold(site)}.npz")
 
 
 def kind_of(description: str) -> str:

@@ -23,15 +23,14 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
-from tools import referee, sites_below, table
+from tools import fold, log_odds, referee, sites_below, table
 
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.nodes import TEXT, Floats, NodeTable
 from scrapy_pagelets.templates.isotonic import smooth
 from scrapy_pagelets.templates.model import LABELLED, load, mean_odds
 from scrapy_pagelets.templates.page_level import scores, smoothed
-from scrapy_pagelets.templates.site import KNOWN, balanced
-from scrapy_pagelets.templates.training.labels import FOLDS, Example, by_gold, by_sites, fold_of
+from scrapy_pagelets.templates.training.labels import FOLDS, Example, by_gold, by_sites
 from scrapy_pagelets.templates.training.model_training import f1, node_f1
 from scrapy_pagelets.templates.training.page_level_training import labelled, train
 from scrapy_pagelets.templates.trees import sigmoid
@@ -95,7 +94,7 @@ def pages_of(folder: Path, gold: Sequence[dict[str, str]]) -> list[Page]:
 def model_of(name: str, models: Path) -> str | None:
     """A model that has not learnt from a site; None if there is none."""
     if models.exists():
-        return str(models / f"fold-{fold_of(name)}.npz")
+        return str(models / f"fold-{fold(name)}.npz")
     return None if f"/{name}/" in load(LABELLED).about["command"] else LABELLED
 
 
@@ -117,9 +116,8 @@ def of_site(folder: Path, score: ModuleType, model: str | None) -> tuple[list[Ex
 
 
 def decided(site: Site, page: Page) -> Floats:
-    """(m,) balanced log odds of the default decision."""
-    columns, odds = site.model.page_evidence(page)
-    return balanced(site.model.decision(np.hstack([columns, site.evidence(page, odds)])), page.nodes.words, KNOWN)
+    """(m,) log odds of the default decision, shifted by its cut."""
+    return log_odds(site.templateness(page))
 
 
 def odds_of(page: Judged) -> Floats:
@@ -151,11 +149,11 @@ def rows(name: str, judged: Sequence[Sequence[Judged]], before: Sequence[Sequenc
     def row(what: str, cost: str, found: Floats) -> list[object]:
         return [f"{name}, {what}", cost, *(float(mean) for mean in found.mean(0))]
 
-    fold = np.array([site[0].gold.fold for site in judged])
+    folds = np.array([site[0].gold.fold for site in judged])
     yield row("not smoothed", "-", measured(lambda _, x: x))
     yield row("runs of text only, 16 levels", "0.3", measured(leaves_only))
     yield row("monotone", "0", measured(partial(smoothed, section=0)))
-    yield row("smoothed", *learnt({cost: measured(partial(smoothed, section=cost)) for cost in COSTS}, fold))
+    yield row("smoothed", *learnt({cost: measured(partial(smoothed, section=cost)) for cost in COSTS}, folds))
 
 
 def scored(page: Judged, y: Floats) -> tuple[float, float]:

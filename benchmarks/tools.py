@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import numpy as np
+
+from scrapy_pagelets.nodes import Floats
+from scrapy_pagelets.templates.training.labels import fold_of
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -49,6 +55,18 @@ def sites_below(data: Path) -> Path:
 def names(only: str) -> set[str]:
     """Split a comma-separated list of names."""
     return {name.strip() for name in only.split(",") if name.strip()}
+
+
+def fold(site: str) -> int:
+    """Fold of a site, or of the host of a page, in the cross-validation of ``train.sh``."""
+    families = json.loads((ROOT / "benchmarks" / "families.json").read_text(encoding="utf-8"))
+    return fold_of(families.get(site, site))
+
+
+def log_odds(templateness: Floats) -> Floats:
+    """Log odds of probabilities."""
+    within = np.clip(templateness, 1e-9, 1 - 1e-9)
+    return np.log(within / (1 - within))
 
 
 def referee(folder: Path) -> ModuleType:

@@ -60,7 +60,9 @@ class CrawlSession:
             logger.warning("%s", sentence)
         folder = self.config.store or job
         self._store = SiteStore(Path(folder) if folder else None, model, self._store_failed)
-        self.sites = SiteCache(self._store, self.config.model, detection=self.config.detection)
+        self.sites = SiteCache(
+            self._store, self.config.model, detection=self.config.detection, strict=self.config.strict
+        )
         self.answered = AnsweredRequests(self._store, job)
         self.responses = ResponseStore(Path(job, "pagelets-responses") if job else None, self._store_failed)
         #: Tasks that load, or have loaded, pages for templates, by token; the spider has not requested these pages yet.

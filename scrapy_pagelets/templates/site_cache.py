@@ -38,6 +38,7 @@ class SiteCache:
     model : name or path of the model that combines the evidence, for all sites
     capacity : entries of the sites in memory, see ``SiteCounts.size``; the site in use may exceed it alone
     detection : the method that decides what is template, one of ``detections.DETECTIONS``
+    strict : -1 to 1: leans the default method from recall to precision
 
     Attributes
     ----------
@@ -50,11 +51,13 @@ class SiteCache:
         model: str = LABELLED,
         capacity: int = _CAPACITY,
         detection: str = FUSED,
+        strict: float = 0.0,
     ) -> None:
         self._store = store
         self._detection = detection
         self.repeated = RepeatedPagelets() if detection in FORMS else None
         self._model = model
+        self._strict = strict
         self._capacity = capacity
         self._loaded: OrderedDict[str, Site] = OrderedDict()
         #: Sites that are still referenced somewhere: there must never be two of one name.
@@ -75,7 +78,7 @@ class SiteCache:
         with self._lock:
             site = self._alive.get(name)
             if site is None:
-                site = self._alive[name] = Site(name, self._model)
+                site = self._alive[name] = Site(name, self._model, self._strict)
                 self._store.load(site)
             fresh = name not in self._loaded
             self._loaded[name] = site

@@ -36,7 +36,7 @@ _BETA: Final = (0.7, 0.87)
 #: Number of trees of each pass.
 TREES: Final = 250
 #: The number that stands for all examples, beside those of the folds.
-_ALL: Final = -1
+ALL: Final = -1
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Material:
     Attributes
     ----------
     page_level : by fold, models of the page alone that were trained without it, whose later passes are placeholders;
-        and `_ALL`, trained on all examples
+        and `ALL`, trained on all examples
     alone : the examples for the second pass
     known : the examples with other pages of their sites, real or synthetic, for the third pass
     """
@@ -85,7 +85,7 @@ class Material:
             raise ValueError("pages of more sites are needed: all of them are in one fold of the cross-validation")
         first = _first_pass(examples, [examples[i] for i in chosen], trees)
         alone = [Part(examples[i], 0, _in_context(first[examples[i].fold], examples[i])) for i in chosen]
-        second = _by_fold(alone, trees)
+        second = trees_by_fold(alone, trees)
         models = {fold: replace(first[fold], context=second[fold]) for fold in first}
         known = list(_with_sites(examples, chosen, models, all_pages=by_people))
         if by_people:
@@ -128,17 +128,17 @@ def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = 
     ValueError : if there are fewer than two sites, labels of one kind only, or no two pages of one site
     """
     material = Material.of(examples, trees, by_people=by_people)
-    third = _by_fold(material.known, trees)
+    third = trees_by_fold(material.known, trees)
     decided = [(part, material.page_level[part.example.fold].context(part.columns)) for part in material.alone]
     decided += [(part, third[part.example.fold](part.columns)) for part in material.known]
-    cuts = _cuts(decided, trees)
+    cuts = cuts_by_fold(decided, trees)
     models = {fold: replace(model, decision=third[fold], cut=cuts[fold]) for fold, model in material.page_level.items()}
-    return Trained(models[_ALL], [models[fold] for fold in range(FOLDS)], _figures(material, decided, cuts))
+    return Trained(models[ALL], [models[fold] for fold in range(FOLDS)], _figures(material, decided, cuts))
 
 
 def _first_pass(examples: Sequence[Example], chosen: Sequence[Example], trees: int) -> dict[int, Model]:
     """Train the page-level classifiers without each fold, and on all examples; later passes are placeholders."""
-    numbers = (_ALL, *range(FOLDS))
+    numbers = (ALL, *range(FOLDS))
     words = {fold: lexicon(e for e in examples if e.fold != fold) for fold in numbers}
     names = {fold: marks(e for e in examples if e.fold != fold) for fold in numbers}
     columns = [(page_features(e.page, words[e.fold], names[e.fold]), e) for e in chosen]
@@ -158,13 +158,13 @@ def _in_context(model: Model, example: Example) -> NDArray[np.float32]:
     return context_columns(example.page.nodes, columns, model.trees(columns))
 
 
-def _by_fold(parts: Sequence[Part], trees: int) -> dict[int, Trees]:
+def trees_by_fold(parts: Sequence[Part], trees: int) -> dict[int, Trees]:
     """Train a pass without each fold, and on all parts."""
     leaves = Leaves.stack([(part.columns, part.example) for part in parts], np.array([part.weight for part in parts]))
-    return {fold: leaves.fit(leaves.fold != fold, trees) for fold in (_ALL, *range(FOLDS))}
+    return {fold: leaves.fit(leaves.fold != fold, trees) for fold in (ALL, *range(FOLDS))}
 
 
-def _cuts(decided: Sequence[tuple[Part, Floats]], trees: int) -> dict[int, Trees]:
+def cuts_by_fold(decided: Sequence[tuple[Part, Floats]], trees: int) -> dict[int, Trees]:
     """Train the rating of cuts without each fold, and on all parts.
 
     Parameters
@@ -177,7 +177,7 @@ def _cuts(decided: Sequence[tuple[Part, Floats]], trees: int) -> dict[int, Trees
     fold = np.array([part.example.fold for part, _ in decided])
     return {
         one: fit_rating(columns[fold != one], rating[fold != one], weight[fold != one], trees)
-        for one in (_ALL, *range(FOLDS))
+        for one in (ALL, *range(FOLDS))
     }
 
 
