@@ -12,10 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.templates.evidence import CLASSIFIERS, Counts, Fragments, SiteEvidence, keys_of
 from scrapy_pagelets.templates.lossy_counter import LossyCounter
-from scrapy_pagelets.templates.site import balanced
 from scrapy_pagelets.templates.site_counts import outline, same_class
 
 FOLDER = Path(__file__).parent / "site"
@@ -203,28 +201,6 @@ def test_tables_are_bounded():
     even = LossyCounter(1, capacity=10)
     even.add(np.arange(40), np.full(1, 6))
     assert len(even) <= 10
-
-
-def log_odds(*content: float) -> Floats:
-    p = np.array(content)
-    odds: Floats = np.log((1 - p) / p)
-    return odds
-
-
-def test_leaves_are_content_that_are_nearly_as_likely_so_as_the_content_of_the_page_is():
-    clear, unclear = log_odds(0.99, 0.99, 0.61, 0.55, 0.01), log_odds(0.15, 0.12, 0.15, 0.05, 0.01)
-    words = np.array([80, 60, 5, 5, 50])
-    assert (balanced(clear, words, 0.6) < 0).tolist() == [True, True, True, False, False]
-    assert (balanced(clear, words, 0.5) < 0).tolist() == [True, True, True, True, False]
-    assert (balanced(unclear, words, 0.6) < 0).tolist() == [True, True, True, False, False]
-
-
-@given(st.lists(st.tuples(st.floats(-8, 3.8), st.integers(1, 500)), min_size=1, max_size=20))
-def test_the_likeliest_leaves_are_content_whatever_the_page(leaves):
-    odds, words = np.array([odds for odds, _ in leaves]), np.array([words for _, words in leaves])
-    kept = balanced(odds, words) < 0
-    assert kept[odds.argmin()]
-    assert odds[kept].max() < odds[~kept].min(initial=np.inf)
 
 
 def test_a_giant_page_does_not_drive_out_what_is_known(bundled: list[Page]):

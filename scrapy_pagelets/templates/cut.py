@@ -18,6 +18,9 @@ from scrapy_pagelets.templates.trees import Trees, sigmoid
 CUTS: Final = np.array([-4, -3, -2.5, -2, -1.5, -1.25, -1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2.5])
 #: Log odds by which the strictest setting lowers a cut.
 _LEAN: Final = 2.0
+#: Log odds beside the least ones of a page that are content in any case, unless they are as high as this.
+_MARGIN: Final = 0.1
+_HIGHEST: Final = 3.9
 #: Shares of the words of a page, and of its expected content, at which the log odds are read off.
 _WORDS: Final = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9)
 _MASS: Final = (0.25, 0.5, 0.75, 0.9)
@@ -53,6 +56,8 @@ def best_cut(rating: Trees, columns: NDArray[np.float32]) -> float:
 def shifted(rating: Trees, nodes: NodeTable, odds: Floats, others: int, strict: float = 0.0) -> Floats:
     """(m,) log odds of template, shifted by the cut of the page so that those of content are below 0.
 
+    The likeliest leaves are content whatever the page, unless even they are almost surely template.
+
     Parameters
     ----------
     rating : see `best_cut`
@@ -62,7 +67,8 @@ def shifted(rating: Trees, nodes: NodeTable, odds: Floats, others: int, strict: 
     """
     if not len(odds):
         return odds
-    return odds - best_cut(rating, cut_features(nodes, odds, others)) + _LEAN * strict
+    cut = best_cut(rating, cut_features(nodes, odds, others)) - _LEAN * strict
+    return odds - max(cut, min(float(odds.min()) + _MARGIN, _HIGHEST))
 
 
 def cut_features(nodes: NodeTable, odds: Floats, others: int) -> NDArray[np.float32]:

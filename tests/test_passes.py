@@ -1,0 +1,179 @@
+"""The passes of the decision: declared types and marks of a page, the context of its leaves, the cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_pagelets import Page
+from scrapy_pagelets.nodes import Floats
+from scrapy_pagelets.templates.context import CONTEXT_FEATURES, context_features
+from scrapy_pagelets.templates.cut import CUT_FEATURES, CUTS, best_cut, cut_features, shifted
+from scrapy_pagelets.templates.model import LABELLED, load
+from scrapy_pagelets.templates.page_features import MARKS, PAGE_FEATURES, declared, page_features, tokens
+from scrapy_pagelets.templates.training.labels import CONTENT, TEMPLATE, Example
+from scrapy_pagelets.templates.training.training_tables import marks
+from scrapy_pagelets.templates.trees import Trees, sigmoid
+
+ODDS = st.lists(st.tuples(st.floats(-9, 9), st.integers(1, 30)), min_size=1, max_size=12)
+
+
+def page(body: str, head: str = "") -> Page:
+    return Page.parse(f"<html><head>{head}</head><body>{body}</body></html>".encode(), "http://a.test/")
+
+
+def of_leaves(leaves: list[tuple[float, int]]) -> tuple[Page, Floats]:
+    """A page of one paragraph for each leaf, and the log odds of the leaves."""
+    return page("".join(f"<p>{'word ' * words}" for _, words in leaves)), np.array([odds for odds, _ in leaves])
+
+
+def feature(one: Page, odds: Floats, name: str) -> list[float]:
+    column: Floats = context_features(one.nodes, odds)[:, CONTEXT_FEATURES.index(name)]
+    return column.round(4).tolist()
+
+
+# What a page says of itself
+
+
+@pytest.mark.parametrize(
+    ("head", "found"),
+    [
+        ("", (False, False, False)),
+        ("<meta property=og:type content=article>", (True, False, False)),
+        ("<meta property='OG:TYPE' content=' Product.item '>", (False, True, False)),
+        ('<script type="application/ld+json">{"@type": "NewsArticle"}</script>', (True, False, False)),
+        ('<script type="application/ld+json">{"@type" :"DiscussionForumPosting"</script>', (False, False, True)),
+        ('<script>{"@type": "Product"}</script>', (False, False, False)),
+        ("<meta property=og:type>", (False, False, False)),
+    ],
+)
+def test_the_declared_type_of_a_page(head, found):
+    assert declared(page("text", head)) == found
+
+
+def test_a_mark_is_a_feature_of_all_leaves_inside_its_element():
+    one = page("<p>before</p><div class='comment-list main'><p>a</p><div>b</div></div><p id=comment>c</p>")
+    [token] = tokens(("p", "", "comment", ""))
+    columns = page_features(one, {}, (7, token))
+    first = PAGE_FEATURES.index("mark_0")
+    assert columns[:, first + 1].tolist() == [0, 1, 1, 1]
+    assert not np.delete(columns[:, first : first + MARKS], 1, axis=1).any()
+
+
+def test_names_that_mean_template_on_some_sites_only_are_marks():
+    """The log odds of the lexicon are near 0 for these, so that they tell nothing by themselves."""
+    examples = []
+    for number in range(12):
+        one = page(
+            f"<p class=text>The text of site {number}</p><div class=comment>An answer to it</div><p class=x>y</p>"
+        )
+        labels = np.array([CONTENT, CONTENT if number % 2 else TEMPLATE, TEMPLATE])
+        examples.append(Example(Page.parse(_bytes(one), f"http://s{number}.test/"), labels))
+    [token] = tokens(("p", "", "comment", ""))
+    assert token in marks(examples)[:2]
+
+
+def _bytes(one: Page) -> bytes:
+    from lxml import html
+
+    return html.tostring(one.root)
+
+
+# Context
+
+
+@settings(deadline=None, max_examples=50)
+@given(ODDS)
+def test_the_context_equals_its_definition(leaves):
+    one, odds = of_leaves(leaves)
+    odds = np.clip(odds, -8, 8)
+    words = one.nodes.words + 0.1
+    mass = words * sigmoid(-odds)
+    m = len(odds)
+    for reach in (2, 6, 20):
+        before = [_mean(odds[max(0, i - reach) : i], words[max(0, i - reach) : i]) for i in range(m)]
+        after = [_mean(odds[i + 1 : i + 1 + reach], words[i + 1 : i + 1 + reach]) for i in range(m)]
+        assert feature(one, odds, f"before_{reach}") == pytest.approx(before, abs=1e-3)
+        assert feature(one, odds, f"after_{reach}") == pytest.approx(after, abs=1e-3)
+    for bar in (0.25, 0.5, 0.75):
+        gain = mass - bar * words
+        best = max((gain[i:j].sum() for i in range(m) for j in range(i, m + 1)), default=0)
+        inside = np.array(feature(one, odds, f"run_{bar}_in"), np.bool_)
+        assert gain[inside].sum() == pytest.approx(max(best, 0), abs=1e-6)
+    assert feature(one, odds, "context_mean") == pytest.approx(
+        [float(mass @ sigmoid(-odds) / mass.sum())] * m, abs=1e-3
+    )
+    order = np.argsort(odds, kind="stable")
+    kept = np.cumsum(words[order]) / words.sum()
+    assert np.array(feature(one, odds, "context_kept"))[order] == pytest.approx(kept, abs=1e-3)
+
+
+def _mean(odds: Floats, words: Floats) -> float:
+    return float(np.average(odds, weights=words)) if len(odds) else 0.0
+
+
+def test_a_section_is_the_text_under_a_heading():
+    one = page("<p>before<h2>one</h2><p>a b c<p><a href=x>d</a><h3>two</h3><p>e")
+    odds = np.array([1.0, -2, -4, 4, 0, 3])
+    assert one.nodes.strings == ["before", "one", "a b c", "d", "two", "e"]
+    mean = (3.1 * -4 + 1.1 * 4) / 4.2
+    assert feature(one, odds, "section_mean") == pytest.approx([1, mean, mean, mean, 3, 3], abs=1e-3)
+    assert feature(one, odds, "section_heading") == [0, -2, -2, -2, 0, 0]
+    assert feature(one, odds, "section_level") == [0, 2, 2, 2, 3, 3]
+    assert feature(one, odds, "section_before") == pytest.approx([0, 1, 1, 1, mean, mean], abs=1e-3)
+    assert feature(one, odds, "section_after") == pytest.approx([mean, 3, 3, 3, 0, 0], abs=1e-3)
+
+
+def test_siblings_and_records():
+    one = page("<ul><li><b>a</b> x<li><b>b</b> x<li><b>c</b> x</ul><p>p")
+    odds = np.array([1.0, 1, 2, 2, 3, 3, -5])
+    assert feature(one, odds, "sibling_before_0") == pytest.approx([0, 0, 1, 1, 2, 2, 0], abs=1e-3)
+    assert feature(one, odds, "sibling_after_0")[:6] == pytest.approx([2, 2, 3, 3, 0, 0], abs=1e-3)
+    assert feature(one, odds, "after_h1") == [-20] * 7
+
+
+def test_a_page_without_text_has_no_context():
+    assert context_features(page("").nodes, np.zeros(0)).shape == (0, len(CONTEXT_FEATURES))
+
+
+# The cut
+
+
+@settings(deadline=None, max_examples=50)
+@given(ODDS, st.integers(0, 50), st.floats(-1, 1), st.floats(0, 1))
+def test_a_stricter_cut_keeps_less_and_the_likeliest_leaf_stays(leaves, others, strict, more):
+    one, odds = of_leaves(leaves)
+    rating = load(LABELLED).cut
+    kept = shifted(rating, one.nodes, odds, others, strict) < 0
+    fewer = shifted(rating, one.nodes, odds, others, min(1.0, strict + more)) < 0
+    assert not (fewer & ~kept).any()
+    assert odds[kept].max(initial=-np.inf) < odds[~kept].min(initial=np.inf)
+    assert kept[odds.argmin()] == (odds.min() < 3.9)
+
+
+@settings(deadline=None, max_examples=50)
+@given(ODDS, st.integers(0, 50))
+def test_the_features_of_a_cut_are_finite(leaves, others):
+    one, odds = of_leaves(leaves)
+    columns = cut_features(one.nodes, odds, others)
+    assert columns.shape == (len(CUTS), len(CUT_FEATURES))
+    assert np.isfinite(columns).all()
+    total = one.nodes.words + 0.1
+    kept = [total[odds < cut].sum() / total.sum() for cut in CUTS]
+    assert columns[:, CUT_FEATURES.index("cut_kept")] == pytest.approx(np.maximum(kept, 0.1 / total.sum()), abs=1e-4)
+
+
+@pytest.mark.parametrize("wanted", [0, 7, 15])
+def test_the_cut_with_the_highest_rating_is_taken(wanted):
+    """The rating is a single tree that compares the cut itself."""
+    column = CUT_FEATURES.index("cut_cut")
+    above, below = CUTS[wanted] - 0.01, CUTS[wanted] + 0.01
+    rating = Trees(np.full((1, 2), column), np.array([[above, below]], "f"), np.array([[0, 1, 0, 0]], "f"), 0.0)
+    one, odds = of_leaves([(0, 3)])
+    assert best_cut(rating, cut_features(one.nodes, odds, 0)) == CUTS[wanted]
+
+
+def test_a_page_without_text_has_no_cut():
+    assert shifted(load(LABELLED).cut, page("").nodes, np.zeros(0), 0).shape == (0,)
