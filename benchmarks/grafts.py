@@ -46,7 +46,7 @@ def article_texts(gold: Path, count: int) -> list[str]:
     return random.Random(0).sample(found, count)
 
 
-def grafts(folder: Path, site: dict[str, Any], texts: dict[int, str]) -> Iterator[Graft]:
+def grafts_of(folder: Path, site: dict[str, Any], texts: dict[int, str]) -> Iterator[Graft]:
     """Yield each text in a page of a site; no text if the gold content of the site is not in a container of its own.
 
     The pages take turns. What the gold content leaves out of the container (comments, links to the next page) stays.
