@@ -334,10 +334,15 @@ def twins(args: argparse.Namespace) -> None:
     rows = []
     texts = segments(folder / "twins.warc")
     if args.feed:
-        texts["cleaned text"] = {line["url"]: line["text"] or "" for line in score.read(args.feed)}
+        feed = score.read(args.feed)
+        texts["cleaned text"] = {line["url"]: line["text"] or "" for line in feed}
     for kind, found in texts.items():
         default = score.score_twins(judged((g["url"], found.get(g["url"], "")) for g in gold), gold)
         rows.append([kind, *minima(gold, found), default["duplicates_found"], default["non_duplicates_kept_apart"]])
+    if args.feed:
+        flagged = score.score_twins(feed, gold)
+        names = ("duplicates_found", "non_duplicates_kept_apart")
+        rows.append(["cleaned text, weighed", None, None, *(flagged[name] for name in names)])
     print("Twins: duplicate pairs found, other pairs kept apart; 8 minima as in the paper, and our defaults\n")
     table(["", "8 minima: found", "kept apart", "defaults: found", "kept apart"], rows)
 
