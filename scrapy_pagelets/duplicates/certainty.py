@@ -1,4 +1,4 @@
-"""How surely each word of a page is content, so that leftovers of templates do not separate copies on two hosts."""
+"""How surely each word of a page is content, so that leftovers of templates do not separate copies on two sites."""
 
 from __future__ import annotations
 

@@ -30,7 +30,6 @@ from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_k
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.nodes import Floats
-from scrapy_pagelets.urls import host_of
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +80,7 @@ class Verdict(NamedTuple):
     Attributes
     ----------
     url : URL of the earlier page
-    similarity : resemblance (Jaccard of the shingles; of two hosts, weighted) of the two pages, at least the threshold
+    similarity : resemblance (Jaccard of the shingles; of two sites, weighted) of the two pages, at least the threshold
     """
 
     url: str
@@ -98,7 +97,7 @@ class Document:
     text : the content
     address : hash of the canonical URL of the page; without a canonical link, of its own URL
     site : name of its site
-    weights : (w,) for each word, 0 to 1, how much it counts in comparisons with other hosts; None if all count the same
+    weights : (w,) for each word, 0 to 1, how much it counts in comparisons with other sites; None if all count the same
     """
 
     url: str
@@ -124,12 +123,12 @@ class _Content(NamedTuple):
     shingles: Hashes
     weights: Weights | None
 
-    def resemblance(self, other: _Content, *, one_host: bool) -> float:
-        """The part of two contents that they have in common; weights count if the hosts differ.
+    def resemblance(self, other: _Content, *, one_site: bool) -> float:
+        """The part of two contents that they have in common; weights count if the sites differ.
 
-        What is left of the template in a content is the same on all pages of its host, and differs between hosts.
+        What is left of the template in a content is the same on all pages of its site, and differs between sites.
         """
-        if one_host or (self.weights is None and other.weights is None):
+        if one_site or (self.weights is None and other.weights is None):
             return jaccard(self.shingles, other.shingles)
         return weighted_jaccard(self.shingles, self._weighed(), other.shingles, other._weighed())
 
@@ -249,7 +248,7 @@ class ContentStore:
             return self._exact(key) or (self._near(key, made, sketch), sketch)
 
     def _content(self, token: Tokens, weights: Floats | None) -> _Content:
-        if weights is None:
+        if weights is None or self._within_sites:
             return _Content(shingles(token, self._size), None)
         return _Content(*weighted_shingles(token, weights, self._size))
 
@@ -314,12 +313,12 @@ class ContentStore:
         return _Group(head, of, best.similarity)
 
     def _resemblance(self, key: _DocumentKey, made: _Content, content: int) -> _Resemblance:
-        query = "SELECT url, site, shingles, weights FROM contents JOIN pages ON pages.id = page WHERE contents.id = ?"
-        url, site, hashes, weights = self._base.execute(query, (content,)).fetchone()
+        query = "SELECT site, shingles, weights FROM contents WHERE id = ?"
+        site, hashes, weights = self._base.execute(query, (content,)).fetchone()
         other = _Content(
             np.frombuffer(hashes, np.uint32), None if weights is None else np.frombuffer(weights, np.uint8)
         )
-        similarity = made.resemblance(other, one_host=host_of(key.url) == host_of(url))
+        similarity = made.resemblance(other, one_site=key.site == site)
         return _Resemblance(similarity >= self._threshold.between(key.site, site), similarity, -content)
 
     def _insert(self, key: _DocumentKey, content: int, group: _Group | None) -> int:
