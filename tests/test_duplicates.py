@@ -478,6 +478,11 @@ def test_a_text_without_weights_counts_in_full(store):
     assert store.add(Document("http://c/", COPY, 2, "c"))[0].url == "http://a/"
 
 
+def test_weights_must_be_those_of_the_words(store):
+    with pytest.raises(ValueError, match="there are 99 weights for 100 words"):
+        store.add(Document("http://a/", COPY, 1, "a", np.ones(99)))
+
+
 def test_weights_outlive_the_process(tmp_path):
     documents = [
         leftover(f"http://{site}/", (COPY, 1.0), (text_of(*range(start, start + 60)), 0.1))

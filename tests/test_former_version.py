@@ -94,7 +94,7 @@ def test_contents_are_compared_with_those_of_the_former_version(former):
     line = next(line for line in lines if not line["near_duplicate_of"] and len(line["text"]) > 1000)
     store = ContentStore(former / "job" / "pagelets-duplicates.sqlite")
     text = line["text"] + " and this is left of another template"
-    weights = np.repeat([1, 0.1], [len(tokens(line["text"])), 8])
+    weights = np.repeat([1, 0.1], [len(tokens(line["text"])), 7])
     verdict, _ = store.add(Document("http://copy.example/", text, 1, "copy.example", weights))
     store.close()
     assert verdict is not None

@@ -232,8 +232,14 @@ class ContentStore:
         The verdict names the first page of the group of near-duplicates or, if the resemblance to that page is below
         the threshold, the page of the group that is most alike. It is None for a new text. A text with fewer words than
         a shingle has neither verdict nor sketch. The same text from the same URL gets the same verdict again.
+
+        Raises
+        ------
+        ValueError : if there is not one weight for each word
         """
         token = tokens(document.text)
+        if document.weights is not None and len(document.weights) != len(token):
+            raise ValueError(f"there are {len(document.weights)} weights for {len(token)} words")
         if len(token) < self._size:
             return None, None
         exact = xxh3_64_intdigest(token.tobytes()) >> 1
