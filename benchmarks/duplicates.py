@@ -3,11 +3,12 @@
     python benchmarks/duplicates.py speed               # signatures and index, beside rensa, gaoya and datasketch
     python benchmarks/duplicates.py sites --feeds DIR   # pairs within the sites of a folder of feeds, judged again
     python benchmarks/duplicates.py twins --feed FEED   # the same texts in three templates; the table of the paper
+    python benchmarks/duplicates.py grafts              # the same texts in the templates of many sites, without a crawl
 
 ``speed`` uses texts of the sites of ``--data`` and random sketches; ``pip install rensa gaoya`` for the comparison.
 Times are processor time; compare times of the same run only. ``sites`` and ``twins`` need the referee (``--referee``).
 ``sites`` applies the default settings to the texts of existing feeds (``benchmarks/sites.py``), and to gold and full
-text.
+text. ``grafts`` compares content whose words count the same with content that is weighed (`certainty`).
 """
 
 from __future__ import annotations
@@ -15,24 +16,34 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import random
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from grafts import Graft, article_texts, grafts_of
 from tools import need, referee, sites_below, table
 
 from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.duplicates.band_index import BandIndex
+from scrapy_pagelets.duplicates.certainty import word_weights
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.duplicates.shingles import SIZE, shingles, tokens
 from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, banding, minhash, minhashes
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.pagelet import segment
+from scrapy_pagelets.templates.detection.components import Components
+from scrapy_pagelets.templates.model import LABELLED
+from scrapy_pagelets.templates.roles import is_template
+from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.text import plain
 from scrapy_pagelets.urls import key, site_of
 from scrapy_pagelets.words import words
 
@@ -46,20 +57,23 @@ SMALL = 100_000
 #: Number of documents for measurements that sketch, look up and store whole texts.
 FEW = 10_000
 TEXTS = 400
+#: Grafted texts, and the sites on which each is met at a time.
+GRAFTED, AT_ONCE = 40, 3
 #: Segmenters whose largest segment is tried on the twins.
 CUTS = ("pagelets", "cclus", "gcuts-top", "gcuts")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("speed", "sites", "twins"))
+    parser.add_argument("what", choices=("speed", "sites", "twins", "grafts"))
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--feeds", type=Path, default=Path("out/sites"), help="folder of feeds, for `sites`")
     parser.add_argument("--feed", type=Path, help="output of `scrapy crawl archive` on the twins, for `twins`")
+    parser.add_argument("--model", default=LABELLED, help="name or path of the model, for `grafts`")
     parser.add_argument("--sizes", default="100000,1000000", help="numbers of documents, for `speed`")
     args = parser.parse_args()
-    {"speed": speed, "sites": sites, "twins": twins}[args.what](args)
+    {"speed": speed, "sites": sites, "twins": twins, "grafts": grafts}[args.what](args)
 
 
 def speed(args: argparse.Namespace) -> None:
@@ -268,11 +282,15 @@ def memory() -> int:
 
 def judged(pages: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
     """Lines of a feed for URLs and texts, judged with the default settings."""
+    return judged_documents(Document(url, text, key(url), site_of(url)) for url, text in pages)
+
+
+def judged_documents(documents: Iterable[Document]) -> list[dict[str, Any]]:
     store = ContentStore(None)
     lines = []
-    for url, text in pages:
-        verdict, _ = store.add(Document(url, text, key(url), site_of(url)))
-        lines.append({"url": url, "near_duplicate_of": verdict.url if verdict else None})
+    for document in documents:
+        verdict, _ = store.add(document)
+        lines.append({"url": document.url, "near_duplicate_of": verdict.url if verdict else None})
     store.close()
     return lines
 
@@ -316,12 +334,86 @@ def twins(args: argparse.Namespace) -> None:
     rows = []
     texts = segments(folder / "twins.warc")
     if args.feed:
-        texts["cleaned text"] = {line["url"]: line["text"] or "" for line in score.read(args.feed)}
+        feed = score.read(args.feed)
+        texts["cleaned text"] = {line["url"]: line["text"] or "" for line in feed}
     for kind, found in texts.items():
         default = score.score_twins(judged((g["url"], found.get(g["url"], "")) for g in gold), gold)
         rows.append([kind, *minima(gold, found), default["duplicates_found"], default["non_duplicates_kept_apart"]])
+    if args.feed:
+        flagged = score.score_twins(feed, gold)
+        names = ("duplicates_found", "non_duplicates_kept_apart")
+        rows.append(["cleaned text, weighed", None, None, *(flagged[name] for name in names)])
     print("Twins: duplicate pairs found, other pairs kept apart; 8 minima as in the paper, and our defaults\n")
     table(["", "8 minima: found", "kept apart", "defaults: found", "kept apart"], rows)
+
+
+def grafts(args: argparse.Namespace) -> None:
+    """Print the shares of pairs of the same text that are found, by template, and of other pairs kept apart."""
+    gold = need(args.data / "content" / "wcxb-dev.gold.jsonl.gz", "the benchmark needs texts to place in templates")
+    texts = dict(enumerate(article_texts(gold, GRAFTED)))
+    for folder in (sites_below(args.data), need(args.data / "sites2", "the benchmark needs the second set of sites")):
+        about = json.loads((folder / "sites.json").read_text(encoding="utf-8"))
+        pages = [
+            page
+            for site in about
+            for page in documents(list(grafts_of(folder / site["name"], site, texts)), args.model)
+        ]
+        found, apart = zip(*(pairs_found(pages, weighed=weighed) for weighed in (False, True)), strict=True)
+        print(
+            f"\n{GRAFTED} texts in {len(found[0])} templates of {folder}: pairs found, with equal words and weighed\n"
+        )
+        rows = [[name, *(float(np.mean(of[name])) for of in found)] for name in found[0]]
+        table(["", "equal", "weighed"], sorted(rows, key=lambda row: row[1]))
+        means = [float(np.mean([np.mean(shares) for shares in of.values()])) for of in found]
+        table(["all", "equal", "weighed"], [["found", *means], ["other pairs kept apart", *apart]])
+
+
+def documents(grafts: list[Graft], model: str) -> list[tuple[Graft, Document]]:
+    """The contents of the grafts of a site, which is learnt from all of them."""
+    pages = [Page.parse(graft.body, graft.url, "text/html; charset=utf-8") for graft in grafts]
+    site = Site(grafts[0].site if grafts else "", model)
+    for page in pages:
+        site.learn(page)
+    found = []
+    for graft, page in zip(grafts, pages, strict=True):
+        templateness = site.templateness(page)
+        keep = ~is_template(templateness)
+        weights = word_weights(page.nodes, keep, templateness)
+        text = plain(page.nodes, keep)
+        found.append((graft, Document(graft.url, text, key(graft.url), graft.site, weights)))
+    return found
+
+
+def pairs_found(pages: list[tuple[Graft, Document]], *, weighed: bool) -> tuple[dict[str, list[bool]], float]:
+    """For each template, whether its pairs of the same text are found; the share of other pairs that are kept apart."""
+    found, apart = defaultdict[str, list[bool]](list), []
+    for crawl in crawls(pages):
+        lines = judged_documents(document if weighed else replace(document, weights=None) for _, document in crawl)
+        components = Components[str]()
+        for line in lines:
+            components.union(line["near_duplicate_of"] or line["url"], line["url"])
+        group = {url: number for number, urls in enumerate(components.groups()) for url in urls}
+        for (a, _), (b, _) in combinations(crawl, 2):
+            together = group.get(a.url, a.url) == group.get(b.url, b.url)
+            if a.text != b.text:
+                apart.append(not together)
+            else:
+                found[a.site].append(together)
+                found[b.site].append(together)
+    return found, float(np.mean(apart))
+
+
+def crawls(pages: list[tuple[Graft, Document]]) -> list[list[tuple[Graft, Document]]]:
+    """The pages, distributed so that each text is met on some sites at a time."""
+    by_text = defaultdict(list)
+    for page in pages:
+        by_text[page[0].text].append(page)
+    found = defaultdict(list)
+    for number, copies in by_text.items():
+        random.Random(number).shuffle(copies)
+        for place, page in enumerate(copies):
+            found[place // AT_ONCE].append(page)
+    return list(found.values())
 
 
 def segments(warc: Path) -> dict[str, dict[str, str]]:

@@ -12,6 +12,7 @@ from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.job import job_dir
 
 from scrapy_pagelets import urls
+from scrapy_pagelets.duplicates.certainty import word_weights
 from scrapy_pagelets.duplicates.content_store import ContentStore, DiskError, Document, StoreError, Verdict
 from scrapy_pagelets.duplicates.sketch import encode
 from scrapy_pagelets.duplicates.threshold import Threshold
@@ -93,8 +94,13 @@ class DuplicatesPipeline(PagePipeline):
         text : as `StripPipeline` has set it on the item; None if it has not
         """
         page = context.page
-        content = plain(page.nodes, context.content_leaves()) if text is None else text
-        document = Document(page.url, content, urls.key(page.canonical_url), page.site)
+        keep = context.content_leaves()
+        content = plain(page.nodes, keep)
+        # What another pipeline has written into the text counts in full.
+        weights = word_weights(page.nodes, keep, context.templateness()) if text in (None, content) else None
+        document = Document(
+            page.url, content if text is None else text, urls.key(page.canonical_url), page.site, weights
+        )
         try:
             verdict, sketch = self._store.add(document)
         except sqlite3.Error as error:

@@ -22,9 +22,10 @@ from scrapy_pagelets.duplicates import band_index as index_module
 from scrapy_pagelets.duplicates import sketch as sketch_module
 from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.bloom import BloomBands
+from scrapy_pagelets.duplicates.certainty import word_weights
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document, StoreError, Verdict
 from scrapy_pagelets.duplicates.groups import Mirror, mirrors, near_groups, near_pairs, spread
-from scrapy_pagelets.duplicates.shingles import jaccard, shingles, tokens
+from scrapy_pagelets.duplicates.shingles import jaccard, shingles, tokens, weighted_jaccard, weighted_shingles
 from scrapy_pagelets.duplicates.sketch import (
     PERMUTATIONS,
     SCHEME,
@@ -40,6 +41,7 @@ from scrapy_pagelets.duplicates.sketch import (
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.pagelet import segment
+from scrapy_pagelets.text import plain
 from scrapy_pagelets.words import words
 from tests.oracles.minima import largest, near, signature
 
@@ -120,6 +122,78 @@ def test_an_edit_of_a_text_without_spaces_changes_little(first, last):
 def test_numbers_count():
     one, other = (shingles(tokens(f"the release {n} of the manual")) for n in (1, 2))
     assert jaccard(one, other) == 0
+
+
+# Weights
+
+
+@st.composite
+def weighted_texts(draw):
+    """A list of words and a weight for each."""
+    found = draw(st.lists(small_words, max_size=20))
+    return found, np.array(draw(st.lists(st.floats(0, 1), min_size=len(found), max_size=len(found))))
+
+
+def weights_of(found, weight, size=3):
+    """The weight of each window of a text: the least of its words, the largest of its occurrences; never 0."""
+    known: dict[tuple[str, ...], int] = {}
+    for i in range(len(found) - size + 1):
+        window = tuple(found[i : i + size])
+        known[window] = max(known.get(window, 1), round(255 * min(weight[i : i + size])))
+    return known
+
+
+@given(weighted_texts())
+def test_weighted_shingles_are_the_shingles(text):
+    found, weight = text
+    token = tokens(" ".join(found))
+    hashes, level = weighted_shingles(token, weight, 3)
+    assert (hashes == shingles(token, 3)).all()
+    assert sorted(level.tolist()) == sorted(weights_of(found, weight).values())
+
+
+@given(weighted_texts(), weighted_texts())
+def test_weighted_jaccard_is_that_of_the_weights(one, other):
+    made = [weighted_shingles(tokens(" ".join(found)), weight, 3) for found, weight in (one, other)]
+    a, b = (weights_of(*text) for text in (one, other))
+    whole = sum(max(a.get(window, 0), b.get(window, 0)) for window in a.keys() | b.keys())
+    common = sum(max(a[window], b[window]) for window in a.keys() & b.keys())
+    similarity = weighted_jaccard(*made[0], *made[1])
+    assert similarity == (common / whole if whole else 0)
+    assert (similarity == 1) == (a.keys() == b.keys() != set())
+    level = [np.full(len(hashes), 7, np.uint8) for hashes, _ in made]
+    assert weighted_jaccard(made[0][0], level[0], made[1][0], level[1]) == jaccard(made[0][0], made[1][0])
+
+
+MARKUP = r"<p> <b> </b> <pre> </pre> <br> <td> <i></i> Cats sleep\u6771 \xe9 \u0301 1.5 \0 &nbsp; &#x4e00;"
+fragments = st.lists(st.sampled_from([*MARKUP.encode().decode("unicode_escape").split(" "), " ", "\n"]))
+
+
+@given(fragments, st.randoms(use_true_random=False))
+@settings(deadline=None)
+def test_each_word_of_a_text_has_a_weight(pieces, generator):
+    nodes = Page.parse(f"<body>{''.join(pieces)}".encode(), "http://a/", "text/html; charset=utf-8").nodes
+    keep = np.array([generator.random() < 0.8 for _ in nodes.leaves], np.bool_)
+    weights = word_weights(nodes, keep, np.array([generator.random() / 2 for _ in nodes.leaves]))
+    assert len(weights) == len(tokens(plain(nodes, keep)))
+    assert ((weights > 0) & (weights <= 1)).all()
+    assert not len(weights) or weights.max() == 1
+
+
+PARTS = Page.parse(b"<p>All about the cats of the town<p>Share this<p>12", "http://a/").nodes
+
+
+@pytest.mark.parametrize("templateness", [0.0, 0.2, 0.499])
+def test_all_words_count_the_same_where_nothing_is_surer_than_the_rest(templateness):
+    keep = np.ones(3, np.bool_)
+    assert set(word_weights(PARTS, keep, np.full(3, templateness)).tolist()) == {1}
+
+
+def test_weights_are_relative_to_the_page():
+    keep = np.ones(3, np.bool_)
+    clear, unclear = (word_weights(PARTS, keep, 1 / (1 + np.exp([shift, shift - 1, shift - 2]))) for shift in (5, 2))
+    assert clear == pytest.approx(unclear)
+    assert clear[[0, 7, 9]] == pytest.approx(np.exp([0, -1, -2]))
 
 
 # Sketches
@@ -365,6 +439,62 @@ def test_sites_are_compared_or_not():
     store.close()
 
 
+def leftover(url, *parts):
+    """A document of texts and their weights."""
+    token = [len(tokens(text)) for text, _ in parts]
+    weights = np.repeat([weight for _, weight in parts], token)
+    return Document(url, " ".join(text for text, _ in parts), hash(url) >> 1, url.split("/")[2], weights)
+
+
+COPY = text_of(*range(100))
+
+
+def test_leftovers_of_templates_do_not_separate_copies_on_two_sites(store):
+    first, copy, plain_copy = (
+        leftover(f"http://{site}/", (COPY, 1.0), (text_of(*range(start, start + 60)), weight))
+        for site, start, weight in (("a", 200, 0.1), ("b", 300, 0.1), ("c", 400, 1.0))
+    )
+    assert resemblance(first.text, copy.text) < 0.65
+    verdicts = [store.add(document)[0] for document in (first, copy, plain_copy)]
+    assert verdicts[0] is verdicts[2] is None
+    assert verdicts[1].url == "http://a/"
+    # The shingles across the end of the copy count as little as the leftovers.
+    assert verdicts[1].similarity == pytest.approx(96 / (96 + 2 * 60 * 0.1), abs=0.01)
+
+
+def test_pages_of_one_site_are_compared_without_weights(store):
+    """Releases of a manual differ in what looks like template: a number, a date."""
+    one, other = (
+        leftover(f"http://a/{i}", (COPY, 1.0), (text_of(*range(start, start + 60)), 0.01))
+        for i, start in enumerate((200, 300))
+    )
+    assert store.add(one)[0] is store.add(other)[0] is None
+
+
+def test_a_text_without_weights_counts_in_full(store):
+    """The user has set it."""
+    store.add(leftover("http://a/", (COPY, 1.0), (text_of(*range(200, 260)), 0.1)))
+    assert store.add(Document("http://b/", COPY + " " + text_of(*range(300, 360)), 1, "b"))[0] is None
+    assert store.add(Document("http://c/", COPY, 2, "c"))[0].url == "http://a/"
+
+
+def test_weights_must_be_those_of_the_words(store):
+    with pytest.raises(ValueError, match="there are 99 weights for 100 words"):
+        store.add(Document("http://a/", COPY, 1, "a", np.ones(99)))
+
+
+def test_weights_outlive_the_process(tmp_path):
+    documents = [
+        leftover(f"http://{site}/", (COPY, 1.0), (text_of(*range(start, start + 60)), 0.1))
+        for site, start in (("a", 200), ("b", 300))
+    ]
+    for document, expected in zip(documents, (None, "http://a/"), strict=True):
+        store = ContentStore(tmp_path / "store")
+        verdict, _ = store.add(document)
+        assert (verdict and verdict.url) == expected
+        store.close()
+
+
 def library(seed, pages=120):
     """Texts with near-duplicates, some of them in chains."""
     generator = random.Random(seed)
@@ -395,6 +525,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from tests.test_duplicates import library, judge
+from scrapy_pagelets.duplicates.certainty import word_weights
 from scrapy_pagelets.duplicates.content_store import ContentStore
 store = ContentStore(Path(sys.argv[1]))
 for number, page in enumerate(library(3)):

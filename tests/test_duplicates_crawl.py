@@ -190,6 +190,37 @@ def test_pages_of_few_words_are_not_judged(tmp_path):
     assert found.stat("duplicates/too_short") == 4
 
 
+TWO_SITES = """
+class Edited:
+    def process_item(self, item):
+        item["text"] = item["text"] + " as the user wants it"
+        return item
+
+class Spider(scrapy.Spider):
+    name = "stranger"
+    async def start(self):
+        yield Request(self.base + "/a")
+        yield Request(self.base.replace("127.0.0.1", "localhost") + "/near")
+    def parse(self, response):
+        yield {}
+"""
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_shingles_are_weighed_across_sites_unless_the_user_has_set_the_text(tmp_path, changed):
+    prose = [words(name, 20) for name in ("one", "two", "three")]
+    body = f"<h1>{words('title', 5)}</h1><p>{{}}<ul><li>{words('item', 9)}</ul><table><td>{prose[1]}</table>{prose[2]}"
+    edited = prose[0].replace(prose[0].split()[10], "altogether", 1)
+    texts = {"/a": answer(body.format(prose[0])), "/near": answer(body.format(edited))}
+    edited_text = {"ITEM_PIPELINES": {"stranger.Edited": 250}} if changed else {}
+    settings = {"CONCURRENT_REQUESTS": 1, "PAGELETS_PROBE": 0, **edited_text}
+    with SiteServer(routes=texts) as server:
+        found = run_spider(tmp_path, TWO_SITES, base=server.url("")[:-1], settings=settings)
+    one, other = (shingles(tokens(line["text"])) for line in found.lines)
+    [similarity] = (line["similarity"] for line in found.lines if line["near_duplicate_of"])
+    assert (similarity == round(jaccard(one, other), 4)) == changed
+
+
 # The command
 
 

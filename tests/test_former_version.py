@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import shutil
 import tarfile
@@ -14,6 +15,8 @@ from scrapy.spiderloader import SpiderLoader
 from scrapy.utils.misc import load_object
 
 from scrapy_pagelets import Addon
+from scrapy_pagelets.duplicates.content_store import ContentStore, Document
+from scrapy_pagelets.duplicates.shingles import tokens
 from scrapy_pagelets.index.pending_pages import PendingPages
 from scrapy_pagelets.index.targets import open_index
 from scrapy_pagelets.links.relevance import Topic
@@ -22,7 +25,7 @@ from scrapy_pagelets.segmentation.segment_weights import WeightsError
 from scrapy_pagelets.segmentation.segment_weights import load as load_weights
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import ResponseStore
-from scrapy_pagelets.templates.model import LABELLED, load
+from scrapy_pagelets.templates.model import LABELLED, ModelError, load
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.site_store import SiteStore
 from tests.crawling import SITE, crawl, menu_site, not_found, pages_asked_for, run_spider, scrapy
@@ -82,6 +85,20 @@ def test_an_interrupted_job_goes_on_and_fetches_nothing_twice(tmp_path, former, 
     assert not {*urls} & (probed | first)
     # The counts of the site go on: all pages, not only those of this run.
     assert f"former.example: {PAGES} pages" in found.log
+
+
+def test_contents_are_compared_with_those_of_the_former_version(former):
+    """Its contents have no weights and count in full."""
+    lines = [json.loads(line) for line in (former / "job.jsonl").read_text(encoding="utf-8").splitlines()]
+    line = next(line for line in lines if not line["near_duplicate_of"] and len(line["text"]) > 1000)
+    store = ContentStore(former / "job" / "pagelets-duplicates.sqlite")
+    text = line["text"] + " and this is left of another template"
+    weights = np.repeat([1, 0.1], [len(tokens(line["text"])), 7])
+    verdict, _ = store.add(Document("http://copy.example/", text, 1, "copy.example", weights))
+    store.close()
+    assert verdict is not None
+    assert verdict.url == line["url"]
+    assert 0.99 < verdict.similarity < 1
 
 
 def test_settling_pages_and_the_limit_of_pages_are_taken_over(tmp_path, former, proxy):

@@ -15,14 +15,27 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.duplicates.band_index import BandIndex
-from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, jaccard, shingles, tokens
+from scrapy_pagelets.duplicates.shingles import (
+    SIZE,
+    Hashes,
+    Tokens,
+    Weights,
+    jaccard,
+    shingles,
+    tokens,
+    weighted_jaccard,
+    weighted_shingles,
+)
 from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, minhash
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.errors import PageletsError
+from scrapy_pagelets.nodes import Floats
 
 logger = logging.getLogger(__name__)
 
-_VERSION: Final = 1
+_VERSION: Final = 2
+#: Version 1 had no weights; its contents count in full.
+_FORMER: Final = 1
 #: Errors of the disk, not of the file: it is full or not writable.
 _DISK: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY")
 #: Number of candidates that are verified by their shingles: those with the most common bands.
@@ -32,16 +45,23 @@ _BLOCK: Final = 4096
 #: SQLite's cache_size: a negative number of KiB.
 _CACHE: Final = "-32768"
 #: ``scope`` is the site if pages are compared only within sites, else 0; ``head`` is the first page of the group of
-#: near-duplicates, ``of`` the page that the verdict names.
+#: near-duplicates, ``of`` the page that the verdict names. ``weights`` are null if all shingles count the same.
 _SCHEMA: Final = """
 BEGIN;
 CREATE TABLE scheme (scheme TEXT);
-CREATE TABLE contents (id INTEGER PRIMARY KEY, page INTEGER, site INTEGER, scope INTEGER, sketch BLOB, shingles BLOB);
+CREATE TABLE contents (id INTEGER PRIMARY KEY, page INTEGER, site INTEGER, scope INTEGER, sketch BLOB, shingles BLOB,
+                       weights BLOB);
 CREATE TABLE pages (id INTEGER PRIMARY KEY, url TEXT, scope INTEGER, address INTEGER, exact INTEGER, content INTEGER,
                     head INTEGER, of INTEGER, similarity REAL);
 CREATE INDEX by_address ON pages (address);
 CREATE INDEX by_exact ON pages (exact);
 INSERT INTO scheme VALUES ('{}');
+COMMIT;
+"""
+_UPGRADE: Final = """
+BEGIN;
+ALTER TABLE contents ADD COLUMN weights BLOB;
+UPDATE scheme SET scheme = '{}';
 COMMIT;
 """
 
@@ -60,7 +80,7 @@ class Verdict(NamedTuple):
     Attributes
     ----------
     url : URL of the earlier page
-    similarity : resemblance (Jaccard of the shingles) of the two pages, at least the threshold
+    similarity : resemblance (Jaccard of the shingles; of two sites, weighted) of the two pages, at least the threshold
     """
 
     url: str
@@ -77,12 +97,14 @@ class Document:
     text : the content
     address : hash of the canonical URL of the page; without a canonical link, of its own URL
     site : name of its site
+    weights : (w,) for each word, 0 to 1, how much it counts in comparisons with other sites; None if all count the same
     """
 
     url: str
     text: str
     address: int
     site: str
+    weights: Floats | None = None
 
 
 class _DocumentKey(NamedTuple):
@@ -93,6 +115,25 @@ class _DocumentKey(NamedTuple):
     site: int
     scope: int
     exact: int
+
+
+class _Content(NamedTuple):
+    """The shingles of a text, and their weights unless all are equal."""
+
+    shingles: Hashes
+    weights: Weights | None
+
+    def resemblance(self, other: _Content, *, one_site: bool) -> float:
+        """The part of two contents that they have in common; weights count if the sites differ.
+
+        What is left of the template in a content is the same on all pages of its site, and differs between sites.
+        """
+        if one_site or (self.weights is None and other.weights is None):
+            return jaccard(self.shingles, other.shingles)
+        return weighted_jaccard(self.shingles, self._weighed(), other.shingles, other._weighed())
+
+    def _weighed(self) -> Weights:
+        return np.full(len(self.shingles), 255, np.uint8) if self.weights is None else self.weights
 
 
 class _Resemblance(NamedTuple):
@@ -167,11 +208,14 @@ class ContentStore:
         for pragma, value in (("journal_mode", "WAL"), ("synchronous", "NORMAL"), ("cache_size", _CACHE)):
             self._base.execute(f"PRAGMA {pragma} = {value}")
         scope = "site" if self._within_sites else "all sites"
-        ours = f"version {_VERSION}, {SCHEME}, {PERMUTATIONS} values, seed {SEED}, {self._size} words, {scope}"
+        rest = f"{SCHEME}, {PERMUTATIONS} values, seed {SEED}, {self._size} words, {scope}"
+        ours, former = (f"version {version}, {rest}" for version in (_VERSION, _FORMER))
         if not self._base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             self._base.executescript(_SCHEMA.format(ours))
         (theirs,) = self._base.execute("SELECT scheme FROM scheme").fetchone()
-        if theirs != ours:
+        if theirs == former:
+            self._base.executescript(_UPGRADE.format(ours))
+        elif theirs != ours:
             raise ValueError(f"its scheme is {theirs!r}, that of this crawl is {ours!r}")
 
     def _load(self) -> None:
@@ -188,8 +232,14 @@ class ContentStore:
         The verdict names the first page of the group of near-duplicates or, if the resemblance to that page is below
         the threshold, the page of the group that is most alike. It is None for a new text. A text with fewer words than
         a shingle has neither verdict nor sketch. The same text from the same URL gets the same verdict again.
+
+        Raises
+        ------
+        ValueError : if there is not one weight for each word
         """
         token = tokens(document.text)
+        if document.weights is not None and len(document.weights) != len(token):
+            raise ValueError(f"there are {len(document.weights)} weights for {len(token)} words")
         if len(token) < self._size:
             return None, None
         exact = xxh3_64_intdigest(token.tobytes()) >> 1
@@ -198,10 +248,15 @@ class ContentStore:
         with self._lock:
             if (known := self._exact(key)) is not None:
                 return known
-        shingle = shingles(token, self._size)
-        sketch = minhash(shingle)
+        made = self._content(token, document.weights)
+        sketch = minhash(made.shingles)
         with self._lock:  # another thread may have added the same text in the meantime
-            return self._exact(key) or (self._near(key, shingle, sketch), sketch)
+            return self._exact(key) or (self._near(key, made, sketch), sketch)
+
+    def _content(self, token: Tokens, weights: Floats | None) -> _Content:
+        if weights is None or self._within_sites:
+            return _Content(shingles(token, self._size), None)
+        return _Content(*weighted_shingles(token, weights, self._size))
 
     def _exact(self, key: _DocumentKey) -> tuple[Verdict | None, Hashes] | None:
         """The result for a text whose words were seen before in the same order."""
@@ -219,16 +274,17 @@ class ContentStore:
         (sketch,) = self._base.execute("SELECT sketch FROM contents WHERE id = ?", (content,)).fetchone()
         return self._verdict(of, similarity), np.frombuffer(sketch, np.uint32)
 
-    def _near(self, key: _DocumentKey, shingle: Hashes, sketch: Hashes) -> Verdict | None:
+    def _near(self, key: _DocumentKey, made: _Content, sketch: Hashes) -> Verdict | None:
         """The verdict on a text that is not an exact copy of an earlier one."""
         keys = band_keys(sketch[None], self._least, key.scope)
-        group = self._group_among(key, shingle, self._canonical(key))
-        group = group or self._group_among(key, shingle, self._index.query(keys)[1][:_VERIFIED].tolist())
+        group = self._group_among(key, made, self._canonical(key))
+        group = group or self._group_among(key, made, self._index.query(keys)[1][:_VERIFIED].tolist())
         content = len(self._index)
         with self._transaction():
             page = self._insert(key, content, group)
-            row = content, page, key.site, key.scope, sketch.tobytes(), shingle.tobytes()
-            self._base.execute("INSERT INTO contents VALUES (?, ?, ?, ?, ?, ?)", row)
+            weights = None if made.weights is None else made.weights.tobytes()
+            row = content, page, key.site, key.scope, sketch.tobytes(), made.shingles.tobytes(), weights
+            self._base.execute("INSERT INTO contents VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         self._index.add(keys)
         return self._verdict(group.of, group.similarity) if group else None
 
@@ -248,9 +304,9 @@ class ContentStore:
         query = "SELECT content FROM pages WHERE address = ? AND scope = ? ORDER BY id LIMIT 1"
         return [content for (content,) in self._base.execute(query, (key.address, key.scope))]
 
-    def _group_among(self, key: _DocumentKey, shingle: Hashes, contents: list[int]) -> _Group | None:
+    def _group_among(self, key: _DocumentKey, made: _Content, contents: list[int]) -> _Group | None:
         """The group of the content that resembles a text most, the first one among equals; None if none is similar."""
-        best = max((self._resemblance(key, shingle, content) for content in contents), default=None)
+        best = max((self._resemblance(key, made, content) for content in contents), default=None)
         if best is None or not best.enough:
             return None
         query = "SELECT id, head FROM pages WHERE id = (SELECT page FROM contents WHERE id = ?)"
@@ -258,13 +314,17 @@ class ContentStore:
         url, content = self._base.execute("SELECT url, content FROM pages WHERE id = ?", (head,)).fetchone()
         if url == key.url:
             return None  # an earlier version of the page itself
-        if of != head and (to_head := self._resemblance(key, shingle, content)).enough:
+        if of != head and (to_head := self._resemblance(key, made, content)).enough:
             of, best = head, to_head
         return _Group(head, of, best.similarity)
 
-    def _resemblance(self, key: _DocumentKey, shingle: Hashes, content: int) -> _Resemblance:
-        site, blob = self._base.execute("SELECT site, shingles FROM contents WHERE id = ?", (content,)).fetchone()
-        similarity = jaccard(shingle, np.frombuffer(blob, np.uint32))
+    def _resemblance(self, key: _DocumentKey, made: _Content, content: int) -> _Resemblance:
+        query = "SELECT site, shingles, weights FROM contents WHERE id = ?"
+        site, hashes, weights = self._base.execute(query, (content,)).fetchone()
+        other = _Content(
+            np.frombuffer(hashes, np.uint32), None if weights is None else np.frombuffer(weights, np.uint8)
+        )
+        similarity = made.resemblance(other, one_site=key.site == site)
         return _Resemblance(similarity >= self._threshold.between(key.site, site), similarity, -content)
 
     def _insert(self, key: _DocumentKey, content: int, group: _Group | None) -> int:

@@ -6,6 +6,7 @@ character n-gram. Source: Broder et al. 1997, *Syntactic Clustering of the Web*,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.hashing import mix
+from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.words import WORD, caseless
 
 #: Default number of words in a shingle.
@@ -21,6 +23,10 @@ SIZE: Final = 5
 _NONE, _PART, _WHOLE = range(3)
 _CODE_POINTS: Final = 0x110000
 _BMP: Final = 0x10000
+#: A character of no word, which is in no page: it ends a run of text.
+_END: Final = "\0"
+#: The largest weight of a shingle.
+_WHOLE_WEIGHT: Final = 255
 #: Weights of the characters of a word by position. Longer strings, which are hardly words, use them cyclically.
 _PLACES: Final = 64
 _WEIGHTS: Final = mix(np.arange(1, _PLACES + 1)).view(np.uint64) | np.uint64(1)
@@ -28,6 +34,7 @@ _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
 
 Tokens = NDArray[np.uint64]
 Hashes = NDArray[np.uint32]
+Weights = NDArray[np.uint8]
 
 
 def tokens(text: str) -> Tokens:
@@ -42,9 +49,8 @@ def tokens(text: str) -> Tokens:
     ([True, False, True], 5)
     """
     kinds, codes = _characters(text)
-    begins = kinds != _NONE
-    inside = np.flatnonzero(begins)
-    begins[1:] &= (kinds[1:] == _WHOLE) | (kinds[:-1] != _PART)
+    begins = _begins(kinds)
+    inside = np.flatnonzero(kinds != _NONE)
     starts = np.flatnonzero(begins[inside])
     if not len(starts):
         return np.zeros(0, np.uint64)
@@ -53,6 +59,29 @@ def tokens(text: str) -> Tokens:
     values = _WEIGHTS[place & (_PLACES - 1)]
     values *= codes[inside]
     return mix(np.add.reduceat(values, starts).view(np.int64)).view(np.uint64)
+
+
+def runs_of_tokens(runs: Sequence[str]) -> Ints:
+    """(w,) for each word of some runs of text, the number of its run.
+
+    Parameters
+    ----------
+    runs : texts that have no word in common with the next one
+
+    Examples
+    --------
+    >>> runs_of_tokens(["two words", "", "3"]).tolist()
+    [0, 0, 2]
+    """
+    kinds, codes = _characters(_END.join(run.replace(_END, " ") for run in runs))
+    return np.cumsum(codes == ord(_END))[_begins(kinds)]
+
+
+def _begins(kinds: NDArray[np.uint8]) -> Bools:
+    """(c,) whether a word begins at each character."""
+    begins: Bools = kinds != _NONE
+    begins[1:] &= (kinds[1:] == _WHOLE) | (kinds[:-1] != _PART)
+    return begins
 
 
 def _characters(text: str) -> tuple[NDArray[np.uint8], NDArray[np.unsignedinteger[Any]]]:
@@ -78,16 +107,53 @@ def shingles(token: Tokens, size: int = SIZE) -> Hashes:
     >>> len(shingles(one, 4)), np.isin(shingles(other, 4), shingles(one, 4)).all()
     (3, np.True_)
     """
-    n = len(token) - size + 1
-    if n < 1:
-        return np.zeros(0, np.uint32)
+    column = _windows(token, size).astype(np.uint32)
+    column.sort()  # np.unique takes ten times as long
+    return column[_first(column)]
+
+
+def weighted_shingles(token: Tokens, weight: Floats, size: int = SIZE) -> tuple[Hashes, Weights]:
+    """(s,) the same hashes as `shingles`, and (s,) their weights from 1 to 255: that of the least of their words.
+
+    A shingle that occurs several times has its largest weight.
+
+    Parameters
+    ----------
+    token : (w,) hashes of words, see `tokens`
+    weight : (w,) weights of the words, 0 to 1
+
+    Examples
+    --------
+    >>> weighted_shingles(tokens("a b c a b"), np.array([1, 1, 0.5, 0, 1]), 2)[1].tolist()
+    [1, 255, 128]
+    """
+    column = _windows(token, size)
+    if not len(column):
+        return np.zeros(0, np.uint32), np.zeros(0, np.uint8)
+    least = np.lib.stride_tricks.sliding_window_view(weight, size).min(1)
+    level = np.maximum(np.rint(least * _WHOLE_WEIGHT), 1).astype(np.uint64)
+    # Sorting combined values is ten times as fast as argsort; of equal hashes, the largest weight comes first.
+    both = column << np.uint64(8) | np.uint64(_WHOLE_WEIGHT) - level
+    both.sort()
+    both = both[_first(both >> np.uint64(8))]
+    return (both >> np.uint64(8)).astype(np.uint32), ~both.astype(np.uint8)
+
+
+def _windows(token: Tokens, size: int) -> NDArray[np.uint64]:
+    """Hashes of 32 bits of the n-grams, in the order of the text."""
+    n = max(0, len(token) - size + 1)
     hashes = token[:n].copy()
     for step in range(1, size):
         hashes *= _MULTIPLIER
         hashes += token[step : step + n]
-    column = (mix(hashes.view(np.int64)).view(np.uint64) >> np.uint64(32)).astype(np.uint32)
-    column.sort()  # np.unique takes ten times as long
-    return column[np.concatenate(([True], column[1:] != column[:-1]))]
+    return mix(hashes.view(np.int64)).view(np.uint64) >> np.uint64(32)
+
+
+def _first(column: NDArray[Any]) -> Bools:
+    """Whether each of some ascending values differs from the one before."""
+    first = np.ones(len(column), np.bool_)
+    first[1:] = column[1:] != column[:-1]
+    return first
 
 
 def jaccard(one: Hashes, other: Hashes) -> float:
@@ -106,6 +172,30 @@ def jaccard(one: Hashes, other: Hashes) -> float:
     every.sort()
     common = int(np.count_nonzero(every[1:] == every[:-1]))
     return common / (len(every) - common) if len(every) else 0.0
+
+
+def weighted_jaccard(one: Hashes, one_weights: Weights, other: Hashes, other_weights: Weights) -> float:
+    """Return the resemblance of two texts by the weights of their shingles, 0 to 1; 0 for two empty texts.
+
+    What both texts have counts by the larger of its two weights, the rest by its weight in the text that has it. With
+    equal weights this is `jaccard`.
+
+    Parameters
+    ----------
+    one, other : distinct hashes, ascending
+    one_weights, other_weights : from 1 to 255, for each hash
+
+    Examples
+    --------
+    >>> some = np.array([1, 2, 3], np.uint32), np.array([200, 200, 100], np.uint8)
+    >>> weighted_jaccard(*some, np.array([1, 2], np.uint32), np.array([100, 200], np.uint8))
+    0.8
+    """
+    _, a, b = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+    common = int(np.maximum(one_weights[a], other_weights[b]).sum(dtype=np.int64))
+    less = int(np.minimum(one_weights[a], other_weights[b]).sum(dtype=np.int64))
+    every = int(one_weights.sum(dtype=np.int64) + other_weights.sum(dtype=np.int64)) - less
+    return common / every if every else 0.0
 
 
 @cache

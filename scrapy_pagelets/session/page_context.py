@@ -94,6 +94,12 @@ class PageContext:
             mask[pagelet.index] = True
         return mask
 
+    def templateness(self) -> Floats:
+        """Return the templateness of the page's leaves, (m,), 0 to 1."""
+        self.cut()
+        assert self._leaves is not None
+        return self._leaves[1]
+
     def metadata(self) -> dict[str, str | None]:
         """Return URL, title, language and time of fetching, by their names in the feed."""
         page = self.page
