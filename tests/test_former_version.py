@@ -9,6 +9,7 @@ import tarfile
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 from scrapy.settings import BaseSettings
 from scrapy.spiderloader import SpiderLoader
