@@ -8,7 +8,7 @@ from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
 
 #: Roles of pagelets. Navigation is a template of links.
 CONTENT, NAVIGATION, TEMPLATE = "content", "navigation", "template"
-#: What has at least this templateness is template, on every page: `templates.site.balanced` shifts the log odds of each
+#: What has at least this templateness is template, on every page: `templates.cut.shifted` shifts the log odds of each
 #: page so that its own threshold of content probability becomes this value.
 THRESHOLD: Final = 0.5
 #: A template is navigation if more than this share of its words is link text.
