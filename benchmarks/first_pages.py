@@ -59,17 +59,17 @@ class NumberingSpider(scrapy.Spider):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sites", type=Path, default=Path(".data/sites"))
+    parser.add_argument("--sites", type=Path, nargs="+", default=[Path(".data/sites"), Path(".data/sites2")])
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
     parser.add_argument("--wait", type=int, nargs="*", default=[1, 10], help="values of PAGELETS_FIRST_PAGES")
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings of all crawls")
     args = parser.parse_args()
     score, chosen = referee(args.referee), names(args.only)
-    about = json.loads(need(args.sites / "sites.json", "name a folder of sites with --sites").read_text("utf-8"))
     found = [
-        of_site(args.sites / site["name"], site["start"], args.wait, args.set, score)
-        for site in about
+        of_site(folder / site["name"], site["start"], args.wait, args.set, score)
+        for folder in args.sites
+        for site in sites_of(folder)
         if not chosen or site["name"] in chosen
     ]
     if not found:
@@ -78,6 +78,13 @@ def main() -> None:
         head = [f"first of each {order}", *(f"{n}: content F1, template F1" for n in FIRST)]
         table(head, [[label, *(cell(found, label, order, n) for n in FIRST)] for label in found[0]])
         print()
+
+
+def sites_of(folder: Path) -> list[dict[str, Any]]:
+    """What is known of the sites in a folder."""
+    about = need(folder / "sites.json", "name a folder of sites with --sites").read_text(encoding="utf-8")
+    sites: list[dict[str, Any]] = json.loads(about)
+    return sites
 
 
 def of_site(folder: Path, start: str, waits: list[int], given: list[str], score: ModuleType) -> dict[str, list[Row]]:
