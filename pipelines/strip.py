@@ -6,6 +6,7 @@ from typing import Any
 
 from scrapy_pagelets import text
 from scrapy_pagelets.pipelines.base import PagePipeline
+from scrapy_pagelets.session.config import FEW
 from scrapy_pagelets.session.page_context import PageContext
 
 
@@ -13,7 +14,8 @@ class StripPipeline(PagePipeline):
     """Strip the template; set the content in the formats of ``PAGELETS_FORMATS``, and ``template``.
 
     Stats: ``pagelets/words`` and ``pagelets/words/template`` count the words of all pages and those in templates;
-    ``pagelets/pages/empty`` counts pages without any content.
+    ``pagelets/pages/empty`` counts pages without any content, ``pagelets/few_pages`` those that were cleaned when few
+    pages of their class were known.
     """
 
     async def process_page(self, item: Any, context: PageContext) -> None:
@@ -29,8 +31,10 @@ class StripPipeline(PagePipeline):
             "html": lambda: text.cleaned(page, keep),
         }
         total, kept = int(page.nodes.words.sum()), int(page.nodes.words[keep].sum())
-        self._count(total, kept)
         page_class = context.page_class
+        self._count(total, kept)
+        if page_class is None or page_class.pages < FEW:
+            self.session.count("few_pages")
         template = {
             "id": page_class.id,
             "pages": page_class.pages,

@@ -76,7 +76,7 @@ def test_a_page_of_another_class_passes_while_one_waits(tmp_path):
     routes |= {path: lambda path: slow for path in ("/a", "/b", "/c", "/d")}
     routes |= {"/other": answer(other), "/release": release}
     with SiteServer(routes=routes) as server:
-        found = run_spider(tmp_path, source, base=server.url("")[:-1])
+        found = run_spider(tmp_path, source, base=server.url("")[:-1], settings={"PAGELETS_FIRST_PAGES": 1})
     assert found.urls.index(server.url("other")) < found.urls.index(server.url(""))
     assert len(found.lines) == 3
     assert found.stat("templates/subdigraph/4") == 1

@@ -15,6 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.request import NO_CALLBACK
+from scrapy.settings import BaseSettings
 
 from scrapy_pagelets import urls
 from scrapy_pagelets.archives.reader import Record, expand, records
@@ -62,6 +63,11 @@ class ArchiveSpider(Spider):
             logger.warning("%s", problem)
         self.path, self.base = path, arguments.beginning("base", base)
         self.sources = expand(path)
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        super().update_settings(settings)
+        settings.set("PAGELETS_FIRST_PAGES", 1, "spider")  # all pages are known before the first one is cleaned
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:

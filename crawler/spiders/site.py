@@ -14,6 +14,7 @@ from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider, IgnoreRequest
 from scrapy.http import HtmlResponse, Response
+from scrapy.settings import BaseSettings
 from scrapy.utils.job import job_dir
 from twisted.python.failure import Failure
 
@@ -81,6 +82,11 @@ class SiteSpider(Spider):
         self._spare: list[tuple[str, int]] = []
         self._seen_links: set[int] = set()
         self._finished = False
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        super().update_settings(settings)
+        settings.set("PAGELETS_FIRST_PAGES", 1, "spider")  # its first pages wait on disk instead, see `SettlingPages`
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:

@@ -31,6 +31,9 @@ EXPORTS: Final = ("content", "all")
 DUPLICATES: Final = ("flag", "drop", "off")
 SCOPES: Final = ("all", "site")
 
+#: With fewer pages of its class known, a page is cleaned less well (``docs/how-it-works.md``, *Early pages*).
+FEW: Final = 10
+
 _PREFIX: Final = "PAGELETS_"
 #: Prefix of settings that are probably meant for this plugin, perhaps misspelt.
 _LIKE_OURS: Final = "PAGELET"
@@ -61,6 +64,8 @@ class Config:
     private_addresses: bool = _setting(False, values.flag)
     #: PAGELETS_SETTLE: number of pages of a site that the spider `site` waits for before it yields the first one.
     settle: int = _setting(100, values.whole("give a number of pages, from 1", lambda n: n >= 1))
+    #: PAGELETS_FIRST_PAGES: number of pages of its class that must be known before the item of a page is processed.
+    first_pages: int = _setting(FEW, values.whole("give a number of pages, from 1", lambda n: n >= 1))
     #: PAGELETS_MAX_NODES: maximal number of elements and comments of a page; a larger page is not cleaned.
     max_nodes: int = _setting(Limits().nodes, values.whole("give a number of nodes, from 1", lambda n: n >= 1))
     #: PAGELETS_MAX_SIZE: maximal size of a page in bytes; a larger page is not cleaned.

@@ -156,7 +156,7 @@ def provide_contexts(crawler: Crawler) -> None:
         context = context_of(response, session)
         context_before, places_before = _current.set(context), _places.set({})
         try:
-            await process(item if context is None else _copied(item), response=response)
+            await process(item if context is None else copied(item), response=response)
         finally:
             _current.reset(context_before)
             _places.reset(places_before)
@@ -164,8 +164,8 @@ def provide_contexts(crawler: Crawler) -> None:
     scraper.start_itemproc_async = start_itemproc_async
 
 
-def _copied(item: Any) -> Any:
-    """A shallow copy of an item, or the item itself if it cannot be copied."""
+def copied(item: Any) -> Any:
+    """Return a shallow copy of an item, or the item itself if it cannot be copied."""
     if not ItemAdapter.is_item(item):
         return item
     with suppress(Exception):

@@ -1,0 +1,153 @@
+"""Items of the first pages of a class, which wait until more pages of the class are known."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+from weakref import WeakSet
+
+from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DontCloseSpider
+from scrapy.http import HtmlResponse
+from scrapy.utils.asyncio import is_asyncio_available
+
+from scrapy_pagelets.session.closing import before_closing
+from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.page_context import PageContext, context_of, copied
+from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.templates.site import Site
+
+#: Seconds that an item waits at most.
+LIMIT: Final = 15.0
+#: Items that wait at the same time; their responses have no more bytes than the scraper may process at once.
+_MOST: Final = 32
+
+
+@dataclass(eq=False)
+class _Held:
+    """An item that waits, with its response and the key of its page."""
+
+    item: Any
+    response: HtmlResponse
+    site: Site
+    key: int
+    timer: asyncio.TimerHandle | None = None
+
+    def has(self, pages: int) -> bool:
+        """True if that many pages of the class are known; does not lock."""
+        page_class = self.site.learnt.seen.get(self.key)
+        return page_class is None or page_class.pages >= pages
+
+
+class FirstPages:
+    """Let items wait until ``PAGELETS_FIRST_PAGES`` pages of their page's class are known.
+
+    A waiting item has left the scraper: its response does not count against ``SCRAPER_SLOT_MAX_ACTIVE_SIZE``, other
+    items and the links of its page go on. It is released when its class has enough pages, when too many others wait,
+    after 15 seconds, and as soon as the spider is idle or closes; ``pagelets/first_pages/<why>`` counts the reasons
+    ``enough``, ``full``, ``late``, ``idle`` and ``closing``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.engine is not None
+        self.crawler = crawler
+        self.session = session_of(crawler)
+        self._held: list[_Held] = []
+        self._running: set[asyncio.Task[None]] = set()
+        self._closing = False
+        self._room = asyncio.Semaphore(max(1, crawler.settings.getint("CONCURRENT_ITEMS")))
+        self._max_size = crawler.settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE")
+        scraper: Any = crawler.engine.scraper
+        self._process, scraper.start_itemproc_async = scraper.start_itemproc_async, self.start_itemproc_async
+        self._close_scraper, scraper.close_spider_async = scraper.close_spider_async, self.close_spider_async
+        before_closing(crawler, self._close)
+        crawler.signals.connect(self.spider_idle, signals.spider_idle)
+        crawler.signals.connect(self._release_ready, signals.response_received)
+
+    async def start_itemproc_async(self, item: Any, *, response: Any) -> None:
+        """Process an item, or let it wait."""
+        context = None if self._closing else self._context(response)
+        held = None
+        if context is not None:
+            with suppress(Exception):  # the pipelines will meet it again, and report it
+                held = _Held(copied(item), response, *await in_thread(self._learn, context))
+            self._release_ready()
+        if held is None or self._closing or held.has(self.session.config.first_pages):
+            await self._process(item, response=response)
+        else:
+            self._hold(held)
+
+    def _context(self, response: Any) -> PageContext | None:
+        """The page of a response, None if its items need not wait."""
+        context = context_of(response, self.session)
+        if context is None or (response.request and not response.request.meta.get("pagelets_probe", True)):
+            return None
+        return context
+
+    def _learn(self, context: PageContext) -> tuple[Site, int]:
+        self.session.sites.learn(context.page)
+        return self.session.sites.of(context.page), context.page.key
+
+    def _hold(self, held: _Held) -> None:
+        self.session.count("first_pages/held")
+        self._held.append(held)
+        held.timer = asyncio.get_running_loop().call_later(LIMIT, self._release, held, "late")
+        while len(self._held) > _MOST or sum(len(one.response.body) for one in self._held) > self._max_size:
+            self._release(self._held[0], "full")
+
+    def _release(self, held: _Held, why: str) -> None:
+        self._held.remove(held)
+        if held.timer is not None:
+            held.timer.cancel()
+        self.session.count(f"first_pages/{why}")
+        task = asyncio.ensure_future(self._process_held(held))
+        self._running.add(task)
+        task.add_done_callback(self._processed)
+
+    async def _process_held(self, held: _Held) -> None:
+        async with self._room:
+            await self._process(held.item, response=held.response)
+
+    def _processed(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        engine: Any = self.crawler.engine
+        if not self._running and engine._slot is not None:
+            engine._slot.nextcall.schedule()  # or the engine would notice only at its next heartbeat that it is idle
+
+    def _release_ready(self) -> None:
+        """Release the items whose class has enough pages by now."""
+        for held in [one for one in self._held if one.has(self.session.config.first_pages)]:
+            self._release(held, "enough")
+
+    def _release_all(self, why: str) -> None:
+        while self._held:
+            self._release(self._held[0], why)
+
+    def spider_idle(self) -> None:
+        """Release all items: no other page is on its way."""
+        self._release_all("idle")
+        if self._running:
+            raise DontCloseSpider
+
+    def _close(self) -> None:
+        self._closing = True
+        self._release_all("closing")
+
+    async def close_spider_async(self) -> None:
+        """Close the scraper after the last item that waited: the scraper itself waits for responses only."""
+        self._close()
+        await asyncio.gather(*self._running)
+        await self._close_scraper()
+
+
+def hold_first_pages(crawler: Crawler) -> None:
+    """Let the items of first pages wait; item pipelines call this when they are opened."""
+    if crawler not in _holding and session_of(crawler).config.first_pages > 1 and is_asyncio_available():
+        _holding.add(crawler)
+        FirstPages(crawler)
+
+
+_holding: WeakSet[Crawler] = WeakSet()
