@@ -30,8 +30,8 @@ def of_leaves(leaves: list[tuple[float, int]]) -> tuple[Page, Floats]:
 
 
 def feature(one: Page, odds: Floats, name: str) -> list[float]:
-    column: Floats = context_features(one.nodes, odds)[:, CONTEXT_FEATURES.index(name)]
-    return column.round(4).tolist()
+    column: list[float] = context_features(one.nodes, odds)[:, CONTEXT_FEATURES.index(name)].round(4).tolist()
+    return column
 
 
 # What a page says of itself
@@ -66,19 +66,11 @@ def test_names_that_mean_template_on_some_sites_only_are_marks():
     """The log odds of the lexicon are near 0 for these, so that they tell nothing by themselves."""
     examples = []
     for number in range(12):
-        one = page(
-            f"<p class=text>The text of site {number}</p><div class=comment>An answer to it</div><p class=x>y</p>"
-        )
+        body = f"<p class=text>The text of site {number}</p><div class=comment>An answer to it</div><p class=x>y</p>"
         labels = np.array([CONTENT, CONTENT if number % 2 else TEMPLATE, TEMPLATE])
-        examples.append(Example(Page.parse(_bytes(one), f"http://s{number}.test/"), labels))
+        examples.append(Example(Page.parse(body.encode(), f"http://s{number}.test/"), labels))
     [token] = tokens(("p", "", "comment", ""))
     assert token in marks(examples)[:2]
-
-
-def _bytes(one: Page) -> bytes:
-    from lxml import html
-
-    return html.tostring(one.root)
 
 
 # Context
@@ -89,7 +81,7 @@ def _bytes(one: Page) -> bytes:
 def test_the_context_equals_its_definition(leaves):
     one, odds = of_leaves(leaves)
     odds = np.clip(odds, -8, 8)
-    words = one.nodes.words + 0.1
+    words = one.nodes.words.astype(np.float64) + 0.1
     mass = words * sigmoid(-odds)
     m = len(odds)
     for reach in (2, 6, 20):

@@ -63,7 +63,7 @@ def context_features(nodes: NodeTable, odds: Floats) -> NDArray[np.float32]:
     words = nodes.words.astype(np.float64) + 0.1  # leaves without words have a small weight
     content = sigmoid(-odds)
     mass = words * content
-    rows = Regions(nodes).rows
+    rows, levels = Regions(nodes).rows, _levels(nodes)
     columns = (
         *_page(nodes, odds, words, content),
         *_curve(odds, words, mass),
@@ -71,8 +71,8 @@ def context_features(nodes: NodeTable, odds: Floats) -> NDArray[np.float32]:
         *_near(odds, words),
         *_siblings(nodes, odds, words, rows),
         *(nodes.total(nodes.spread(mass))[rows[k]] / mass.sum() for k in range(_LEVELS)),
-        *_sections(nodes, odds, words),
-        _after_title(nodes, words),
+        *_sections(nodes, odds, words, levels),
+        _after_title(levels, words),
         *(column for k in range(1, _LEVELS) for column in _records(nodes, words, mass, rows[k])),
     )
     result = np.empty((len(odds), len(CONTEXT_FEATURES)), np.float32)
@@ -158,7 +158,7 @@ def _siblings(nodes: NodeTable, odds: Floats, words: Floats, rows: Ints) -> list
     return [table[j, rows[k]] for k in range(_LEVELS) for j in range(len(_SIBLING))]
 
 
-def _sections(nodes: NodeTable, odds: Floats, words: Floats) -> list[Floats]:
+def _sections(nodes: NodeTable, odds: Floats, words: Floats, levels: Ints) -> list[Floats]:
     """The text between each heading and the next: its log odds, words, link words, and those of the heading."""
     m = len(odds)
     heading = headings(nodes) == np.arange(m)
@@ -167,13 +167,13 @@ def _sections(nodes: NodeTable, odds: Floats, words: Floats) -> list[Floats]:
     count = int(section[-1]) + 1
 
     def total(column: Floats) -> Floats:
-        return np.bincount(section, column, count)
+        return np.bincount(section, column, count).astype(np.float64)
 
     text = words * ~heading
     long, wide = total(text), total(words * heading)
     mean = total(text * odds) / np.maximum(0.1, long)
     level = np.zeros(count)
-    level[section[starts]] = _levels(nodes)[starts]
+    level[section[starts]] = levels[starts]
     return [
         mean[section],
         np.log1p(long)[section],
@@ -194,9 +194,9 @@ def _levels(nodes: NodeTable) -> Ints:
     return level[nodes.leaves]
 
 
-def _after_title(nodes: NodeTable, words: Floats) -> Floats | float:
+def _after_title(levels: Ints, words: Floats) -> Floats | float:
     """(m,) signed distance in words, on a log scale, from the first heading of level 1."""
-    first = np.flatnonzero(_levels(nodes) == 1)[:1]
+    first = np.flatnonzero(levels == 1)[:1]
     if not len(first):
         return _NO_HEADING
     before = np.cumsum(words) - words
