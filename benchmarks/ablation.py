@@ -22,7 +22,7 @@ import argparse
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Self
@@ -119,10 +119,11 @@ def main() -> None:
     score = referee(args.referee)
     sets = read(args, score)
     material = Material.of([example for name in SETS for example in sets[name]], args.trees)
-    by_pass = dict(passes(material, sets, args.trees))
+    third = Trial.of(material.known, THIRD, args.trees)
+    by_pass = dict(passes(material, third, sets, args.trees))
     table(["passes", *ALONE_AND_KNOWN], [[name, *map(row.get, ALONE_AND_KNOWN)] for name, row in by_pass.items()])
     print()
-    by_kind = dict(evidence(material, args.trees))
+    by_kind = dict(evidence(third))
     table(["evidence, sites known", "without it", "with it alone"], [[name, *row] for name, row in by_kind.items()])
     print()
     table(["strict form of a paper", *SITES], strict(args, score, material.page_level))
@@ -146,6 +147,7 @@ class Trial:
     leaves: Leaves
     names: Sequence[str]
     trees: int
+    _decided: dict[tuple[int, ...], Decided] = field(default_factory=dict)
 
     @classmethod
     def of(cls, parts: Sequence[Part], names: Sequence[str], trees: int) -> Self:
@@ -155,20 +157,24 @@ class Trial:
     def __call__(self, kind: Kind) -> Decided:
         """The parts with the log odds of trees over the columns of a kind."""
         chosen = [i for i, name in enumerate(self.names) if kind(name)]
-        leaves = replace(self.leaves, columns=np.ascontiguousarray(self.leaves.columns[:, chosen]))
-        folds = [leaves.fit(leaves.fold != fold, self.trees) for fold in range(FOLDS)]
-        return [(part, folds[part.example.fold](part.columns[:, chosen])) for part in self.parts]
+        if (key := tuple(chosen)) not in self._decided:
+            leaves = replace(self.leaves, columns=np.ascontiguousarray(self.leaves.columns[:, chosen]))
+            folds = [leaves.fit(leaves.fold != fold, self.trees) for fold in range(FOLDS)]
+            self._decided[key] = [(part, folds[part.example.fold](part.columns[:, chosen])) for part in self.parts]
+        return self._decided[key]
 
 
-def passes(material: Material, sets: dict[str, list[Example]], trees: int) -> Iterator[tuple[str, Mapping[str, float]]]:
+def passes(
+    material: Material, third: Trial, sets: dict[str, list[Example]], trees: int
+) -> Iterator[tuple[str, Mapping[str, float]]]:
     """Yield the passes that decide, and the mean F1 by set of pages alone and with the pages of their site known."""
-    found = [(part, material.page_level[part.example.fold].page_evidence(part.example.page)) for part in material.alone]
-    first = Trial.of([replace(part, columns=page.features) for part, page in found], PAGE_FEATURES, trees)
-    third = Trial.of(material.known, THIRD, trees)
+    models = [(part, material.page_level[part.example.fold]) for part in material.alone]
+    found = [(part, model, model.page_evidence(part.example.page)) for part, model in models]
+    first = Trial.of([replace(part, columns=page.features) for part, _, page in found], PAGE_FEATURES, trees)
     rows: dict[str, Decided] = {
         "page features": first(other_than(marked)),
-        "+ marks, declared types": first(any_kind),
-        "+ context": [(part, page.in_context) for part, page in found],
+        "+ marks, declared types": [(part, model.trees(page.features)) for part, model, page in found],
+        "+ context": [(part, page.in_context) for part, _, page in found],
         "page features + site evidence": third(lambda name: name != CONTEXT),
     }
     for name, decided in rows.items():
@@ -201,14 +207,13 @@ def share_of_mean(part: Part, odds: Floats) -> Floats:
     return cut
 
 
-def evidence(material: Material, trees: int) -> Iterator[tuple[str, tuple[float, float | None]]]:
+def evidence(third: Trial) -> Iterator[tuple[str, tuple[float, float | None]]]:
     """Yield the mean F1 on known sites without each kind of evidence, and with it alone."""
-    trial = Trial.of(material.known, THIRD, trees)
-    yield "all evidence", (of_known(trial(any_kind)), None)
-    real = Trial.of([part for part in material.known if part.weight == 1], THIRD, trees)
+    yield "all evidence", (of_known(third(any_kind)), None)
+    real = Trial.of([part for part in third.parts if part.weight == 1], THIRD, third.trees)
     yield "the same, no synthetic sites", (of_known(real(any_kind)), None)
     for name, kind in EVIDENCE.items():
-        yield name, (of_known(trial(other_than(kind))), of_known(trial(kind)))
+        yield name, (of_known(third(other_than(kind))), of_known(third(kind)))
 
 
 def of_known(decided: Decided) -> float:
@@ -291,9 +296,9 @@ def draw(
     figure = Figure(figsize=(9, 7), layout="constrained")
     above, below = figure.subplots(2, 1, height_ratios=(len(by_pass), len(by_kind)))
     for number, column in enumerate(ALONE_AND_KNOWN):
-        points = [(row[column], at) for at, row in enumerate(by_pass.values()) if column in row]
-        known = column.endswith("known")
-        above.plot(*zip(*points, strict=True), "s" if known else "o", color=f"C{number}", label=column)
+        values = [row.get(column, np.nan) for row in by_pass.values()]
+        marker = "s" if column.endswith("known") else "o"
+        above.plot(values, range(len(values)), marker, color=f"C{number}", label=column)
     above.set(yticks=range(len(by_pass)), yticklabels=list(by_pass), xlabel="content F1, families left out")
     kinds = {name: values for name, values in by_kind.items() if values[1] is not None}
     for number, label in enumerate(("without it", "with it alone")):
