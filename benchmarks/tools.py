@@ -59,8 +59,13 @@ def names(only: str) -> set[str]:
 
 def fold(site: str) -> int:
     """Fold of a site, or of the host of a page, in the cross-validation of ``train.sh``."""
-    families = json.loads((ROOT / "benchmarks" / "families.json").read_text(encoding="utf-8"))
-    return fold_of(families.get(site, site))
+    return fold_of(families().get(site, site))
+
+
+def families() -> dict[str, str]:
+    """The family of each site that has one, such as those of one generator."""
+    found: dict[str, str] = json.loads((ROOT / "benchmarks" / "families.json").read_text(encoding="utf-8"))
+    return found
 
 
 def log_odds(templateness: Floats) -> Floats:
