@@ -61,6 +61,7 @@ class Job:
     label : the row of the table that the pages count for
     site : name of the site
     by_site : whether the mean is taken over sites
+    strict : value of ``PAGELETS_STRICT``
     """
 
     label: str
@@ -68,6 +69,7 @@ class Job:
     model: str
     by_site: bool
     pages: list[Entry]
+    strict: float = 0.0
 
 
 def jobs_of(args: argparse.Namespace, score: ModuleType) -> Iterator[Job]:

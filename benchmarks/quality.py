@@ -153,7 +153,7 @@ def extractor(tool: str, job: Job, pages: Sequence[Page]) -> Extract:
 
 def ours(job: Job, pages: Sequence[Page]) -> Extract:
     """Learn all pages of a job, to clean each of them."""
-    site = Site(job.site, job.model)
+    site = Site(job.site, job.model, job.strict)
     for page in pages:
         site.learn(page)
 
