@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 from zipfile import BadZipFile
 
@@ -52,20 +52,30 @@ class ModelError(ConfigError):
     """Raised if a model file cannot be used; the message says why and what to do."""
 
 
-class PageEvidence(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class PageEvidence:
     """The evidence of a page alone.
 
     Attributes
     ----------
-    features : (m, features) features of the leaves
+    nodes : the node table of the page
+    features : (m, len(PAGE_FEATURES)) features of the leaves
+    first : (m,) log odds of the leaves by the first pass
     odds : (n, CLASSIFIERS) log odds of all nodes by the page-level classifiers: first the trees, by their mean over the
         words below the node, then the classifier
-    in_context : (m,) log odds of the leaves by the second pass
+    context : the second pass
     """
 
+    nodes: NodeTable
     features: NDArray[np.float32]
+    first: Floats
     odds: Floats
-    in_context: Floats
+    context: Trees
+
+    @cached_property
+    def in_context(self) -> Floats:
+        """(m,) log odds of the leaves by the second pass, which a page that is only learnt does not need."""
+        return self.context(context_columns(self.nodes, self.features, self.first))
 
 
 @dataclass(frozen=True)
@@ -103,7 +113,7 @@ class Model:
             first = self.trees(columns)
             by_classifier = self.classifier(node_features(page, columns), size_class(page.nodes))
             odds = np.column_stack([mean_odds(page.nodes, first), by_classifier])
-            evidence = PageEvidence(columns, odds, self.context(context_columns(page.nodes, columns, first)))
+            evidence = PageEvidence(page.nodes, columns, first, odds, self.context)
             self._known[page] = evidence
         return evidence
 
