@@ -8,6 +8,7 @@ import pytest
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.templates.training.labels import Example, by_gold
 from scrapy_pagelets.templates.training.model_training import train
+from tests.crawling import scrapy
 
 MENU = (
     "<nav><ul>"
@@ -124,3 +125,21 @@ def _site(known: int) -> Site:
     for i in range(known):
         site.learn(page(f"a.test/{i}", f"<h1>Day {chr(97 + i)}</h1><p>On day {chr(97 + i) * 6} it rained. {TEXT}</p>"))
     return site
+
+
+@pytest.mark.parametrize("families", ["[]", '{"s1.test": 1}', "no JSON"])
+def test_a_file_that_names_no_families_is_refused(tmp_path, families):
+    (tmp_path / "families.json").write_text(families)
+    (tmp_path / "page.html").write_text("<p>text")
+    answer = scrapy(
+        "pagelets",
+        "train",
+        str(tmp_path),
+        "--families",
+        str(tmp_path / "families.json"),
+        "--out",
+        str(tmp_path / "m.npz"),
+    )
+    assert answer.returncode == 1
+    assert "families.json: a JSON object with the name of a family for each site is needed" in answer.stderr
+    assert not (tmp_path / "m.npz").exists()

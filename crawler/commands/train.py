@@ -224,7 +224,10 @@ def _families(name: str | None) -> dict[str, str]:
     """The family of each site, from a JSON file."""
     if name is None:
         return {}
-    families = json.loads(Path(name).read_text(encoding="utf-8"))
+    try:
+        families = json.loads(Path(name).read_text(encoding="utf-8"))
+    except json.JSONDecodeError:
+        families = None
     if not isinstance(families, dict) or not all(isinstance(family, str) for family in families.values()):
         raise ValueError(f"{name}: a JSON object with the name of a family for each site is needed")
     return families
