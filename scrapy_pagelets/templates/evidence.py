@@ -133,6 +133,7 @@ class SiteEvidence:
 
     Attributes
     ----------
+    pages : number of other pages that count as those of the site: those of its class if that is a site of its own
     text, placed : (m,) share of the pages with the text; share with the text at the same path
     variants : (m,) number of different texts at the same path, divided by the number of pages that have the path
     class_text : (m,) share of the pages of the class with the text
@@ -145,6 +146,7 @@ class SiteEvidence:
     target : (links,) share of the pages that link to the target
     """
 
+    pages: int
     text: Floats
     placed: Floats
     variants: Floats
@@ -278,29 +280,36 @@ class Counts:
         """
         tables = self._tables
         text, path = tables["text"][keys.text], tables["path"][nodes.path]
-        of_site = of_class if self._is_separate(text[:, 0], of_class) else self.pages
+        separate = self._is_separate(text[:, 0], of_class)
+        of_site = of_class if separate else self.pages
         others, classmates = max(1, of_site - known), max(1, of_class - known)
 
         def share(count: Sums, pages: int = others) -> Floats:
             return np.maximum(count - known, 0) / pages
 
         pages, varied, linked, new, words = path[:, :5].astype(np.float64).T
+        in_class = path[:, 5 + CLASSIFIERS + number]
         having = np.maximum(1, pages)
+        mass = new / max(1, of_site)
+        if separate:  # rows that it shares with the rest of the site, such as the root, have the mass of its own ones
+            own = pages <= of_class
+            mass = np.where(own, mass, mass[own].max(initial=0))
         of_shape = tables["shape"][keys.shape]
         _, back = np.unique(keys.shape, return_inverse=True)
         alike = np.column_stack([np.bincount(back), *_by_key(back, odds)])[back] * known
         return SiteEvidence(
+            pages=of_site - known,
             text=share(text[:, 0]),
             class_text=share(text[:, 1 + number], classmates),
             placed=share(tables["placed"][keys.placed][:, 0]),
             variants=(varied / having)[nodes.leaves],
-            path=share(path[:, 0]),
-            class_path=share(path[:, 5 + CLASSIFIERS + number], classmates),
+            path=share(in_class if separate else path[:, 0]),
+            class_path=share(in_class, classmates),
             exact=share(tables["exact"][keys.exact][:, 0]),
             links=share(tables["links"][keys.links][:, 0]) * (keys.links != 0),
             linked=linked / having,
             fresh=new / np.maximum(1e-9, words),
-            mass=new / max(1, self.pages),
+            mass=mass,
             odds=_mean(pages - known, path[:, 5 : 5 + CLASSIFIERS] - odds * known),
             shape_odds=_mean(of_shape[:, 0] - alike[:, 0], of_shape[:, 1:] - alike[:, 1:]),
             target=share(tables["target"][keys.target][:, 0]) * (keys.target != 0),

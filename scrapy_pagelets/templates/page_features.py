@@ -249,14 +249,14 @@ def _of_rows(nodes: NodeTable, words: Floats, linked: Floats, bits: Ints) -> NDA
     ).astype(np.float32)
 
 
-def site_features(page: Page, evidence: SiteEvidence, odds: Floats, pages: int, of_class: int) -> NDArray[np.float32]:
+def site_features(page: Page, evidence: SiteEvidence, odds: Floats, of_class: int) -> NDArray[np.float32]:
     """(m, len(SITE_FEATURES)) features of each leaf from the evidence of the other pages of the site.
 
     Parameters
     ----------
     evidence : the evidence, see `Counts.evidence`
     odds : (n, CLASSIFIERS) log odds of the page-level classifiers
-    pages, of_class : number of other pages of the site, and of the page's class
+    of_class : number of other pages of the page's class
     """
     nodes, leaves = page.nodes, page.nodes.leaves
     words = nodes.words.astype(np.float64)
@@ -269,7 +269,7 @@ def site_features(page: Page, evidence: SiteEvidence, odds: Floats, pages: int, 
     all_odds = np.stack([odds, evidence.odds, evidence.shape_odds], 2).reshape(len(nodes), -1)
     pooled = np.where(np.isnan(evidence.odds), odds, (odds + evidence.odds) / 2)
     leaf = (
-        np.log1p(pages),
+        np.log1p(evidence.pages),
         np.log1p(of_class),
         text,
         evidence.placed,

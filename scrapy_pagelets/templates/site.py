@@ -188,7 +188,7 @@ class Site(Unsaved[Observation]):
         of_class = max(page_class.pages if page_class else 0, known)  # a copy may be alone in its class
         number = page_class.number if page_class else 0
         evidence = self.counts.evidence(page.nodes, keys_of(page), odds, number, of_class, known)
-        return site_features(page, evidence, odds, self.pages - known, of_class - known)
+        return site_features(page, evidence, odds, of_class - known)
 
     def arrays(self) -> dict[str, Column]:
         """Everything learnt, as columns."""

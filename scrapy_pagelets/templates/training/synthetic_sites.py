@@ -145,7 +145,7 @@ def evidence(example: Example, odds: Floats, others: int, rng: np.random.Generat
         of_class += same
         counts.add(_synthetic_page(example, own, habits, same, rng), int(not same))
     site_evidence = counts.evidence(page.nodes, keys, odds, 0, of_class, True)
-    return site_features(page, site_evidence, odds, others, of_class - 1)
+    return site_features(page, site_evidence, odds, of_class - 1)
 
 
 def _synthetic_page(
