@@ -378,11 +378,15 @@ def test_a_retry_of_a_raised_request_is_served():
 
 def hub(count: int = 24) -> tuple[dict[str, Any], list[str]]:
     """A page with two lists that do not say what they are about, and with two pages of the list about the topic."""
-    links = "".join(f"<p>Read <a href={path}>this</a>." for path in ("/x", "/y", "/y0", "/y1"))
+    links = "".join(
+        "<p>Whoever wants to know more of what people have said at all times may read, on a long evening, "
+        f"<a href={path}>this</a> as well."
+        for path in ("/x", "/y", "/y0", "/y1")
+    )
     routes = {"/": answer(f"<p>{words('start')}{links}")}
     lists = {f"/{name}": [f"/{name}{i}" for i in range(count)] for name in "xy"}
     for (list_, entries_), about in zip(lists.items(), ABOUT.values(), strict=True):
-        items = "".join(f"<li>{words(path, 8)} <a href={path}>read on</a>" for path in entries_)
+        items = "".join(f"<li>{words(path, 8)} <a href={path}>{words(f'{path}.', 2)}</a>" for path in entries_)
         routes[list_] = answer(f"<p>{words(list_)}</p><ul>{items}</ul>")
         for path in entries_:
             said = " ".join(f"{about} {word}" for word in words(path, 10).split())
@@ -428,11 +432,20 @@ def sections() -> dict[str, Any]:
         said = " ".join(f"{ABOUT[section]} {word}" for word in words(name, 10).split())
         return f"<h1>{letters(name)}</h1><p>{said}</p>"
 
-    start = f"<p>{words('start')}<p>Here is <a href=/cod>cod</a>.<p>There is a <a href=/volcano>volcano</a>."
+    links = "".join(
+        f"<p>This is what people have said of a {name} at all times, as far as it was written down, in the words of "
+        f"those who were there: <a href=/{name}>{name}</a>."
+        for name in SECTIONS
+    )
+    start = f"<p>{words('start')}{links}"
     routes = {"/": answer(start)}
     for section, paths in SECTIONS.items():
-        items = "".join(f"<li>{ABOUT[section]}: <a href={path}>read on</a>" for path in paths)
-        routes[f"/{section}"] = answer(f"{text(section, section)}<ul>{items}</ul>")
+        items = "".join(
+            f"<p>{ABOUT[section]} was what they talked of on that day, and nothing else, until it was late: "
+            f"<a href={path}>read on</a> if you like."
+            for path in paths
+        )
+        routes[f"/{section}"] = answer(f"{text(section, section)}{items}")
         routes |= {path: answer(text(path[1:], section)) for path in paths}
     return routes
 
