@@ -31,8 +31,8 @@ class StripPipeline(PagePipeline):
             "html": lambda: text.cleaned(page, keep),
         }
         total, kept = int(page.nodes.words.sum()), int(page.nodes.words[keep].sum())
-        page_class = context.page_class
         self._count(total, kept)
+        page_class = context.page_class
         if page_class is None or page_class.pages < FEW:
             self.session.count("few_pages")
         template = {

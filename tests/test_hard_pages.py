@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lxml import etree
 
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.templates.training.labels import Example, by_gold
@@ -50,8 +51,6 @@ def test_an_empty_label_a_single_page_and_a_site_under_two_names_do_not_stop_tra
 
 
 def _source(one: Page) -> bytes:
-    from lxml import etree
-
     return bytes(etree.tostring(one.root, method="html", encoding="utf-8"))
 
 
@@ -106,7 +105,6 @@ def test_both_halves_of_a_site_in_two_languages_keep_their_content():
         site.learn(one)
     for one in pages:
         text = content(one, site)
-        assert one.url[-1] in "01234"
         assert chr(97 + int(one.url[-1])) * 7 in text
         assert "Imprint" not in text
 

@@ -88,9 +88,9 @@ class Model:
     ----------
     classifier : classifier of the paper, over ``NODE_FEATURES``; for nodes, by their page alone
     trees : first pass, over ``PAGE_FEATURES``; for leaves, by their page alone
-    context : second pass, see `in_context`; for leaves, by their page alone
+    context : second pass, see `context_columns`; for leaves, by their page alone
     decision : third pass, see `site_columns`; for leaves, with the evidence of other pages of the site
-    cut : over ``CUT_FEATURES``; the quality of each cut of a page, see `cut.best_cut`
+    cut : last pass, over ``CUT_FEATURES``; the rating of each cut of a page, see `cut.best_cut`
     lexicon : log odds by hash of a class, id or role token, or of words of a heading
     marks : hashes of the tokens that give features of their own
     about : how the model was made: command, data, figures

@@ -3,9 +3,10 @@
 People have labelled single pages of a thousand hosts, but few whole sites, most of which are documentation. Trained on
 these alone, the final decision would learn that templates never change, and would see few page designs. A synthetic
 page has the fragments of a real page: its content has other words at other paths, and its template is the same except
-for some pagelets that change from page to page. The rate of these changes is drawn anew for each site. The ranges of
-the probabilities were chosen so that, over all synthetic sites, content and template recur on about as many pages, and
-at the same path on about as many, as on the real training sites. This method is ours.
+for some pagelets that change from page to page, and for captions, bylines and the like inside content. The rate of
+these changes is drawn anew for each site. The ranges of most probabilities were chosen so that, over all synthetic
+sites, content and template recur on about as many pages, and at the same path on about as many, as on the real training
+sites, most of which are manuals; template changes more than there. This method is ours.
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ _SHORT: Final = 3
 _HEADING: Final = 5
 #: A pagelet is a list of links if more than this share of its words is link text.
 _LINKS: Final = 0.3
+#: Probability that template inside content changes from page to page: a longer run of text, and a short one.
+_INSERTION: Final = (0.8, 0.3)
+#: Probability that a run of text that changes, or does not, is another one on the next page.
+_CHANGES: Final = 0.96
+_STAYS: Final = 0.05
 #: Probability that a link without text has another target on another page: in content, and in template.
 _PICTURE: Final = (0.9, 0.15)
 #: Standard deviation of the classifiers' log odds between two pages at the same path.
@@ -112,7 +118,7 @@ def _new_template(nodes: NodeTable, varied: Bools, rng: np.random.Generator) -> 
     """
     heading = (nodes.words <= _HEADING) & ~nodes.anchor[nodes.leaves]
     noise = rng.uniform(0, 0.15) if rng.random() < 0.4 else 0.0
-    return np.where(varied, np.where(heading, rng.uniform(0, 0.25, len(heading)), 0.96), noise)
+    return np.where(varied, np.where(heading, rng.uniform(0, 0.25, len(heading)), _CHANGES), noise)
 
 
 def _new_insertion(nodes: NodeTable, rng: np.random.Generator) -> Floats:
@@ -121,8 +127,9 @@ def _new_insertion(nodes: NodeTable, rng: np.random.Generator) -> Floats:
     Leaves of the same shape have the same habit.
     """
     _, kind = np.unique(nodes.shape[nodes.leaves], return_inverse=True)
-    changes = rng.random(int(kind.max(initial=-1)) + 1)[kind] < np.where(nodes.words > _SHORT, 0.8, 0.3)
-    return np.where(changes, 0.96, 0.05)
+    chance = np.where(nodes.words > _SHORT, *_INSERTION)
+    changes = rng.random(int(kind.max(initial=-1)) + 1)[kind] < chance
+    return np.where(changes, _CHANGES, _STAYS)
 
 
 def evidence(example: Example, odds: Floats, others: int, rng: np.random.Generator) -> NDArray[np.float32]:

@@ -25,6 +25,11 @@ _NODES_PER_PAGE: Final = 100
 #: Minimum number of sites with a token in the lexicon, at which its log odds are halved; and pages used of each site.
 _TOKEN_SITES: Final = 5
 _TOKEN_PAGES: Final = 30
+#: Options of CatBoost for leaves and for cuts.
+_BOOSTING: Final[dict[str, Any]] = {
+    "depth": 6, "learning_rate": 0.08, "border_count": 48, "bootstrap_type": "Bernoulli", "random_seed": 0,
+    "verbose": False, "allow_writing_files": False,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -105,11 +110,7 @@ class Leaves:
         """
         from catboost import CatBoostClassifier
 
-        learner = CatBoostClassifier(
-            iterations=trees, depth=6, learning_rate=0.08, border_count=48, l2_leaf_reg=5, rsm=0.4,
-            bootstrap_type="Bernoulli", subsample=0.5,
-            random_seed=0, verbose=False, allow_writing_files=False,
-        )  # fmt: skip
+        learner = CatBoostClassifier(iterations=trees, l2_leaf_reg=5, rsm=0.4, subsample=0.5, **_BOOSTING)
         learner.fit(self.columns[rows], self.template[rows], sample_weight=self.weight[rows])
         return read(learner)
 
@@ -129,11 +130,7 @@ def fit_rating(columns: NDArray[np.float32], rating: Floats, weight: Floats, tre
     """
     from catboost import CatBoostRegressor
 
-    learner = CatBoostRegressor(
-        iterations=trees, depth=6, learning_rate=0.08, border_count=48, l2_leaf_reg=10, rsm=0.5,
-        bootstrap_type="Bernoulli", subsample=0.6,
-        random_seed=0, verbose=False, allow_writing_files=False,
-    )  # fmt: skip
+    learner = CatBoostRegressor(iterations=trees, l2_leaf_reg=10, rsm=0.5, subsample=0.6, **_BOOSTING)
     rows = columns.reshape(-1, columns.shape[2])
     learner.fit(rows, rating.ravel(), sample_weight=np.repeat(weight, columns.shape[1]))
     return read(learner)
