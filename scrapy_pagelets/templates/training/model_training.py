@@ -32,7 +32,7 @@ _FEW: Final = 10
 _SYNTHETIC_WEIGHT: Final = 0.3
 #: Weight of recall in the F-measure that cuts are rated by: for a page alone, and with other pages of its site. A page
 #: alone is most often an article, whose readers miss less than they are disturbed.
-_BETA: Final = (0.7, 0.87)
+_BETA: Final = (0.7, 1.2)
 #: Number of trees of each pass.
 TREES: Final = 250
 #: The number that stands for all examples, beside those of the folds.
