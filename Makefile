@@ -43,7 +43,7 @@ $(VENV)/.made:
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/.made
 	@echo "Installing scrapy-pagelets and its dependencies ..."
-	@$(PIP) install --quiet --editable '.[archive,corpus,markdown]'
+	@$(PIP) install --quiet --editable '.[archive,corpus]'
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/.made

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from scrapy_pagelets import text
+from scrapy_pagelets.document.builder import document_of
+from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.pipelines.base import PagePipeline
 from scrapy_pagelets.session.config import FEW
 from scrapy_pagelets.session.page_context import PageContext
@@ -27,7 +29,7 @@ class StripPipeline(PagePipeline):
         page, keep = context.page, context.content_leaves()
         forms = {
             "text": lambda: text.plain(page.nodes, keep),
-            "markdown": lambda: text.markdown(page, keep),
+            "markdown": lambda: markdown_of(document_of(page, keep, context.headline, self.session.config.switches)),
             "html": lambda: text.cleaned(page, keep),
         }
         total, kept = int(page.nodes.words.sum()), int(page.nodes.words[keep].sum())

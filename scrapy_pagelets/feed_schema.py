@@ -107,6 +107,12 @@ FEED: Final = (
     FeedField("url", "string", "URL of the response, after redirects"),
     FeedField("title", "string", 'text of `<title>`, white space collapsed; `""` if there is none'),
     FeedField(
+        "headline",
+        "string",
+        "the page's own heading: the one that its title names, or its only `h1`; null if there is none",
+        nullable=True,
+    ),
+    FeedField(
         "language",
         "string",
         "primary language subtag that the page declares (`lang` of `html` or `body`), in lower case: `en`",

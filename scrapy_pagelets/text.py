@@ -1,8 +1,9 @@
-"""Write nodes as text, cleaned HTML or Markdown: what a reader sees, in document order, each word exactly once."""
+"""Write nodes as text or cleaned HTML: what a reader sees, in document order, each word exactly once."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
@@ -10,7 +11,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.characters import quoted, readable
-from scrapy_pagelets.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, Bools, Ints, NodeTable
+from scrapy_pagelets.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, Bools, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.urls import absolute
 
@@ -23,26 +24,53 @@ _VOID: Final = frozenset("img br hr picture source wbr".split())
 _RAW: Final = frozenset("xmp listing plaintext".split())
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 _SCRIPT: Final = re.compile(r"[\s\0-\x1f]*(?:javascript|vbscript|data):", re.IGNORECASE)
-#: Deeper nesting has no use in Markdown, and the converter recurses.
-_MARKDOWN_DEPTH: Final = 120
+#: Characters that no reader sees: zero-width space, word joiner, byte order mark, soft hyphen.
+INVISIBLE: Final = str.maketrans("", "", "\u200b\u2060\ufeff\u00ad\u180e")
+#: A line of these marks alone is what remained of a menu, a heading or a signature.
+LEFT_OVER: Final = " |/\\·•:;,.-–—¶#§»«>…"
+_ITEMS: Final = TAG["li"]
 
 
 def plain(nodes: NodeTable, keep: Bools) -> str:
-    """Text of the leaves to keep: blank lines between blocks, line breaks and cells as on the page.
+    """Text of the leaves to keep, for readers: blank lines between blocks, line breaks and cells as on the page.
+
+    Items of lists begin with a hyphen. Marks that stand alone on a line are left out, as are characters that nobody
+    sees; letters are in Unicode's form NFC.
 
     Parameters
     ----------
     keep : (m,) a mask of the leaves
     """
-    return text_of(nodes, np.flatnonzero(keep))
+    leaves = np.flatnonzero(keep & ~_left_over(nodes))
+    text = text_of(nodes, leaves, _first_of_items(nodes, leaves)).translate(INVISIBLE)
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def text_of(nodes: NodeTable, leaves: Ints) -> str:
-    """Text of some leaves, as `plain`, in time that depends on their number and not on the size of the page.
+def _left_over(nodes: NodeTable) -> Bools:
+    """(m,) whether a leaf is alone on its line and has only marks."""
+    lines = np.append(nodes.gap, PARAGRAPH) >= LINE
+    alone = lines[:-1] & lines[1:]
+    for leaf in np.flatnonzero(alone & (nodes.words == 0)).tolist():
+        alone[leaf] = leaf not in nodes.spaces and not nodes.strings[leaf].strip(LEFT_OVER)
+    alone[nodes.words > 0] = False
+    return alone
+
+
+def _first_of_items(nodes: NodeTable, leaves: Ints) -> frozenset[int]:
+    """Those of the leaves with which an item of a list begins."""
+    items = np.flatnonzero(nodes.tag == _ITEMS)
+    first = np.searchsorted(leaves, nodes.first_leaf[items])
+    shown = first < np.searchsorted(leaves, nodes.last_leaf[items])
+    return frozenset(leaves[first[shown]].tolist())
+
+
+def text_of(nodes: NodeTable, leaves: Ints, items: frozenset[int] = frozenset()) -> str:
+    """Text of some leaves, in time that depends on their number and not on the size of the page.
 
     Parameters
     ----------
     leaves : (k,) indices of the leaves, ascending
+    items : leaves that get a hyphen, because an item begins with them
     """
     pieces: list[str] = []
     for leaf, gap, white in _runs(nodes, leaves):
@@ -52,6 +80,8 @@ def text_of(nodes: NodeTable, leaves: Ints) -> str:
             pieces.append(white or _SEPARATORS[gap])
         else:  # of the white space at the start of a `pre`, only the indentation of its first line
             pieces += _SEPARATORS[gap], white if gap == LINE else white.rpartition("\n")[2]
+        if leaf in items:
+            pieces.append("- ")
         pieces.append(nodes.strings[leaf])
     return "".join(pieces)
 
@@ -194,19 +224,3 @@ def link_of(base: str, url: str) -> str:
         return absolute(base, url)
     except ValueError:  # "http://[broken"
         return url
-
-
-def markdown(page: Page, keep: Bools) -> str:
-    """Markdown of the leaves to keep, made by the library ``markdownify`` (extra ``markdown``).
-
-    Pages nested too deep for the library become plain text.
-
-    Parameters
-    ----------
-    keep : (m,) a mask of the leaves
-    """
-    from markdownify import markdownify
-
-    if page.nodes.depth.max() > _MARKDOWN_DEPTH:
-        return plain(page.nodes, keep)
-    return str(markdownify(cleaned(page, keep), heading_style="ATX")).strip()

@@ -1,4 +1,4 @@
-"""Text as a reader sees it, in plain, cleaned HTML and Markdown: no word lost, doubled, glued or split."""
+"""Text as a reader sees it, in plain and cleaned HTML: no word lost, doubled, glued or split."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.text import cleaned, markdown, paths_of, plain, text_of, xpaths
+from scrapy_pagelets.text import cleaned, paths_of, plain, text_of, xpaths
 from tests.trees import URL, every, leaf_strings, legible, mask, masks, page, reading, soups, words
 
 
@@ -52,7 +52,11 @@ def shown(html):
         ("a<br><br>b", "a\n\nb"),
         ("a<br> <br/>b", "a\n\nb"),
         ("a<hr>b", "a\n\nb"),
-        ("<ul><li>a<li>b</ul>c", "a\nb\n\nc"),
+        ("<ul><li>a<li>b</ul>c", "- a\n- b\n\nc"),
+        ("<ul><li><p>a<p>b<ul><li>c</ul></ul>", "- a\n\nb\n\n- c"),
+        # marks that are left over, letters in two parts, characters that nobody sees
+        ("<p>a<p>.<p>b · c<p>¶", "a\n\nb · c"),
+        ("<p>e\u0301 a\u200bb\u00adc", "é abc"),
         ("<dl><dt>a<dd>b</dl>", "a\nb"),
         ("<select><option>a<option>b</select>c", "a\nb\nc"),
         ("<svg><text>a</text><text>b</text></svg>", "a\nb"),
@@ -152,7 +156,7 @@ def test_styles_that_hide(style, hides):
 def test_every_word_once_and_in_order(html):
     found = page(html)
     assume(not found.root.xpath("//a//a"))
-    assert plain(found.nodes, every(found)).split() == reading(found.root).split()
+    assert words(plain(found.nodes, every(found))) == words(reading(found.root))
     assert found.nodes.strings == [s for s in found.nodes.strings if s.strip()]
 
 
@@ -162,10 +166,10 @@ def test_any_leaves(html, data):
     keep = masks(data, found)
     kept = np.flatnonzero(keep)
     runs = np.split(kept, np.flatnonzero(np.diff(kept) > 1) + 1)
-    assert plain(found.nodes, keep).split() == [w for run in runs for w in text_of(found.nodes, run).split()]
-    assert plain(found.nodes, keep) == text_of(found.nodes, kept)
+    assert text_of(found.nodes, kept).split() == [w for run in runs for w in text_of(found.nodes, run).split()]
+    assert words(plain(found.nodes, keep)) == words(text_of(found.nodes, kept))
     for leaf in kept.tolist():
-        assert plain(found.nodes, mask(found, leaf)).strip() == found.nodes.strings[leaf]
+        assert text_of(found.nodes, np.array([leaf])).strip() == found.nodes.strings[leaf]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +195,7 @@ def test_a_left_out_leaf_parts_its_neighbours(html, left_out, text):
 
 def test_no_leaf_is_no_text():
     found = page("<p>a<img src=x>")
-    for form in (plain(found.nodes, mask(found)), cleaned(found, mask(found)), markdown(found, mask(found))):
+    for form in (plain(found.nodes, mask(found)), cleaned(found, mask(found))):
         assert form == ""
     assert xpaths(found.nodes, mask(found)) == []
     assert plain(page("").nodes, every(page(""))) == ""
@@ -284,27 +288,3 @@ def test_many_runs_behind_one_element_take_linear_time():
 UNIQUE = st.lists(
     st.sampled_from("one two three four five six seven eight".split()), min_size=1, max_size=8, unique=True
 )
-
-
-@given(soups, st.data())
-def test_markdown_holds_all_words(html, data):
-    found = page(html)
-    keep = masks(data, found)
-    rest = iter("".join(words(markdown(found, keep))))  # by letter, because Markdown marks may split a word
-    assert [c for c in "".join(words(plain(found.nodes, keep))) if c not in rest] == []
-
-
-def test_markdown():
-    found = page(
-        "<h2>Head</h2><p>a <b>bold</b> <a href=x.html>link</a><ul><li>one<li>two</ul><pre>  code\n    more</pre>"
-        "<table><tr><th>h<th>i<tr><td>j<td>k</table><ol start='\u00b2'><li colspan='\u00bd'>x</ol>"
-    )
-    assert markdown(found, every(found)) == (
-        "## Head\n\na **bold** [link](http://example.com/a/x.html)\n\n* one\n* two\n\n```\n  code\n    more\n```\n\n"
-        "| h | i |\n| --- | --- |\n| j | k |\n\n1. x"
-    )
-
-
-def test_markdown_of_a_deep_page_is_plain_text():
-    found = page("<div>" * 500 + "deep" + "</div>" * 500 + "<p>flat")
-    assert markdown(found, every(found)) == "deep\n\nflat"

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Final, Self
 
+from scrapy_pagelets.document.switches import Switches
 from scrapy_pagelets.duplicates.threshold import LEAST, Threshold
 from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.feed_schema import FEED, FeedField
@@ -27,6 +28,8 @@ SEGMENTERS: Final = (
 EXPANDING: Final = ("gcuts-strict", "gcuts-np", "gcuts-nl")
 #: Segmenters with trained weights.
 LEARNT: Final = ("gcuts-top", "gcuts", *EXPANDING, "cclus")
+#: What Markdown may have beside text.
+SWITCHES: Final = tuple(field.name for field in fields(Switches))
 EXPORTS: Final = ("content", "all")
 DUPLICATES: Final = ("flag", "drop", "off")
 SCOPES: Final = ("all", "site")
@@ -80,6 +83,8 @@ class Config:
     export: str = _setting("content", values.choice(EXPORTS))
     #: PAGELETS_FORMATS: in which formats the content is exported.
     formats: tuple[str, ...] = _setting(("text",), values.choices(FORMATS))
+    #: PAGELETS_MARKDOWN: what the Markdown has beside text.
+    markdown: tuple[str, ...] = _setting(("links", "images", "tables"), values.choices(SWITCHES))
     #: PAGELETS_MODEL: name of a shipped model or path of your own, which combines the evidence for template.
     model: str = _setting("labelled", values.path)
     #: PAGELETS_DETECTION: the method that decides what is template.
@@ -133,10 +138,6 @@ class Config:
             )
         if (name := self._duplicate_name()) is not None:
             raise ConfigError(f"PAGELETS_FIELDS gives two fields the name {name}: give each a different name")
-        if "markdown" in self.formats and find_spec("markdownify") is None:
-            raise ConfigError(
-                "PAGELETS_FORMATS has markdown, which needs markdownify: pip install 'scrapy-pagelets[markdown]'"
-            )
 
     @classmethod
     def from_settings(cls, settings: Any) -> Self:
@@ -148,6 +149,11 @@ class Config:
     def options(self) -> dict[str, str]:
         """Keyword arguments of the segmenter."""
         return {"weights": self.segmenter_weights} if self.segmenter_weights else {}
+
+    @property
+    def switches(self) -> Switches:
+        """What the Markdown has beside text."""
+        return Switches(**{name: name in self.markdown for name in SWITCHES})
 
     @property
     def limits(self) -> Limits:

@@ -17,11 +17,14 @@ from scrapy import Item
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 
+from scrapy_pagelets.document.content import corrected
+from scrapy_pagelets.document.headline import Headline, headline_of
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.methods import labels_of
 from scrapy_pagelets.segmentation.pagelet import Pagelet, pagelets_of
 from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
+from scrapy_pagelets.templates.detections import FUSED
 from scrapy_pagelets.templates.roles import CONTENT
 from scrapy_pagelets.templates.site_counts import PageClass
 
@@ -50,6 +53,7 @@ class PageContext:
         self._lock = RLock()
         self._page: Page | None = None
         self._pagelets: dict[bool, list[Pagelet]] = {}
+        self._headline: tuple[Headline | None] | None = None
         self._leaves: tuple[Ints, Floats] | None = None  # label and templateness of each leaf
 
     @property
@@ -77,7 +81,7 @@ class PageContext:
         with self._lock:
             if self._leaves is None:
                 self._session.sites.learn(self.page)
-                templateness = self._session.sites.templateness(self.page)
+                templateness = self._templateness()
                 self._leaves = self._labels(templateness), templateness
             if whole not in self._pagelets:
                 self._pagelets[whole] = pagelets_of(self.page, *self._leaves, whole=whole)
@@ -101,9 +105,31 @@ class PageContext:
         return self._leaves[1]
 
     def metadata(self) -> dict[str, str | None]:
-        """Return URL, title, language and time of fetching, by their names in the feed."""
-        page = self.page
-        return {"url": page.url, "title": page.title, "language": page.language, "fetched_at": self.fetched_at}
+        """Return URL, title, heading, language and time of fetching, by their names in the feed."""
+        page, headline = self.page, self.headline
+        return {
+            "url": page.url,
+            "title": page.title,
+            "headline": headline.text if headline else None,
+            "language": page.language,
+            "fetched_at": self.fetched_at,
+        }
+
+    def _templateness(self) -> Floats:
+        """What the method that decides says; the default method never takes the page's own heading for template."""
+        found = self._session.sites.templateness(self.page)
+        if self._session.config.detection != FUSED:
+            return found
+        return corrected(self.page.nodes, found, self.headline)
+
+    @property
+    def headline(self) -> Headline | None:
+        """The page's own heading."""
+        with self._lock:
+            if self._headline is None:
+                template = self._session.sites.of(self.page).template_nodes(self.page)
+                self._headline = (headline_of(self.page, template),)
+            return self._headline[0]
 
     def _labels(self, templateness: Floats) -> Ints:
         config = self._session.config

@@ -1,0 +1,476 @@
+"""Build the blocks of a document from the leaves of a page that are content."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import numpy as np
+from lxml import etree
+
+from scrapy_pagelets.characters import quoted, readable
+from scrapy_pagelets.document import code, formulas, pictures, tables
+from scrapy_pagelets.document.blocks import Block
+from scrapy_pagelets.document.content import permalinks
+from scrapy_pagelets.document.headline import Headline
+from scrapy_pagelets.document.inline import BREAK, PLAIN, Run, Style, text_of_runs, tidy
+from scrapy_pagelets.document.pictures import shown_with
+from scrapy_pagelets.document.switches import ALL, Switches
+from scrapy_pagelets.nodes import GAPS, GLUED, LINE, SPACE, TEXT, Bools, NodeTable
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.text import INVISIBLE, LEFT_OVER, link_of
+
+#: Lists and quotes nested deeper than this are written at this depth.
+DEPTH: Final = 16
+_LISTS: Final = frozenset("ul ol menu dir".split())
+_HEADING: Final = re.compile(r"h[1-6]")
+_STRONG: Final = frozenset("b strong".split())
+_EMPHASISED: Final = frozenset("i em cite dfn var".split())
+_CODE: Final = frozenset("code tt kbd samp".split())
+_VERBATIM: Final = frozenset("pre listing xmp plaintext".split())
+_HOLDERS: Final = ("list", "item", "quote")
+_POINT: Final = "\N{BULLET} "
+#: A definition list with these in it is not a list of short entries.
+_IN_ENTRIES: Final = frozenset("pre table ul ol dl h1 h2 h3 h4 h5 h6 blockquote figure".split())
+
+
+def document_of(page: Page, keep: Bools, headline: Headline | None = None, switches: Switches = ALL) -> Block:
+    """Build the document of a page: its own heading first, if it is known, and then the content.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves that are content
+    headline : the page's own heading
+    switches : what is left out
+    """
+    builder = _Builder(page, keep, shown_with(page.nodes, keep), switches)
+    builder.walk(0, len(page.nodes))
+    root = builder.root
+    _prune(root)
+    if headline is not None:
+        _lead(root, headline, builder.leaves_of(headline.row))
+    repair_levels(root, headed=headline is not None)
+    return root
+
+
+def _prune(root: Block) -> None:
+    """Remove lists, items and quotes in which nothing is left."""
+    for block in reversed(list(root.walk())):
+        block.children = [child for child in block.children if child.children or child.kind not in _HOLDERS]
+
+
+def _lead(root: Block, headline: Headline, leaves: list[int]) -> None:
+    """Move the page's own heading to the start."""
+    own = set(leaves)
+    level = next((b.level for b in root.walk() if b.kind == "heading" and own.intersection(b.leaves)), 1)
+    for block in root.walk():
+        block.children = [child for child in block.children if not child.leaves or not own.issuperset(child.leaves)]
+    _prune(root)
+    root.children.insert(0, Block("heading", runs=tidy([Run(headline.text)]), level=level, leaves=leaves))
+
+
+def repair_levels(root: Block, *, headed: bool) -> None:
+    """Number the levels of headings so that none is skipped; below the page's own heading, they begin at 2.
+
+    Parameters
+    ----------
+    headed : whether the first heading is the page's own
+    """
+    above: list[int] = []  # levels as written of the headings that are open
+    for number, heading in enumerate(block for block in root.walk() if block.kind == "heading"):
+        least = headed and number > 0
+        while len(above) > least and above[-1] >= heading.level:
+            above.pop()
+        above.append(heading.level)
+        heading.level = min(6, len(above))
+
+
+class _Builder:
+    """Walk over the rows of a page, and collect blocks."""
+
+    def __init__(self, page: Page, keep: Bools, images: Bools, switches: Switches) -> None:
+        self.page, self.nodes, self.switches = page, page.nodes, switches
+        self.keep = keep & ~permalinks(page.nodes)
+        self.images = images
+        shown = self.nodes.spread(self.keep.astype(np.int64)) + self.images
+        self.shown = self.nodes.total(shown) > 0
+        self.tags = [look[0] for look in self.nodes.looks]
+        self.leaf_of = dict(zip(self.nodes.leaves.tolist(), range(len(self.nodes.leaves)), strict=True))
+        self.root = Block("document")
+        self.inside = [self.root]
+        self.runs: list[Run] = []
+        self.leaves: list[int] = []
+        self.style = PLAIN
+        self.last_leaf = -1
+        self.heading: Block | None = None
+
+    def walk(self, row: int, end: int) -> None:
+        """Visit the rows of a range; each opens its element, and what it opened is closed at the end of its subtree."""
+        closing: list[tuple[int, Callable[[], None]]] = []
+        nodes = self.nodes
+        while row < end:
+            while closing and closing[-1][0] <= row:
+                closing.pop()[1]()
+            if nodes.tag[row] == TEXT:
+                self.text(row)
+                row += 1
+                continue
+            if not self.shown[row] and not self.is_mark(row):
+                row = int(nodes.end[row])
+                continue
+            skip, close = self.open(row)
+            if skip:
+                row = int(nodes.end[row])
+            else:
+                closing.append((int(nodes.end[row]), close))
+                row += 1
+        while closing:
+            closing.pop()[1]()
+        self.flush()
+
+    def leaves_of(self, row: int) -> list[int]:
+        """Indices of the leaves of a row that are shown."""
+        return [leaf for leaf in range(self.nodes.first_leaf[row], self.nodes.last_leaf[row]) if self.keep[leaf]]
+
+    def is_mark(self, row: int) -> bool:
+        """Whether an element without text matters between texts that are shown."""
+        tag = self.tags[self.nodes.look[row]]
+        if tag in ("br", "hr"):
+            return True
+        return tag == "script" and self.near(row) and formulas.is_formula(self.nodes.elements[row])
+
+    def near(self, row: int) -> bool:
+        """Whether the text before or after a row is content."""
+        leaf = int(self.nodes.first_leaf[row])
+        return bool(self.keep[max(0, leaf - 1) : leaf + 1].any())
+
+    def text(self, row: int) -> None:
+        leaf = self.leaf_of[row]
+        if not self.keep[leaf]:
+            return
+        gap = int(self.nodes.gap[leaf])
+        if self.runs and (gap >= SPACE or leaf != self.last_leaf + 1):
+            self.runs.append(Run(" ", self.style))
+        text = self.nodes.strings[leaf].translate(INVISIBLE)
+        if leaf in self.nodes.spaces:
+            text = " ".join(text.split())
+        self.runs.append(Run(text, self.style))
+        self.leaves.append(leaf)
+        self.last_leaf = leaf
+
+    def open(self, row: int) -> tuple[bool, Callable[[], None]]:
+        """Open the element of a row: whether its subtree has been dealt with, and what is to do at its end."""
+        element = self.nodes.elements[row]
+        tag = self.tags[self.nodes.look[row]]
+        if tag in _VERBATIM:
+            self.code(row, element)
+            return True, _nothing
+        if formulas.is_formula(element) and self.formula(row, element):
+            return True, _nothing
+        if tag == "table" and self.switches.tables and tables.is_data(self.nodes, row):
+            self.table(row)
+            return True, _nothing
+        if tag == "br":
+            self.runs.append(BREAK)
+            return True, _nothing
+        if tag == "hr":
+            self.rule()
+            return True, _nothing
+        if tag == "img":
+            if self.images[row]:
+                self.image(element)
+            return True, _nothing
+        if (style := self.styled(row, tag, element)) is not None:
+            before, self.style = self.style, style
+            return False, lambda: setattr(self, "style", before)
+        if tag in _LISTS:
+            return False, self.nested(Block("list", ordered=tag == "ol", number=_number(element.get("start"), 1)))
+        if tag == "li":
+            return False, self.item(element)
+        if tag == "blockquote":
+            return False, self.nested(Block("quote"))
+        if tag == "dl" and self.has_short_entries(row):
+            return False, self.entries()
+        if tag == "dt":
+            return False, self.term()
+        if tag == "dd":
+            return False, self.definition()
+        if _HEADING.fullmatch(tag):
+            return False, self.begin_heading(int(tag[1]))
+        if GAPS.get(tag, GLUED) >= SPACE and self.heading is not None:
+            self.runs.append(Run(" ", self.style))
+            return False, lambda: self.runs.append(Run(" "))
+        if GAPS.get(tag, GLUED) >= LINE or tag in ("td", "th"):
+            self.flush()
+            return False, self.flush
+        return False, _nothing
+
+    def styled(self, row: int, tag: str, element: etree._Element) -> Style | None:
+        """The style inside an element that changes it."""
+        style = self.style
+        if tag == "a":
+            return self.linked(element)
+        if tag in _STRONG:
+            return style._replace(strong=self.heading is None)
+        if tag in _EMPHASISED:
+            return style._replace(emphasised=True)
+        if tag in _CODE:
+            return style._replace(code=style.code or row)
+        if tag in ("sup", "sub"):
+            return style._replace(script=tag)
+        return None
+
+    def linked(self, element: etree._Element) -> Style | None:
+        href = (element.get("href") or "").strip()
+        if not self.switches.links or not href or href.startswith("#"):  # the document has no place to jump to
+            return None
+        url = quoted(link_of(self.page.base, href))
+        if not url or _is_written(url, element):
+            return None
+        return self.style._replace(href=url, title=self.title_of(element))
+
+    def title_of(self, element: etree._Element) -> str:
+        return readable(element.get("title") or "") if self.switches.titles else ""
+
+    def image(self, element: etree._Element) -> None:
+        written = pictures.source_of(element)
+        source = quoted(link_of(self.page.base, written)) if written and self.switches.images else ""
+        if source:
+            alt = readable(element.get("alt") or "")
+            title = readable(element.get("title") or "")
+            if self.runs:
+                self.runs.append(Run(" ", self.style))
+            # A link around a picture leads most often to the same picture, or to the target of the text beside it.
+            self.runs += (Run(alt, PLAIN, source, title if title != alt else ""), Run(" ", self.style))
+
+    def formula(self, row: int, element: etree._Element) -> bool:
+        """Write a formula as TeX; False if the page does not give it."""
+        tex = formulas.tex_of(element)
+        if not tex:
+            return False
+        first, last = int(self.nodes.first_leaf[row]), int(self.nodes.last_leaf[row])
+        leaves = range(first, last)
+        if formulas.is_display(element) and self.heading is None:
+            self.flush()
+            self.add(Block("math", text=tex, leaves=list(leaves)))
+        else:
+            if self.runs and (first >= len(self.nodes.gap) or self.nodes.gap[first] >= SPACE):
+                self.runs.append(Run(" "))
+            self.runs.append(Run(f"${tex}$", Style(code=row)))
+            self.leaves += leaves
+        self.last_leaf = last - 1
+        return True
+
+    def code(self, row: int, element: etree._Element) -> None:
+        self.flush()
+        text = "" if self.is_gutter(row) else code.code_of(element)
+        first, last = int(self.nodes.first_leaf[row]), int(self.nodes.last_leaf[row])
+        if text:
+            self.add(Block("code", text=text, language=code.language_of(element), leaves=list(range(first, last))))
+
+    def is_gutter(self, row: int) -> bool:
+        return any(code.is_gutter(self.nodes.elements[above]) for above in _climb(self.nodes, row, 4))
+
+    def table(self, row: int) -> None:
+        """Write a table; a heading in a line of its own divides it."""
+        self.flush()
+        for child in np.flatnonzero(self.nodes.parent[row : self.nodes.end[row]] == row).tolist():
+            if self.tags[self.nodes.look[row + child]] == "caption":
+                for block in self.part(row + child).children:
+                    self.add(block)
+        lines: list[list[list[Run]]] = []
+        cells: list[int] = []
+        for line in tables.grid(self.nodes, row):
+            filled = [cell for cell in line if cell >= 0 and self.shown[cell]]
+            if len(filled) == 1 and tables.has_heading(self.nodes, filled[0]):
+                self.finish_table(lines, cells)
+                lines, cells = [[[] for _ in line]], []
+                for block in self.part(filled[0]).children:
+                    self.add(block)
+            elif filled or not lines:
+                lines.append([self.cell(cell) if cell >= 0 else [] for cell in line])
+                cells += filled
+        self.finish_table(lines, cells)
+
+    def finish_table(self, lines: list[list[list[Run]]], cells: list[int]) -> None:
+        if any(any(line) for line in lines):
+            first, last = self.nodes.first_leaf, self.nodes.last_leaf
+            leaves = [leaf for cell in cells for leaf in range(first[cell], last[cell]) if self.keep[leaf]]
+            self.add(Block("table", rows=lines, leaves=leaves))
+
+    def cell(self, row: int) -> list[Run]:
+        """The text of a cell; its paragraphs become one, and a point marks the items of a list."""
+        runs: list[Run] = []
+        for block in self.part(row).walk():
+            runs += [Run(_POINT)] if block.kind == "item" else [*block.runs, Run(" ")]
+        return tidy(runs)
+
+    def part(self, row: int) -> Block:
+        """The document of a subtree."""
+        part = _Part(self, row)
+        return part.root
+
+    def rule(self) -> None:
+        if self.inside[-1].kind in ("document", "quote"):
+            self.flush()
+            self.add(Block("rule"))
+
+    def begin(self, block: Block) -> Callable[[], None]:
+        """Put what follows into a block; returns what ends it."""
+        self.inside.append(block)
+        depth = len(self.inside)
+
+        def end() -> None:
+            self.flush()
+            del self.inside[depth - 1 :]
+
+        return end
+
+    def nested(self, block: Block) -> Callable[[], None]:
+        """Add a list or quote, and begin it."""
+        self.flush()
+        if len(self.inside) >= DEPTH:
+            return self.flush
+        self.add(block)
+        return self.begin(block)
+
+    def item(self, element: etree._Element) -> Callable[[], None]:
+        """Begin an item; items without a list get one."""
+        self.flush()
+        within = self.inside[-1]
+        if within.kind == "list":
+            return self.begin(_new_item(within, element.get("value")))
+        if len(self.inside) >= DEPTH:
+            return self.flush
+        if not within.children or within.children[-1].kind != "list":
+            within.children.append(Block("list"))
+        end = self.begin(within.children[-1])
+        self.begin(_new_item(within.children[-1], element.get("value")))
+        return end
+
+    def entries(self) -> Callable[[], None]:
+        """Begin a list of terms and definitions; a term with one definition becomes one paragraph."""
+        entries = Block("list")
+        end = self.nested(entries)
+
+        def end_entries() -> None:
+            end()
+            for item in entries.children:
+                if [child.kind for child in item.children] == ["paragraph", "paragraph"]:
+                    _join(*item.children)
+                    del item.children[1]
+
+        return end_entries
+
+    def term(self) -> Callable[[], None]:
+        """Begin a term, which is strong."""
+        self.flush()
+        end = self.flush
+        if self.inside[-1].kind == "list":
+            end = self.begin(_new_item(self.inside[-1]))
+        before, self.style = self.style, self.style._replace(strong=True)
+
+        def end_term() -> None:
+            end()
+            self.style = before
+
+        return end_term
+
+    def definition(self) -> Callable[[], None]:
+        """Begin a definition, in the item of its term."""
+        self.flush()
+        within = self.inside[-1]
+        if within.kind != "list":
+            return self.flush
+        return self.begin(within.children[-1] if within.children else _new_item(within))
+
+    def has_short_entries(self, row: int) -> bool:
+        within = range(row + 1, int(self.nodes.end[row]))
+        return not any(self.tags[self.nodes.look[i]] in _IN_ENTRIES for i in within)
+
+    def begin_heading(self, level: int) -> Callable[[], None]:
+        self.flush()
+        if self.heading is not None:
+            return self.flush
+        self.heading = Block("heading", level=level)
+        before, self.style = self.style, self.style._replace(strong=False)
+
+        def close() -> None:
+            self.flush()
+            self.heading, self.style = None, before
+
+        return close
+
+    def flush(self) -> None:
+        """End the paragraph or heading."""
+        runs, leaves = tidy(self.runs), self.leaves
+        self.runs, self.leaves = [], []
+        if not runs:
+            return
+        if not any(run.source for run in runs) and not text_of_runs(runs).strip(LEFT_OVER):
+            return
+        block = self.heading or Block("paragraph")
+        if block.kind == "heading" and block.runs:  # a heading in two parts
+            block.runs += [Run(" "), *runs]
+            block.leaves += leaves
+            return
+        block.runs, block.leaves = runs, leaves
+        self.add(block)
+
+    def add(self, block: Block) -> None:
+        within = self.inside[-1]
+        if within.kind == "list" and block.kind != "item":
+            joins = within.children and block.kind == "list"
+            within = within.children[-1] if joins else _new_item(within)
+        within.children.append(block)
+
+
+class _Part(_Builder):
+    """The document of one subtree of a page."""
+
+    def __init__(self, whole: _Builder, row: int) -> None:
+        for name in ("page", "nodes", "switches", "keep", "images", "shown", "tags", "leaf_of"):
+            setattr(self, name, getattr(whole, name))
+        self.root = Block("document")
+        self.inside = [self.root]
+        self.runs, self.leaves = [], []
+        self.style, self.last_leaf, self.heading = PLAIN, -1, None
+        self.walk(row + 1, int(self.nodes.end[row]))
+
+
+def _is_written(url: str, element: etree._Element) -> bool:
+    """Whether the text of a link is the e-mail address that it leads to."""
+    scheme, _, address = url.partition(":")
+    return scheme.lower() == "mailto" and address.partition("?")[0] in "".join(map(str, element.itertext()))
+
+
+def _new_item(within: Block, value: str | None = None) -> Block:
+    """Add an item to a list; ``value`` is its number as written."""
+    number = within.children[-1].number + 1 if within.children else within.number
+    item = Block("item", number=_number(value, number))
+    within.children.append(item)
+    return item
+
+
+def _join(term: Block, definition: Block) -> None:
+    colon = [] if text_of_runs(term.runs).endswith((":", ".", "?", "!")) else [Run(":")]
+    term.runs += [*colon, Run(" "), *definition.runs]
+    term.leaves += definition.leaves
+
+
+def _nothing() -> None:
+    pass
+
+
+def _number(value: str | None, default: int) -> int:
+    value = (value or "").strip()
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else default
+
+
+def _climb(nodes: NodeTable, row: int, levels: int) -> Iterable[int]:
+    for _ in range(levels):
+        if row < 0:
+            return
+        yield row
+        row = int(nodes.parent[row])

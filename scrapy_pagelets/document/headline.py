@@ -1,0 +1,122 @@
+"""The page's own heading: it is content, even where the menus of the site repeat its words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from scrapy_pagelets.nodes import TAG, Bools, NodeTable
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.words import WORD
+
+#: The longest heading, in words; and the most candidates that are compared.
+_LONGEST: Final = 60
+_MOST: Final = 200
+_HEADINGS: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
+#: Names of classes, ids and properties of a heading that is in no heading element.
+_NAMED: Final = re.compile(
+    r"(?:^|[\s_-])(?:headline|heading|(?:(?:entry|post|page|article|product|main|content|doc|thread|topic)[_-]?)?title)"
+    r"(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+#: Words of a title from which on a heading that is longer than the title may say it.
+_SHORT: Final = 3
+_NEVER: Final = ("a", "body", "html")
+#: Marks of permalinks at the ends of headings.
+_MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff"
+#: Share of the words of a title that a heading must have if other words stand around it on both sides.
+_LEAST: Final = 0.3
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The own heading of a page.
+
+    Attributes
+    ----------
+    row : row of its element
+    text : its text, white space folded
+    """
+
+    row: int
+    text: str
+
+
+def headline_of(page: Page, template: Bools, titles: Sequence[str] = ()) -> Headline | None:
+    """Find the page's own heading: the heading that the title of the page names.
+
+    A heading with the same words at the same place of other pages is the name of the site.
+
+    Parameters
+    ----------
+    template : (n,) rows that pages of the class have in common, with their text, see `Site.template_nodes`
+    titles : other titles that the page declares, beside ``<title>``
+    """
+    told = [words for title in (page.title, *titles) if (words := _words(title))]
+    best: tuple[float, Headline] | None = None
+    first_levels: list[Headline] = []
+    for row, weight in _candidates(page.nodes):
+        found = Headline(row, _text(page.nodes, row))
+        words = _words(found.text)
+        if not 0 < len(words) <= _LONGEST or _is_template(page.nodes, row, template):
+            continue
+        if page.nodes.tag[row] == TAG["h1"]:
+            first_levels.append(found)
+        score = weight * max((_likeness(words, title) for title in told), default=0.0)
+        if score > 0 and (best is None or score > best[0]):
+            best = score, found
+    if best:
+        return best[1]
+    return first_levels[0] if len(first_levels) == 1 else None  # the title names the site, and nothing else
+
+
+def _candidates(nodes: NodeTable) -> Iterator[tuple[int, float]]:
+    """Rows that may be the heading, with a weight; heading elements before others."""
+    levels = ((row, _HEADINGS[tag]) for row, tag in enumerate(nodes.tag.tolist()) if tag in _HEADINGS)
+    for row, level in islice(levels, _MOST):
+        yield row, 1.5 - 0.1 * level
+    named = [
+        bool(_NAMED.search(f"{look[1]} {look[2]}")) and look[0] not in ("a", "body", "html") for look in nodes.looks
+    ]
+    rows = (row for row, look in enumerate(nodes.look.tolist()) if named[look] and nodes.tag[row] != TAG["#text"])
+    for row in islice(rows, _MOST):
+        yield row, 0.8
+
+
+def _is_template(nodes: NodeTable, row: int, template: Bools) -> bool:
+    leaves = nodes.leaves[nodes.first_leaf[row] : nodes.last_leaf[row]]
+    return bool(len(leaves) and template[leaves].all())
+
+
+def _likeness(words: list[str], title: list[str]) -> float:
+    """0 to 1: how much of a title a heading says; 0 if it says something else."""
+    if not _stands_in(words, title):
+        return (
+            len(title) / len(words)
+            if len(title) > 2 and _stands_in(title, words) and 2 * len(title) >= len(words)
+            else 0.0
+        )
+    share = sum(map(len, words)) / sum(map(len, title))
+    at_end = words == title[: len(words)] or words == title[-len(words) :]
+    return share if at_end or share >= _LEAST else 0.0
+
+
+def _stands_in(words: list[str], title: list[str]) -> bool:
+    return any(title[i : i + len(words)] == words for i in range(len(title) - len(words) + 1))
+
+
+def _words(text: str) -> list[str]:
+    return WORD.findall(text.casefold())
+
+
+def _text(nodes: NodeTable, row: int) -> str:
+    """Text of a heading without the marks of permalinks; "" if it is too long."""
+    leaves = slice(int(nodes.first_leaf[row]), int(nodes.last_leaf[row]))
+    if leaves.stop - leaves.start > _LONGEST:
+        return ""
+    pieces = zip(nodes.gap[leaves].tolist(), nodes.strings[leaves], strict=True)
+    text = "".join((" " if gap else "") + string for gap, string in pieces)
+    return " ".join(text.strip(_MARKS).split())

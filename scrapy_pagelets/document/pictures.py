@@ -1,0 +1,90 @@
+"""Pictures of a page: which address shows them, and which are only counters."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import numpy as np
+from lxml import etree
+
+from scrapy_pagelets.nodes import TAG, Bools, NodeTable
+
+#: Attributes where scripts that load pictures late find their address.
+_LATE: Final = ("data-src", "data-original", "data-lazy-src", "data-lazy", "data-url")
+_SETS: Final = ("srcset", "data-srcset", "data-lazy-srcset")
+_CANDIDATE: Final = re.compile(r"\s*(\S*[^\s,])(?:\s+([\d.]+)([wx]))?\s*(?:,|$)")
+_PLACEHOLDER: Final = re.compile(
+    r"(?:^|/)(?:blank|spacer|placeholder|transparent|loading|lazy|1x1|pixel)[\w-]*\.(?:gif|png|svg)$", re.IGNORECASE
+)
+#: File names of pictures on buttons.
+_BUTTON: Final = re.compile(
+    r"(?:prev|previous|next|up|home|index|contents|toc|back|forward|top|print|e?mail|search|menu|sitemap|rss|feed|spinner|loading)"
+    r"[-_]?\d*\.(?:png|gif|svg|jpe?g|webp)",
+    re.IGNORECASE,
+)
+#: Pictures of at most so many pixels count visits or fill space.
+_TINY: Final = 2
+
+
+def source_of(image: etree._Element) -> str:
+    """The address of a picture as written; "" if it has none, or only inline data."""
+    source = (image.get("src") or "").strip()
+    late = next((value.strip() for name in _LATE if (value := image.get(name))), "")
+    if late and not _is_inline(late):
+        return late if _is_inline(source) or _PLACEHOLDER.search(source) or not source else source
+    if source and not _is_inline(source):
+        return source
+    nodes = [image, *(source for above in image.iterancestors("picture") for source in above.iter("source"))]
+    return next((best for node in nodes for name in _SETS if (best := _largest(node.get(name) or ""))), "")
+
+
+def is_tiny(image: etree._Element) -> bool:
+    """Whether the attributes of a picture say that nobody can see it."""
+    sides = ((image.get(side) or "").strip().removesuffix("px") for side in ("width", "height"))
+    return any(side.isascii() and side.isdecimal() and int(side[:9]) <= _TINY for side in sides)
+
+
+def _is_inline(url: str) -> bool:
+    return url[:5].lower() in ("data:", "blob:") or not url
+
+
+def _largest(candidates: str) -> str:
+    """The address of the largest picture of a ``srcset``."""
+    if len(candidates) > 20_000:  # inline data
+        return ""
+    found = [(float(m[2] or 1), m[1]) for m in _CANDIDATE.finditer(candidates) if not _is_inline(m[1])]
+    return max(found, default=(0.0, ""), key=lambda one: one[0])[1]
+
+
+def shown_with(nodes: NodeTable, keep: Bools) -> Bools:
+    """(n,) the pictures that stand in the content: beside the run of text that they share the smallest element with.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves that are content
+    """
+    found = np.zeros(len(nodes), np.bool_)
+    rows = np.flatnonzero(nodes.tag == TAG["img"])
+    if not len(rows) or not keep.any():
+        return found
+    after = np.minimum(nodes.first_leaf[rows], len(keep) - 1)
+    before = np.maximum(nodes.first_leaf[rows] - 1, 0)
+    for row, left, right in zip(rows.tolist(), before.tolist(), after.tolist(), strict=True):
+        image = nodes.elements[row]
+        if is_tiny(image) or _BUTTON.fullmatch(source_of(image).rpartition("/")[2]):
+            continue
+        found[row] = keep[left] if keep[left] == keep[right] else _is_nearer(nodes, row, left, right, keep)
+    return found
+
+
+def _is_nearer(nodes: NodeTable, row: int, left: int, right: int, keep: Bools) -> bool:
+    """Whether the smallest element with the picture and a run of text beside it has more content than template."""
+    above = int(nodes.parent[row])
+    while above > 0:
+        first, last = int(nodes.first_leaf[above]), int(nodes.last_leaf[above])
+        if first <= left or last > right:
+            inside = keep[first:last]
+            return bool(2 * nodes.words[first:last][inside].sum() >= nodes.words[first:last].sum())
+        above = int(nodes.parent[above])
+    return False

@@ -1,0 +1,302 @@
+"""Markdown: what a CommonMark parser reads is what a reader saw on the page."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from scrapy_pagelets.document.builder import document_of
+from scrapy_pagelets.document.headline import headline_of
+from scrapy_pagelets.document.inline import Run, Style, tidy, written
+from scrapy_pagelets.document.markdown import markdown_of
+from scrapy_pagelets.document.switches import Switches
+from scrapy_pagelets.text import plain
+from tests.trees import every, masks, page, soups, words
+
+PARSER = MarkdownIt("commonmark", {"maxNesting": 200}).enable("table")
+
+
+def markdown(html, keep=None, headline=None, **switches):
+    found = page(html)
+    return markdown_of(document_of(found, every(found) if keep is None else keep, headline, Switches(**switches)))
+
+
+def read(text):
+    """The text of inline Markdown in a paragraph, and its style: (characters, strong, emphasised, code, href)."""
+    found: list[tuple[str, bool, bool, bool, str]] = []
+    strong = em = 0
+    link = ""
+    tokens = PARSER.parse(text)
+    assert [token.type for token in tokens] in (["paragraph_open", "inline", "paragraph_close"], []), text
+    for token in (tokens[1].children or ()) if tokens else ():
+        match token.type:
+            case "strong_open" | "strong_close":
+                strong += token.nesting
+            case "em_open" | "em_close":
+                em += token.nesting
+            case "link_open":
+                link = str(token.attrGet("href"))
+            case "link_close":
+                link = ""
+            case "text" | "code_inline":
+                code = token.type == "code_inline"
+                found += [(c, strong > 0, em > 0, code, link) for c in token.content]
+            case "hardbreak":
+                found.append(("\n", False, False, False, ""))
+            case _:
+                raise AssertionError(f"{token.type} in {text!r}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<h2>Head</h2><p>a <b>bold</b> <a href=x.html>link</a>", "# Head\n\na **bold** [link](http://example.com/a/x.html)"),
+        ("<p>x <i>a</i> <code>b`c</code> <kbd>d</kbd>", "x *a* ``b`c`` `d`"),
+        ("<code><span>a</span> <span>b</span></code>", "`a b`"),
+        ("<p>a<br>b<br>", "a\\\nb"),
+        (
+            "<p>1. May<p># x<p>- y<p>+1<p>> z<p>==<p>a_b _c_ *d*",
+            "1\\. May\n\n\\# x\n\n\\- y\n\n+1\n\n\\> z\n\n\\==\n\na_b \\_c\\_ \\*d\\*",
+        ),
+        ("<p>&amp;amp; &lt;b> [x](y) R&amp;D", "\\&amp; \\<b> \\[x](y) R&D"),
+        ("Go to<a href=/x>here</a>", "Go to[here](http://example.com/x)"),
+        ("<p>Go to &lt;https://x.example>", "Go to \\<https://x.example>"),
+        ("a\u200bb\u00adc\ufeff", "abc"),
+        # lists
+        ("<ul><li>one<li>two<ol><li>a<li>b</ol><li>three</ul>", "- one\n- two\n  1. a\n  2. b\n- three"),
+        ("<ul><li><p>a<p>b<li>c</ul>", "- a\n\n  b\n\n- c"),
+        ("<ol start=3><li>a<li value=7>b<li>c</ol>", "3. a\n7. b\n8. c"),
+        ("<ol start='\u00b2'><li>x</ol>", "1. x"),
+        ("<ul><li>a</ul><ul><li>b</ul>", "- a\n\n+ b"),
+        ("<ul><ul><li>a</ul></ul>", "- - a"),
+        ("<li>a<li>b<p>c", "- a\n\n- b\n\n  c"),
+        ("<dl><dt>T<dd>D<dt>U:<dd>E</dl>", "- **T**: D\n- **U:** E"),
+        ("<dl><dt>f()<dd>D<pre>x</pre></dl>", "**f()**\n\nD\n\n```\nx\n```"),
+        # code
+        ("<pre>  code\n    more\n\n</pre>", "```\n  code\n    more\n```"),
+        ("<pre>```\nx\n```</pre>", "````\n```\nx\n```\n````"),
+        ("<div class='highlight-python notranslate'><pre>x</pre></div>", "```python\nx\n```"),
+        ("<pre><code class='language-c++ hljs'>x</code></pre>", "```c++\nx\n```"),
+        ("<div class='highlight js'><pre>x<br>y</pre></div>", "```js\nx\ny\n```"),
+        ("<div><div><span class=language-name>css</span></div><pre>x</pre></div>", "css\n\n```css\nx\n```"),
+        (
+            "<figure class='highlight js'><table><tr><td class=gutter><pre>1\n2</pre>"
+            "<td class=code><pre>a\nb</pre></table></figure>",
+            "```js\na\nb\n```",
+        ),
+        ("<ul><li>a<pre>x\n y</pre></ul>", "- a\n\n  ```\n  x\n   y\n  ```"),
+        # tables
+        (
+            "<table><tr><th>h<th>i|j<tr><td>k<td><p>l<p>m</table>",
+            "| h | i\\|j |\n| --- | --- |\n| k | l m |",
+        ),
+        ("<table><tr><td>a<td>b<tr><td>c<td>d</table>", "|  |  |\n| --- | --- |\n| a | b |\n| c | d |"),
+        (
+            "<table><tr><th>a<th colspan=2>b<tr><td rowspan=2>c<td>d<td>e<tr><td>f<td>g</table>",
+            "| a | b |  |\n| --- | --- | --- |\n| c | d | e |\n|  | f | g |",
+        ),
+        ("<table><tr><td><b>a</b><td><b>b</b><tr><td>c<td>d</table>", "| **a** | **b** |\n| --- | --- |\n| c | d |"),
+        ("<table><caption>T</caption><tr><th>a<th>b<tr><td>c<td></table>", "T\n\n| a | b |\n| --- | --- |\n| c |  |"),
+        ("<table><tr><td>a<td><ul><li>b</ul></table>", "a\n\n- b"),  # a layout
+        (
+            "<table><tr><th>a<th>b<tr><td>c<td>d<tr><td colspan=2><h3>H</h3><tr><td>e<td>f</table>",
+            "| a | b |\n| --- | --- |\n| c | d |\n\n# H\n\n|  |  |\n| --- | --- |\n| e | f |",
+        ),
+        # pictures
+        ("<p>a<img src=x.png alt='b]' title=t>", 'a ![b\\]](http://example.com/a/x.png "t")'),
+        ("<p>a<img src='data:image/gif;base64,R0' data-src=/y.png>", "a ![](http://example.com/y.png)"),
+        ("<p>a<picture><source srcset='s.png 1x, l.png 2x'><img></picture>", "a ![](http://example.com/a/l.png)"),
+        ("<p>a<img src=t.gif width=1 height=1><img src='data:x'><img src=img/next.png>", "a"),
+        ("<figure><img src=x.png><figcaption>Caption</figcaption></figure>", "![](http://example.com/a/x.png)\n\nCaption"),
+        ("<p>text<p><a href=/big><img src=x.png></a><p>text", "text\n\n![](http://example.com/a/x.png)\n\ntext"),
+        ("<p>Hello!<a href=/x>y</a>", "Hello\\![y](http://example.com/x)"),
+        # links
+        ("<p><a href='#x'>in the page</a> <a href='javascript:x'>y</a>", "in the page y"),
+        ("<p><a href='mailto:a@b.c'>a@b.c</a> <a href='mailto:a@b.c'>Write</a>", "a@b.c [Write](mailto:a@b.c)"),
+        ("<p><a href='/a b(c'>x</a>", "[x](<http://example.com/a%20b(c>)"),
+        ("<a href=/x><h3>H</h3><p>t</a>", "# [H](http://example.com/x)\n\n[t](http://example.com/x)"),
+        # headings
+        ("<h1>A<a href='#a'>¶</a></h1><h4>B</h4><h4>C</h4><h2>D</h2>", "# A\n\n## B\n\n## C\n\n## D"),
+        ("<h2>A</h2><h1>B</h1><h3>C #</h3>", "# A\n\n# B\n\n## C \\#"),
+        ("<h1><div>a</div><div>b</div></h1>", "# a b"),
+        # quotes, rules, formulas, notes
+        ("<blockquote><p>a<blockquote>b</blockquote><ul><li>c</ul></blockquote>", "> a\n>\n> > b\n>\n> - c"),
+        ("<p>a<hr><p>b", "a\n\n***\n\nb"),
+        ("<p>x<sup>2</sup> H<sub>2</sub>O", "x<sup>2</sup> H<sub>2</sub>O"),
+        (
+            "<p>so <span class=katex><math><semantics><mi>x</mi><annotation encoding='application/x-tex'>x_1"
+            "</annotation></semantics></math><span>x1</span></span> is",
+            "so `$x_1$` is",
+        ),
+        ("<p>so <script type='math/tex'>x_1</script> is", "so `$x_1$` is"),
+        ("<p>a<math display=block alttext='y^2'><mi>y</mi></math>", "a\n\n```math\ny^2\n```"),
+        ("<details><summary>S</summary>text</details>", "S\n\ntext"),
+        ("<p>.</p><p>text</p><p>|</p>", "text"),
+    ],
+)  # fmt: skip
+def test_markdown(html, expected):
+    assert markdown(html) == expected
+
+
+def test_switches():
+    html = "<p><a href=/x title=tip>a</a> <img src=y.png alt=z><table><tr><th>b<th>c<tr><td>d<td>e</table>"
+    assert markdown(html, links=False, images=False, tables=False) == "a\n\nb\n\nc\n\nd\n\ne"
+    assert '[a](http://example.com/x "tip")' in markdown(html, titles=True)
+
+
+def test_the_own_heading_stands_first_and_once():
+    found = page("<title>Post - Blog</title><p>January<p>by me<h3>Post<a href='#p'>#</a></h3><p>text<h2>Section</h2>")
+    own = headline_of(found, np.zeros(len(found.nodes), np.bool_))
+    assert own is not None
+    assert own.text == "Post"
+    document = document_of(found, every(found), own)
+    assert markdown_of(document) == "# Post\n\nJanuary\n\nby me\n\ntext\n\n## Section"
+
+
+STYLES = st.builds(
+    Style,
+    href=st.sampled_from(["", "", "http://h/a", "http://h/b(c"]),
+    strong=st.booleans(),
+    emphasised=st.booleans(),
+    title=st.just(""),
+    script=st.just(""),
+    code=st.sampled_from([0, 0, 0, 1, 2]),
+)
+TEXTS = st.one_of(
+    st.sampled_from(
+        ["a", "word", "two words", " ", " x", "y ", "*", "_", "[", "]", "`", "!", "#", "1.", "-", "<b>", "&amp;", "\\"]
+    ),
+    st.text(st.sampled_from("ab*_[]()`!#-+.<>&;~|\\ 文。é\"'"), max_size=6),
+)
+RUNS = st.lists(st.one_of(st.builds(Run, TEXTS, STYLES), st.just(Run("\n"))), max_size=8)
+
+
+@given(RUNS)
+def test_inline_markdown_reads_back(runs):
+    tidied = tidy(runs)
+    text = written(tidied)
+    got = read(text)
+    wanted = [(c, run.style) for run in tidied for c in run.text]
+    lines = re.sub(r" ?\n ?", "\n", "".join(c for c, _ in wanted))
+    assert "".join(c for c, *_ in got) == lines
+    shown = iter(got)
+    for character, style in wanted:
+        c, strong, em, code, href = next(shown)
+        assert c == character
+        if not c.isspace():
+            assert code == bool(style.code)
+            assert href.replace("%28", "(") == style.href
+            assert strong <= style.strong  # style that the notation cannot express is left out, never invented
+            assert em <= style.emphasised
+
+
+WORDS = st.sampled_from(
+    ["a", "b c", "1. d", "# e", "> f", "- g", "```", "h | i", "---", "+ j", "=== k", "* * *", "|-|", "\\"]
+)
+CODE = st.sampled_from(["x", "```\ny", "  z\n\n w", "~~~", "- a\n# b"])
+
+
+def blocks(children: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """A block with others inside."""
+    items = st.lists(children.map("<li>{}</li>".format), min_size=1, max_size=3).map("".join)
+    return st.one_of(
+        st.builds("<blockquote>{}</blockquote>".format, children),
+        st.builds("<{0}>{1}</{0}>".format, st.sampled_from(["ul", "ol"]), items),
+        st.lists(children, min_size=1, max_size=3).map("".join),
+    )
+
+
+MANY = st.recursive(
+    st.one_of(
+        st.builds("<p>{}</p>".format, WORDS),
+        st.builds("<h{0}>{1}</h{0}>".format, st.integers(1, 6), WORDS),
+        st.builds("<pre>{}</pre>".format, CODE),
+        st.builds("<table><tr><th>{}<th>{}<tr><td>{}<td>{}</table>".format, WORDS, WORDS, WORDS, WORDS),
+    ),
+    blocks,
+    max_leaves=12,
+)
+KINDS = {
+    "paragraph": "p", "heading": "h", "fence": "pre", "blockquote": "q", "bullet_list": "ul", "ordered_list": "ol",
+    "list_item": "li", "table": "table",
+}  # fmt: skip
+
+
+def of_markdown(text):
+    """Opening and closing of blocks, with their text."""
+    found: list[tuple[str, object]] = []
+    inside = 0
+    for token in PARSER.parse(text):
+        name = KINDS.get(token.type.removesuffix("_open").removesuffix("_close"), "")
+        if name == "table":
+            inside += token.nesting
+        if name == "pre":
+            found.append(("pre", token.content.rstrip("\n")))
+        elif name and (not inside or name == "table") and name not in ("p", "h"):
+            found.append((name, token.nesting))
+        elif token.type == "inline":
+            shown = "".join(child.content or "\n" for child in token.children or ())
+            found.append(("text", shown))
+    return found
+
+
+def of_document(block):
+    """The same of a document."""
+    kinds = {"list": "ol" if block.ordered else "ul", "quote": "q", "item": "li"}
+    match block.kind:
+        case "code":
+            return [("pre", block.text)]
+        case "paragraph" | "heading":
+            return [("text", "".join(run.text for run in block.runs))]
+        case "table":
+            cells = [("text", "".join(run.text for run in cell)) for row in block.rows for cell in row]
+            return [("table", 1), *cells, ("table", -1)]
+        case "document":
+            return [part for child in block.children for part in of_document(child)]
+        case kind:
+            return [
+                (kinds[kind], 1),
+                *(part for child in block.children for part in of_document(child)),
+                (kinds[kind], -1),
+            ]
+
+
+@given(MANY)
+def test_blocks_read_back(html):
+    found = page(html)
+    document = document_of(found, every(found))
+    text = markdown_of(document)
+    assert of_markdown(text) == of_document(document), text
+
+
+@given(soups, st.data())
+def test_markdown_holds_all_words(html, data):
+    found = page(html)
+    keep = masks(data, found)
+    rest = iter("".join(words(markdown(html, keep))))  # by letter, because marks may split a word
+    assert [c for c in "".join(words(plain(found.nodes, keep))) if c not in rest] == []
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<div>" * 1500 + "deep" + "</div>" * 1500 + "<p>flat",
+        "<ul><li>" * 600 + "deep",
+        "<blockquote>" * 600 + "deep",
+        "<table><tr><td>a<td>b<tr><td>" * 100 + "deep",
+        "".join(f"<h{i % 6 + 1}>deep {i}</h{i % 6 + 1}>" for i in range(10_000)),
+        "<table>" + ("<tr>" + "<td>deep" * 10_000) * 3 + "</table>",
+        "<table>" + "<tr><td colspan=1000 rowspan=65534>deep<td>x" * 3000 + "</table>",
+        "<pre>" + "deep\n" * 1_000_000 + "</pre>",
+        "<p>deep<img src='data:image/png;base64," + "A" * 10_000_000 + "'>",
+        "<p>deep" + "*_`[" * 100_000,
+        "<p>deep" + "<b>x</b>" * 20_000,
+    ],
+    ids="divs lists quotes tables headings columns spans code data marks bold".split(),
+)
+def test_monstrous_pages(html):
+    assert "deep" in markdown(html)
