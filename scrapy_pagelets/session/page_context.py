@@ -51,6 +51,7 @@ class PageContext:
         self._page: Page | None = None
         self._pagelets: dict[bool, list[Pagelet]] = {}
         self._leaves: tuple[Ints, Floats] | None = None  # label and templateness of each leaf
+        self._effect: dict[str, int] = {}
 
     @property
     def page(self) -> Page:
@@ -77,7 +78,8 @@ class PageContext:
         with self._lock:
             if self._leaves is None:
                 self._session.sites.learn(self.page)
-                templateness = self._session.sites.templateness(self.page)
+                unruled = self._session.sites.templateness(self.page)
+                templateness, self._effect = self.page.marks.applied(self.page.nodes, unruled)
                 self._leaves = self._labels(templateness), templateness
             if whole not in self._pagelets:
                 self._pagelets[whole] = pagelets_of(self.page, *self._leaves, whole=whole)
@@ -99,6 +101,11 @@ class PageContext:
         self.cut()
         assert self._leaves is not None
         return self._leaves[1]
+
+    def effect_of_rules(self) -> dict[str, int]:
+        """Return what the rules of the user have done to the page, by the names of the stats."""
+        self.cut()
+        return self._effect
 
     def metadata(self) -> dict[str, str | None]:
         """Return URL, title, language and time of fetching, by their names in the feed."""
