@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +18,7 @@ from scrapy_pagelets.rules.rules_file import read
 from scrapy_pagelets.rules.selector import Selector
 from scrapy_pagelets.segmentation.pagelet import segment
 from scrapy_pagelets.templates.detections import DETECTIONS
-from tests.crawling import answer, crawl, page, pages_asked_for, run_spider, scrapy, words
+from tests.crawling import ROOT, answer, crawl, page, pages_asked_for, run_spider, scrapy, words
 from tests.server import SiteServer
 
 NAMES = ["home", *"abcdefg"]
@@ -122,7 +124,9 @@ def test_each_method_obeys_rules_in_an_archive(tmp_path, detection):
     menu = [f"/{name}.html" for name in NAMES]
     for name in NAMES:
         (folder / f"{name}.html").write_text(own_page(name, menu), encoding="utf-8")
-    path = rules(tmp_path, RULES.replace("127.0.0.1", "*.house.example"))
+    # The methods that compare pagelets take the whole content of these pages for template.
+    text = RULES.replace("127.0.0.1", "*.house.example").replace("keep = [", "keep = ['h1 + p', ")
+    path = rules(tmp_path, text)
     settings = {"PAGELETS_RULES": str(path), "PAGELETS_FORMATS": "text,markdown", "PAGELETS_DETECTION": detection}
     found = crawl(tmp_path, "archive", path=folder, base="http://www.house.example/", settings=settings)
     assert len(found.lines) == len(NAMES)
@@ -139,9 +143,9 @@ def test_near_duplicates_are_compared_without_what_is_stripped(tmp_path):
         for name in ("", "a")
     }
     with SiteServer(routes=routes) as server:
-        arguments = {"url": server.url("")}
-        without = crawl(tmp_path, "site", feed="without.jsonl", settings={}, **arguments)
-        found = crawl(tmp_path, "site", settings={"PAGELETS_RULES": str(rules(tmp_path, text))}, **arguments)
+        url, settings = server.url(""), {"PAGELETS_RULES": str(rules(tmp_path, text))}
+        without = crawl(tmp_path, "site", feed="without.jsonl", url=url)
+        found = crawl(tmp_path, "site", settings=settings, url=url)
     assert [line["near_duplicate_of"] for line in without.lines] == [None, None]
     assert sorted(line["near_duplicate_of"] or "" for line in found.lines) == ["", server.url("")]
 
@@ -187,7 +191,7 @@ def test_ignored_links_get_no_priority(tmp_path):
 
 
 def test_view_obeys_rules(tmp_path):
-    path = rules(tmp_path, "[[rule]]\nhosts = ['*']\nstrip = ['p']\n")
+    path = rules(tmp_path, "[[rule]]\nhosts = ['*']\nkeep = 'h1'\nstrip = ['p']\n")
     with SiteServer(routes={"/": answer("<h1>Kettles</h1><p>All there is to say of kettles.</p>")}) as server:
         command = ["view", server.url(""), "--out", str(tmp_path / "x.html")]
         done = scrapy("pagelets", "-s", f"PAGELETS_RULES={path}", *command, cwd=tmp_path)
@@ -217,6 +221,14 @@ def test_bad_rules_end_a_crawl_before_it_begins(tmp_path):
         assert server.hits == []
     sentence = f"{path}, line 10: 'div..comments' is not a CSS selector: Expected ident, got <DELIM '.' at 4>"
     assert found.errors == [f"PAGELETS_RULES cannot be used: {sentence}"]
+
+
+def test_the_example_of_the_documents_is_read(tmp_path):
+    [example] = re.findall(r"^```toml\n(\[\[rule.*?)^```$", (ROOT / "docs" / "settings.md").read_text(), re.M | re.S)
+    assert read(str(rules(tmp_path, example))).without_page() == [
+        "*.example.com (line 1)",
+        "intranet.example.org:8000, 127.0.0.1 (line 8)",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -370,7 +382,7 @@ def test_a_link_is_ignored_only_inside_the_elements():
     assert [link["url"][-1] for link in pagelet.links] == ["a", "c"]
 
 
-TREES = st.recursive(st.just([]), lambda inner: st.lists(inner, max_size=3), max_leaves=20)
+TREES: st.SearchStrategy[Any] = st.recursive(st.just([]), lambda inner: st.lists(inner, max_size=3), max_leaves=20)
 
 
 def _html(tree, marks):
