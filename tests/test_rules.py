@@ -18,7 +18,7 @@ from scrapy_pagelets.rules.rules_file import read
 from scrapy_pagelets.rules.selector import Selector
 from scrapy_pagelets.segmentation.pagelet import segment
 from scrapy_pagelets.templates.detections import DETECTIONS
-from tests.crawling import ROOT, answer, crawl, page, pages_asked_for, run_spider, scrapy, words
+from tests.crawling import ROOT, answer, crawl, menu_site, page, pages_asked_for, run_spider, scrapy, words
 from tests.server import SiteServer
 
 NAMES = ["home", *"abcdefg"]
@@ -115,6 +115,15 @@ def test_a_crawl_obeys_rules_and_counts_what_they_do(tmp_path):
         f"no page came from the hosts of these rules of {tmp_path}/rules.toml: *.unknown.example (line 2)",
         f"these selectors of {tmp_path}/rules.toml matched nothing on any page: .misspelt (line 11)",
     ]
+
+
+def test_ignored_links_are_not_loaded_for_a_template(tmp_path):
+    path = rules(tmp_path, "[[rule]]\nhosts = ['*']\nignore_links = ['.plain-menu']\n")
+    with SiteServer(routes=menu_site(*NAMES)) as server:
+        found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_RULES": str(path)})
+        assert pages_asked_for(server.hits) == ["/"]
+    assert found.stat("rules/*/ignore_links/links") == len(NAMES)
+    assert found.errors == []
 
 
 @pytest.mark.parametrize("detection", DETECTIONS)
@@ -417,3 +426,35 @@ def test_what_is_written_is_read(tmp_path_factory, selectors, hosts):
     assert found.without_page() == [f"{', '.join(hosts)} (line 1)"]
     assert isinstance(found.mark(Page.parse(body, "http://example.com/")).root, etree._Element)
     assert found.without_page() == []
+
+
+BITS = st.sampled_from(
+    [*"pa*.#[]()/@:|='\"> ,~+$\\{}0", "::", "//", "..", "not(", "text()", "div", "\0", "\ud800", "é", "\n"]
+)
+PARTS = st.sampled_from(
+    [*".,[]{}#5é\n", "[[rule]]\n", "hosts", "keep", " = ", '"a"', "'''", "'p >'", '"\\u0070"', "\r\n"]
+)  # fmt: skip
+
+
+def refusal(function, *arguments):
+    """The message of the error with which a function refuses something, "" if it does not."""
+    try:
+        function(*arguments)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+@given(st.one_of(st.lists(BITS, max_size=12).map("".join), st.text(max_size=20)))
+def test_any_text_is_a_selector_of_elements_or_is_refused(written):
+    root = Page.parse(b"<div id=a class=p><p>A<!-- b --><a href=/c>C</a></div>", "http://example.com/").root
+    told = refusal(lambda: [element.tag for element in Selector.of(written).elements(root)])
+    assert told == "" or told.startswith(("is not", "selects", "fails"))
+
+
+@given(st.lists(PARTS, max_size=15))
+def test_any_file_is_read_or_refused_in_one_line_that_names_it(tmp_path_factory, parts):
+    path = tmp_path_factory.getbasetemp() / "any.toml"
+    path.write_text("".join(parts), encoding="utf-8", newline="")
+    told = refusal(read, str(path))
+    assert told == "" or re.fullmatch(rf"{re.escape(str(path))}(, line \d+:| is not TOML:) .+", told)
