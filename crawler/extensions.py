@@ -8,6 +8,8 @@ from typing import Final, Self
 from scrapy import signals
 from scrapy.crawler import Crawler
 
+from scrapy_pagelets.characters import visible
+from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.templates.detection.incremental import RepeatedPagelets
 
@@ -21,6 +23,7 @@ class SiteReport:
     """Log progress every 500 items, and a summary of each site when the spider closes."""
 
     def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
         self.session = session_of(crawler)
         self._items = 0
         crawler.signals.connect(self.item_scraped, signals.item_scraped)
@@ -46,6 +49,18 @@ class SiteReport:
         self.session.count("templates", sum(page_classes for _, _, page_classes in sites))
         if self.session.sites.repeated is not None:
             self._report_shared(self.session.sites.repeated)
+        if not is_for_single_pages(self.crawler):
+            self._report_rules()
+
+    def _report_rules(self) -> None:
+        rules, name = self.session.rules, self.session.config.rules
+        for stat, sentence, without in (
+            ("rules/no_page", "no page came from the hosts of these rules of %s: %s", rules.without_page()),
+            ("rules/no_element", "these selectors of %s matched nothing on any page: %s", rules.without_element()),
+        ):
+            if without:
+                self.session.count(stat, len(without))
+                logger.warning(sentence, visible(name), visible(", ".join(without)))
 
     def _report_shared(self, shared: RepeatedPagelets) -> None:
         for shares in shared.shares():

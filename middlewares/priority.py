@@ -52,12 +52,14 @@ class PriorityMiddleware(BaseSpiderMiddleware):
     With ``SCHEDULER_PRIORITY_QUEUE = "scrapy_pagelets.session.raising.RaisingQueue"`` and without a job directory,
     requests that wait are raised if a good hub links to their pages (`Distiller`).
 
+    Requests for links that a rule ignores (``PAGELETS_RULES``) keep their priority.
+
     A page is cut only once, here or in the pipelines. Here that happens in a thread, and only if the page yields
     requests. Requests keep their priority if their response is not a page or has the meta ``pagelets_probe: False``.
 
     Stats: ``pagelets/priority/pages`` counts the scored pages, ``.../requests`` the requests that match a link of their
-    page, ``.../unmatched`` those that match none, and ``.../template`` those whose link appears only in the template,
-    ``.../raised`` those that were raised.
+    page, ``.../unmatched`` those that match none, ``.../template`` those whose link appears only in the template,
+    ``.../ignored`` those whose link a rule ignores, and ``.../raised`` those that were raised.
     ``.../relevance`` is the mean relevance of the pages.
     """
 
@@ -159,7 +161,10 @@ class PriorityMiddleware(BaseSpiderMiddleware):
 
     def score(self, context: PageContext, inherited: float) -> PageScores:
         """Score the links of a page by its pagelets."""
-        return score(context.cut(), self.topic, inherited)
+        scores = score(context.cut(), self.topic, inherited)
+        page = context.page
+        ignored = {int(page.nodes.links.key[i]) for i in page.marks.ignored_links}
+        return scores._replace(ignored=frozenset(ignored - {0} - scores.links.keys()))
 
     def _remember(self, response: Response, scores: PageScores | None) -> None:
         self._scored[response] = scores
@@ -169,6 +174,9 @@ class PriorityMiddleware(BaseSpiderMiddleware):
 
     def _add_priority(self, request: Request, page: PageScores) -> None:
         key = _key(request)
+        if key in page.ignored:
+            self.session.count("priority/ignored")
+            return
         self.session.count("priority/requests" if key in page.links else "priority/unmatched")
         link = page.links.get(key, Link(page.inherited, template=False))
         if link.template:

@@ -17,7 +17,8 @@ class StripPipeline(PagePipeline):
 
     Stats: ``pagelets/words`` and ``pagelets/words/template`` count the words of all pages and those in templates;
     ``pagelets/pages/empty`` counts pages without any content, ``pagelets/few_pages`` those that were cleaned when few
-    pages of their class were known.
+    pages of their class were known. ``pagelets/rules/<host pattern>/<action>/pages`` and ``.../words`` (of
+    ``ignore_links``, ``.../links``) count what the rules of the user have done.
     """
 
     async def process_page(self, item: Any, context: PageContext) -> None:
@@ -34,6 +35,8 @@ class StripPipeline(PagePipeline):
         }
         total, kept = int(page.nodes.words.sum()), int(page.nodes.words[keep].sum())
         self._count(total, kept)
+        for name, number in context.effect_of_rules().items():
+            self.session.count(f"rules/{name}", number)
         page_class = context.page_class
         if page_class is None or page_class.pages < FEW:
             self.session.count("few_pages")

@@ -27,6 +27,7 @@ from scrapy_pagelets.characters import readable
 from scrapy_pagelets.layout import Layout
 from scrapy_pagelets.limits import Limits
 from scrapy_pagelets.nodes import TAG, TEXT, Ints, NodeTable, build
+from scrapy_pagelets.rules.marks import Marks
 
 #: lxml stops reading at an element below this level (``html`` is level 0), even with ``huge_tree``.
 MAX_DEPTH: Final = 2047
@@ -54,6 +55,7 @@ _ALIGNABLE: Final = [TAG[name] for name in "#text img input button select textar
 #: more than a request to enable scripts.
 _BARE: Final = 50
 _LIMITS: Final = Limits()
+_NO_MARKS: Final = Marks()
 _LANGUAGE: Final = re.compile(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
 
 
@@ -69,6 +71,7 @@ class Page:
     base : URL that links are relative to: ``<base href>`` or ``url``
     layout : layout of a rendered page, with the rows of ``nodes``; None if the page was not rendered
     source : the page as it was received, if this one is the browser's tree after rendering; else None
+    marks : what the rules of its host name on it (`rules.host_rules.Rules.mark`)
     """
 
     url: str
@@ -77,6 +80,7 @@ class Page:
     base: str
     layout: Layout | None = None
     source: Page | None = None
+    marks: Marks = _NO_MARKS
 
     @classmethod
     def parse(cls, body: bytes, url: str, content_type: str | None = None, limits: Limits = _LIMITS) -> Page:

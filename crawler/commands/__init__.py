@@ -74,6 +74,7 @@ class PageletsCommand(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if opts.command is None or args:
             raise UsageError(f"unknown argument: {' '.join(args)}" if args else "", print_help=not args)
+        opts.settings = self.settings
         self.exitcode = run_command(import_module(opts.module).run, opts)
 
 

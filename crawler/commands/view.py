@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_pagelets.crawler.commands.terminal import show
 from scrapy_pagelets.errors import CommandError
+from scrapy_pagelets.session.config import Config
 
 if TYPE_CHECKING:
     import playwright.async_api as playwright
 
     from scrapy_pagelets.page import Page
+    from scrapy_pagelets.rules.host_rules import Rules
     from scrapy_pagelets.segmentation.pagelet import Pagelet
 
 #: Colour of a role.
@@ -52,17 +54,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Render the page, cut it into pagelets, and draw them."""
     from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError, require_playwright
+    from scrapy_pagelets.rules.host_rules import Rules
+    from scrapy_pagelets.rules.rules_file import read
 
     if _suffix(options.out) not in (*_PAGES, *_PICTURES):
         raise CommandError(f"--out is {options.out}: give a file that ends in .html, .png or .jpg")
+    name = Config.from_settings({"PAGELETS_RULES": options.settings.get("PAGELETS_RULES")}).rules
+    rules = read(name) if name else Rules()
     try:
         require_playwright()
-        asyncio.run(_view(options))
+        asyncio.run(_view(options, rules))
     except (MissingBrowser, RenderError, ImportError, OSError, ValueError) as error:
         raise CommandError(f"{options.page} cannot be shown: {error}") from None
 
 
-async def _view(options: argparse.Namespace) -> None:
+async def _view(options: argparse.Namespace, rules: Rules) -> None:
     from playwright.async_api import async_playwright
 
     from scrapy_pagelets.rendering.browser import Browser, launch_options
@@ -80,7 +86,7 @@ async def _view(options: argparse.Namespace) -> None:
             lambda: driver.chromium.launch(**launch_options()), scripts=not options.no_scripts, timeout=_TIMEOUT
         )
         frames = await browser.render(url, document, lookup, look=look)
-        page = page_of(frames, url)
+        page = rules.mark(page_of(frames, url))
         pagelets = _pagelets(page, options)
         drawn = _drawn(page, pagelets, picture)
         if _suffix(options.out) in _PICTURES:
@@ -129,7 +135,8 @@ def _pagelets(page: Page, options: argparse.Namespace) -> list[Pagelet]:
     site = Site(page.site)
     site.learn(page)
     wanted = {"segments": options.segments} if options.segments else {}
-    return segment(page, site.templateness(page), options.method, whole=options.whole, **wanted)
+    templateness, _ = page.marks.applied(page.nodes, site.templateness(page))
+    return segment(page, templateness, options.method, whole=options.whole, **wanted)
 
 
 def _drawn(page: Page, pagelets: list[Pagelet], picture: bytes) -> str:

@@ -307,9 +307,9 @@ class SiteSpider(Spider):
 
     def _links(self, page: Page) -> Iterator[str]:
         """Yield the page's links within the site that no earlier page had: the dupefilter need not see whole menus."""
-        links = page.nodes.links
-        for link, href, target in zip(links.key.tolist(), links.href, links.target, strict=True):
-            if link and link not in self._seen_links:
+        links, ignored = page.nodes.links, page.marks.ignored_links
+        for i, (link, href, target) in enumerate(zip(links.key.tolist(), links.href, links.target, strict=True)):
+            if link and link not in self._seen_links and i not in ignored:
                 self._seen_links.add(link)
                 url = requested_url(urldefrag(urljoin(page.base, href.strip())).url)
                 if is_page(target) and self._is_own(url):

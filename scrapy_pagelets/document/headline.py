@@ -45,7 +45,7 @@ class Headline:
     text: str
 
 
-def headline_of(page: Page, template: Bools, titles: Sequence[str] = ()) -> Headline | None:
+def headline_of(page: Page, template: Bools, titles: Sequence[str] = (), named: Sequence[int] = ()) -> Headline | None:
     """Find the page's own heading: the heading that the title of the page names.
 
     A heading with the same words at the same place of other pages is the name of the site.
@@ -54,7 +54,11 @@ def headline_of(page: Page, template: Bools, titles: Sequence[str] = ()) -> Head
     ----------
     template : (n,) rows that pages of the class have in common, with their text, see `Site.template_nodes`
     titles : other titles that the page declares, beside ``<title>``
+    named : rows that a rule of the user names; the first with text is the heading
     """
+    for row in named:
+        if text := _text(page.nodes, row):
+            return Headline(row, text)
     told = [words for title in (page.title, *titles) if (words := _words(title))]
     best: tuple[float, Headline] | None = None
     first_levels: list[Headline] = []

@@ -52,12 +52,14 @@ class PageScores(NamedTuple):
     links : the links by the key of their target. Of several links to one page, the most relevant counts; it is template
         only if all of them are
     lists : for each pagelet of the content, the keys of the distinct pages that it links to
+    ignored : keys of the targets to which no other links lead than those that rules ignore
     """
 
     relevance: float
     inherited: float
     links: dict[int, Link]
     lists: list[list[int]]
+    ignored: frozenset[int] = frozenset()
 
 
 class Topic:

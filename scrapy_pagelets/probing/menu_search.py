@@ -81,7 +81,7 @@ class MenuSearch:
         likeliest = {}
         for i in candidates(page, self._shapes, self._session.in_sitemaps):
             url = requested_url(urldefrag(urljoin(page.base, links.href[i].strip())).url)
-            if urls.same_host(url, page.url):
+            if urls.same_host(url, page.url) and i not in page.marks.ignored_links:
                 likeliest[int(links.key[i])] = url
         return likeliest
 

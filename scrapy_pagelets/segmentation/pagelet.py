@@ -72,7 +72,7 @@ class Pagelet:
         """Its hyperlinks, ``url`` as absolute URL and ``anchor`` text, in document order.
 
         Each link of a page belongs to one pagelet: that of its first run of text. A link without text (a picture, a
-        frame) belongs to the pagelet of the run of text that follows.
+        frame) belongs to the pagelet of the run of text that follows. Links that a rule ignores belong to none.
         """
         if not len(self.index):
             return []
@@ -83,6 +83,7 @@ class Pagelet:
         return [
             {"url": quoted(absolute(self.page.base, links.href[i])), "anchor": self._anchor(int(links.row[i]))}
             for i in own.tolist()
+            if i not in self.page.marks.ignored_links
         ]
 
     def _anchor(self, row: int) -> str:

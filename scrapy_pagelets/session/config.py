@@ -91,6 +91,8 @@ class Config:
     detection: str = _setting(FUSED, values.choice(DETECTIONS))
     #: PAGELETS_STRICT: from recall to precision.
     strict: float = _setting(0.0, values.decimal("give a number from -1, which keeps what is doubtful, to 1", -1, 1))
+    #: PAGELETS_RULES: file with rules of the user: what to keep, to strip and to ignore, by host.
+    rules: str = _setting("", values.path)
     #: PAGELETS_STORE: folder for the counts of the sites; without it the job directory, if there is one.
     store: str = _setting("", values.path)
     #: PAGELETS_RENDER: whether pages are rendered in a browser; request meta ``pagelets_render`` takes precedence.

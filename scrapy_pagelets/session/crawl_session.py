@@ -24,6 +24,8 @@ from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.limits import TooLarge, memory_shortage
 from scrapy_pagelets.page import MAX_DEPTH, Page, decode, parse
 from scrapy_pagelets.rendering.snapshot import page_of
+from scrapy_pagelets.rules.host_rules import Rules
+from scrapy_pagelets.rules.rules_file import read as read_rules
 from scrapy_pagelets.segmentation.segment_weights import load as load_weights
 from scrapy_pagelets.session.answered import AnsweredRequests
 from scrapy_pagelets.session.config import Config, unknown
@@ -53,6 +55,7 @@ class CrawlSession:
         model = _loaded("PAGELETS_MODEL", load, self.config.model)
         if self.config.segmenter_weights:
             _loaded("PAGELETS_SEGMENTER_WEIGHTS", load_weights, self.config.segmenter_weights)
+        self.rules = _loaded("PAGELETS_RULES", read_rules, self.config.rules) if self.config.rules else Rules()
         self.stats = crawler.stats
         self._warned: set[str] = set()
         for sentence in unknown(crawler.settings):
@@ -106,7 +109,10 @@ class CrawlSession:
         page = Page.from_root(parse(text), response.url)
         self._warn_about(page, response, text)
         if isinstance(response, RenderedResponse):
-            return page_of(response.frames, response.url, page, self.config.limits)
+            page = page_of(response.frames, response.url, page, self.config.limits)
+        page = self.rules.mark(page)
+        for problem in page.marks.problems:
+            self._warn_of_rule(page.url, problem)
         return page
 
     def text(self, response: Response) -> str:
@@ -136,6 +142,11 @@ class CrawlSession:
         if (url, name) not in self._reported:
             self._reported.add((url, name))
             self.warn(f"pages/{name}", message, url, *arguments)
+
+    def _warn_of_rule(self, url: str, problem: str) -> None:
+        if (url, problem) not in self._reported:
+            self._reported.add((url, problem))
+            self.warn("rules/failed", "%s", problem)
 
     def cancel_menu_loads(self) -> None:
         """Cancel the loading of pages for templates, except those that the spider has requested."""

@@ -55,6 +55,7 @@ class PageContext:
         self._pagelets: dict[bool, list[Pagelet]] = {}
         self._headline: tuple[Headline | None] | None = None
         self._leaves: tuple[Ints, Floats] | None = None  # label and templateness of each leaf
+        self._effect: dict[str, int] = {}
 
     @property
     def page(self) -> Page:
@@ -81,7 +82,8 @@ class PageContext:
         with self._lock:
             if self._leaves is None:
                 self._session.sites.learn(self.page)
-                templateness = self._templateness()
+                unruled = self._templateness()
+                templateness, self._effect = self.page.marks.applied(self.page.nodes, unruled)
                 self._leaves = self._labels(templateness), templateness
             if whole not in self._pagelets:
                 self._pagelets[whole] = pagelets_of(self.page, *self._leaves, whole=whole)
@@ -104,6 +106,11 @@ class PageContext:
         assert self._leaves is not None
         return self._leaves[1]
 
+    def effect_of_rules(self) -> dict[str, int]:
+        """Return what the rules of the user have done to the page, by the names of the stats."""
+        self.cut()
+        return self._effect
+
     def metadata(self) -> dict[str, str | None]:
         """Return URL, title, heading, language and time of fetching, by their names in the feed."""
         page, headline = self.page, self.headline
@@ -118,7 +125,7 @@ class PageContext:
     def _templateness(self) -> Floats:
         """What the method that decides says; the default method never takes the page's own heading for template."""
         found = self._session.sites.templateness(self.page)
-        if self._session.config.detection != FUSED:
+        if self._session.config.detection != FUSED and not self.page.marks.headline:
             return found
         return corrected(self.page.nodes, found, self.headline)
 
@@ -128,7 +135,7 @@ class PageContext:
         with self._lock:
             if self._headline is None:
                 template = self._session.sites.of(self.page).template_nodes(self.page)
-                self._headline = (headline_of(self.page, template),)
+                self._headline = (headline_of(self.page, template, named=self.page.marks.headline),)
             return self._headline[0]
 
     def _labels(self, templateness: Floats) -> Ints:
