@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 Extract = Callable[[bytes], str]
 
@@ -27,14 +27,48 @@ def resiliparse() -> Extract:
     return content
 
 
+def trafilatura_markdown() -> Extract:
+    """Return trafilatura with everything that its Markdown can have."""
+    from trafilatura import extract
+
+    return lambda body: (
+        extract(
+            body,
+            output_format="markdown",
+            include_formatting=True,
+            include_links=True,
+            include_images=True,
+            include_tables=True,
+            favor_recall=True,
+        )
+        or ""
+    )
+
+
+def markdownify() -> Extract:
+    """Return markdownify, which converts the whole page."""
+    from lxml import html
+    from markdownify import markdownify as convert
+
+    def content(body: bytes) -> str:
+        tree = html.document_fromstring(body, parser=html.HTMLParser(encoding="utf-8", huge_tree=True))
+        for unseen in tree.xpath("//head|//script|//style|//noscript|//template"):
+            unseen.drop_tree()
+        return str(convert(html.tostring(tree, encoding="unicode"), heading_style="ATX"))
+
+    return content
+
+
 #: Functions that import a tool and return it, by name.
 PEERS: dict[str, Callable[[], Extract]] = {"trafilatura": trafilatura, "resiliparse": resiliparse}
+#: Those that write Markdown.
+WRITERS: dict[str, Callable[[], Extract]] = {"trafilatura": trafilatura_markdown, "markdownify": markdownify}
 
 
-def is_installed(name: str) -> bool:
+def is_installed(name: str, among: Mapping[str, Callable[[], Extract]] = PEERS) -> bool:
     """Whether a tool can be imported; says so if it cannot."""
     try:
-        PEERS[name]()
+        among[name]()
     except ImportError as error:
         print(f"{name} is left out; install it to compare with it ({error})\n")
         return False

@@ -7,8 +7,10 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.document.headline import Headline
+from scrapy_pagelets.document.headline import Headline, headline_of
 from scrapy_pagelets.nodes import Bools, Floats, NodeTable
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.site import Site
 
 _WORD: Final = re.compile(r"\w")
 #: A permalink has at most this many runs of text.
@@ -39,3 +41,9 @@ def permalinks(nodes: NodeTable) -> Bools:
             if 0 < leaves.stop - leaves.start <= _RUNS and not _WORD.search("".join(nodes.strings[leaves])):
                 mask[leaves] = True
     return mask
+
+
+def content_of(page: Page, site: Site) -> tuple[Floats, Headline | None]:
+    """Templateness of the leaves of a page, (m,), as its site and the page itself know it; and its own heading."""
+    headline = headline_of(page, site.template_nodes(page))
+    return corrected(page.nodes, site.templateness(page), headline), headline

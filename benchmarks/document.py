@@ -1,0 +1,132 @@
+"""What becomes of headings, code, images, links, tables and lists in the Markdown, beside other tools.
+
+Each site is cleaned as archives are, with the cross-validation model that was trained without its family (``--models``,
+which ``benchmarks/train.sh`` trains). The referee compares the Markdown, as a CommonMark parser reads it, with what
+stands in the content of each page by its gold: recall, and precision where more can be added than is there. Means are
+taken over the sites. trafilatura runs with everything switched on that its Markdown can have, markdownify on the whole
+page; a tool that is not installed is left out. Data: ``sites/`` below ``--data .data``.
+
+    python benchmarks/document.py
+    python benchmarks/document.py --only hexo,python3 --sites
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Collection, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from page_sets import SITES, Job, of_sites
+from peers import WRITERS, is_installed
+from quality import OURS, check_models
+from tools import names, referee, sites_below, table
+
+from scrapy_pagelets import Page, Site
+from scrapy_pagelets.archives.reader import Reader
+from scrapy_pagelets.document.builder import document_of
+from scrapy_pagelets.document.content import content_of
+from scrapy_pagelets.document.markdown import markdown_of
+from scrapy_pagelets.templates.roles import is_template
+
+WORKERS = 2
+PARTS = {
+    "own heading": "own_heading", "headings": "headings", "code": "code", "images": "images", "links": "links",
+    "cells": "cells", "list items": "items",
+}  # fmt: skip
+#: Scores of a site by tool.
+Scores = dict[str, dict[str, Any]]
+
+
+def main() -> None:
+    args = options()
+    jobs = [
+        job for job in of_sites(args, args.set, referee(args.referee)) if not args.only or job.site in names(args.only)
+    ]
+    tools = [OURS, *(name for name in WRITERS if is_installed(name, WRITERS))]
+    if not jobs:
+        sys.exit("--only names no site")
+    check_models({job.model for job in jobs})
+    root = sites_below(args.data).with_name(args.set)
+    with ProcessPoolExecutor(WORKERS) as pool:
+        found = dict(
+            zip([job.site for job in jobs], pool.map(partial(scored, tools, args.referee, root), jobs), strict=True)
+        )
+    table(["recall / precision", *PARTS], [[tool, *means(found.values(), tool)] for tool in tools])
+    if args.sites:
+        print()
+        table([f"site ({OURS})", *PARTS], [[site, *means([scores], OURS)] for site, scores in found.items()])
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(".data"))
+    parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
+    parser.add_argument("--model", default="", help="name or path of a model for all pages, instead of --models")
+    parser.add_argument("--set", choices=SITES, default=SITES[0], help="set of sites; default: %(default)s")
+    parser.add_argument("--only", default="", help="comma-separated names of sites")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="score only every N-th page of a site")
+    parser.add_argument("--sites", action="store_true", help="also print a row for each site")
+    return parser.parse_args()
+
+
+def scored(tools: Sequence[str], folder: Path, root: Path, job: Job) -> Scores:
+    """The referee's scores of a site, for each tool."""
+    logging.disable()
+    with Reader() as reader:
+        bodies = [reader.read(entry.source, entry.offset, entry.base) for entry in job.pages]
+    pages = [
+        Page.parse(page.body, page.url, next(iter(page.headers.get("Content-Type") or ()), None)) for page in bodies
+    ]
+    with_gold = [i for i, entry in enumerate(job.pages) if entry.gold]
+    gold = [entry.gold for entry in job.pages if entry.gold]
+    texts: dict[str, list[str]] = {}
+    for tool in tools:
+        if tool == OURS:
+            site = learnt(job, pages)
+            texts[tool] = [ours(site, pages[i]) for i in with_gold]
+        else:
+            write = WRITERS[tool]()
+            texts[tool] = [write(bodies[i].body) for i in with_gold]
+    urls = [job.pages[i].url for i in with_gold]
+    score = referee(folder)
+    return {
+        tool: score.score_document(
+            [{"url": url, "markdown": text} for url, text in zip(urls, found, strict=True)], gold, str(root / job.site)
+        )
+        for tool, found in texts.items()
+    }
+
+
+def learnt(job: Job, pages: Sequence[Page]) -> Site:
+    """The site of a job, with all its pages learnt."""
+    site = Site(job.site, job.model, job.strict)
+    for page in pages:
+        site.learn(page)
+    return site
+
+
+def ours(site: Site, page: Page) -> str:
+    """Our Markdown of a page."""
+    templateness, headline = content_of(page, site)
+    return markdown_of(document_of(page, ~is_template(templateness), headline))
+
+
+def means(found: Collection[Scores], tool: str) -> list[str]:
+    """Mean recall and, where there is one, precision of each part."""
+    cells = []
+    for part in PARTS.values():
+        scores = [site[tool][part] for site in found if part in site[tool]]
+        values = [[one[key] for one in scores if key in one] for key in ("recall", "precision")]
+        cells.append(" / ".join(f"{np.mean(value):.3f}" for value in values if value) or "-")
+    return cells
+
+
+if __name__ == "__main__":
+    main()
