@@ -150,7 +150,7 @@ def test_switches():
 
 def test_the_own_heading_stands_first_and_once():
     found = page("<title>Post - Blog</title><p>January<p>by me<h3>Post<a href='#p'>#</a></h3><p>text<h2>Section</h2>")
-    own = headline_of(found, np.zeros(len(found.nodes), np.bool_))
+    own = headline_of(found, np.zeros(len(found.nodes.leaves), np.int64), 0)
     assert own is not None
     assert own.text == "Post"
     document = document_of(found, every(found), own)

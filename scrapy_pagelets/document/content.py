@@ -8,17 +8,21 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.document.headline import Headline, headline_of
-from scrapy_pagelets.nodes import Bools, Floats, NodeTable
+from scrapy_pagelets.nodes import TAG, Bools, Floats, NodeTable
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.roles import is_template
 from scrapy_pagelets.templates.site import Site
 
 _WORD: Final = re.compile(r"\w")
+_HEADINGS: Final = [TAG[f"h{level}"] for level in range(1, 7)]
+#: Share of content from which on a heading belongs to it.
+_MOST: Final = 0.5
 #: A permalink has at most this many runs of text.
 _RUNS: Final = 2
 
 
 def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None) -> Floats:
-    """(m,) templateness of the leaves: 0 in the page's own heading, 1 in permalinks.
+    """(m,) templateness of the leaves: 0 in the page's own heading and in headings of content, 1 in permalinks.
 
     Parameters
     ----------
@@ -29,7 +33,28 @@ def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None)
     if headline is not None:
         found[nodes.first_leaf[headline.row] : nodes.last_leaf[headline.row]] = 0
     found[permalinks(nodes)] = 1
+    found[_headings_of_content(nodes, ~is_template(found))] = 0
     return found
+
+
+def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
+    """(m,) leaves of headings such as "Returns" or "See also" that a site repeats inside of its content.
+
+    Content follows them, and most other words of the element that they stand in are content.
+    """
+    mask = np.zeros(len(keep), np.bool_)
+    words = np.append(0, np.cumsum(nodes.words))
+    kept = np.append(0, np.cumsum(nodes.words * keep))
+    rows = np.flatnonzero(np.isin(nodes.tag, _HEADINGS))
+    first, last, above = nodes.first_leaf[rows], nodes.last_leaf[rows], nodes.parent[rows]
+    start, end = nodes.first_leaf[above], nodes.last_leaf[above]
+    others = words[end] - words[start] - (words[last] - words[first])
+    inside = (others > 0) & (kept[end] - kept[start] >= _MOST * others) & (kept[last] == kept[first])
+    for heading in np.flatnonzero(inside & (first < last) & (last < len(keep))).tolist():
+        leaves = slice(int(first[heading]), int(last[heading]))
+        if keep[leaves.stop] and not nodes.anchor[nodes.leaves[leaves]].all():
+            mask[leaves] = True
+    return mask
 
 
 def permalinks(nodes: NodeTable) -> Bools:
@@ -45,5 +70,5 @@ def permalinks(nodes: NodeTable) -> Bools:
 
 def content_of(page: Page, site: Site) -> tuple[Floats, Headline | None]:
     """Templateness of the leaves of a page, (m,), as its site and the page itself know it; and its own heading."""
-    headline = headline_of(page, site.template_nodes(page))
+    headline = headline_of(page, site.pages_alike(page), site.pages - 1)
     return corrected(page.nodes, site.templateness(page), headline), headline

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from scrapy_pagelets.nodes import TAG, Bools, NodeTable
+from scrapy_pagelets.nodes import TAG, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.words import WORD
 
@@ -25,6 +25,12 @@ _NAMED: Final = re.compile(
 #: Words of a title from which on a heading that is longer than the title may say it.
 _SHORT: Final = 3
 _NEVER: Final = ("a", "body", "html")
+#: Share of the other pages that have the name of the site at its place; more for a text with a number in it, which may
+#: be another one there.
+_OFTEN: Final = 0.2
+_OFTEN_WITH_DIGITS: Final = 0.5
+#: Weight of a heading that some other pages have as well.
+_SECTION: Final = 0.4
 #: Marks of permalinks at the ends of headings.
 _MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff"
 #: Share of the words of a title that a heading must have if other words stand around it on both sides.
@@ -45,14 +51,18 @@ class Headline:
     text: str
 
 
-def headline_of(page: Page, template: Bools, titles: Sequence[str] = (), named: Sequence[int] = ()) -> Headline | None:
+def headline_of(
+    page: Page, alike: Ints, pages: int, titles: Sequence[str] = (), named: Sequence[int] = ()
+) -> Headline | None:
     """Find the page's own heading: the heading that the title of the page names.
 
-    A heading with the same words at the same place of other pages is the name of the site.
+    A heading that stands at the same place of many other pages is the name of the site; one that stands there on a few
+    is the name of a section, and the heading only if the page has no other.
 
     Parameters
     ----------
-    template : (n,) rows that pages of the class have in common, with their text, see `Site.template_nodes`
+    alike : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`
+    pages : number of other pages of the site that are known
     titles : other titles that the page declares, beside ``<title>``
     named : rows that a rule of the user names; the first with text is the heading
     """
@@ -65,16 +75,25 @@ def headline_of(page: Page, template: Bools, titles: Sequence[str] = (), named: 
     for row, weight in _candidates(page.nodes):
         found = Headline(row, _text(page.nodes, row))
         words = _words(found.text)
-        if not 0 < len(words) <= _LONGEST or _is_template(page.nodes, row, template):
+        others = _others(page.nodes, row, alike)
+        most = _OFTEN_WITH_DIGITS if any(map(str.isdecimal, found.text)) else _OFTEN
+        if not 0 < len(words) <= _LONGEST or others > max(1, most * pages):
             continue
         if page.nodes.tag[row] == TAG["h1"]:
             first_levels.append(found)
         score = weight * max((_likeness(words, title) for title in told), default=0.0)
+        score *= _SECTION if others > 1 else 1
         if score > 0 and (best is None or score > best[0]):
             best = score, found
     if best:
         return best[1]
     return first_levels[0] if len(first_levels) == 1 else None  # the title names the site, and nothing else
+
+
+def _others(nodes: NodeTable, row: int, alike: Ints) -> int:
+    """Number of other pages that have all text of a row at the same place."""
+    leaves = alike[nodes.first_leaf[row] : nodes.last_leaf[row]]
+    return int(leaves.min()) if len(leaves) else 0
 
 
 def _candidates(nodes: NodeTable) -> Iterator[tuple[int, float]]:
@@ -88,11 +107,6 @@ def _candidates(nodes: NodeTable) -> Iterator[tuple[int, float]]:
     rows = (row for row, look in enumerate(nodes.look.tolist()) if named[look] and nodes.tag[row] != TAG["#text"])
     for row in islice(rows, _MOST):
         yield row, 0.8
-
-
-def _is_template(nodes: NodeTable, row: int, template: Bools) -> bool:
-    leaves = nodes.leaves[nodes.first_leaf[row] : nodes.last_leaf[row]]
-    return bool(len(leaves) and template[leaves].all())
 
 
 def _likeness(words: list[str], title: list[str]) -> float:

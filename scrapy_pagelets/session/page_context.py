@@ -134,8 +134,9 @@ class PageContext:
         """The page's own heading."""
         with self._lock:
             if self._headline is None:
-                template = self._session.sites.of(self.page).template_nodes(self.page)
-                self._headline = (headline_of(self.page, template, named=self.page.marks.headline),)
+                site, named = self._session.sites.of(self.page), self.page.marks.headline
+                alike, others = site.pages_alike(self.page), site.pages - 1
+                self._headline = (headline_of(self.page, alike, others, named=named),)
             return self._headline[0]
 
     def _labels(self, templateness: Floats) -> Ints:

@@ -243,6 +243,11 @@ class Counts:
             table.add(arrays[f"{name}_keys"], arrays[f"{name}_sums"])
         return counts
 
+    def placed(self, keys: Keys) -> Ints:
+        """(m,) number of pages that have the text of each leaf at the same path, whatever the digits in it."""
+        pages: Ints = self._tables["placed"][keys.placed][:, 0].astype(np.int64)
+        return pages
+
     def mapped(self, nodes: NodeTable, keys: Keys, number: int, of_class: int, *, include_slots: bool = False) -> Bools:
         """(n,) rows of the template by votes: the share ``VOTE`` of the class, two pages at least, has the row's path.
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.nodes import Bools, Floats
+from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.class_template import ClassTemplate
 from scrapy_pagelets.templates.cut import shifted
@@ -154,6 +154,11 @@ class Site(Unsaved[Observation]):
             if page_class.template is not None:
                 rows |= page_class.template.rows_of(page, include_slots=include_slots)
             return rows
+
+    def pages_alike(self, page: Page) -> Ints:
+        """(m,) number of other pages that have the text of each leaf at the same place; all digits are alike."""
+        with self._lock:
+            return np.maximum(self.counts.placed(keys_of(page)) - self.learnt.knows(page), 0)
 
     def in_subdigraph_template(self, page: Page) -> Bools:
         """(m,) whether each leaf is in the template of a complete subdigraph; no leaf if the site has none.
