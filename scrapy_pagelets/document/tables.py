@@ -14,9 +14,11 @@ from scrapy_pagelets.nodes import TAG, Ints, NodeTable
 _IN_LAYOUT: Final = [TAG[name] for name in "table pre".split()]
 _SELDOM: Final = [TAG[n] for n in "ul ol menu dl h1 h2 h3 h4 h5 h6 blockquote figure form article section hr".split()]
 _HEADINGS: Final = [TAG[name] for name in "h1 h2 h3 h4 h5 h6".split()]
-#: Share of the cells with such blocks from which on a table only lays out the page.
+#: Share of the cells with such blocks from which on a table only lays out the page, without and with header cells.
 _LAYOUT: Final = 0.25
+_LAYOUT_WITH_HEAD: Final = 0.6
 _CELLS: Final = (TAG["td"], TAG["th"])
+_HEAD: Final = TAG["th"]
 #: Spans count up to this column and this number of lines, so that hostile ones cost little.
 _MOST_COLUMNS: Final = 100
 _MOST_LINES: Final = 65534
@@ -59,7 +61,8 @@ def is_data(nodes: NodeTable, table: int) -> bool:
     line = np.cumsum(np.diff(lines, prepend=lines[:1]) != 0)
     alone = np.bincount(line)[line] == 1  # such a cell divides the table
     with_blocks = (blocks[nodes.end[cells]] > blocks[cells]) & ~alone
-    return bool(with_blocks.sum() < _LAYOUT * max(1, (nodes.first_leaf[cells] < nodes.last_leaf[cells]).sum()))
+    most = _LAYOUT_WITH_HEAD if (nodes.tag[cells[line == 0]] == _HEAD).all() else _LAYOUT
+    return bool(with_blocks.sum() < most * max(1, (nodes.first_leaf[cells] < nodes.last_leaf[cells]).sum()))
 
 
 def has_heading(nodes: NodeTable, cell: int) -> bool:
