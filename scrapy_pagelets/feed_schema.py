@@ -175,4 +175,19 @@ FEED: Final = (
         nullable=True,
         setting="PAGELETS_DUPLICATES",
     ),
+    # Set by StripPipeline.
+    FeedField(
+        "content_hash",
+        "string",
+        "hash of the words of the content in their order, in hexadecimal digits; null if there are none",
+        nullable=True,
+    ),
+    # Set by RecrawlPipeline.
+    FeedField(
+        "changed",
+        "string",
+        "`new`, `same` or `changed` since an earlier crawl, see below; null without one to compare with",
+        nullable=True,
+    ),
+    FeedField("changed_share", "number", "share of the words that differ, 0 to 1; null if unknown", nullable=True),
 )
