@@ -16,7 +16,7 @@ from scrapy_pagelets.feed_reader import Feed, FeedError
 from scrapy_pagelets.pipelines.base import PagePipeline
 from scrapy_pagelets.recrawl.content import content_of
 from scrapy_pagelets.recrawl.version_store import FILE, VersionDiskError, VersionStore, VersionStoreError
-from scrapy_pagelets.recrawl.versions import COLUMNS, NEEDED, Change, Version, change
+from scrapy_pagelets.recrawl.versions import COLUMNS, NEEDED, Change, PageVersion, change
 from scrapy_pagelets.session.crawl_session import abort_crawl
 from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.session.threads import in_thread
@@ -83,7 +83,7 @@ class RecrawlPipeline(PagePipeline):
     def _compare(self, context: PageContext) -> Change | None:
         """Compare a page with its earlier version and keep this one; None if there is nothing to compare with."""
         page = context.page
-        now = Version.of(content_of(page.nodes, context.content_leaves()))
+        now = PageVersion.of(content_of(page.nodes, context.content_leaves()))
         found = None
         try:
             if (source := self._earlier or self._store) is not None:

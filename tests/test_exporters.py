@@ -29,6 +29,7 @@ EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}
 FEED_COLUMNS = [
     *("url", "title", "language", "fetched_at", "text", "pagelets", "template"),
     *("near_duplicate_of", "similarity", "sketch"),
+    *("content_hash", "changed", "changed_share"),
 ]
 
 

@@ -28,7 +28,7 @@ from scrapy_pagelets.recrawl import content, version_store
 from scrapy_pagelets.recrawl.content import WordCounts, changed_share, content_hash, content_of
 from scrapy_pagelets.recrawl.text_diff import changes
 from scrapy_pagelets.recrawl.version_store import FILE, VersionStore
-from scrapy_pagelets.recrawl.versions import COLUMNS, NEEDED, Change, Version, change
+from scrapy_pagelets.recrawl.versions import COLUMNS, NEEDED, Change, PageVersion, change
 from scrapy_pagelets.text import plain
 from scrapy_pagelets.urls import key
 from tests.crawling import LIMIT, SITE, answer, crawl, letters, menu_site, page, run_spider, scrapy, start, words
@@ -106,7 +106,7 @@ def test_counts_survive_as_bytes():
 
 
 def test_a_crawl_compares_with_the_crawl_before_however_often_it_sees_a_page(tmp_path):
-    versions = [Version.of(text) for text in ("one", "two", "three")]
+    versions = [PageVersion.of(text) for text in ("one", "two", "three")]
     for earlier, now in zip([None, *versions], versions, strict=False):
         store = VersionStore(tmp_path)
         for _ in range(2):
@@ -120,19 +120,19 @@ def test_a_crawl_compares_with_the_crawl_before_however_often_it_sees_a_page(tmp
 def test_the_runs_of_a_job_are_one_crawl_until_it_has_finished(tmp_path, finished, kind):
     for expected in ("new", kind):
         store = VersionStore(tmp_path, "job")
-        assert change(store.find(1), Version.of("one")).kind == expected
-        store.put(1, Version.of("one"))
+        assert change(store.find(1), PageVersion.of("one")).kind == expected
+        store.put(1, PageVersion.of("one"))
         store.close(finished=finished)
 
 
 def test_crawls_that_share_a_store_do_not_disturb_each_other(tmp_path):
     first = VersionStore(tmp_path)
-    first.put(1, Version.of("one"))
+    first.put(1, PageVersion.of("one"))
     first.close(finished=True)
     one, other = VersionStore(tmp_path), VersionStore(tmp_path)
     for store in (one, other):
-        assert change(store.find(1), Version.of("two words")).kind == ("changed" if store is one else "same")
-        store.put(1, Version.of("two words"))
+        assert change(store.find(1), PageVersion.of("two words")).kind == ("changed" if store is one else "same")
+        store.put(1, PageVersion.of("two words"))
     one.close()
     other.close()
 
@@ -141,7 +141,7 @@ def test_pages_that_were_not_crawled_for_long_are_dropped(tmp_path, monkeypatch)
     monkeypatch.setattr(version_store, "MOST_PAGES", 2)
     store = VersionStore(tmp_path)
     for number in (1, 2, 3, 1):
-        store.put(number, Version.of("one"))
+        store.put(number, PageVersion.of("one"))
     store.close(finished=True)
     again = VersionStore(tmp_path)
     assert [again.find(number) is not None for number in (1, 2, 3)] == [True, False, True]
@@ -150,14 +150,14 @@ def test_pages_that_were_not_crawled_for_long_are_dropped(tmp_path, monkeypatch)
 
 def test_a_damaged_row_still_has_its_hash(tmp_path):
     store = VersionStore(tmp_path)
-    store.put(1, Version.of("one two"))
+    store.put(1, PageVersion.of("one two"))
     store.close()
     with sqlite3.connect(tmp_path / FILE) as base:
         base.execute("UPDATE pages SET words = x'00010203'")
     base.close()
     store = VersionStore(tmp_path)
-    assert change(store.find(1), Version.of("one three")) == Change("changed", None)
-    assert change(store.find(1), Version.of("one two")).kind == "same"
+    assert change(store.find(1), PageVersion.of("one three")) == Change("changed", None)
+    assert change(store.find(1), PageVersion.of("one two")).kind == "same"
     store.close()
 
 
@@ -176,7 +176,7 @@ def test_versions_are_read_from_feeds_and_the_last_line_of_a_page_counts(tmp_pat
     lines = [{"url": f"http://h/{path}", "text": text} for path, text in (("a", "x"), ("b", "y"), ("a#top", "z"))]
     store = VersionStore(None)
     assert store.put_feed(Feed(feed_of(tmp_path, *lines, name=name), COLUMNS, (), NEEDED)) == 3
-    kinds = {path: change(store.find(key(f"https://h/{path}")), Version.of("z")).kind for path in "abc"}
+    kinds = {path: change(store.find(key(f"https://h/{path}")), PageVersion.of("z")).kind for path in "abc"}
     assert kinds == {"a": "same", "b": "changed", "c": "new"}
     store.close()
 
@@ -186,8 +186,8 @@ def test_a_feed_with_hashes_only_tells_what_has_changed_but_not_how_much(tmp_pat
     store = VersionStore(None)
     store.put_feed(Feed(feed_of(tmp_path, *lines), COLUMNS, (), NEEDED))
     earlier = store.find(key("http://h/a"))
-    assert change(earlier, Version.of("one two")) == Change("same", 0.0)
-    assert change(earlier, Version.of("one three")) == Change("changed", None)
+    assert change(earlier, PageVersion.of("one two")) == Change("same", 0.0)
+    assert change(earlier, PageVersion.of("one three")) == Change("changed", None)
     store.close()
 
 

@@ -114,13 +114,13 @@ def _row(line: Line) -> tuple[int, str, str | None, str | None]:
 def _changed(base: sqlite3.Connection) -> Iterator[tuple[str, Change, str, str]]:
     """URL, change and both texts of each page that has changed."""
     from scrapy_pagelets.recrawl.content import WordCounts, content_hash
-    from scrapy_pagelets.recrawl.versions import SAME, Version, change
+    from scrapy_pagelets.recrawl.versions import SAME, PageVersion, change
 
     for url, old_hash, old, new_hash, new in base.execute(_BOTH):
         if None not in (old, new) and content_hash(old) == content_hash(new):
             continue  # only one of the feeds has a hash of its own
         earlier, now = (
-            Version(one, None if text is None else WordCounts.of(text))
+            PageVersion(one, None if text is None else WordCounts.of(text))
             for one, text in ((old_hash, old), (new_hash, new))
         )
         if (found := change(earlier, now)).kind != SAME:

@@ -13,7 +13,7 @@ from uuid import uuid4
 from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.feed_reader import Feed, Line
 from scrapy_pagelets.recrawl.content import WordCounts
-from scrapy_pagelets.recrawl.versions import Version
+from scrapy_pagelets.recrawl.versions import PageVersion
 from scrapy_pagelets.urls import key
 
 #: Name of the file in a folder. The number goes up with each change of what is stored, or of the hashes.
@@ -63,8 +63,8 @@ class VersionStore:
     --------
     >>> store = VersionStore(None)
     >>> page = key("http://example.com/")
-    >>> store.put(page, Version.of("Open from nine"))
-    >>> store.put(page, Version.of("Open from ten")), store.find(page)
+    >>> store.put(page, PageVersion.of("Open from nine"))
+    >>> store.put(page, PageVersion.of("Open from ten")), store.find(page)
     (None, None)
     >>> store.close()
     """
@@ -97,7 +97,7 @@ class VersionStore:
             self._base.execute("INSERT OR IGNORE INTO jobs VALUES (?, ?)", (self._job, self._crawl))
             (self._crawl,) = self._base.execute("SELECT crawl FROM jobs WHERE job = ?", (self._job,)).fetchone()
 
-    def find(self, page: int) -> Version | None:
+    def find(self, page: int) -> PageVersion | None:
         """The version of a page that an earlier crawl has seen, None if there is none.
 
         Parameters
@@ -181,11 +181,11 @@ class VersionStore:
 
 
 def _row(line: Line) -> tuple[int, str | None, bytes | None]:
-    version = Version.of_line(line)
+    version = PageVersion.of_line(line)
     return key(line["url"]), version.hash, None if version.words is None else version.words.to_bytes()
 
 
-def _version(digest: str | None, words: bytes | None) -> Version:
+def _version(digest: str | None, words: bytes | None) -> PageVersion:
     with suppress(ValueError, LookupError):  # a damaged row still has its hash
-        return Version(digest, None if words is None else WordCounts.from_bytes(words))
-    return Version(digest, None)
+        return PageVersion(digest, None if words is None else WordCounts.from_bytes(words))
+    return PageVersion(digest, None)

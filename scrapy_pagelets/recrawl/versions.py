@@ -13,7 +13,7 @@ COLUMNS: Final = ("content_hash", "text", "pagelets")
 NEEDED: Final = COLUMNS[:2]
 
 
-class Version(NamedTuple):
+class PageVersion(NamedTuple):
     """The content of a page at the time of a crawl.
 
     Attributes
@@ -51,12 +51,12 @@ class Change(NamedTuple):
     share: float | None
 
 
-def change(earlier: Version | None, now: Version) -> Change:
+def change(earlier: PageVersion | None, now: Version) -> Change:
     """Compare the content of a page with its earlier version, None if there is none.
 
-    >>> change(Version.of("Open from nine"), Version.of("Open from ten"))
+    >>> change(PageVersion.of("Open from nine"), PageVersion.of("Open from ten"))
     Change(kind='changed', share=0.3333333333333333)
-    >>> change(None, Version.of("Open from ten"))
+    >>> change(None, PageVersion.of("Open from ten"))
     Change(kind='new', share=None)
     """
     if earlier is None:

@@ -69,9 +69,10 @@ class Merged(Generic[Key]):
             self._drop_rare()
 
     def _drop_rare(self) -> None:
-        """Keep the keys of the most sequences, as many as there is room for; of equals the first ones."""
+        """Keep the keys of the most sequences, as many as there is room for; of equals the new ones, which may return."""
         kept, self._size = set[Key](), 0
-        for key, _ in self._counts.most_common(self._most):
+        newest_first = reversed(self._counts.items())
+        for key, _ in sorted(newest_first, key=lambda one: -one[1])[: self._most]:
             if self._size + len(str(key)) <= self._characters:
                 kept.add(key)
                 self._size += len(str(key))
@@ -158,7 +159,7 @@ class StrippedTemplates:
 
 
 def stripped_runs(nodes: NodeTable, keep: Bools) -> list[Run]:
-    """The texts of the leaves that are not kept, each as far as no white space or element separates its words.
+    """The texts of the leaves that are not kept; parts of one word are one text.
 
     Parameters
     ----------
@@ -169,7 +170,7 @@ def stripped_runs(nodes: NodeTable, keep: Bools) -> list[Run]:
     >>> from scrapy_pagelets.page import Page
     >>> nodes = Page.parse(b"<ul><li>Ho<b>me</b> page<li>News</ul><p>Words", "http://a/").nodes
     >>> [run.text for run in stripped_runs(nodes, np.array([False] * 4 + [True]))]
-    ['Home page', 'News']
+    ['Home', 'page', 'News']
     """
     seen: Counter[str] = Counter()
     found = []
