@@ -56,6 +56,9 @@ def line(number: int, **other: Any) -> dict[str, Any]:
         "near_duplicate_of": None,
         "similarity": 0.93 if number % 7 else None,
         "sketch": "00ff" * 8,
+        "content_hash": "0f" * 16 if number % 3 else None,
+        "changed": ("new", "same", "changed", None)[number % 4],
+        "changed_share": 0.25 if number % 4 == 2 else None,
     }
     return feed | other
 

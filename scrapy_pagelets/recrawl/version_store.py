@@ -108,7 +108,7 @@ class VersionStore:
             before = self._before(page)
         return None if before is None else _version(*before)
 
-    def put(self, page: int, version: Version) -> None:
+    def put(self, page: int, version: PageVersion) -> None:
         """Store what this crawl has seen.
 
         Raises

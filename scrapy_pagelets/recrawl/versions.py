@@ -51,7 +51,7 @@ class Change(NamedTuple):
     share: float | None
 
 
-def change(earlier: PageVersion | None, now: Version) -> Change:
+def change(earlier: PageVersion | None, now: PageVersion) -> Change:
     """Compare the content of a page with its earlier version, None if there is none.
 
     >>> change(PageVersion.of("Open from nine"), PageVersion.of("Open from ten"))

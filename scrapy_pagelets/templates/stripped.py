@@ -69,11 +69,11 @@ class Merged(Generic[Key]):
             self._drop_rare()
 
     def _drop_rare(self) -> None:
-        """Keep the keys of the most sequences, as many as there is room for; of equals the new ones, which may return."""
+        """Keep the keys of the most sequences, of equals the new ones, so that a fifth of the room becomes free."""
         kept, self._size = set[Key](), 0
         newest_first = reversed(self._counts.items())
-        for key, _ in sorted(newest_first, key=lambda one: -one[1])[: self._most]:
-            if self._size + len(str(key)) <= self._characters:
+        for key, _ in sorted(newest_first, key=lambda one: -one[1])[: self._most * 4 // 5]:
+            if self._size + len(str(key)) <= self._characters * 4 // 5:
                 kept.add(key)
                 self._size += len(str(key))
         order = [key for key, _ in self if key in kept]
