@@ -297,6 +297,17 @@ def test_a_store_that_cannot_be_read_is_set_aside(tmp_path):
     assert (folder / f"{FILE}.broken").exists()
 
 
+def test_a_store_that_cannot_be_written_is_left_alone(tmp_path):
+    (tmp_path / "file").touch()
+    settings = {"PAGELETS_STORE": str(tmp_path / "file" / "store")}
+    with SiteServer(routes=menu_site("home", "a")) as server:
+        found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
+    assert {line["changed"] for line in found.lines} == {None}
+    assert {type(line["content_hash"]) for line in found.lines} == {str}
+    assert found.stat("store/failed") == 2  # the knowledge of the sites, and the versions
+    assert found.errors == []
+
+
 @pytest.mark.parametrize(
     ("lines", "sentence"),
     [
@@ -412,7 +423,7 @@ def test_few_changes_are_shown_of_each_page(tmp_path, diff):
         feed_of(tmp_path, {"url": "http://h/", "text": text}, name=f"{i}.jsonl") for i, text in enumerate(texts)
     )
     out = diff(old, new)[1]
-    assert out[3:] == ["  50.00%  http://h/", *out[4:14], "      and 20 more changes"]
+    assert out[3:] == ["  50.00%  http://h/", *out[4:14], "      and more changes"]
     assert diff(old, new, "--changes", "0")[1] == out[:4]
 
 
