@@ -56,6 +56,12 @@ def test_the_hash_of_nothing_is_null_and_another_one_has_32_digits():
     assert len(str(content_hash("words"))) == 32
 
 
+def test_marks_of_layout_do_not_count_but_marks_in_words_do():
+    assert content_hash("¶\nOne | two\n- three 1.5 a-b") == content_hash("One two three 1.5 a-b")
+    hashes = {content_hash(text) for text in ("1.5", "15", "$ 15", "€ 15", "a-b", "a+b", "-5", "Five", "five")}
+    assert len(hashes) == 9
+
+
 def test_composed_and_decomposed_letters_are_the_same():
     assert content_hash("caf\u00e9") == content_hash("cafe\u0301")
 

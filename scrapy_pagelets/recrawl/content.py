@@ -16,10 +16,12 @@ from scrapy_pagelets.nodes import SPACE, Bools, NodeTable
 
 #: Bytes of a hash.
 _BYTES: Final = 16
-#: White space, control characters, and invisible ones: joiners, soft hyphens, marks of direction, U+FEFF.
+#: Control characters other than white space, and invisible ones: joiners, soft hyphens, marks of direction, U+FEFF.
 _INVISIBLE: Final = re.compile(
-    "[\\s\0-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffd-\uffff]+"
+    "[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffd-\uffff]+"
 )
+#: Marks of layout between white space do not count: hyphens before items, bars between links, permalinks of headings.
+_MARKS: Final = "|/\\·•:;,.-–—¶#§»«>…"
 #: Different words of a content that are counted; of longer ones, a sample.
 MOST_WORDS: Final = 4096
 
@@ -51,16 +53,17 @@ def content_of(nodes: NodeTable, keep: Bools) -> str:
 def content_hash(text: str) -> str | None:
     r"""Hash of the words of a content in their order, 32 hexadecimal digits; None if there are none.
 
-    It is the BLAKE2b hash, of 16 bytes, of the text in composed form (NFC, UTF-8) without white space and invisible
-    characters, so that nothing depends on the layout of the text.
+    It is the BLAKE2b hash, of 16 bytes, of the text in composed form (NFC, UTF-8) without white space, invisible
+    characters, and marks that stand alone, so that nothing depends on the layout of the text.
 
-    >>> content_hash("A rose\n\nis\ta rose") == content_hash("A rose is\x1b a\u200b rose"), content_hash(" \n")
+    >>> content_hash("A rose\n\n- is\ta rose") == content_hash("A rose is\x1b a\u200b rose"), content_hash(" \n")
     (True, None)
     >>> content_hash("A rose is a rose.") == content_hash("A rose is a rose")
     False
     """
-    seen = _INVISIBLE.sub("", unicodedata.normalize("NFC", text))
-    return blake2b(seen.encode(), digest_size=_BYTES).hexdigest() if seen else None
+    visible = _INVISIBLE.sub("", unicodedata.normalize("NFC", text))
+    words = "".join(word for word in visible.split() if word.strip(_MARKS))
+    return blake2b(words.encode(), digest_size=_BYTES).hexdigest() if words else None
 
 
 @dataclass(frozen=True, eq=False)
