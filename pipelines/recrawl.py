@@ -14,7 +14,7 @@ from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.feed_reader import Feed, FeedError
 from scrapy_pagelets.pipelines.base import PagePipeline
-from scrapy_pagelets.recrawl.content import content_of
+from scrapy_pagelets.recrawl.content_words import content_of
 from scrapy_pagelets.recrawl.version_store import FILE, VersionDiskError, VersionStore, VersionStoreError
 from scrapy_pagelets.recrawl.versions import COLUMNS, NEEDED, Change, PageVersion, change
 from scrapy_pagelets.session.crawl_session import abort_crawl

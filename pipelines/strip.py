@@ -6,7 +6,7 @@ from typing import Any
 
 from scrapy_pagelets import text
 from scrapy_pagelets.pipelines.base import PagePipeline
-from scrapy_pagelets.recrawl.content import content_hash, content_of
+from scrapy_pagelets.recrawl.content_words import content_hash, content_of
 from scrapy_pagelets.session.config import FEW
 from scrapy_pagelets.session.page_context import PageContext
 

@@ -24,8 +24,8 @@ from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.feed_reader import Feed
 from scrapy_pagelets.nodes import Bools
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.recrawl import content, version_store
-from scrapy_pagelets.recrawl.content import WordCounts, changed_share, content_hash, content_of
+from scrapy_pagelets.recrawl import content_words, version_store
+from scrapy_pagelets.recrawl.content_words import WordCounts, changed_share, content_hash, content_of
 from scrapy_pagelets.recrawl.text_diff import changes
 from scrapy_pagelets.recrawl.version_store import FILE, VersionStore
 from scrapy_pagelets.recrawl.versions import COLUMNS, NEEDED, Change, PageVersion, change
@@ -94,7 +94,7 @@ def test_the_share_is_that_of_the_words_without_a_counterpart(one, other):
 def test_the_share_of_a_long_content_is_estimated():
     listed = [letters(f"w{number}") for number in range(30_000)]
     one, other = (WordCounts.of(" ".join(some)) for some in (listed, listed[:27_000]))
-    assert len(one.hashes) <= content.MOST_WORDS
+    assert len(one.hashes) <= content_words.MOST_WORDS
     assert one.level > 0
     assert changed_share(one, other) == pytest.approx(3 / 57, abs=0.01)
     assert changed_share(one, WordCounts.of("w")) > 0.99

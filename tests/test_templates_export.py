@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.templates.stripped import Merged, Run, StrippedClass, StrippedTemplates
+from scrapy_pagelets.templates.stripped import Merged, StrippedClass, StrippedRun, StrippedTemplates
 from tests.crawling import SITE, answer, crawl, menu_site, page, run_spider
 from tests.server import SiteServer
 from tests.test_archive_spider import NAMES, pages, warc
@@ -60,7 +60,7 @@ def test_a_giant_text_does_not_displace_the_others():
 
 def test_further_classes_are_left_out_when_there_is_no_room():
     templates = StrippedTemplates(most=1)
-    runs, links = [Run("Menu", 1, 0)], [("http://h/", "Home")]
+    runs, links = [StrippedRun("Menu", 1, 0)], [("http://h/", "Home")]
     added = [templates.add(StrippedClass("h", name, 1), runs, links) for name in ("h#1", "h#2", "h#1")]
     assert added == [True, False, True]
     assert [one["id"] for one in templates.records()] == ["h#1"]

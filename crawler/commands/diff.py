@@ -102,7 +102,7 @@ def _fill(base: sqlite3.Connection, table: str, path: str) -> None:
 
 
 def _row(line: Line) -> tuple[int, str, str | None, str | None]:
-    from scrapy_pagelets.recrawl.content import content_hash
+    from scrapy_pagelets.recrawl.content_words import content_hash
 
     text = content_text(line)
     known = line.get("text") is not None or line.get("pagelets") is not None
@@ -113,7 +113,7 @@ def _row(line: Line) -> tuple[int, str, str | None, str | None]:
 
 def _changed(base: sqlite3.Connection) -> Iterator[tuple[str, Change, str, str]]:
     """URL, change and both texts of each page that has changed."""
-    from scrapy_pagelets.recrawl.content import WordCounts, content_hash
+    from scrapy_pagelets.recrawl.content_words import WordCounts, content_hash
     from scrapy_pagelets.recrawl.versions import SAME, PageVersion, change
 
     for url, old_hash, old, new_hash, new in base.execute(_BOTH):

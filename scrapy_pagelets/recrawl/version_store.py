@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.feed_reader import Feed, Line
-from scrapy_pagelets.recrawl.content import WordCounts
+from scrapy_pagelets.recrawl.content_words import WordCounts
 from scrapy_pagelets.recrawl.versions import PageVersion
 from scrapy_pagelets.urls import key
 

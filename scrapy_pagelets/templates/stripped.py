@@ -81,7 +81,7 @@ class Merged(Generic[Key]):
         self._next = dict(zip((None, *order), (*order, None), strict=True))
 
 
-class Run(NamedTuple):
+class StrippedRun(NamedTuple):
     """A run of stripped text: its text, the gap before it, and how often the page has stripped the same before."""
 
     text: str
@@ -104,7 +104,7 @@ class StrippedClass:
     id: str
     pages: int = 0
     cleaned: int = 0
-    runs: Merged[Run] = field(default_factory=Merged)
+    runs: Merged[StrippedRun] = field(default_factory=Merged)
     links: Merged[tuple[str, str]] = field(default_factory=Merged)
 
     def record(self) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class StrippedTemplates:
     def __len__(self) -> int:
         return len(self._classes)
 
-    def add(self, found: StrippedClass, runs: Sequence[Run], links: Sequence[tuple[str, str]]) -> bool:
+    def add(self, found: StrippedClass, runs: Sequence[StrippedRun], links: Sequence[tuple[str, str]]) -> bool:
         """Add a page; returns False if its class is left out because there is no room for more.
 
         Parameters
@@ -158,7 +158,7 @@ class StrippedTemplates:
             yield one.record()
 
 
-def stripped_runs(nodes: NodeTable, keep: Bools) -> list[Run]:
+def stripped_runs(nodes: NodeTable, keep: Bools) -> list[StrippedRun]:
     """The texts of the leaves that are not kept; parts of one word are one text.
 
     Parameters
@@ -181,6 +181,6 @@ def stripped_runs(nodes: NodeTable, keep: Bools) -> list[Run]:
     for part in np.split(leaves, np.flatnonzero(apart)[1:]):
         text = text_of(nodes, part).strip()
         if text:
-            found.append(Run(text, max(int(nodes.gap[part[0]]), SPACE), seen[text]))
+            found.append(StrippedRun(text, max(int(nodes.gap[part[0]]), SPACE), seen[text]))
             seen[text] += 1
     return found
