@@ -28,6 +28,9 @@ _COMPONENTS: Final = {
     "ITEM_PIPELINES": {
         "scrapy_pagelets.pipelines.segment.SegmentPipeline": 100,
         "scrapy_pagelets.pipelines.strip.StripPipeline": 200,
+        # Before near-duplicates are dropped: what becomes of their pages is kept as well.
+        "scrapy_pagelets.pipelines.templates.TemplatesPipeline": 210,
+        "scrapy_pagelets.pipelines.recrawl.RecrawlPipeline": 220,
         "scrapy_pagelets.pipelines.duplicates.DuplicatesPipeline": 300,
         "scrapy_pagelets.pipelines.index.IndexPipeline": 400,
     },

@@ -8,12 +8,13 @@ from scrapy_pagelets import text
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.pipelines.base import PagePipeline
+from scrapy_pagelets.recrawl.content_words import content_hash, content_of
 from scrapy_pagelets.session.config import FEW
 from scrapy_pagelets.session.page_context import PageContext
 
 
 class StripPipeline(PagePipeline):
-    """Strip the template; set the content in the formats of ``PAGELETS_FORMATS``, and ``template``.
+    """Strip the template; set the content in the formats of ``PAGELETS_FORMATS``, ``template`` and ``content_hash``.
 
     Stats: ``pagelets/words`` and ``pagelets/words/template`` count the words of all pages and those in templates;
     ``pagelets/pages/empty`` counts pages without any content, ``pagelets/few_pages`` those that were cleaned when few
@@ -45,7 +46,8 @@ class StripPipeline(PagePipeline):
             "pages": page_class.pages,
             "share": round((total - kept) / total, 3) if total else 0.0,
         } if page_class else None  # fmt: skip
-        return {name: forms[name]() for name in self.session.config.formats} | {"template": template}
+        content = {name: forms[name]() for name in self.session.config.formats}
+        return content | {"template": template, "content_hash": content_hash(content_of(page.nodes, keep))}
 
     def _count(self, total: int, kept: int) -> None:
         self.session.count("pages/cleaned")

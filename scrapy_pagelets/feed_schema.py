@@ -101,6 +101,18 @@ TEMPLATE: Final = (
     FeedField("pages", "integer", "number of pages of this class that were known when the page was cleaned"),
     FeedField("share", "number", "the chrome ratio: words of the template divided by all words of the page, 0 to 1"),
 )
+#: Set by `StrippedClass.record`, as is a line of the file ``PAGELETS_TEMPLATES``.
+TEMPLATE_LINK: Final = (
+    *LINK,
+    FeedField("pages", "integer", "number of cleaned pages of the class that have the link in their template"),
+)
+TEMPLATES: Final = (
+    FeedField("id", "string", "site and number of the class, as in `template` of its pages"),
+    FeedField("site", "string", "the site: its registrable domain, or host and port if it has none"),
+    FeedField("pages", "integer", "number of pages of this class that were known when the last one was cleaned"),
+    FeedField("text", "string", "the texts of the template in document order, with blank lines between blocks"),
+    FeedField("links", "object", "its hyperlinks in document order, see below", listed=True, parts=TEMPLATE_LINK),
+)
 #: The fields of a line, in their order.
 FEED: Final = (
     # Set by SegmentPipeline from PageContext.metadata, unless the spider has set them.
@@ -181,4 +193,19 @@ FEED: Final = (
         nullable=True,
         setting="PAGELETS_DUPLICATES",
     ),
+    # Set by StripPipeline.
+    FeedField(
+        "content_hash",
+        "string",
+        "hash of the words of the content in their order, in hexadecimal digits; null if there are none",
+        nullable=True,
+    ),
+    # Set by RecrawlPipeline.
+    FeedField(
+        "changed",
+        "string",
+        "`new`, `same` or `changed` since an earlier crawl, see below; null without one to compare with",
+        nullable=True,
+    ),
+    FeedField("changed_share", "number", "share of the words that differ, 0 to 1; null if unknown", nullable=True),
 )

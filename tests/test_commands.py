@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_pagelets.crawler.commands import _COMMANDS, run_command
-from scrapy_pagelets.crawler.commands.feed_reader import FeedError
 from scrapy_pagelets.crawler.commands.report import count, feed_of
+from scrapy_pagelets.feed_reader import FeedError
 from tests.crawling import LIMIT, crawl, menu_site, scrapy, start, words
 from tests.server import SiteServer
 

@@ -30,6 +30,7 @@ PAGES = sorted("/" + str(path.relative_to(SITE)) for path in SITE.rglob("*.html"
 KEYS = [
     *("url", "title", "language", "fetched_at", "text", "pagelets", "template"),
     *("near_duplicate_of", "similarity", "sketch"),
+    *("content_hash", "changed", "changed_share"),
 ]
 
 

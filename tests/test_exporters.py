@@ -29,6 +29,7 @@ EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}
 FEED_COLUMNS = [
     *("url", "title", "language", "fetched_at", "text", "pagelets", "template"),
     *("near_duplicate_of", "similarity", "sketch"),
+    *("content_hash", "changed", "changed_share"),
 ]
 
 
@@ -55,6 +56,9 @@ def line(number: int, **other: Any) -> dict[str, Any]:
         "near_duplicate_of": None,
         "similarity": 0.93 if number % 7 else None,
         "sketch": "00ff" * 8,
+        "content_hash": "0f" * 16 if number % 3 else None,
+        "changed": ("new", "same", "changed", None)[number % 4],
+        "changed_share": 0.25 if number % 4 == 2 else None,
     }
     return feed | other
 

@@ -6,10 +6,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scrapy_pagelets.feed_schema import BLOCK, FEED, LINK, PAGELET, TEMPLATE, FeedField
+from scrapy_pagelets.feed_schema import (
+    BLOCK,
+    FEED,
+    LINK,
+    PAGELET,
+    TEMPLATE,
+    TEMPLATE_LINK,
+    TEMPLATES,
+    FeedField,
+)
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.pagelet import segment
 from scrapy_pagelets.segmentation.vips import vips
+from scrapy_pagelets.templates.stripped import StrippedClass, stripped_runs
 from tests.crawling import crawl, menu_site
 from tests.server import SiteServer
 
@@ -24,7 +34,7 @@ def rows(fields: tuple[FeedField, ...]) -> str:
 
 def test_the_document_has_the_tables_of_the_schema():
     tables = re.findall(re.escape(HEAD) + r"((?:\|.*\n)+)", DOCUMENT)
-    assert tables == [rows(fields) for fields in (FEED, PAGELET, LINK, BLOCK, TEMPLATE)]
+    assert tables == [rows(fields) for fields in (FEED, PAGELET, LINK, BLOCK, TEMPLATE, TEMPLATES, TEMPLATE_LINK)]
 
 
 PYTHON: dict[str, type | tuple[type, ...]] = {"string": str, "integer": int, "number": (int, float), "object": dict}
@@ -57,6 +67,15 @@ def test_visual_blocks_have_the_fields_of_the_schema():
     assert len(records) > 1
     for record in records:
         check(record, BLOCK)
+
+
+def test_exported_templates_have_the_fields_of_the_schema():
+    one = StrippedClass("h", "h#1")
+    one.runs.add(stripped_runs(PAGE.nodes, np.zeros(len(PAGE.nodes.leaves), np.bool_)))
+    one.links.add([("http://h/", "Home")])
+    one.cleaned = 1
+    assert one.record()["text"] == "Home\n\nSome words with a link."
+    check(one.record(), TEMPLATES)
 
 
 @pytest.mark.parametrize("optional", [(), ("html", "blocks")])

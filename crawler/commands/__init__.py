@@ -16,6 +16,10 @@ from scrapy_pagelets.errors import PageletsError
 #: Subcommand -> its description, and the module with its ``add_arguments(parser)`` and ``run(options)``. The modules
 #: are imported when `scrapy pagelets` runs; they import heavy libraries in ``run`` only.
 _COMMANDS: Final = {
+    "diff": (
+        "show which pages are new, gone or changed since an earlier crawl",
+        "scrapy_pagelets.crawler.commands.diff",
+    ),
     "duplicates": (
         "show near-duplicate pages, copied blocks and copied sites",
         "scrapy_pagelets.crawler.commands.duplicates",
@@ -78,14 +82,14 @@ class PageletsCommand(ScrapyCommand):
         self.exitcode = run_command(import_module(opts.module).run, opts)
 
 
-def run_command(run: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
+def run_command(run: Callable[[argparse.Namespace], int | None], options: argparse.Namespace) -> int:
     """Run a command and return its exit code; 1, after printing the message, if it raises a `PageletsError`."""
     try:
-        run(options)
+        code = run(options)
         flush()
     except PageletsError as error:
         warn(error)
         return 1
     except OutputClosed:
         return CLOSED
-    return 0
+    return code or 0

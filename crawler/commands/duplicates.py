@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from scrapy_pagelets.crawler.commands.feed_reader import Feed, content_text
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.errors import ConfigError
+from scrapy_pagelets.feed_reader import Feed, content_text
 from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.urls import host_of, site_of
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
 
-from scrapy_pagelets.crawler.commands.feed_reader import Feed, pagelets
 from scrapy_pagelets.crawler.commands.terminal import show, warn
+from scrapy_pagelets.feed_reader import Feed, pagelets
 from scrapy_pagelets.index.base import shown
 from scrapy_pagelets.index.documents import IndexedPage, now, page_of
 from scrapy_pagelets.index.targets import kind_of, open_index

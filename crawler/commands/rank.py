@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from scrapy_pagelets.crawler.commands.feed_reader import Feed
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.errors import CommandError
+from scrapy_pagelets.feed_reader import Feed
 
 if TYPE_CHECKING:
     from scrapy_pagelets.links.link_tables import Tables

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from scrapy_pagelets.crawler.commands.feed_reader import CONTENT, Feed, pagelets
 from scrapy_pagelets.crawler.commands.terminal import show, warn
+from scrapy_pagelets.feed_reader import CONTENT, Feed, pagelets
 from scrapy_pagelets.urls import site_of
 
 #: A content pagelet repeats if at least this many pages of a site have it, and at least this share of them.

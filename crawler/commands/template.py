@@ -19,9 +19,9 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.project import get_project_settings
 
 from scrapy_pagelets.crawler.addon import Addon
-from scrapy_pagelets.crawler.commands.feed_reader import CONTENT, Feed, Line
 from scrapy_pagelets.crawler.commands.terminal import show, warn, write
 from scrapy_pagelets.errors import CommandError
+from scrapy_pagelets.feed_reader import CONTENT, Feed, Line
 
 _WEB: Final = ("http://", "https://")
 _SQLITE: Final = b"SQLite format 3\0"

@@ -95,6 +95,10 @@ class Config:
     rules: str = _setting("", values.path)
     #: PAGELETS_STORE: folder for the counts of the sites; without it the job directory, if there is one.
     store: str = _setting("", values.path)
+    #: PAGELETS_EARLIER_FEED: feed of an earlier crawl that the contents of pages are compared with.
+    earlier_feed: str = _setting("", values.path)
+    #: PAGELETS_TEMPLATES: file that gets the template of each class of pages when the crawl ends.
+    templates: str = _setting("", values.path)
     #: PAGELETS_RENDER: whether pages are rendered in a browser; request meta ``pagelets_render`` takes precedence.
     render: bool = _setting(False, values.flag)
     #: PAGELETS_RENDER_SCRIPTS: whether scripts of rendered pages run.

@@ -1,4 +1,4 @@
-"""Reading of feeds by commands: JSON lines or Parquet, with a check of each line for the fields that the command needs.
+"""Reading of feeds: JSON lines (also compressed by gzip) or Parquet, with a check of each line for the fields needed.
 
 ``PAGELETS_FIELDS`` can rename or omit fields, and feeds may come from other tools. So a command uses the fields that
 are there, and names those that are missing.
@@ -6,10 +6,12 @@ are there, and names those that are missing.
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.feed_schema import FEED, LINK, PAGELET, TEMPLATE, FeedField
@@ -88,6 +90,8 @@ class Feed:
                     self.left_out += 1
         except OSError as error:
             raise self.error(error.strerror or str(error)) from None
+        except (EOFError, zlib.error):
+            raise self.error("it is compressed, and damaged or incomplete") from None
         except FeedError as error:
             raise self.error(str(error)) from None
         except (ValueError, RecursionError) as error:
@@ -111,7 +115,7 @@ class Feed:
         if self.path.endswith(".parquet"):
             yield from _read_parquet(self.path, ("url", *self._columns))
             return
-        with open(self.path, encoding="utf-8-sig") as file:
+        with _opened(self.path) as file:
             yield from (json.loads(line) for line in file if line.strip())
 
     def _checked(self, number: int, line: Any) -> Line:
@@ -165,6 +169,12 @@ def _check(record: Line, checks: dict[str, _Check], where: str, prefix: str = ""
         value = record.get(name)
         if not (fits(value) or (optional and value is None)):
             raise FeedError(f"{where}: {prefix}{name} is {_shortened(value)}, not {kind}")
+
+
+def _opened(path: str) -> IO[str]:
+    if path.endswith(".gz"):
+        return gzip.open(path, "rt", encoding="utf-8-sig")
+    return open(path, encoding="utf-8-sig")
 
 
 def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[Line]:

@@ -1,0 +1,140 @@
+"""The command ``scrapy pagelets diff``: which pages two crawls have in common, and what has changed on them."""
+
+from __future__ import annotations
+
+import argparse
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from scrapy_pagelets.crawler.commands.terminal import show, warn
+from scrapy_pagelets.errors import CommandError, PageletsError
+from scrapy_pagelets.feed_reader import Feed, Line, content_text
+from scrapy_pagelets.urls import key
+
+if TYPE_CHECKING:
+    from scrapy_pagelets.recrawl.versions import Change
+
+#: Exit codes, as those of ``diff``.
+_DIFFERENT, _TROUBLE = 1, 2
+#: Changes of a page that are shown unless an option says otherwise.
+_CHANGES: Final = 10
+_SCHEMA: Final = """
+CREATE TABLE old (key INTEGER PRIMARY KEY, url TEXT, hash TEXT, text TEXT);
+CREATE TABLE new (key INTEGER PRIMARY KEY, url TEXT, hash TEXT, text TEXT);
+"""
+_ONLY: Final = "SELECT url FROM {0} WHERE key NOT IN (SELECT key FROM {1}) ORDER BY url"
+_BOTH: Final = """
+SELECT new.url, old.hash, old.text, new.hash, new.text FROM new JOIN old USING (key)
+WHERE old.hash IS NOT new.hash ORDER BY new.url
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    about = "feed, JSON lines (.jsonl, .jsonl.gz) or Parquet (.parquet)"
+    parser.add_argument("old", help=f"the earlier {about}")
+    parser.add_argument("new", help="the later one")
+    parser.add_argument(
+        "--changes",
+        type=int,
+        default=_CHANGES,
+        metavar="N",
+        help="changes to show of each page, 0 for none (default: %(default)s)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what differs; return 0 if nothing does, 1 if something does, 2 if a feed cannot be used."""
+    try:
+        with closing(sqlite3.connect("", isolation_level=None)) as base:  # a temporary file
+            return _print(base, options)
+    except PageletsError as error:
+        warn(error)
+    except sqlite3.Error as error:
+        warn(f"the feeds cannot be compared, they need room for temporary files: {error}")
+    return _TROUBLE
+
+
+def _print(base: sqlite3.Connection, options: argparse.Namespace) -> int:
+    if options.changes < 0:
+        raise CommandError(f"--changes is {options.changes}: give a number of changes, from 0")
+    base.executescript(_SCHEMA)
+    for table, path in (("old", options.old), ("new", options.new)):
+        _fill(base, table, path)
+    new, gone = (_ONLY.format(*tables) for tables in (("new", "old"), ("old", "new")))
+    numbers = [_number(base, f"SELECT url FROM {table}") for table in ("old", "new")]
+    added, removed = _number(base, new), _number(base, gone)
+    changed = sum(1 for _ in _changed(base))
+    same = numbers[1] - added - changed
+    show(f"{numbers[0]} and {numbers[1]} pages: {added} new, {removed} gone, {changed} changed, {same} the same")
+    for title, query in (("new", new), ("gone", gone)):
+        _print_list(title, (url for (url,) in base.execute(query)))
+    _print_list("changed", _described(base, options.changes))
+    return _DIFFERENT if added or removed or changed else 0
+
+
+def _print_list(title: str, lines: Iterator[str]) -> None:
+    for number, line in enumerate(lines):
+        if not number:
+            show("")
+            show(title)
+        show(f"  {line}")
+
+
+def _number(base: sqlite3.Connection, query: str) -> int:
+    (number,) = base.execute(f"SELECT count(*) FROM ({query})").fetchone()
+    return int(number)
+
+
+def _fill(base: sqlite3.Connection, table: str, path: str) -> None:
+    """Write a feed into a table; of lines with the same URL, the last one stays."""
+    from scrapy_pagelets.recrawl.versions import COLUMNS, NEEDED
+
+    feed = Feed(path, COLUMNS, ("text",), NEEDED)
+    base.execute("BEGIN")
+    base.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)", map(_row, feed))
+    base.execute("COMMIT")
+    if feed.note:
+        warn(f"{path}: {feed.note}")
+
+
+def _row(line: Line) -> tuple[int, str, str | None, str | None]:
+    from scrapy_pagelets.recrawl.content_words import content_hash
+
+    text = content_text(line)
+    known = line.get("text") is not None or line.get("pagelets") is not None
+    # A feed may hold surrogates, which SQLite refuses.
+    url, kept = (one.encode("utf-8", "replace").decode() for one in (line["url"], text))
+    return key(line["url"]), url, line.get("content_hash") or content_hash(text), kept if known else None
+
+
+def _changed(base: sqlite3.Connection) -> Iterator[tuple[str, Change, str, str]]:
+    """URL, change and both texts of each page that has changed."""
+    from scrapy_pagelets.recrawl.content_words import WordCounts, content_hash
+    from scrapy_pagelets.recrawl.versions import SAME, PageVersion, change
+
+    for url, old_hash, old, new_hash, new in base.execute(_BOTH):
+        if None not in (old, new) and content_hash(old) == content_hash(new):
+            continue  # only one of the feeds has a hash of its own
+        earlier, now = (
+            PageVersion(one, None if text is None else WordCounts.of(text))
+            for one, text in ((old_hash, old), (new_hash, new))
+        )
+        if (found := change(earlier, now)).kind != SAME:
+            yield url, found, old or "", new or ""
+
+
+def _described(base: sqlite3.Connection, most: int) -> Iterator[str]:
+    """A line for each page that has changed, and some of its changes below it."""
+    from scrapy_pagelets.recrawl.text_diff import changes
+
+    for url, found, old, new in _changed(base):
+        yield f"{'?' if found.share is None else f'{found.share:.2%}'}  {url}"
+        if most and old and new:
+            listed = changes(old, new)
+            yield from (f"    {line}" for line in islice(listed, most))
+            if next(listed, None) is not None:  # to count the others would take long on pages that have changed wholly
+                yield "    and more changes"

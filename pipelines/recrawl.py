@@ -1,0 +1,106 @@
+"""The item pipeline that says whether the content of a page is new, the same or changed since an earlier crawl."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.job import job_dir
+
+from scrapy_pagelets.feed_reader import Feed, FeedError
+from scrapy_pagelets.pipelines.base import PagePipeline
+from scrapy_pagelets.recrawl.content_words import content_of
+from scrapy_pagelets.recrawl.version_store import FILE, VersionDiskError, VersionStore, VersionStoreError
+from scrapy_pagelets.recrawl.versions import COLUMNS, NEEDED, Change, PageVersion, change
+from scrapy_pagelets.session.crawl_session import abort_crawl
+from scrapy_pagelets.session.page_context import PageContext
+from scrapy_pagelets.session.threads import in_thread
+
+logger = logging.getLogger(__name__)
+
+
+class RecrawlPipeline(PagePipeline):
+    """Compare the content of each page with that of an earlier crawl; set ``changed`` and ``changed_share``.
+
+    The earlier content comes from the feed ``PAGELETS_EARLIER_FEED``; without one, from the folder ``PAGELETS_STORE``
+    or the job directory, where each crawl keeps what it has seen. ``pagelets/recrawl/new``, ``.../same`` and
+    ``.../changed`` count the items, ``.../failed`` those whose page could not be compared or kept.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        config, job = self.session.config, job_dir(crawler.settings) or ""
+        folder = config.store or job
+        if not folder and not config.earlier_feed:
+            raise NotConfigured
+        self._earlier = self._read(config.earlier_feed) if config.earlier_feed else None
+        self._store = self._open(Path(folder), job) if folder else None
+        crawler.signals.connect(self.spider_closed, signals.spider_closed)
+
+    def _read(self, name: str) -> VersionStore:
+        """The versions in a feed, in a temporary file; a feed that cannot be used ends the crawl."""
+        feed = Feed(name, COLUMNS, ("text",), NEEDED)
+        try:
+            store = VersionStore(None)
+            number = store.put_feed(feed)
+        except (FeedError, VersionStoreError, sqlite3.Error) as error:
+            abort_crawl(self.crawler, f"PAGELETS_EARLIER_FEED cannot be used: {error}")
+        logger.info("pages are compared with the %d lines of %s", number, name)
+        if feed.note:
+            logger.info("%s: %s", name, feed.note)
+        return store
+
+    def _open(self, folder: Path, job: str) -> VersionStore | None:
+        """The store of earlier crawls, None if it cannot be used; a damaged file is set aside."""
+        try:
+            try:
+                return VersionStore(folder, job)
+            except VersionDiskError:
+                raise
+            except VersionStoreError as error:
+                sentence = "%s cannot be read: it is renamed to *.broken, and all pages are new: %s"
+                self.session.warn("store/failed", sentence, folder / FILE, error)
+                for part in folder.glob(FILE + "*"):
+                    part.replace(part.with_name(part.name + ".broken"))
+                return VersionStore(folder, job)
+        except (OSError, VersionStoreError) as error:
+            sentence = "%s cannot be used, the next crawl cannot compare its pages with those of this one: %s"
+            self.session.warn("store/failed", sentence, folder / FILE, error)
+            return None
+
+    async def process_page(self, item: Any, context: PageContext) -> None:
+        found = await self.computed(self._compare, context)
+        if found is not None:
+            self.session.count(f"recrawl/{found.kind}")
+            self.fields.put(item, "changed", found.kind)
+            self.fields.put(item, "changed_share", None if found.share is None else round(found.share, 4))
+
+    def _compare(self, context: PageContext) -> Change | None:
+        """Compare a page with its earlier version and keep this one; None if there is nothing to compare with."""
+        page = context.page
+        now = PageVersion.of(content_of(page.nodes, context.content_leaves()))
+        found = None
+        try:
+            if (source := self._earlier or self._store) is not None:
+                found = change(source.find(page.key), now)
+            if self._store is not None:
+                self._store.put(page.key, now)
+        except sqlite3.Error as error:
+            sentence = "%s is not compared with its earlier version, or not kept for the next crawl: %s"
+            self.session.warn("recrawl/failed", sentence, context.url, error)
+        return found
+
+    async def spider_closed(self, spider: Spider, reason: str) -> None:
+        await in_thread(self._close, reason == "finished")
+
+    def _close(self, finished: bool) -> None:
+        for store in filter(None, (self._earlier, self._store)):
+            try:
+                store.close(finished=finished)
+            except sqlite3.Error as error:
+                self.session.warn("recrawl/failed", "the versions of pages could not be closed: %s", error)

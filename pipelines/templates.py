@@ -1,0 +1,95 @@
+"""The item pipeline that collects what is stripped, and writes it once for each class of pages."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+
+from scrapy_pagelets.pipelines.base import PagePipeline
+from scrapy_pagelets.session.crawl_session import abort_crawl
+from scrapy_pagelets.session.page_context import PageContext
+from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.templates.roles import CONTENT
+from scrapy_pagelets.templates.stripped import StrippedClass, StrippedTemplates, stripped_runs
+
+logger = logging.getLogger(__name__)
+
+
+class TemplatesPipeline(PagePipeline):
+    """Write the template of each class of pages to the file ``PAGELETS_TEMPLATES`` when the spider closes.
+
+    The file is JSON lines, see ``docs/feed.md``. It is replaced at once, and stays as it was if no page was cleaned.
+    ``pagelets/templates/exported`` counts its lines, ``pagelets/templates/left_out`` the pages whose class is not in
+    it because there were too many classes.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        if not self.session.config.templates:
+            raise NotConfigured
+        self._path = Path(self.session.config.templates)
+        self._new = self._path.with_name(f"{self._path.name}.new")
+        try:
+            _check(self._path, self._new)
+        except OSError as error:
+            abort_crawl(crawler, f"PAGELETS_TEMPLATES cannot be used: {self._path}: {error.strerror or error}")
+        self._templates = StrippedTemplates()
+        self._added: WeakSet[PageContext] = WeakSet()
+
+    async def process_page(self, item: Any, context: PageContext) -> None:
+        if context not in self._added:
+            self._added.add(context)
+            await self.computed(self._add, context)
+
+    def _add(self, context: PageContext) -> None:
+        page, page_class = context.page, context.page_class
+        if page_class is None:
+            return
+        found = StrippedClass(page.site, page_class.id, page_class.pages)
+        stripped = [pagelet for pagelet in context.cut() if pagelet.role != CONTENT]
+        links = [(link["url"], link["anchor"]) for pagelet in stripped for link in pagelet.links]
+        if not self._templates.add(found, stripped_runs(page.nodes, context.content_leaves()), links):
+            sentence = "%s and pages of further classes are not in %s: there are too many classes"
+            self.session.warn("templates/left_out", sentence, context.url, self._path)
+
+    async def close_spider(self) -> None:
+        await in_thread(self._write)
+
+    def _write(self) -> None:
+        if not len(self._templates):
+            return
+        try:
+            with self._new.open("w", encoding="utf-8") as file:
+                for record in self._templates.records():
+                    file.write(json.dumps(record, ensure_ascii=False) + "\n")
+            self._new.replace(self._path)
+        except OSError as error:
+            self._new.unlink(missing_ok=True)
+            self.session.warn("templates/failed", "%s cannot be written: %s", self._path, error)
+            remedy = "make room on the disk, or name another file, and crawl again"
+            self.session.record_loss(f"templates could not be written to {self._path}", remedy, len(self._templates))
+            return
+        self.session.count("templates/exported", len(self._templates))
+        logger.info("%d templates are in %s", len(self._templates), self._path)
+
+
+def _check(path: Path, new: Path) -> None:
+    """Find out now whether a file can be written.
+
+    Raises
+    ------
+    OSError : if it cannot
+    """
+    if path.is_dir():
+        raise IsADirectoryError("it is a folder, give the name of a file")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new.touch()
+    new.unlink()
+    if path.exists():
+        path.open("ab").close()

@@ -1,0 +1,191 @@
+"""The versions of pages that crawls have seen, in an SQLite file that several crawls may share."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from scrapy_pagelets.errors import PageletsError
+from scrapy_pagelets.feed_reader import Feed, Line
+from scrapy_pagelets.recrawl.content_words import WordCounts
+from scrapy_pagelets.recrawl.versions import PageVersion
+from scrapy_pagelets.urls import key
+
+#: Name of the file in a folder. The number goes up with each change of what is stored, or of the hashes.
+FILE: Final = "pagelets-versions-1.sqlite"
+#: Pages that are kept; those that were not crawled for the longest time are dropped.
+MOST_PAGES: Final = 1_000_000
+#: Seconds to wait for another crawl, which holds the lock for milliseconds.
+_LOCK_TIMEOUT: Final = 60.0
+#: ``crawl`` has seen the version; ``before`` are those of the crawl before it, ``known`` is 0 if there is none.
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS pages (number INTEGER PRIMARY KEY, key INTEGER NOT NULL UNIQUE, crawl TEXT NOT NULL,
+                                  hash TEXT, words BLOB, known INTEGER NOT NULL, hash_before TEXT, words_before BLOB);
+CREATE TABLE IF NOT EXISTS jobs (job TEXT PRIMARY KEY, crawl TEXT NOT NULL);
+"""
+_TRIM: Final = """
+DELETE FROM pages WHERE number IN
+    (SELECT number FROM pages ORDER BY number LIMIT max(0, (SELECT count(*) FROM pages) - ?))
+"""
+
+_Row = tuple[str | None, bytes | None]
+
+
+class VersionStoreError(PageletsError, ValueError):
+    """Raised for a file that is damaged or no store of versions."""
+
+
+class VersionDiskError(VersionStoreError):
+    """Raised if the disk is full or not writable; the file itself may be intact."""
+
+
+class VersionStore:
+    """The last version of each page, and the one of the crawl before. Safe for several threads and processes.
+
+    A page that a crawl sees twice is compared both times with the version that an earlier crawl has seen.
+
+    Parameters
+    ----------
+    folder : folder of the file, created if it is missing; None for a temporary file
+    job : the job directory, whose runs are one crawl until `close` is told that it has finished; "" if there is none
+
+    Raises
+    ------
+    VersionStoreError : if the file is damaged
+    VersionDiskError : if the disk is full or not writable
+
+    Examples
+    --------
+    >>> store = VersionStore(None)
+    >>> page = key("http://example.com/")
+    >>> store.put(page, PageVersion.of("Open from nine"))
+    >>> store.put(page, PageVersion.of("Open from ten")), store.find(page)
+    (None, None)
+    >>> store.close()
+    """
+
+    def __init__(self, folder: Path | None, job: str = "") -> None:
+        self._job = job
+        self._lock = threading.Lock()
+        try:
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+            # With an empty name SQLite uses a temporary file on disk.
+            self._base = sqlite3.connect(
+                folder / FILE if folder else "", _LOCK_TIMEOUT, isolation_level=None, check_same_thread=False
+            )
+        except (OSError, sqlite3.Error) as error:
+            raise VersionDiskError(str(error)) from error
+        try:
+            self._prepare()
+        except sqlite3.Error as error:
+            self._base.close()
+            kind = VersionDiskError if isinstance(error, sqlite3.OperationalError) else VersionStoreError
+            raise kind(str(error)) from error
+
+    def _prepare(self) -> None:
+        self._base.execute("PRAGMA journal_mode = WAL")
+        self._base.execute("PRAGMA synchronous = NORMAL")
+        self._base.executescript(_SCHEMA)
+        self._crawl = uuid4().hex
+        if self._job:
+            self._base.execute("INSERT OR IGNORE INTO jobs VALUES (?, ?)", (self._job, self._crawl))
+            (self._crawl,) = self._base.execute("SELECT crawl FROM jobs WHERE job = ?", (self._job,)).fetchone()
+
+    def find(self, page: int) -> PageVersion | None:
+        """The version of a page that an earlier crawl has seen, None if there is none.
+
+        Parameters
+        ----------
+        page : key of its URL
+        """
+        with self._lock:
+            before = self._before(page)
+        return None if before is None else _version(*before)
+
+    def put(self, page: int, version: PageVersion) -> None:
+        """Store what this crawl has seen.
+
+        Raises
+        ------
+        sqlite3.Error : if it cannot be written
+        """
+        words = None if version.words is None else version.words.to_bytes()
+        with self._lock, self._transaction():
+            before = self._before(page)
+            row = page, self._crawl, version.hash, words, before is not None, *(before or (None, None))
+            self._base.execute("DELETE FROM pages WHERE key = ?", (page,))
+            self._base.execute(
+                "INSERT INTO pages (key, crawl, hash, words, known, hash_before, words_before) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                row,
+            )
+
+    def put_feed(self, feed: Feed) -> int:
+        """Store the pages of a feed, of each the last line; return the number of lines.
+
+        Raises
+        ------
+        FeedError : if the file is no feed, or no line of it has a text
+        sqlite3.Error : if there is no room for them
+        """
+        insert = "INSERT OR REPLACE INTO pages (key, crawl, hash, words, known) VALUES (?, '', ?, ?, 0)"
+        with self._lock, self._transaction():
+            return self._base.executemany(insert, map(_row, feed)).rowcount
+
+    def _before(self, page: int) -> _Row | None:
+        """What an earlier crawl has seen of a page."""
+        select = "SELECT crawl, hash, words, known, hash_before, words_before FROM pages WHERE key = ?"
+        found = self._base.execute(select, (page,)).fetchone()
+        if found is None:
+            return None
+        crawl, digest, words, known, *before = found
+        if crawl != self._crawl:
+            return digest, words
+        return (before[0], before[1]) if known else None
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._base.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._base.execute("COMMIT")
+        except BaseException:
+            if self._base.in_transaction:  # SQLite itself rolls back when the disk is full
+                self._base.execute("ROLLBACK")
+            raise
+
+    def close(self, *, finished: bool = False) -> None:
+        """Close the file.
+
+        Parameters
+        ----------
+        finished : the next run in the job directory is another crawl
+
+        Raises
+        ------
+        sqlite3.Error : if something could not be written; the file is closed
+        """
+        with self._lock:
+            try:
+                if finished:
+                    self._base.execute("DELETE FROM jobs WHERE job = ?", (self._job,))
+                    self._base.execute(_TRIM, (MOST_PAGES,))
+            finally:
+                self._base.close()
+
+
+def _row(line: Line) -> tuple[int, str | None, bytes | None]:
+    version = PageVersion.of_line(line)
+    return key(line["url"]), version.hash, None if version.words is None else version.words.to_bytes()
+
+
+def _version(digest: str | None, words: bytes | None) -> PageVersion:
+    with suppress(ValueError, LookupError):  # a damaged row still has its hash
+        return PageVersion(digest, None if words is None else WordCounts.from_bytes(words))
+    return PageVersion(digest, None)
