@@ -30,7 +30,7 @@ from tools import names, referee, sites_below, table
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.archives.reader import Reader
 from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.content import content_of
+from scrapy_pagelets.document.content import with_headline
 from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.templates.roles import is_template
 
@@ -114,7 +114,7 @@ def learnt(job: Job, pages: Sequence[Page]) -> Site:
 
 def ours(site: Site, page: Page) -> str:
     """Our Markdown of a page."""
-    templateness, headline = content_of(page, site)
+    templateness, headline = with_headline(page, site)
     return markdown_of(document_of(page, ~is_template(templateness), headline))
 
 

@@ -42,7 +42,7 @@ from tools import names, need, referee, table
 
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.archives.reader import Reader
-from scrapy_pagelets.document.content import content_of
+from scrapy_pagelets.document.content import with_headline
 from scrapy_pagelets.templates.model import ModelError, load
 from scrapy_pagelets.text import plain
 
@@ -160,7 +160,7 @@ def ours(job: Job, pages: Sequence[Page]) -> Extract:
 
     def content(page: Page, _: bytes) -> str:
         keep = np.zeros(len(page.nodes.leaves), np.bool_)
-        for part in segment(page, content_of(page, site)[0]):
+        for part in segment(page, with_headline(page, site)[0]):
             if part.role == "content":
                 keep |= part.leaves
         return plain(page.nodes, keep)

@@ -68,7 +68,7 @@ def permalinks(nodes: NodeTable) -> Bools:
     return mask
 
 
-def content_of(page: Page, site: Site) -> tuple[Floats, Headline | None]:
+def with_headline(page: Page, site: Site) -> tuple[Floats, Headline | None]:
     """Templateness of the leaves of a page, (m,), as its site and the page itself know it; and its own heading."""
     headline = headline_of(page, site.pages_alike(page), site.pages - 1)
     return corrected(page.nodes, site.templateness(page), headline), headline
