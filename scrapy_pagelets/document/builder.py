@@ -44,10 +44,7 @@ def document_of(page: Page, keep: Bools, headline: Headline | None = None, switc
     headline : the page's own heading
     switches : what is left out
     """
-    body = keep.copy()  # the own heading may stand in a banner, whose pictures are not content
-    if headline is not None:
-        body[page.nodes.first_leaf[headline.row] : page.nodes.last_leaf[headline.row]] = False
-    builder = _Builder(page, keep, shown_with(page.nodes, body), switches)
+    builder = _Builder(page, keep, shown_with(page.nodes, keep), switches)
     builder.walk(0, len(page.nodes))
     root = builder.root
     _prune(root)
