@@ -1,0 +1,1 @@
+"""The document: what a reader gets of a page's content."""
