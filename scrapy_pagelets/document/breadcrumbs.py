@@ -22,6 +22,8 @@ _ITEMS: Final = [TAG["li"], TAG["a"]]
 _PAGE: Final = [TAG[name] for name in "html body main article".split()]
 #: Marks between two names. Some sites write them into the name.
 _MARKS: Final = " \t\n\xa0›»>/|→·•\\-–—:«<▸▶❯⟩∕::,"
+#: Characters of icon fonts.
+_ICONS: Final = re.compile("[\ue000-\uf8ff]")
 _LEAD: Final = re.compile(r"\s*(?:you are here|sie sind hier|vous êtes ici|estás aquí)\s*:?\s*", re.IGNORECASE)
 #: A trail has no more names and words than this; what has more is something else with the name of one.
 _MOST_NAMES: Final = 15
@@ -86,7 +88,9 @@ def _candidates(page: Page, marked: Iterable[etree._Element]) -> set[int]:
     nodes = page.nodes
     called = np.array(["rumb" in f"{name}{classes}".lower() for _, name, classes, _ in nodes.looks])[nodes.look]
     called[nodes.leaves] = False
-    rows = {row for row in np.flatnonzero(called).tolist() if _NAMED.search(" ".join(nodes.looks[nodes.look[row]][1:3]))}
+    rows = {
+        row for row in np.flatnonzero(called).tolist() if _NAMED.search(" ".join(nodes.looks[nodes.look[row]][1:3]))
+    }
     menus = np.array([look[3] == "navigation" or look[0] in _LABELLED for look in nodes.looks])[nodes.look]
     menus[nodes.leaves] = False
     rows |= {r for r in np.flatnonzero(menus).tolist() if _NAMED.search(nodes.elements[r].get("aria-label") or "")}
@@ -136,6 +140,7 @@ def _item(page: Page, row: int) -> int:
 
 
 def _cleaned(name: str) -> Iterable[str]:
+    name = _ICONS.sub(" ", name)
     lead = _LEAD.match(name)
     name = " ".join(name[lead.end() if lead else 0 :].strip(_MARKS).split())
     return [name[:_LONGEST]] if name else []

@@ -17,6 +17,8 @@ from scrapy_pagelets.page import Page
 #: Leaves after and before the heading that may be the byline. The first long one ends it.
 _AFTER, _BEFORE = 14, 3
 _LONG: Final = 15
+#: Leaves between the heading of a list and that of its first entry.
+_FEW: Final = 3
 #: Words of a name.
 _MOST_WORDS: Final = 6
 _BY: Final = (
@@ -27,7 +29,7 @@ _BY: Final = (
 _BY_NAME: Final = re.compile(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_BY})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
 _BY_ALONE: Final = re.compile(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
 _AUTHOR_CLASS: Final = re.compile(
-    r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard))?(?:$|\s)|(?:^|\s)fn(?:$|\s)",
+    r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)fn(?:$|\s)",
     re.IGNORECASE,
 )
 _CHANGED: Final = re.compile(
@@ -90,20 +92,27 @@ def mask_of(page: Page, byline: Byline) -> Bools:
 
 
 def _near(page: Page, heading: tuple[int, int]) -> list[int]:
-    """The short leaves after the heading, up to the next heading or long text, and those just before it."""
-    words = page.nodes.words
-    others = {leaf for first, last in headings_of(page) for leaf in range(first, min(last, first + _LONG))}
+    """The short leaves after the heading, up to the next heading or long text, and those just before it.
+
+    None if the next heading follows soon and is a link: then the page is a list, and what stands between belongs to the
+    first entry.
+    """
+    nodes, (start, stop) = page.nodes, heading
+    headings = {leaf for first, last in headings_of(page) for leaf in range(first, min(last, first + _LONG))}
     found: list[int] = []
-    start, stop = heading
-    for leaf in range(stop, min(stop + _AFTER, len(words))):
-        if leaf in others or words[leaf] >= _LONG:
+    for leaf in range(stop, min(stop + _AFTER, len(nodes.words))):
+        if leaf in headings and not _BY_NAME.fullmatch(nodes.strings[leaf][:_LONGEST]):
+            if nodes.anchor[nodes.leaves[leaf]] and len(found) <= _FEW:
+                return []
+            break
+        if nodes.words[leaf] >= _LONG:
             break
         found.append(leaf)
     for leaf in range(start - 1, max(start - 1 - _BEFORE, -1), -1):
-        if leaf in others or words[leaf] >= _LONG:
+        if leaf in headings or nodes.words[leaf] >= _LONG:
             break
         found.append(leaf)
-    return [leaf for leaf in found if len(page.nodes.strings[leaf]) <= _LONGEST]
+    return [leaf for leaf in found if len(nodes.strings[leaf]) <= _LONGEST]
 
 
 def _dates(page: Page, near: list[int]) -> tuple[str | None, str | None, list[int]]:
@@ -139,12 +148,13 @@ def _date(page: Page, leaf: int, text: str) -> tuple[str | None, str]:
 
 def _author(page: Page, near: list[int]) -> tuple[str | None, list[int]]:
     """The one name behind "by", or in an element whose class says author; None if there are several, as in a list."""
-    found: dict[str, list[int]] = {}
+    names: set[str] = set()
+    telling: list[int] = []
     for leaf in near:
-        if leaf not in sum(found.values(), []) and (told := _named(page, leaf, near)):
-            name, leaves = told
-            found.setdefault(name, []).extend(leaves)
-    return next(iter(found.items())) if len(found) == 1 else (None, [])
+        if leaf not in telling and (told := _named(page, leaf, near)):
+            names.add(told[0])
+            telling += told[1]
+    return (names.pop(), telling) if len(names) == 1 else (None, [])
 
 
 def _named(page: Page, leaf: int, near: list[int]) -> tuple[str, list[int]] | None:
@@ -167,7 +177,9 @@ def _is_called_author(page: Page, leaf: int) -> bool:
         if row < 0 or int(nodes.last_leaf[row] - nodes.first_leaf[row]) > 3:
             return False
         element = nodes.elements[row]
-        if "author" in (element.get("rel") or "").lower().split() or _AUTHOR_CLASS.search(nodes.looks[nodes.look[row]][2]):
+        if "author" in (element.get("rel") or "").lower().split() or _AUTHOR_CLASS.search(
+            nodes.looks[nodes.look[row]][2]
+        ):
             return True
     return False
 

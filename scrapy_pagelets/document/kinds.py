@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 _WORKS: Final = frozenset(
-    "Article Report Question QAPage Recipe HowTo CreativeWork Course Event Book Movie Dataset SoftwareApplication "
+    "Article Report Question Recipe HowTo CreativeWork Course Event Book Movie Dataset SoftwareApplication "
     "MobileApplication WebApplication SoftwareSourceCode VideoGame PodcastEpisode Guide Product JobPosting".split()
 )
 _ENDINGS: Final = ("Article", "Posting")
@@ -24,6 +24,6 @@ def is_page(kind: str) -> bool:
     """Return True for the types of pages.
 
     >>> is_page("WebPage"), is_page("AboutPage"), is_page("QAPage"), is_page("WebSite")
-    (True, True, False, False)
+    (True, True, True, False)
     """
     return kind.endswith("Page") and not is_work(kind)

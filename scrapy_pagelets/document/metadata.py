@@ -94,9 +94,7 @@ def metadata_of(page: Page) -> Metadata:
 class _Told:
     """The values of a page's properties, best first."""
 
-    def __init__(
-        self, page: Page, objects: Sequence[Object], marked: Sequence[etree._Element], canonical: str
-    ) -> None:
+    def __init__(self, page: Page, objects: Sequence[Object], marked: Sequence[etree._Element], canonical: str) -> None:
         self._page = page
         self._ids = by_id(objects)
         self._work = _one([each for each in objects if any(map(is_work, types_of(each)))], page, canonical)
@@ -121,7 +119,7 @@ class _Told:
 
     def author(self) -> str | None:
         """The names of the first property that has any."""
-        structured = (
+        structured: Iterable[list[Any]] = (
             [self._work.get("author") or self._work.get("creator")] if self._work else [],
             *([value] for value in self._meta_values(_AUTHOR)),
             self._of_microdata("author") or self._of_microdata("creator"),
@@ -150,9 +148,9 @@ class _Told:
             if isinstance(value, dict):
                 known = value if "name" in value else self._ids.get(str(value.get("@id")), {})
                 value = next(iter(values_of(known.get("name"))), None)
-            if isinstance(value, str) and (name := _BY.sub("", _cleaned(value[:_LONGEST_NAME]), count=1)):
-                if "://" not in name and not name.startswith(("@", "www.")) and any(map(str.isalpha, name)):
-                    yield name
+            name = _BY.sub("", _cleaned(value[:_LONGEST_NAME]), count=1) if isinstance(value, str) else ""
+            if any(map(str.isalpha, name)) and "://" not in name and not name.startswith(("@", "www.")):
+                yield name
 
     def _address(self, value: Any) -> str | None:
         if isinstance(value, dict):
@@ -162,7 +160,7 @@ class _Told:
 
 
 def _one(candidates: Sequence[Object], page: Page, canonical: str) -> Object | None:
-    """The object that describes the page: the only one, or the one with the page's address; None in a list of others."""
+    """The object that describes the page: the only one, or the one with the page's address; None in a list."""
     if len(candidates) == 1:
         return candidates[0]
     own = {page.key, *_key(page, canonical)}
@@ -213,9 +211,7 @@ def _web_address(page: Page, address: str) -> str | None:
         return None
 
 
-def _trail(
-    page: Page, objects: Sequence[Object], marked: Sequence[etree._Element]
-) -> tuple[list[str], Bools]:
+def _trail(page: Page, objects: Sequence[Object], marked: Sequence[etree._Element]) -> tuple[list[str], Bools]:
     """The breadcrumbs of JSON-LD, or those shown if they are more than one and JSON-LD tells less; and their leaves."""
     told = breadcrumbs.told(objects)
     shown, leaves = breadcrumbs.shown(page, marked)

@@ -11,7 +11,7 @@ from lxml import etree
 from scrapy_pagelets.document.kinds import is_work
 
 #: One search for both, because it is what takes most of the time.
-_MARKED: Final = etree.XPath("//*[@itemprop or @itemtype]")
+_MARKED: Final = etree.XPath("descendant::*[@itemprop or @itemtype]")
 #: Elements with properties that are looked at.
 _MOST: Final = 2000
 _DEEPEST: Final = 100
