@@ -15,7 +15,8 @@ from scrapy_pagelets.page import Page
 
 #: Classes, ids, labels and types of elements with breadcrumbs, and of none that only has a part of them.
 _NAMED: Final = re.compile(r"(?:bread-?_?crumb|crumb-?_?trail|(?:^|[\s_-])crumbs?(?:$|[\s_-]))", re.IGNORECASE)
-_LABELLED: Final = frozenset(("nav", "ol", "ul"))
+#: Elements whose label is looked at.
+_MENUS: Final = frozenset(("nav", "ol", "ul"))
 _HEADINGS: Final = [TAG[name] for name in "h1 h2 h3 h4 h5 h6".split()]
 _ITEMS: Final = [TAG["li"], TAG["a"]]
 #: Parts of a page that have a trail, whatever their class says.
@@ -58,10 +59,11 @@ def _name(item: Object) -> str:
 
 
 def shown(page: Page, marked: Iterable[etree._Element]) -> tuple[list[str], Bools]:
-    """Return the names of the breadcrumbs that the page shows, [] without any, and the mask of their leaves, (m,).
+    """Return the names of the breadcrumbs that the page shows, [] without any, and the leaves of sure ones, (m,).
 
     An element is a trail if its class, id, label or type says so, and if it has links, few words and no heading. The
-    mask has all such elements, the names are those of the longest.
+    names are those of the longest. A label (``aria-label``) or type (``BreadcrumbList``) is sure. A class is not: on
+    some sites the last name is the only heading of the page.
 
     Parameters
     ----------
@@ -70,35 +72,43 @@ def shown(page: Page, marked: Iterable[etree._Element]) -> tuple[list[str], Bool
     nodes = page.nodes
     mask = np.zeros(len(nodes.leaves), np.bool_)
     best: list[str] = []
-    end = 0
-    for row in sorted(_candidates(page, marked))[:_MOST]:
+    sure, end = _labelled(page, marked), 0
+    for row in sorted(_called(page) | sure)[:_MOST]:
         first, last = int(nodes.first_leaf[row]), int(nodes.last_leaf[row])
         if row < end or not _is_trail(page, row):
             continue
         end = int(nodes.end[row])
         names = list(_shown_names(page, first, last))
         if 1 <= len(names) <= _MOST_NAMES:
-            mask[first:last] = True
+            mask[first:last] = any(row <= other < end for other in sure)
             best = max(best, names, key=len)
     return best, mask
 
 
-def _candidates(page: Page, marked: Iterable[etree._Element]) -> set[int]:
-    """Rows of the elements that are called breadcrumbs."""
+def _called(page: Page) -> set[int]:
+    """Rows of the elements whose class or id is that of breadcrumbs."""
     nodes = page.nodes
-    called = np.array(["rumb" in f"{name}{classes}".lower() for _, name, classes, _ in nodes.looks])[nodes.look]
-    called[nodes.leaves] = False
-    rows = {
-        row for row in np.flatnonzero(called).tolist() if _NAMED.search(" ".join(nodes.looks[nodes.look[row]][1:3]))
-    }
-    menus = np.array([look[3] == "navigation" or look[0] in _LABELLED for look in nodes.looks])[nodes.look]
-    menus[nodes.leaves] = False
-    rows |= {r for r in np.flatnonzero(menus).tolist() if _NAMED.search(nodes.elements[r].get("aria-label") or "")}
-    labelled = {each for each in marked if (each.get("itemtype") or "").endswith("/BreadcrumbList")}
-    if labelled:
+    rows = _rows(page, ["rumb" in f"{name}{classes}".lower() for _, name, classes, _ in nodes.looks])
+    return {row for row in rows if _NAMED.search(" ".join(nodes.looks[nodes.look[row]][1:3]))}
+
+
+def _labelled(page: Page, marked: Iterable[etree._Element]) -> set[int]:
+    """Rows of the elements whose label or type is that of breadcrumbs."""
+    nodes = page.nodes
+    menus = _rows(page, [look[3] == "navigation" or look[0] in _MENUS for look in nodes.looks])
+    rows = {row for row in menus if _NAMED.search(nodes.elements[row].get("aria-label") or "")}
+    typed = {each for each in marked if (each.get("itemtype") or "").endswith("/BreadcrumbList")}
+    if typed:
         inner = set(nodes.leaves.tolist())
-        rows |= {row for row, each in enumerate(nodes.elements) if each in labelled and row not in inner}
+        rows |= {row for row, each in enumerate(nodes.elements) if each in typed and row not in inner}
     return rows
+
+
+def _rows(page: Page, of_looks: Sequence[bool]) -> list[int]:
+    """Rows of the elements with certain looks."""
+    found = np.array(of_looks, np.bool_)[page.nodes.look]
+    found[page.nodes.leaves] = False
+    return list(np.flatnonzero(found).tolist())
 
 
 def _is_trail(page: Page, row: int) -> bool:

@@ -7,17 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from scrapy_pagelets.document import dates
 from scrapy_pagelets.document.headings import headings_of, own_heading
-from scrapy_pagelets.nodes import Bools
 from scrapy_pagelets.page import Page
 
 #: Leaves after and before the heading that may be the byline. The first long one ends it.
 _AFTER, _BEFORE = 14, 3
 _LONG: Final = 15
-#: Leaves between the heading of a list and that of its first entry.
+#: Leaves between the heading of a list and that of its first entry, and words of a name in lower case.
 _FEW: Final = 3
 #: Words of a name.
 _MOST_WORDS: Final = 6
@@ -64,13 +61,11 @@ class Byline:
     Attributes
     ----------
     author, published, modified : as in the feed
-    leaves : indices of the leaves that say so
     """
 
     author: str | None
     published: str | None
     modified: str | None
-    leaves: tuple[int, ...]
 
 
 def byline_of(page: Page) -> Byline:
@@ -78,17 +73,8 @@ def byline_of(page: Page) -> Byline:
     heading = own_heading(page)
     near = _near(page, heading) if heading else []
     published, modified, dated = _dates(page, near)
-    author, named = _author(page, [leaf for leaf in near if leaf not in dated and heading and leaf >= heading[1]])
-    if modified is None:
-        modified = _last_change(page)
-    return Byline(author, published, modified, tuple(sorted((*dated, *named))))
-
-
-def mask_of(page: Page, byline: Byline) -> Bools:
-    """Return the mask, (m,), of the leaves of a byline."""
-    mask = np.zeros(len(page.nodes.leaves), np.bool_)
-    mask[list(byline.leaves)] = True
-    return mask
+    author = _author(page, [leaf for leaf in near if leaf not in dated and heading and leaf >= heading[1]])
+    return Byline(author, published, modified or _last_change(page))
 
 
 def _near(page: Page, heading: tuple[int, int]) -> list[int]:
@@ -146,28 +132,22 @@ def _date(page: Page, leaf: int, text: str) -> tuple[str | None, str]:
     return (found[0], around) if _AROUND_DATE.fullmatch(around) else (None, "")
 
 
-def _author(page: Page, near: list[int]) -> tuple[str | None, list[int]]:
+def _author(page: Page, near: list[int]) -> str | None:
     """The one name behind "by", or in an element whose class says author; None if there are several, as in a list."""
-    names: set[str] = set()
-    telling: list[int] = []
-    for leaf in near:
-        if leaf not in telling and (told := _named(page, leaf, near)):
-            names.add(told[0])
-            telling += told[1]
-    return (names.pop(), telling) if len(names) == 1 else (None, [])
+    names = {name for leaf in near if (name := _named(page, leaf, near))}
+    return names.pop() if len(names) == 1 else None
 
 
-def _named(page: Page, leaf: int, near: list[int]) -> tuple[str, list[int]] | None:
-    """The name that a leaf or the one after it tells, and the leaves that do."""
+def _named(page: Page, leaf: int, near: list[int]) -> str | None:
+    """The name that a leaf tells, or the one before it announces."""
     strings = page.nodes.strings
     text = strings[leaf].strip(_MARKS)
-    if (match := _BY_NAME.fullmatch(text)) and (name := _name(page, match["name"] or match["other"])):
-        return name, [leaf]
-    if _BY_ALONE.fullmatch(text) and leaf + 1 in near and (name := _name(page, strings[leaf + 1])):
-        return name, [leaf, leaf + 1]
-    if _is_called_author(page, leaf) and (name := _name(page, text)):
-        return name, [leaf]
-    return None
+    if match := _BY_NAME.fullmatch(text):
+        name = _name(page, match["name"] or match["other"])
+        # "by default ..." is the beginning of a sentence; names in lower case are short.
+        return name if name and (not name[0].islower() or len(name.split()) <= _FEW) else None
+    announced = leaf - 1 in near and _BY_ALONE.fullmatch(strings[leaf - 1].strip(_MARKS))
+    return _name(page, text) if announced or _is_called_author(page, leaf) else None
 
 
 def _is_called_author(page: Page, leaf: int) -> bool:

@@ -14,12 +14,14 @@ from lxml import etree
 from scrapy_pagelets import urls
 from scrapy_pagelets.characters import quoted, readable
 from scrapy_pagelets.document import breadcrumbs, dates, microdata
-from scrapy_pagelets.document.byline import byline_of, mask_of
+from scrapy_pagelets.document.byline import byline_of
 from scrapy_pagelets.document.json_ld import Object, by_id, objects_of, types_of, values_of
 from scrapy_pagelets.document.kinds import is_page, is_work
 from scrapy_pagelets.nodes import Bools
 from scrapy_pagelets.page import Page
 
+#: The names of the fields.
+TOLD: Final = ("author", "published", "modified", "canonical", "description", "image", "breadcrumbs")
 #: Names of ``<meta>`` elements in the order of precedence, in lower case.
 _AUTHOR: Final = "author article:author parsely-author sailthru.author dc.creator dcterms.creator citation_author byl"
 _PUBLISHED: Final = (
@@ -51,13 +53,11 @@ class Metadata:
     fields : ``author`` (names, separated by commas), ``published`` and ``modified`` (ISO 8601, as exact as the page
         tells them), ``canonical``, ``description``, ``image`` and ``breadcrumbs``, by their names in the feed; None,
         or no breadcrumbs, if the page does not tell
-    trail : (m,) the leaves that show the breadcrumbs
-    byline : (m,) the leaves near the heading that say who wrote the page, and when
+    trail : (m,) the leaves that surely show the breadcrumbs
     """
 
     fields: dict[str, Any]
     trail: Bools
-    byline: Bools
 
 
 def metadata_of(page: Page) -> Metadata:
@@ -88,7 +88,7 @@ def metadata_of(page: Page) -> Metadata:
         "image": told.image(),
         "breadcrumbs": names,
     }
-    return Metadata(fields, trail, mask_of(page, byline))
+    return Metadata(fields, trail)
 
 
 class _Told:
@@ -217,4 +217,4 @@ def _trail(page: Page, objects: Sequence[Object], marked: Sequence[etree._Elemen
     shown, leaves = breadcrumbs.shown(page, marked)
     best = told if len(told) >= 2 or len(told) >= len(shown) else shown
     names = [name for each in best if (name := _cleaned(each))]
-    return names, leaves | breadcrumbs.leaves_of(page, names)
+    return names, leaves | breadcrumbs.leaves_of(page, told)

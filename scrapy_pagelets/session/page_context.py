@@ -17,6 +17,7 @@ from scrapy import Item
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 
+from scrapy_pagelets.document.metadata import Metadata, metadata_of
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.methods import labels_of
@@ -49,6 +50,7 @@ class PageContext:
         self._session = session
         self._lock = RLock()
         self._page: Page | None = None
+        self._told: Metadata | None = None
         self._pagelets: dict[bool, list[Pagelet]] = {}
         self._leaves: tuple[Ints, Floats] | None = None  # label and templateness of each leaf
 
@@ -70,6 +72,8 @@ class PageContext:
     def cut(self, *, whole: bool = False) -> list[Pagelet]:
         """Cut the page into pagelets, once; their templateness comes from its site, which learns the page first.
 
+        Breadcrumbs that the page itself calls so are template: they are in `metadata`.
+
         Parameters
         ----------
         whole : do not split pagelets that hold both content and template
@@ -77,7 +81,7 @@ class PageContext:
         with self._lock:
             if self._leaves is None:
                 self._session.sites.learn(self.page)
-                templateness = self._session.sites.templateness(self.page)
+                templateness = np.where(self._metadata().trail, 1.0, self._session.sites.templateness(self.page))
                 self._leaves = self._labels(templateness), templateness
             if whole not in self._pagelets:
                 self._pagelets[whole] = pagelets_of(self.page, *self._leaves, whole=whole)
@@ -100,10 +104,17 @@ class PageContext:
         assert self._leaves is not None
         return self._leaves[1]
 
-    def metadata(self) -> dict[str, str | None]:
-        """Return URL, title, language and time of fetching, by their names in the feed."""
+    def metadata(self) -> dict[str, Any]:
+        """Return URL, title, language, time of fetching and what the page tells of itself, by names of the feed."""
         page = self.page
-        return {"url": page.url, "title": page.title, "language": page.language, "fetched_at": self.fetched_at}
+        known = {"url": page.url, "title": page.title, "language": page.language, "fetched_at": self.fetched_at}
+        return known | self._metadata().fields
+
+    def _metadata(self) -> Metadata:
+        with self._lock:
+            if self._told is None:
+                self._told = metadata_of(self.page)
+            return self._told
 
     def _labels(self, templateness: Floats) -> Ints:
         config = self._session.config
