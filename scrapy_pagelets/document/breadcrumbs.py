@@ -87,9 +87,8 @@ def shown(page: Page, marked: Iterable[etree._Element]) -> tuple[list[str], Bool
 
 def _called(page: Page) -> set[int]:
     """Rows of the elements whose class or id is that of breadcrumbs."""
-    nodes = page.nodes
-    rows = _rows(page, ["rumb" in f"{name}{classes}".lower() for _, name, classes, _ in nodes.looks])
-    return {row for row in rows if _NAMED.search(" ".join(nodes.looks[nodes.look[row]][1:3]))}
+    looks = (f"{name} {classes}" for _, name, classes, _ in page.nodes.looks)
+    return set(_rows(page, ["rumb" in look.lower() and bool(_NAMED.search(look)) for look in looks]))
 
 
 def _labelled(page: Page, marked: Iterable[etree._Element]) -> set[int]:

@@ -35,14 +35,14 @@ _CHANGED: Final = re.compile(
     re.IGNORECASE,
 )
 #: Words around a date in a byline. A text with others is not one.
-_AROUND_DATE: Final = re.compile(
-    r"(?:\W|\d|at|am|pm|on|the|um|uhr|à|le|el|il|date|posted|published|publish|written|created|released|submitted|last|"
-    r"updated?|modified|edited|revised|reviewed|changed|this|page|was|article|utc|gmt|[cpem][ds]?t|"
-    r"mon|tue|wed|thu|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday|"
-    r"publicado|publié|veröffentlicht|aktualisiert|geändert|am|stand|mis|jour|actualizado|pubblicato|投稿日|公開日|更新日|"
-    r"発行日|发布于|发表于|更新于)*",
-    re.IGNORECASE,
+_AROUND_DATE: Final = frozenset(
+    "at am pm on the um uhr à le el il de date posted published publish written created released submitted last update "
+    "updated modified edited revised reviewed changed this page was article utc gmt est edt cst cdt mst mdt pst pdt "
+    "cet cest st nd rd th mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday "
+    "publicado publié veröffentlicht aktualisiert geändert stand mis mise jour actualizado atualizado pubblicato "
+    "aggiornato 投稿日 公開日 更新日 発行日 发布于 发表于 更新于".split()
 )
+_WORD: Final = re.compile(r"[^\W\d_]+")
 #: What a page says of its last change, at any place.
 _LAST_CHANGE: Final = re.compile(
     r"(?:(?:this )?page was last edited|(?:this page was |page )?last (?:updated?|modified|changed|revised))(?: on)?\b",
@@ -129,7 +129,7 @@ def _date(page: Page, leaf: int, text: str) -> tuple[str | None, str]:
     if found is None:
         return None, ""
     around = f"{text[: found[1]]} {text[found[2] :]}"
-    return (found[0], around) if _AROUND_DATE.fullmatch(around) else (None, "")
+    return (found[0], around) if _AROUND_DATE.issuperset(_WORD.findall(around.lower())) else (None, "")
 
 
 def _author(page: Page, near: list[int]) -> str | None:

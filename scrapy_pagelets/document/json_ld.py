@@ -17,7 +17,7 @@ _LONGEST: Final = 500_000
 #: Objects of a page that are looked at, and values of a list.
 _MOST: Final = 1000
 #: Comments and CDATA marks around the JSON, which parsers of old needed, and white space.
-_WRAPPING: Final = re.compile(r"(?:\s|<!--|//<!\[CDATA\[|<!\[CDATA\[|/\*<!\[CDATA\[\*/|/\*\s*<!\[CDATA\[\s*\*/)*")
+_WRAPPING: Final = re.compile(r"(?:\s|<!--|//<!\[CDATA\[|<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/)*")
 _DECODER: Final = json.JSONDecoder(strict=False)
 #: Properties whose value may be the object that the page is about.
 _MAIN: Final = ("@graph", "mainEntity", "mainEntityOfPage")

@@ -41,7 +41,7 @@ _LONGEST: Final = 5000
 #: Names of authors.
 _MOST_AUTHORS: Final = 10
 _LONGEST_NAME: Final = 200
-_BY: Final = re.compile(r"by\s+(?=\S)", re.IGNORECASE)
+_BY: Final = re.compile(r"^by\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,17 +146,22 @@ class _Told:
     def _names(self, values: Iterable[Any]) -> Iterator[str]:
         for value in (each for outer in values for each in values_of(outer)[:_MOST_AUTHORS]):
             if isinstance(value, dict):
-                known = value if "name" in value else self._ids.get(str(value.get("@id")), {})
-                value = next(iter(values_of(known.get("name"))), None)
-            name = _BY.sub("", _cleaned(value[:_LONGEST_NAME]), count=1) if isinstance(value, str) else ""
+                value = self._part(value, "name")
+            name = _BY.sub("", _cleaned(value[:_LONGEST_NAME])) if isinstance(value, str) else ""
             if any(map(str.isalpha, name)) and "://" not in name and not name.startswith(("@", "www.")):
                 yield name
 
     def _address(self, value: Any) -> str | None:
         if isinstance(value, dict):
-            known = value if value.get("url") or value.get("contentUrl") else self._ids.get(str(value.get("@id")), {})
-            value = next(iter(values_of(known.get("url") or known.get("contentUrl"))), None)
+            value = self._part(value, "url") or self._part(value, "contentUrl")
         return _web_address(self._page, value) if isinstance(value, str) else None
+
+    def _part(self, value: Object, name: str) -> Any:
+        """The first value of a property of an object, or of the one that it refers to; None without one."""
+        reference = value.get("@id")
+        if not value.get(name) and isinstance(reference, str):
+            value = self._ids.get(reference, {})
+        return next(iter(values_of(value.get(name))), None)
 
 
 def _one(candidates: Sequence[Object], page: Page, canonical: str) -> Object | None:

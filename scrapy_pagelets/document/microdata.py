@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
@@ -15,6 +15,8 @@ _MARKED: Final = etree.XPath("descendant::*[@itemprop or @itemtype]")
 #: Elements with properties that are looked at.
 _MOST: Final = 2000
 _DEEPEST: Final = 100
+#: Elements and runs of text inside of a property that are looked at.
+_MOST_INSIDE: Final = 200
 #: Attributes that hold the value of a property, in the order of precedence; without one, it is the text.
 _VALUES: Final = ("content", "datetime", "src", "href")
 
@@ -39,8 +41,8 @@ def properties_of(marked: Iterable[etree._Element]) -> dict[str, list[etree._Ele
         scope = _scope(element)
         for name in (element.get("itemprop") or "").split():
             found.setdefault(scope, {}).setdefault(name, []).append(element)
-    works = [scope for scope in found if scope is not None and _is_work(scope)]
-    outer = [scope for scope in works if not any(_contains(other, scope) for other in works if other is not scope)]
+    works = {scope for scope in found if scope is not None and _is_work(scope)}
+    outer = [scope for scope in works if not any(above in works for above in _ancestors(scope))]
     if len(outer) == 1:
         return found[outer[0]]
     return found.get(None, {}) if not outer else {}
@@ -48,20 +50,15 @@ def properties_of(marked: Iterable[etree._Element]) -> dict[str, list[etree._Ele
 
 def _scope(element: etree._Element) -> etree._Element | None:
     """The item that a property belongs to."""
-    for depth, above in enumerate(element.iterancestors()):
-        if depth > _DEEPEST:
-            break
-        if "itemscope" in above.attrib:
-            return above
-    return None
+    return next((above for above in _ancestors(element) if "itemscope" in above.attrib), None)
+
+
+def _ancestors(element: etree._Element) -> Iterator[etree._Element]:
+    return islice(element.iterancestors(), _DEEPEST)
 
 
 def _is_work(scope: etree._Element) -> bool:
     return is_work((scope.get("itemtype") or "").rpartition("/")[2])
-
-
-def _contains(outer: etree._Element, inner: etree._Element) -> bool:
-    return any(above is outer for _, above in zip(range(_DEEPEST), inner.iterancestors(), strict=False))
 
 
 def value_of(element: etree._Element) -> str:
@@ -72,7 +69,10 @@ def value_of(element: etree._Element) -> str:
             if value:
                 return value
     if "itemscope" in element.attrib:
-        inner = next((each for each in element.iter() if "name" in (each.get("itemprop") or "").split()), None)
+        inner = next(
+            (each for each in islice(element.iter(), _MOST_INSIDE) if "name" in (each.get("itemprop") or "").split()),
+            None,
+        )
         if inner is not None and inner is not element:
             return value_of(inner)
-    return " ".join("".join(map(str, element.itertext())).split())
+    return " ".join("".join(map(str, islice(element.itertext(), _MOST_INSIDE))).split())
