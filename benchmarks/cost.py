@@ -24,11 +24,12 @@ from tools import names, sites_below, table
 
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.archives.reader import Record, expand, records
+from scrapy_pagelets.document.metadata import metadata_of
 from scrapy_pagelets.page import decode, parse
 from scrapy_pagelets.text import plain
 
 REFERENCE = "lxml parse alone"
-STEPS = ("decode", "parse", "node table", "learn", "templateness", "segment", "records and text")
+STEPS = ("decode", "parse", "node table", "learn", "templateness", "metadata", "segment", "records and text")
 #: Steps that a spider has done already; the plugin starts from its tree.
 SPIDERS = ("decode", "parse")
 
@@ -107,6 +108,8 @@ def steps(record: Record, site: Site, peers: dict[str, Peer]) -> Iterator[tuple[
     yield done("learn")
     templateness = site.templateness(page)
     yield done("templateness")
+    metadata_of(page)
+    yield done("metadata")
     content = [pagelet for pagelet in segment(page, templateness) if pagelet.role == "content"]
     yield done("segment")
     keep = np.zeros(len(page.nodes.leaves), np.bool_)

@@ -35,10 +35,15 @@ class Fields:
         self._crawler = crawler
         self._warned: set[tuple[str, type, str]] = set()
 
-    def put(self, item: Any, name: str, value: Any) -> None:
-        """Set a field, under an alternative name if the spider has set it."""
+    def put(self, item: Any, name: str, value: Any, *, optional: bool = False) -> None:
+        """Set a field, under an alternative name if the spider has set it.
+
+        Parameters
+        ----------
+        optional : leave it out silently if the item's type does not have it
+        """
         field = self.session.config.field_name(name)
-        if field is None:
+        if field is None or (optional and not _can_have(item, field)):
             return
         if not self._is_set(item, field):
             self._write(item, name, field, value)
@@ -49,11 +54,17 @@ class Fields:
             what = f"the spider's value stays, ours goes into {alternative!r}; PAGELETS_FIELDS can give it another name"
             self._count_and_warn("renamed", item, field, what)
 
-    def fill(self, item: Any, name: str, value: Any) -> None:
-        """Set a field if the spider has not."""
+    def fill(self, item: Any, name: str, value: Any, *, optional: bool = False) -> None:
+        """Set a field if the spider has not.
+
+        Parameters
+        ----------
+        optional : leave it out silently if the item's type does not have it
+        """
         field = self.session.config.field_name(name)
-        if field is not None and not self._is_set(item, field):
-            self._write(item, name, field, value)
+        if field is None or self._is_set(item, field) or (optional and not _can_have(item, field)):
+            return
+        self._write(item, name, field, value)
 
     def get(self, item: Any, name: str) -> Any:
         """Return the value of a field that we have set, under whatever name; None if we have not set it."""
@@ -103,6 +114,13 @@ def value_of(item: Any, field: str | None) -> Any:
     if field is None or not ItemAdapter.is_item(item) or field not in list(ItemAdapter(item)):
         return None
     return ItemAdapter(item)[field]
+
+
+def _can_have(item: Any, field: str) -> bool:
+    """True if an item has a field or is a dict, which takes any."""
+    if not ItemAdapter.is_item(item):
+        return False
+    return isinstance(item, dict) or field in ItemAdapter(item).field_names()
 
 
 def _is_blank(value: Any) -> bool:

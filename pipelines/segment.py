@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from scrapy_pagelets.document.metadata import TOLD
 from scrapy_pagelets.pipelines.base import PagePipeline
 from scrapy_pagelets.segmentation.vips import vips
 from scrapy_pagelets.session.page_context import PageContext, current_context
+
+#: Fields that types of items may lack without a warning.
+_OPTIONAL: Final = frozenset(("headline", *TOLD))
 
 
 class SegmentPipeline(PagePipeline):
     """Cut the page of an item into pagelets; set ``pagelets``, and ``blocks`` with ``PAGELETS_VIPS_TREE``.
 
-    Also set ``url``, ``title``, ``language`` and ``fetched_at`` if the spider has not. Items that do not come from an
-    HTML page pass unchanged and are counted in ``pagelets/items/no_page``.
+    Also set ``url``, ``title``, ``language``, ``fetched_at`` and what the page tells of itself (``author``,
+    ``published``, ``modified``, ``canonical``, ``description``, ``image``, ``breadcrumbs``) if the spider has not.
+    Items that do not come from an HTML page pass unchanged and are counted in ``pagelets/items/no_page``.
     """
 
     async def process_item(self, item: Any) -> Any:
@@ -27,7 +32,7 @@ class SegmentPipeline(PagePipeline):
     async def process_page(self, item: Any, context: PageContext) -> None:
         metadata, records = await self.computed(self._segment, context) or ({}, {})
         for name, value in metadata.items():
-            self.fields.fill(item, name, value)
+            self.fields.fill(item, name, value, optional=name in _OPTIONAL)
         for name, value in records.items():
             self.fields.put(item, name, value)
 

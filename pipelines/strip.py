@@ -25,7 +25,7 @@ class StripPipeline(PagePipeline):
     async def process_page(self, item: Any, context: PageContext) -> None:
         stripped = await self.computed(self._strip, context) or {}
         for name, value in stripped.items():
-            self.fields.put(item, name, value)
+            self.fields.put(item, name, value, optional=name == "content_hash")
 
     def _strip(self, context: PageContext) -> dict[str, Any]:
         page, keep = context.page, context.content_leaves()

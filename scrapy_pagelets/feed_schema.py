@@ -136,6 +136,20 @@ FEED: Final = (
         "when the page was fetched, `2026-11-20T10:00:00Z`: from the WARC record, else from the `Date` header, else "
         "the time of the crawl",
     ),
+    FeedField(
+        "author", "string", "who wrote the page, as it says; several names are separated by commas", nullable=True
+    ),
+    FeedField(
+        "published",
+        "string",
+        "when it was published, `2026-11-20` or `2026-11-20T10:00:00+01:00`, as exactly as the page says",
+        nullable=True,
+    ),
+    FeedField("modified", "string", "when it was last changed, likewise", nullable=True),
+    FeedField("canonical", "string", "absolute URL of its canonical link", nullable=True),
+    FeedField("description", "string", "what it is about, from its metadata", nullable=True),
+    FeedField("image", "string", "absolute URL of the picture that its metadata names", nullable=True),
+    FeedField("breadcrumbs", "string", "names of the trail that leads to it; `[]` if there is none", listed=True),
     # Set by StripPipeline.
     FeedField(
         "text",

@@ -121,12 +121,17 @@ class Page:
     @property
     def canonical_url(self) -> str:
         """Absolute URL of the page's canonical link (RFC 6596); without one that can be parsed, the page's own URL."""
+        return self.declared_canonical_url or self.url
+
+    @property
+    def declared_canonical_url(self) -> str | None:
+        """Absolute URL of the page's canonical link, None without one that can be parsed."""
         for link in self.root.iter("link"):
             href = link.get("href", "").strip()
             if href and "canonical" in link.get("rel", "").lower().split():
                 with suppress(ValueError):  # "http://[broken"
                     return urljoin(self.base, href)
-        return self.url
+        return None
 
     @cached_property
     def site(self) -> str:

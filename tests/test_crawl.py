@@ -28,7 +28,9 @@ from tests.server import Reply, SiteServer, html, redirect
 
 PAGES = sorted("/" + str(path.relative_to(SITE)) for path in SITE.rglob("*.html"))
 KEYS = [
-    *("url", "title", "language", "fetched_at", "text", "pagelets", "template"),
+    *("url", "title", "language", "fetched_at"),
+    *("author", "published", "modified", "canonical", "description", "image", "breadcrumbs"),
+    *("text", "pagelets", "template"),
     *("near_duplicate_of", "similarity", "sketch"),
     *("content_hash", "changed", "changed_share"),
 ]
@@ -65,7 +67,8 @@ def test_all_pages_come_once(whole):
 def test_lines_have_the_keys_of_the_feed(whole):
     for line in whole[0].lines:
         assert list(line) == KEYS
-        assert [type(line[key]) for key in KEYS[:6]] == [str, str, str, str, str, list]
+        assert [type(line[key]) for key in ("url", "title", "language", "fetched_at", "text")] == [str] * 5
+        assert [type(line[key]) for key in ("breadcrumbs", "pagelets")] == [list] * 2
         assert set(line["template"]) == {"id", "pages", "share"}
         for pagelet in line["pagelets"]:
             assert list(pagelet) == ["id", "xpaths", "role", "templateness", "text", "words", "links"]

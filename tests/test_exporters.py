@@ -27,7 +27,9 @@ from scrapy_pagelets.crawler.exporters import ParquetItemExporter
 ROOT = Path(__file__).parent.parent
 EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}
 FEED_COLUMNS = [
-    *("url", "title", "language", "fetched_at", "text", "pagelets", "template"),
+    *("url", "title", "language", "fetched_at"),
+    *("author", "published", "modified", "canonical", "description", "image", "breadcrumbs"),
+    *("text", "pagelets", "template"),
     *("near_duplicate_of", "similarity", "sketch"),
     *("content_hash", "changed", "changed_share"),
 ]
@@ -50,6 +52,13 @@ def line(number: int, **other: Any) -> dict[str, Any]:
         "title": f"Page {number}",
         "language": "de" if number % 2 else None,
         "fetched_at": "2026-11-20T10:00:00Z",
+        "author": "Ana Bo" if number % 3 else None,
+        "published": "2026-11-20",
+        "modified": None,
+        "canonical": f"http://example.com/{number}",
+        "description": None,
+        "image": None,
+        "breadcrumbs": ["Home", "Straßen"] * (number % 2),
         "text": f"Straße {number} " * 20,
         "pagelets": [pagelet] * (number % 4),
         "template": {"id": "example.com#1", "pages": 5, "share": 0.41} if number % 5 else None,

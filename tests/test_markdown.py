@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -150,7 +149,7 @@ def test_switches():
 
 def test_the_own_heading_stands_first_and_once():
     found = page("<title>Post - Blog</title><p>January<p>by me<h3>Post<a href='#p'>#</a></h3><p>text<h2>Section</h2>")
-    own = headline_of(found, np.zeros(len(found.nodes.leaves), np.int64), 0)
+    own = headline_of(found)
     assert own is not None
     assert own.text == "Post"
     document = document_of(found, every(found), own)

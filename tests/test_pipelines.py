@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from scrapy_pagelets.document.metadata import TOLD
 from tests.crawling import answer, menu_site, not_found, run_spider
 from tests.server import SiteServer
 
@@ -197,7 +198,8 @@ def test_fields_get_other_names_or_are_left_out(tmp_path):
         found = run_spider(tmp_path, source, base=server.url(""), settings=settings)
     [item] = found.lines
     duplicates = {"near_duplicate_of", "similarity", "sketch"}
-    assert item.keys() == {"text", "title", "url", "language", "clean", "html", "content_hash"} | duplicates
+    ours = {"title", "headline", "url", "language", "clean", "html", "content_hash", *TOLD, *duplicates}
+    assert item.keys() == {"text"} | ours
     assert item["text"] == "mine"
     assert item["clean"].endswith("homeword59")
     assert found.warnings == []

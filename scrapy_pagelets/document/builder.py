@@ -10,7 +10,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.characters import quoted, readable
-from scrapy_pagelets.document import code, formulas, pictures, tables
+from scrapy_pagelets.document import code, data_tables, formulas, pictures
 from scrapy_pagelets.document.blocks import Block
 from scrapy_pagelets.document.content import permalinks
 from scrapy_pagelets.document.headline import Headline
@@ -168,7 +168,7 @@ class _Builder:
             return True, _nothing
         if formulas.is_formula(element) and self.formula(row, element):
             return True, _nothing
-        if tag == "table" and self.switches.tables and tables.is_data(self.nodes, row):
+        if tag == "table" and self.switches.tables and data_tables.is_data(self.nodes, row):
             self.table(row)
             return True, _nothing
         if tag == "br":
@@ -281,9 +281,9 @@ class _Builder:
                     self.add(block)
         lines: list[list[list[Run]]] = []
         cells: list[int] = []
-        for line in tables.grid(self.nodes, row):
+        for line in data_tables.grid(self.nodes, row):
             filled = [cell for cell in line if cell >= 0 and self.shown[cell]]
-            if len(filled) == 1 and tables.has_heading(self.nodes, filled[0]):
+            if len(filled) == 1 and data_tables.has_heading(self.nodes, filled[0]):
                 self.finish_table(lines, cells)
                 lines, cells = [[[] for _ in line]], []
                 for block in self.part(filled[0]).children:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+import numpy as np
+
 from scrapy_pagelets.nodes import TAG, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.words import WORD
@@ -51,9 +53,7 @@ class Headline:
     text: str
 
 
-def headline_of(
-    page: Page, alike: Ints, pages: int, titles: Sequence[str] = (), named: Sequence[int] = ()
-) -> Headline | None:
+def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Sequence[int] = ()) -> Headline | None:
     """Find the page's own heading: the heading that the title of the page names.
 
     A heading that stands at the same place of many other pages is the name of the site; one that stands there on a few
@@ -61,15 +61,16 @@ def headline_of(
 
     Parameters
     ----------
-    alike : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`
+    alike : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`; zeros if missing
     pages : number of other pages of the site that are known
-    titles : other titles that the page declares, beside ``<title>``
     named : rows that a rule of the user names; the first with text is the heading
     """
+    if alike is None:
+        alike = np.zeros(len(page.nodes.leaves), np.int64)
     for row in named:
         if text := _text(page.nodes, row):
             return Headline(row, text)
-    told = [words for title in (page.title, *titles) if (words := _words(title))]
+    told = [words for title in (page.title, _shared_title(page)) if (words := _words(title))]
     best: tuple[float, Headline] | None = None
     first_levels: list[Headline] = []
     for row, weight in _candidates(page.nodes):
@@ -88,6 +89,12 @@ def headline_of(
     if best:
         return best[1]
     return first_levels[0] if len(first_levels) == 1 else None  # the title names the site, and nothing else
+
+
+def _shared_title(page: Page) -> str:
+    """The title that a page declares for those who share it (Open Graph); "" if there is none."""
+    metas = islice(page.root.iter("meta"), _MOST)
+    return next((str(meta.get("content", "")) for meta in metas if meta.get("property") == "og:title"), "")
 
 
 def _others(nodes: NodeTable, row: int, alike: Ints) -> int:

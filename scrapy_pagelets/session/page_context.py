@@ -19,6 +19,7 @@ from scrapy.http import HtmlResponse, Response
 
 from scrapy_pagelets.document.content import corrected
 from scrapy_pagelets.document.headline import Headline, headline_of
+from scrapy_pagelets.document.metadata import Metadata, metadata_of
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.methods import labels_of
@@ -52,6 +53,7 @@ class PageContext:
         self._session = session
         self._lock = RLock()
         self._page: Page | None = None
+        self._told: Metadata | None = None
         self._pagelets: dict[bool, list[Pagelet]] = {}
         self._headline: tuple[Headline | None] | None = None
         self._leaves: tuple[Ints, Floats] | None = None  # label and templateness of each leaf
@@ -74,6 +76,8 @@ class PageContext:
 
     def cut(self, *, whole: bool = False) -> list[Pagelet]:
         """Cut the page into pagelets, once; their templateness comes from its site, which learns the page first.
+
+        Breadcrumbs that the page itself calls so are template: they are in `metadata`.
 
         Parameters
         ----------
@@ -111,23 +115,31 @@ class PageContext:
         self.cut()
         return self._effect
 
-    def metadata(self) -> dict[str, str | None]:
-        """Return URL, title, heading, language and time of fetching, by their names in the feed."""
+    def metadata(self) -> dict[str, Any]:
+        """Return URL, title, heading, language, time of fetching and what the page tells of itself, as in the feed."""
         page, headline = self.page, self.headline
-        return {
+        known = {
             "url": page.url,
             "title": page.title,
             "headline": headline.text if headline else None,
             "language": page.language,
             "fetched_at": self.fetched_at,
         }
+        return known | self._metadata().fields
+
+    def _metadata(self) -> Metadata:
+        with self._lock:
+            if self._told is None:
+                self._told = metadata_of(self.page, self.headline)
+            return self._told
 
     def _templateness(self) -> Floats:
-        """What the method that decides says; the default method never takes the page's own heading for template."""
+        """What the method that decides says; the default one also heeds what the page tells of itself."""
         found = self._session.sites.templateness(self.page)
-        if self._session.config.detection != FUSED and not self.page.marks.headline:
+        if self._session.config.detection != FUSED:
             return found
-        return corrected(self.page.nodes, found, self.headline)
+        found = corrected(self.page.nodes, found, self.headline)
+        return np.where(self._metadata().trail, 1.0, found)
 
     @property
     def headline(self) -> Headline | None:

@@ -1,0 +1,201 @@
+"""Read the byline of a page, the short texts around its heading: who wrote it, and when."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.document import dates
+from scrapy_pagelets.document.headline import Headline
+from scrapy_pagelets.nodes import TAG
+from scrapy_pagelets.page import Page
+
+_HEADINGS: Final = [TAG[f"h{level}"] for level in range(1, 7)]
+#: Leaves after and before the heading that may be the byline. The first long one ends it.
+_AFTER, _BEFORE = 14, 3
+_LONG: Final = 15
+#: Leaves between the heading of a list and that of its first entry, and words of a name in lower case.
+_FEW: Final = 3
+#: Words of a name.
+_MOST_WORDS: Final = 6
+_BY: Final = (
+    r"(?:(?:article|discussion|posted|published|written|created|submitted|started|words|text|story)\s+)?by|"
+    r"author|von|verfasst von|par|publié par|rédigé par|por|escrito por|publicado por|di|scritto da|pubblicato da|"
+    r"door|av|af|autor|autor[ae]?|przez|автор|作者|著者|投稿者"
+)
+_BY_NAME: Final = re.compile(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_BY})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
+_BY_ALONE: Final = re.compile(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
+_AUTHOR_CLASS: Final = re.compile(
+    r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)fn(?:$|\s)",
+    re.IGNORECASE,
+)
+_CHANGED: Final = re.compile(
+    r"updat|modif|edited|revised|reviewed|changed|aktualisiert|geändert|mis à jour|actualizad|atualizad|aggiornat|"
+    r"bijgewerkt|обновлен|更新",
+    re.IGNORECASE,
+)
+#: Words around a date in a byline. A text with others is not one.
+_AROUND_DATE: Final = frozenset(
+    "at am pm on the um uhr à le el il de date posted published publish written created released submitted last update "
+    "updated modified edited revised reviewed changed this page was article utc gmt est edt cst cdt mst mdt pst pdt "
+    "cet cest st nd rd th mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday "
+    "publicado publié veröffentlicht aktualisiert geändert stand mis mise jour actualizado atualizado pubblicato "
+    "aggiornato 投稿日 公開日 更新日 発行日 发布于 发表于 更新于".split()
+)
+_WORD: Final = re.compile(r"[^\W\d_]+")
+#: What a page says of its last change, at any place.
+_LAST_CHANGE: Final = re.compile(
+    r"(?:(?:this )?page was last edited|(?:this page was |page )?last (?:updated?|modified|changed|revised))(?: on)?\b",
+    re.IGNORECASE,
+)
+#: Marks around a name or between two entries.
+_MARKS: Final = " \t\n\xa0|·•,-–—/"
+#: Characters of a text that is looked at.
+_LONGEST: Final = 150
+
+
+@dataclass(frozen=True)
+class Byline:
+    """What a byline says.
+
+    Attributes
+    ----------
+    author, published, modified : as in the feed
+    """
+
+    author: str | None
+    published: str | None
+    modified: str | None
+
+
+def byline_of(page: Page, headline: Headline | None) -> Byline:
+    """Read the byline of a page; without a heading of its own, only what it says of its last change."""
+    heading = _span(page, headline.row) if headline else None
+    near = _near(page, heading) if heading else []
+    published, modified, dated = _dates(page, near)
+    author = _author(page, [leaf for leaf in near if leaf not in dated and heading and leaf >= heading[1]])
+    return Byline(author, published, modified or _last_change(page))
+
+
+def _span(page: Page, row: int) -> tuple[int, int]:
+    """First and last (exclusive) leaf of a row."""
+    return int(page.nodes.first_leaf[row]), int(page.nodes.last_leaf[row])
+
+
+def _near(page: Page, heading: tuple[int, int]) -> list[int]:
+    """The short leaves after the heading, up to the next heading or long text, and those just before it.
+
+    None if the next heading follows soon and is a link: then the page is a list, and what stands between belongs to the
+    first entry.
+    """
+    nodes, (start, stop) = page.nodes, heading
+    rows = np.flatnonzero(np.isin(nodes.tag, _HEADINGS)).tolist()
+    spans = (_span(page, row) for row in rows)
+    headings = {leaf for first, last in spans for leaf in range(first, min(last, first + _LONG))}
+    found: list[int] = []
+    for leaf in range(stop, min(stop + _AFTER, len(nodes.words))):
+        if leaf in headings and not _BY_NAME.fullmatch(nodes.strings[leaf][:_LONGEST]):
+            if nodes.anchor[nodes.leaves[leaf]] and len(found) <= _FEW:
+                return []
+            break
+        if nodes.words[leaf] >= _LONG:
+            break
+        found.append(leaf)
+    for leaf in range(start - 1, max(start - 1 - _BEFORE, -1), -1):
+        if leaf in headings or nodes.words[leaf] >= _LONG:
+            break
+        found.append(leaf)
+    return [leaf for leaf in found if len(nodes.strings[leaf]) <= _LONGEST]
+
+
+def _dates(page: Page, near: list[int]) -> tuple[str | None, str | None, list[int]]:
+    """The first dates of publication and of change, and their leaves."""
+    published = modified = None
+    leaves = []
+    for leaf in near:
+        text = page.nodes.strings[leaf]
+        date, label = _date(page, leaf, text)
+        if date is None:
+            continue
+        leaves.append(leaf)
+        before = page.nodes.strings[leaf - 1] if leaf and page.nodes.words[leaf - 1] <= 4 else ""
+        if _CHANGED.search(label) or (_CHANGED.search(before) and dates.find(before) is None):
+            modified = modified or date
+        else:
+            published = published or date
+    return published, modified, leaves
+
+
+def _date(page: Page, leaf: int, text: str) -> tuple[str | None, str]:
+    """The date that a leaf tells and the words around it; None if it has other words."""
+    row = int(page.nodes.parent[page.nodes.leaves[leaf]])
+    element = page.nodes.elements[row]
+    if element.tag == "time" and (told := dates.iso(element.get("datetime") or "")):
+        return told, text
+    found = dates.find(text, page.language)
+    if found is None:
+        return None, ""
+    around = f"{text[: found[1]]} {text[found[2] :]}"
+    return (found[0], around) if _AROUND_DATE.issuperset(_WORD.findall(around.lower())) else (None, "")
+
+
+def _author(page: Page, near: list[int]) -> str | None:
+    """The one name behind "by", or in an element whose class says author; None if there are several, as in a list."""
+    names = {name for leaf in near if (name := _named(page, leaf, near))}
+    return names.pop() if len(names) == 1 else None
+
+
+def _named(page: Page, leaf: int, near: list[int]) -> str | None:
+    """The name that a leaf tells, or the one before it announces."""
+    strings = page.nodes.strings
+    text = strings[leaf].strip(_MARKS)
+    if match := _BY_NAME.fullmatch(text):
+        name = _name(page, match["name"] or match["other"])
+        # "by default ..." is the beginning of a sentence; names in lower case are short.
+        return name if name and (not name[0].islower() or len(name.split()) <= _FEW) else None
+    announced = leaf - 1 in near and _BY_ALONE.fullmatch(strings[leaf - 1].strip(_MARKS))
+    return _name(page, text) if announced or _is_called_author(page, leaf) else None
+
+
+def _is_called_author(page: Page, leaf: int) -> bool:
+    nodes, row = page.nodes, int(page.nodes.leaves[leaf])
+    for _ in range(3):
+        row = int(nodes.parent[row])
+        if row < 0 or int(nodes.last_leaf[row] - nodes.first_leaf[row]) > 3:
+            return False
+        element = nodes.elements[row]
+        if "author" in (element.get("rel") or "").lower().split() or _AUTHOR_CLASS.search(
+            nodes.looks[nodes.look[row]][2]
+        ):
+            return True
+    return False
+
+
+def _name(page: Page, text: str) -> str | None:
+    """A text as a name; None if it is too long, has no letters, or is a date or an address."""
+    name = text.strip(" \t\n\xa0|·•,:-–—/")
+    cut = re.split(r"\s+[|·•]\s+|\s+on\s+(?=\w+ \d|\d)|\s+[–—]\s+", name, maxsplit=1)[0].strip()
+    odd = not any(map(str.isalpha, cut)) or "@" in cut or "://" in cut or dates.find(cut, page.language)
+    return None if odd or len(cut.split()) > _MOST_WORDS or len(cut) > 80 or _BY_ALONE.fullmatch(cut) else cut
+
+
+def _last_change(page: Page) -> str | None:
+    """The date of the one text that begins as "Last updated on"; None if there are several such dates."""
+    found = set(_changes(page))
+    return found.pop() if len(found) == 1 else None
+
+
+def _changes(page: Page) -> Iterator[str]:
+    strings = page.nodes.strings
+    for leaf, text in enumerate(strings):
+        if "last" in text[:20].lower() and len(text) <= _LONGEST and (match := _LAST_CHANGE.match(text)):
+            rest = text[match.end() :]
+            if not any(map(str.isalnum, rest)) and leaf + 1 < len(strings):
+                rest = strings[leaf + 1][:_LONGEST]
+            told = dates.find(rest, page.language)
+            if told:
+                yield told[0]

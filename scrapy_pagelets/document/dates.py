@@ -1,0 +1,106 @@
+"""Read dates as pages tell them, in metadata and in words, and write them as ISO 8601."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from datetime import date, datetime
+from typing import Final
+
+#: Names of the months, and their abbreviations, in the languages of many pages.
+_NAMES: Final = """
+january february march april may june july august september october november december
+jan feb mar apr may jun jul aug sept oct nov dec
+januar februar märz april mai juni juli august sep oktober november dezember
+janvier février mars avril mai juin juillet août septembre octobre novembre décembre
+enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
+gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre
+janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro
+januari februari maart april mei juni juli augustus september oktober november december
+januari februari mars april maj juni juli augusti september oktober november december
+januar februar marts april maj juni juli august september oktober november desember
+stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia
+leden únor březen duben květen červen červenec srpen září říjen listopad prosinec
+ledna února března dubna května června července srpna září října listopadu prosince
+января февраля марта апреля мая июня июля августа сентября октября ноября декабря
+1月 2月 3月 4月 5月 6月 7月 8月 9月 10月 11月 12月
+"""
+_MONTHS: Final = {name: number for line in _NAMES.splitlines() for number, name in enumerate(line.split(), 1)}
+_MONTH: Final = "(?P<name>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
+_DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.|º)?"
+_YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
+#: Dates in words or figures, anywhere in a text. None of them backtracks over more than a few characters.
+_FORMS: Final = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"(?<!\d){_YEAR}([-/.])(?P<month>\d\d?)\2(?P<day>\d\d?)(?!\d)",
+        rf"(?<!\d){_YEAR}\s?年\s?(?P<month>\d\d?)\s?月\s?(?P<day>\d\d?)\s?日",
+        rf"(?<!\w){_MONTH}\s{{,2}}{_DAY},?\s{{1,2}}(?:\d\d:\d\d(?::\d\d)?\s(?:[A-Z]{{3,4}}\s)?)?{_YEAR}(?!\d)",
+        rf"(?<!\d){_DAY}\s{{,2}}(?:(?:de|of)\s)?{_MONTH},?\s{{1,2}}(?:de\s)?{_YEAR}(?!\d)",
+        rf"(?<!\d)(?P<day>\d\d?)-{_MONTH}-{_YEAR}(?!\d)",
+        rf"(?<!\d)(?P<first>\d\d?)(?P<mark>[./-])(?P<second>\d\d?)(?P=mark){_YEAR}(?!\d)",
+    )
+)
+_UTC: Final = re.compile(r"\s*(?:UTC|GMT|Z)$", re.IGNORECASE)
+#: Longer texts are no dates.
+_LONGEST: Final = 100
+#: Earlier years, and the epoch of Unix, are what software writes that knows no date.
+_FIRST_YEAR: Final = 1800
+_EPOCH: Final = date(1970, 1, 1)
+
+
+def iso(text: str) -> str | None:
+    """Return a date or time of the metadata as ISO 8601, in its own zone; None if it is not one.
+
+    >>> iso("2024-01-25 12:59:33 UTC"), iso("2025-08-22T20:53:52.108-0700"), iso("Oct 31, 2025"), iso("soon")
+    ('2024-01-25T12:59:33+00:00', '2025-08-22T20:53:52-07:00', '2025-10-31', None)
+    """
+    text = text.strip()
+    if not 8 <= len(text) <= _LONGEST:
+        return None
+    with suppress(ValueError):
+        moment = datetime.fromisoformat(_UTC.sub("+00:00", text) if len(text) > 10 else text)
+        if not _is_plausible(moment.date()):
+            return None
+        return moment.date().isoformat() if len(text) <= 10 else moment.isoformat(timespec="seconds")
+    found = find(text)
+    return found[0] if found else None
+
+
+def find(text: str, language: str | None = None) -> tuple[str, int, int] | None:
+    """Find the first date in a text, with a day, a month and a year of four digits: as ISO 8601, with start and end.
+
+    Parameters
+    ----------
+    language : of the text; a day and a month in figures, such as ``03/04/2024``, are ambiguous in English and are no
+        date then
+
+    >>> find("Posted on 5 de agosto de 2026 by Ana"), find("03/04/2024"), find("03/04/2024", "fr")
+    (('2026-08-05', 10, 29), None, ('2024-04-03', 0, 10))
+    """
+    matches = (match for form in _FORMS if (match := form.search(text, 0, 10_000)))
+    for match in sorted(matches, key=lambda match: match.start()):
+        with suppress(ValueError):
+            day = _date(match, language)
+            if _is_plausible(day):
+                return day.isoformat(), match.start(), match.end()
+    return None
+
+
+def _date(match: re.Match[str], language: str | None) -> date:
+    parts = match.groupdict()
+    year = int(parts["year"])
+    if "first" not in parts:
+        # "İ" and "ſ" match letters of names whatever the case, and are not in them.
+        month = _MONTHS.get(parts["name"].casefold(), 0) if "name" in parts else int(parts["month"])
+        return date(year, month, int(parts["day"]))
+    first, second = int(parts["first"]), int(parts["second"])
+    if second > 12:
+        first, second = second, first
+    elif first <= 12 and first != second and parts["mark"] != "." and language in (None, "en"):
+        raise ValueError("ambiguous")
+    return date(year, second, first)
+
+
+def _is_plausible(day: date) -> bool:
+    return day.year >= _FIRST_YEAR and day != _EPOCH

@@ -1,0 +1,382 @@
+"""What a page tells of itself: fields of the feed, breadcrumbs that leave the text, and hostile input."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_pagelets.document import dates
+from scrapy_pagelets.document.json_ld import objects_of
+from scrapy_pagelets.document.metadata import TOLD, metadata_of
+from scrapy_pagelets.feed_schema import FEED
+from scrapy_pagelets.page import Page
+from tests.crawling import answer, crawl, menu_site, run_spider
+from tests.server import SiteServer
+
+URL = "http://shop.example/a/b.html"
+PARAGRAPH = "<p>" + "Here stands a paragraph with enough words to be no byline, because it goes on and on. " * 2
+NOTHING = dict.fromkeys(TOLD) | {"breadcrumbs": []}
+
+
+def page(text, url=URL):
+    return Page.parse(text.encode("utf-8", "surrogatepass"), url)
+
+
+def told(text, url=URL):
+    """The fields that a page tells."""
+    fields = metadata_of(page(text, url)).fields
+    return {name: value for name, value in fields.items() if value not in (None, [])}
+
+
+def script(value):
+    return f'<script type="application/ld+json">{value if isinstance(value, str) else json.dumps(value)}</script>'
+
+
+def article(text):
+    """A page with a heading, what follows it, and a paragraph."""
+    return f"<title>On tea | Shop</title><body><h1>On tea</h1>{text}{PARAGRAPH}"
+
+
+ARTICLE = {
+    "@type": ["NewsArticle"],
+    "author": [{"@type": "Person", "name": "Ana &amp; Bo"}, "By Cy"],
+    "datePublished": "2026-11-20T10:00:00.123Z",
+    "dateModified": "Nov 21, 2026",
+    "description": "All\u0007 about\n tea",
+    "image": {"@type": "ImageObject", "url": "/tea.png"},
+}
+
+
+def test_the_fields_are_those_of_the_feed():
+    assert set(TOLD) <= {field.name for field in FEED}
+    assert metadata_of(page("<p>nothing")).fields == NOTHING
+    assert metadata_of(page("")).fields == NOTHING
+
+
+def test_json_ld_tells_all():
+    assert told(script(ARTICLE) + article("")) == {
+        "author": "Ana & Bo, Cy",
+        "published": "2026-11-20T10:00:00+00:00",
+        "modified": "2026-11-21",
+        "description": "All about tea",
+        "image": "http://shop.example/tea.png",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<!--{json.dumps(ARTICLE)}-->",
+        f"//<![CDATA[\n{json.dumps(ARTICLE)}//]]>",
+        json.dumps(ARTICLE) + ";",
+        json.dumps(ARTICLE).replace("Ana", "A\nna"),
+        json.dumps({"@graph": [{"@type": "WebSite"}, ARTICLE]}),
+        json.dumps([[{"@type": "WebPage", "mainEntity": ARTICLE, "datePublished": "2001-01-01"}]]),
+    ],
+    ids="comment cdata semicolon line-feed graph main-entity".split(),
+)
+def test_json_ld_is_read_as_it_is_written(text):
+    assert told(script(text))["published"] == "2026-11-20T10:00:00+00:00"
+
+
+def test_an_author_may_be_elsewhere_in_the_graph():
+    graph = {"@graph": [ARTICLE | {"author": {"@id": "#ana"}}, {"@id": "#ana", "@type": "Person", "name": "Ana"}]}
+    assert told(script(graph))["author"] == "Ana"
+
+
+def test_reviews_and_entries_of_a_list_do_not_count():
+    review = {"@type": "Review", "author": "Eve", "datePublished": "2020-01-01"}
+    product = {"@type": "Product", "name": "Tea", "review": [review], "description": "Green"}
+    assert told(script(product) + script(review)) == {"description": "Green"}
+    assert told(script([ARTICLE | {"url": "/1"}, ARTICLE | {"url": "/2"}])) == {}
+    one = ARTICLE | {"url": "http://shop.example/a/b.html?utm_source=x", "author": "Ana"}
+    assert told(script([ARTICLE | {"url": "/1"}, one]))["author"] == "Ana"
+
+
+VALUES: dict[tuple[str, str], list[Any]] = {
+    ("WebSite", "@graph"): [None, 3, "x", [None, 3, "x", [[]]], {"@graph": {"@graph": {}}}],
+    ("", "@type"): [None, 3, [], {}, [[]], {"x": 1}, ["Article", None]],
+    ("Article", "author"): [0, True, {}, [[[["x"]]]], {"name": {"name": "x"}}, [None], {"@id": "#x"}, {"@id": [{}]}],
+    ("Article", "datePublished"): [20261120, 1e308, ["", {}], "9999-99-99", "x" * 10**6],
+    ("Article", "image"): [1, [[]], {"url": 3}, "http://[broken", "javascript:x()", {"@id": {}}],
+    ("Article", "mainEntity"): [{"@id": "#a", "author": {"@id": "#a"}}],
+    ("BreadcrumbList", "itemListElement"): [
+        3,
+        "x",
+        {},
+        [{}],
+        [[[]]],
+        {"name": 3},
+        [{"position": "x"}, {"position": []}],
+    ],
+}
+BROKEN = ["[" * 10**5, '{"a":' * 10**5, "{", "[]" * 10**4, "null", "1e999", "9" * 10**5, '"' * 1000, "\0", "\ud800"]
+DEEP = '{"@type": "Article", "author": {"@id": ' + "[" * 900 + "]" * 900 + "}}"
+HOSTILE = [
+    *BROKEN,
+    DEEP,
+    *({"@type": kind, name: value} for (kind, name), values in VALUES.items() for value in values),
+]
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_json_ld_tells_nothing_and_hides_nothing(value):
+    found = told(script(value) + '<link rel=canonical href="/c">' + article("<p>By Ana Bo"))
+    assert found["canonical"] == "http://shop.example/c"
+    assert found["author"] in ("Ana Bo", "x")
+    assert found.keys() <= {"canonical", "author"}
+
+
+def test_json_ld_of_ten_megabytes_is_not_read():
+    blob = script([ARTICLE] * 40_000)
+    assert len(blob) > 10_000_000
+    assert objects_of(page(blob).root) == []
+    assert told(script(ARTICLE) + blob)["modified"] == "2026-11-21"
+    assert len(objects_of(page(script([{}] * 50_000)).root)) == 1000
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*ARTICLE, "@graph", "@id", "name", "item", "itemListElement"]), inner)
+    ),
+    max_leaves=20,
+)
+
+
+@given(
+    json_values,
+    st.sampled_from(["Article", "WebPage", "BreadcrumbList", "Product"]),
+    st.sampled_from([*ARTICLE, "@id", "url", "itemListElement", "mainEntity", "breadcrumb", "position"]),
+)
+def test_any_json_gives_strings_or_nothing(value, kind, name):
+    fields = metadata_of(page(script({"@type": kind, name: value}).replace("</", "<\\/"))).fields
+    assert all(isinstance(each, str) for each in fields.pop("breadcrumbs"))
+    assert all(each is None or (isinstance(each, str) and each.strip()) for each in fields.values())
+
+
+def test_the_word_by_is_no_part_of_a_name():
+    assert told("<meta name=author content='by Ana'>")["author"] == "Ana"
+    assert told("<meta name=author content='Ana, photos by Bo'>")["author"] == "Ana, photos by Bo"
+
+
+def test_metas_and_links_tell():
+    head = (
+        '<base href="http://cdn.example/x/"><meta name=Author content=" Ana \n Bo "><meta name=description content="">'
+        '<meta property="og:description" content="Green&#27;[2J tea"><meta property=og:image content="tea.png">'
+        '<meta property="article:published_time" content="2026-11-20"><meta name=last-modified content="never">'
+        '<link rel="canonical" href="c.html">'
+    )
+    assert told(head) == {
+        "author": "Ana Bo",
+        "published": "2026-11-20",
+        "canonical": "http://cdn.example/x/c.html",
+        "description": "Green[2J tea",
+        "image": "http://cdn.example/x/tea.png",
+    }
+
+
+@pytest.mark.parametrize("address", ["", "data:image/png;base64,AAAA", "http://[x", "ftp://h/x", "x" * 3000])
+def test_addresses_that_are_not_of_the_web_are_not_told(address):
+    assert told(f'<link rel=canonical href="{address}"><meta property="og:image" content="{address}">') == {}
+
+
+def test_values_are_cut_off():
+    found = told(f'<meta name=description content="{"x" * 10**6}"><meta name=author content="{"y" * 10**6}">')
+    assert (len(found["description"]), len(found["author"])) == (5000, 200)
+
+
+POST = '<div itemscope itemtype="http://schema.org/BlogPosting"><a itemprop=url href=/1>1</a>{}</div>'
+AUTHOR = "<i itemprop=author itemscope itemtype='http://schema.org/Person'><b itemprop=name>Ana</b>, editor</i>"
+
+
+def test_microdata_tells_of_the_one_work():
+    comment = "<p itemprop=comment itemscope itemtype='http://schema.org/Comment'><i itemprop=author>Eve</i>"
+    one = POST.format(f"{AUTHOR}<meta itemprop=datePublished content=2026-11-20>{comment}")
+    assert told(one) == {"author": "Ana", "published": "2026-11-20"}
+    assert told(one * 2) == {}
+    assert told("<time itemprop=dateModified datetime=2026-11-20>yesterday</time>") == {"modified": "2026-11-20"}
+    assert told("<b itemscope>" * 500 + one) == told(one)
+
+
+@pytest.mark.parametrize(
+    ("byline", "expected"),
+    [
+        ("<p>By Ana Bo, 20 November 2026", {}),
+        ("<p>By Ana Bo<p>20 November 2026", {"author": "Ana Bo", "published": "2026-11-20"}),
+        ("<p>Published: <b>Nov. 20th, 2026</b> at 10:15", {"published": "2026-11-20"}),
+        ("<p>Updated: <b>20.11.2026</b>", {"modified": "2026-11-20"}),
+        ("<p>Publicado el 20 de noviembre de 2026", {"published": "2026-11-20"}),
+        ("<p>2026年11月20日 <p>作者：王明", {"published": "2026-11-20", "author": "王明"}),
+        ("<time datetime='2026-11-20T10:00Z'>today</time>", {"published": "2026-11-20T10:00:00+00:00"}),
+        ("<p>Written by <a rel=author href=/ana>Ana Bo</a>", {"author": "Ana Bo"}),
+        ("<p class=post-author>ana", {"author": "ana"}),
+        ("<h3>Written by Ana Bo</h3>", {"author": "Ana Bo"}),
+        ("<p>By default three cups are made", {}),
+        ("<p>by Ana Bo<p>by Cy Di", {}),
+        ("<p>03/04/2026", {}),
+        ("<p>The fair of 20 November 2026", {}),
+        ("<p>By 2027", {}),
+        ("<p>by ana@example.com", {}),
+        (PARAGRAPH + "<p>By Ana Bo<p>20 November 2026", {}),
+        ("<h2><a href=/1>First</a></h2><p>By Ana Bo<p>20 November 2026", {}),
+        ("<p>20 November 2026<h2><a href=/1>First</a></h2>", {}),
+    ],
+)
+def test_bylines_near_the_heading_tell(byline, expected):
+    assert told(article(byline)) == expected
+
+
+def test_a_footer_tells_of_the_last_change():
+    assert told(article("") + "<footer>Last updated on Nov 20, 2026.")["modified"] == "2026-11-20"
+    assert told(article("") + "<p>Last modified: <b>2026-11-20</b>")["modified"] == "2026-11-20"
+    assert told(article("") + "<p>Last updated Nov 20, 2026<p>Last updated Nov 21, 2026") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-11-20 10:00", "2026-11-20T10:00:00"),
+        ("2026-11-20T10:00:00+0100", "2026-11-20T10:00:00+01:00"),
+        ("Tue Apr 8 14:36:25 CEST 2008", "2008-04-08"),
+        ("12.18.2025", "2025-12-18"),
+        ("1 İan 2026", None),
+        ("30 February 2026", None),
+        ("1970-01-01T00:00:00Z", None),
+        ("0001-01-01", None),
+        ("20261120", "2026-11-20"),
+        ("2026", None),
+        ("١٢/٣١/٢٠٢٥" * 9, None),
+        ("9" * 90, None),
+    ],
+)
+def test_dates(text, expected):
+    assert dates.iso(text) == expected
+
+
+@given(st.text(max_size=99) | st.text("0123456789-/.T:+Z mayſ,", max_size=40))
+def test_any_text_is_a_date_or_none(text):
+    found = dates.iso(text)
+    assert found is None or found == dates.iso(found)
+
+
+CRUMBS = "<{0}><a href=/>Home</a> › <a href=/a/>Teas</a> › <span>On tea</span></{1}>"
+NAMES = ["Home", "Teas", "On tea"]
+LIST = {
+    "@type": "BreadcrumbList",
+    "itemListElement": [
+        {"@type": "ListItem", "position": 3 - number, "item": {"name": name}} for number, name in enumerate(NAMES[::-1])
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("tag", "sure"),
+    [
+        ("nav aria-label=Breadcrumb", True),
+        ("div itemscope itemtype='https://schema.org/BreadcrumbList'", True),
+        ("ol aria-label='breadcrumbs'", True),
+        ("div class='page-breadcrumbs'", False),
+        ("p id=bread-crumb", False),
+        ("div class=crumbs", False),
+    ],
+)
+def test_breadcrumbs_that_are_shown(tag, sure):
+    one = page(CRUMBS.format(tag, tag.split()[0]) + article(""))
+    found = metadata_of(one)
+    assert found.fields["breadcrumbs"] == NAMES
+    assert [one.nodes.strings[leaf] for leaf in np.flatnonzero(found.trail)] == (
+        ["Home", "›", "Teas", "›", "On tea"] if sure else []
+    )
+
+
+def test_breadcrumbs_of_json_ld_are_found_in_the_text():
+    one = page(script({"@type": "WebPage", "breadcrumb": LIST}) + CRUMBS.format("div", "div") + article(""))
+    found = metadata_of(one)
+    assert found.fields["breadcrumbs"] == NAMES
+    assert found.trail.tolist() == [True] * 5 + [False] * (len(found.trail) - 5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<nav aria-label=breadcrumb><h1>On tea</h1><a href=/>Home</a></nav>{PARAGRAPH}",
+        f"<nav aria-label=breadcrumb><a href=/>Home</a>{PARAGRAPH * 5}</nav>",
+        "<nav aria-label=breadcrumb>Home</nav>",
+        f"<main class=breadcrumb><a href=/>Home</a> › Tea</main>{PARAGRAPH}",
+        "<p class=crumble><a href=/>Apple</a> and pear",
+        script({"@type": "BreadcrumbList", "itemListElement": [{"name": "Home"}]}) + "<p>Home",
+    ],
+)
+def test_what_is_no_trail_stays(text):
+    assert not metadata_of(page(text)).trail.any()
+
+
+def test_odd_pages_take_no_time_and_raise_nothing():
+    many = "<h1>Tea</h1><nav aria-label=breadcrumb><a href=/>Tea</a></nav>" * 3000
+    names = [{"name": "Tea"}] * 15
+    found = metadata_of(page(script({"@type": "BreadcrumbList", "itemListElement": names}) + many + "<title>Tea"))
+    assert found.fields["breadcrumbs"] == ["Tea"] * 15
+    works = "<p itemscope itemtype=http://schema.org/Article><i itemprop=author>Ana</i></p>" * 2000
+    assert told(works) == {}
+    assert told(f"<body itemprop=author>{'<b>Ana</b> ' * 50_000}")["author"].startswith("Ana Ana")
+    assert told(article("<p>" + "am" * 60 + " 20 November 2026 x")) == {}
+    deep = "<div itemscope itemtype=http://schema.org/Article>" * 1500 + "<i itemprop=author>Ana</i>"
+    assert told(deep) == {"author": "Ana"}
+    assert told("<meta name=author content=x>" * 5000) == {"author": "x"}
+
+
+HEAD = '<link rel=canonical href="/c"><meta name=author content="Ana Bo">'
+
+
+def tea(name):
+    trail = f'<nav aria-label=breadcrumb><a href="/">Home</a> › {name} trail</nav>'
+    return answer(f"<title>{name}</title>{HEAD}{trail}<h1>{name}</h1><p>" + f"{name}word " * 60)
+
+
+def test_a_crawl_writes_what_pages_tell(tmp_path):
+    with SiteServer(routes={"/": tea("one")}) as server:
+        [line] = crawl(tmp_path, "site", url=server.url("")).lines
+        assert line["canonical"] == server.url("c")
+    assert (line["author"], line["breadcrumbs"], line["published"]) == ("Ana Bo", ["Home", "one trail"], None)
+    assert "trail" not in line["text"]
+    assert "trail" not in " ".join(pagelet["text"] for pagelet in line["pagelets"])
+
+
+def test_the_values_of_a_spider_stay_and_types_without_the_fields_pass(tmp_path):
+    source = """
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Typed:
+        url: str = None
+        title: str = None
+        language: str = None
+        fetched_at: str = None
+        text: str = None
+        pagelets: list = None
+        template: dict = None
+        near_duplicate_of: str = None
+        similarity: float = None
+        sketch: str = None
+        author: str = None
+
+    class Spider(scrapy.Spider):
+        name = "stranger"
+        async def start(self):
+            yield Request(self.base)
+        def parse(self, response):
+            yield {"author": "Eve"}
+            yield Typed()
+    """
+    with SiteServer(routes=menu_site("two") | {"/": tea("one")}) as server:
+        found = run_spider(tmp_path, source, base=server.url(""))
+    mine, typed = sorted(found.lines, key=lambda line: line["author"], reverse=True)
+    assert (mine["author"], mine["breadcrumbs"]) == ("Eve", ["Home", "one trail"])
+    assert (typed["author"], "canonical" in typed) == ("Ana Bo", False)
+    assert found.stat("fields/missing") == 0
+    assert not [warning for warning in found.warnings if warning.startswith("Field")]
