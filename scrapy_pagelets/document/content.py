@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -17,6 +18,9 @@ _WORD: Final = re.compile(r"\w")
 _HEADINGS: Final = [TAG[f"h{level}"] for level in range(1, 7)]
 #: Share of content from which on a heading belongs to it.
 _MOST: Final = 0.5
+#: Leaves before and after the own heading that may say of the page what it declares, and their words.
+_BEFORE, _AFTER, _LONGEST = 8, 60, 12
+_PRICE: Final = re.compile(r"\D{0,5}?(\d{1,3}(?:[., ]\d{3})+|\d+)(?:[.,](\d{1,2}))?\D{0,5}")
 #: A permalink has at most this many runs of text.
 _RUNS: Final = 2
 
@@ -55,6 +59,41 @@ def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
         if keep[leaves.stop] and not nodes.anchor[nodes.leaves[leaves]].all():
             mask[leaves] = True
     return mask
+
+
+def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], prices: Sequence[str]) -> Bools:
+    """(m,) leaves near the page's own heading that say its author, its product's name or what that costs.
+
+    They are content even if other pages of the site say the same.
+
+    Parameters
+    ----------
+    names, prices : as the page declares them, see `Metadata`
+    """
+    nodes = page.nodes
+    mask = np.zeros(len(nodes.leaves), np.bool_)
+    if headline is None or not (names or prices):
+        return mask
+    told, amounts = {name.casefold() for name in names if name}, {_amount(price) for price in prices}
+    first, last = int(nodes.first_leaf[headline.row]), int(nodes.last_leaf[headline.row])
+    for leaf in range(max(0, first - _BEFORE), min(len(mask), last + _AFTER)):
+        text = nodes.strings[leaf]
+        if nodes.words[leaf] <= _LONGEST:
+            mask[leaf] = text.casefold().strip() in told or (_amount(text) or "none") in amounts
+    return mask
+
+
+def _amount(text: str) -> str:
+    """The digits of a price, without cents of zero; "" if the text says more than a price.
+
+    >>> _amount("$ 1,299.00"), _amount("12.5"), _amount("12.50 EUR"), _amount("3 for 12")
+    ('1299', '1250', '1250', '')
+    """
+    match = _PRICE.fullmatch(text.strip())
+    if match is None:
+        return ""
+    whole, cents = re.sub(r"\D", "", match[1]), (match[2] or "").ljust(2, "0")
+    return whole if cents == "00" else whole + cents
 
 
 def permalinks(nodes: NodeTable) -> Bools:

@@ -36,6 +36,8 @@ _MODIFIED: Final = (
 )
 _DESCRIPTION: Final = "description og:description twitter:description dc.description dcterms.description"
 _IMAGE: Final = "og:image og:image:url og:image:secure_url twitter:image twitter:image:src thumbnail image"
+_PRICE: Final = "product:price:amount og:price:amount"
+_MOST_OFFERS: Final = 20
 #: ``<meta>`` elements that are looked at, and characters of a value; longer ones are cut off.
 _MOST: Final = 1000
 _LONGEST: Final = 5000
@@ -55,10 +57,13 @@ class Metadata:
         tells them), ``canonical``, ``description``, ``image`` and ``breadcrumbs``, by their names in the feed; None,
         or no breadcrumbs, if the page does not tell
     trail : (m,) the leaves that surely show the breadcrumbs
+    names, prices : of the article or product: its own name and those of its authors, and what it costs
     """
 
     fields: dict[str, Any]
     trail: Bools
+    names: tuple[str, ...] = ()
+    prices: tuple[str, ...] = ()
 
 
 def metadata_of(page: Page, headline: Headline | None = None) -> Metadata:
@@ -93,7 +98,7 @@ def metadata_of(page: Page, headline: Headline | None = None) -> Metadata:
         "image": told.image(),
         "breadcrumbs": names,
     }
-    return Metadata(fields, trail)
+    return Metadata(fields, trail, tuple(told.names()), tuple(told.prices()))
 
 
 class _Told:
@@ -116,6 +121,18 @@ class _Told:
         """The first text. The metas come first: search engines show them."""
         values = (*self._meta_values(metas), *self._values(name, ""))
         return next((text for value in values if isinstance(value, str) and (text := _cleaned(value))), None)
+
+    def names(self) -> Iterator[str]:
+        """The name of the work and those of its authors."""
+        yield from (self.author() or "").split(", ")
+        yield from (_cleaned(value) for value in values_of((self._work or {}).get("name")) if isinstance(value, str))
+
+    def prices(self) -> Iterator[str]:
+        """What the work costs, by each of its offers."""
+        yield from self._meta_values(_PRICE)
+        for offer in values_of((self._work or {}).get("offers"))[:_MOST_OFFERS]:
+            for name in ("price", "lowPrice", "highPrice") if isinstance(offer, dict) else ():
+                yield from (str(value)[:_LONGEST_NAME] for value in values_of(offer.get(name)))
 
     def image(self) -> str | None:
         """The first address of a picture."""

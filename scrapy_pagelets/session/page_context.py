@@ -17,7 +17,7 @@ from scrapy import Item
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 
-from scrapy_pagelets.document.content import corrected
+from scrapy_pagelets.document.content import corrected, said_of_itself
 from scrapy_pagelets.document.headline import Headline, headline_of
 from scrapy_pagelets.document.metadata import Metadata, metadata_of
 from scrapy_pagelets.nodes import Bools, Floats, Ints
@@ -138,8 +138,10 @@ class PageContext:
         found = self._session.sites.templateness(self.page)
         if self._session.config.detection != FUSED:
             return found
-        found = corrected(self.page.nodes, found, self.headline)
-        return np.where(self._metadata().trail, 1.0, found)
+        found, told = corrected(self.page.nodes, found, self.headline), self._metadata()
+        found[told.trail] = 1
+        found[said_of_itself(self.page, self.headline, told.names, told.prices)] = 0
+        return found
 
     @property
     def headline(self) -> Headline | None:

@@ -1,0 +1,108 @@
+"""What a page says of itself is content: its own heading, its author, its price, the headings of its sections."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_pagelets import Page, Site
+from scrapy_pagelets.document.content import corrected, permalinks, said_of_itself, with_headline
+from scrapy_pagelets.document.headline import headline_of
+from tests.trees import page, soups
+
+MENU = "<nav><a href=/>Home</a> <a href=/tea>Green tea</a> <a href=/cup>Cups</a></nav>"
+
+
+def alone(html):
+    found = headline_of(page(html))
+    return found and found.text
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<title>Tea - Shop</title><h1>Shop</h1><h2>Tea</h2>", "Shop"),  # the site would know which of them is its name
+        ("<title>Green tea | Shop</title><h1>Green tea</h1><h2>Shop</h2>", "Green tea"),
+        ("<title>Shop: Green tea</title><div class=page-title>Green tea</div><h2>Contents</h2>", "Green tea"),
+        ("<title>Shop</title><meta property=og:title content='Green tea'><h2>Green tea</h2><h2>x</h2>", "Green tea"),
+        ("<title>Shop</title><h1>Green tea</h1>", "Green tea"),  # the only h1, and the title does not name it
+        ("<title>Shop</title><h1>Green tea</h1><h1>Cups</h1>", None),
+        ("<title>Tea</title><h1>Green tea<a href='#t'>¶</a></h1>", "Green tea"),
+        ("<title>Green tea from Uji</title><h2>How to</h2><h1>Green tea from Uji, a review</h1>", "Green tea from Uji, a review"),
+        ("<title>绿茶 - 商店</title><h1>绿茶</h1><h2>商店</h2>", "绿茶"),
+        ("<title>Tea</title>", None),
+        ("<title></title><h1></h1><p>text", None),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_the_own_heading_of_a_page_alone(html, expected):
+    assert alone(html) == expected
+
+
+def shop(name, text, heading="h2"):
+    html = (
+        f"<title>{name} - Shop</title><h1>Shop</h1>{MENU}<{heading}>{name}</{heading}><p>{text}<footer>Imprint</footer>"
+    )
+    return Page.parse(html.encode(), f"http://shop.example/{name.partition(' ')[0]}")
+
+
+def test_the_name_of_the_site_is_not_the_heading_and_menus_do_not_make_it_template():
+    pages = [
+        shop(name, f"All that there is to say of {name} in so many different words of its own, number {i} of a few.")
+        for i, name in enumerate(["Green tea", "Cups", "Kettles", "Sencha", "Matcha", "Oolong"])
+    ]
+    site = Site("shop.example")
+    for one in pages:
+        site.learn(one)
+    for one, name in zip(pages, ["Green tea", "Cups"], strict=False):
+        templateness, headline = with_headline(one, site)
+        assert headline is not None
+        assert headline.text == name
+        kept = [string for string, t in zip(one.nodes.strings, templateness, strict=True) if t < 0.5]
+        assert kept[0] == name  # and not the link of the menu, which has the same words
+        assert "Shop" not in kept
+
+
+def test_a_rule_of_the_user_names_the_heading():
+    found = page("<title>Tea</title><h1>Tea</h1><p id=x>Own")
+    row = next(i for i, element in enumerate(found.nodes.elements) if element.get("id") == "x")
+    headline = headline_of(found, named=[row])
+    assert headline is not None
+    assert headline.text == "Own"
+
+
+def test_headings_that_a_site_repeats_inside_of_content_are_content():
+    found = page(
+        "<main><h2>A</h2><p>one two three<h2>See also</h2><p>four five</main><nav><h2>Menu</h2><a href=x>x</a></nav>"
+    )
+    strings = found.nodes.strings
+    template = np.isin(strings, ["See also", "Menu", "x"]).astype(np.float64)
+    kept = corrected(found.nodes, template, None) < 0.5
+    assert [s for s, k in zip(strings, kept, strict=True) if k] == ["A", "one two three", "See also", "four five"]
+
+
+@given(soups)
+def test_only_permalinks_are_taken_away(html):
+    found = page(html)
+    marks = permalinks(found.nodes)
+    assert not any(any(map(str.isalnum, s)) for s, m in zip(found.nodes.strings, marks, strict=True) if m)
+    nothing = np.zeros(len(marks))
+    assert ((corrected(found.nodes, nothing, headline_of(found)) > 0) == marks).all()
+
+
+def test_author_and_price_are_content_near_the_heading_only():
+    html = (
+        "<title>Tea</title><h1>Tea</h1><p>Ana Bo<p>$ 4.50<p>Cups from $4.50<p>4.50 4.50" + "<p>word" * 80 + "<p>Ana Bo"
+    )
+    found = page(html)
+    mask = said_of_itself(found, headline_of(found), ("Ana Bo", ""), ("4.5",))
+    assert [s for s, m in zip(found.nodes.strings, mask, strict=True) if m] == ["Ana Bo", "$ 4.50"]
+    assert not said_of_itself(found, None, ("Ana Bo",), ()).any()
+
+
+@given(st.text(st.sampled_from("0123456789., $€"), max_size=12))
+def test_any_price(text):
+    found = page(f"<title>T</title><h1>T</h1><p>{text}")
+    mask = said_of_itself(found, headline_of(found), (), (text,))
+    assert len(mask) == len(found.nodes.strings)
+    assert not mask[0]
