@@ -29,10 +29,7 @@ from tools import names, referee, sites_below, table
 
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.archives.reader import Reader
-from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.content import with_headline
-from scrapy_pagelets.document.markdown import markdown_of
-from scrapy_pagelets.templates.roles import is_template
+from scrapy_pagelets.document.markdown import markdown
 
 WORKERS = 2
 PARTS = {
@@ -90,7 +87,7 @@ def scored(tools: Sequence[str], folder: Path, root: Path, job: Job) -> Scores:
     for tool in tools:
         if tool == OURS:
             site = learnt(job, pages)
-            texts[tool] = [ours(site, pages[i]) for i in with_gold]
+            texts[tool] = [markdown(pages[i], site) for i in with_gold]
         else:
             write = WRITERS[tool]()
             texts[tool] = [write(bodies[i].body) for i in with_gold]
@@ -110,12 +107,6 @@ def learnt(job: Job, pages: Sequence[Page]) -> Site:
     for page in pages:
         site.learn(page)
     return site
-
-
-def ours(site: Site, page: Page) -> str:
-    """Our Markdown of a page."""
-    templateness, headline = with_headline(page, site)
-    return markdown_of(document_of(page, ~is_template(templateness), headline))
 
 
 def means(found: Collection[Scores], tool: str) -> list[str]:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scrapy_pagelets.crawler.addon import Addon
+    from scrapy_pagelets.document.markdown import markdown
     from scrapy_pagelets.page import Page
     from scrapy_pagelets.segmentation.pagelet import Pagelet, segment
     from scrapy_pagelets.templates.site import Site
 
-__all__ = ["Addon", "Page", "Pagelet", "Site", "segment"]
+__all__ = ["Addon", "Page", "Pagelet", "Site", "markdown", "segment"]
 __version__ = "0.1.0"
 
 # Scrapy imports this package whenever it starts, to find the command, so the names below are imported on first use.
@@ -20,6 +21,7 @@ _MODULES = {
     "Page": "scrapy_pagelets.page",
     "Pagelet": "scrapy_pagelets.segmentation.pagelet",
     "Site": "scrapy_pagelets.templates.site",
+    "markdown": "scrapy_pagelets.document.markdown",
     "segment": "scrapy_pagelets.segmentation.pagelet",
 }
 

@@ -28,7 +28,7 @@ def alone(html):
         ("<title>Shop</title><h1>Green tea</h1>", "Green tea"),  # the only h1, and the title does not name it
         ("<title>Shop</title><h1>Green tea</h1><h1>Cups</h1>", None),
         ("<title>Tea</title><h1>Green tea<a href='#t'>¶</a></h1>", "Green tea"),
-        ("<title>Green tea from Uji</title><h2>How to</h2><h1>Green tea from Uji, a review</h1>", "Green tea from Uji, a review"),
+        ("<title>Tea from Uji</title><h2>How to</h2><h1>Tea from Uji, a review</h1>", "Tea from Uji, a review"),
         ("<title>绿茶 - 商店</title><h1>绿茶</h1><h2>商店</h2>", "绿茶"),
         ("<title>Tea</title>", None),
         ("<title></title><h1></h1><p>text", None),
@@ -39,10 +39,8 @@ def test_the_own_heading_of_a_page_alone(html, expected):
     assert alone(html) == expected
 
 
-def shop(name, text, heading="h2"):
-    html = (
-        f"<title>{name} - Shop</title><h1>Shop</h1>{MENU}<{heading}>{name}</{heading}><p>{text}<footer>Imprint</footer>"
-    )
+def shop(name, text):
+    html = f"<title>{name} - Shop</title><h1>Shop</h1>{MENU}<h2>{name}</h2><p>{text}<footer>Imprint</footer>"
     return Page.parse(html.encode(), f"http://shop.example/{name.partition(' ')[0]}")
 
 

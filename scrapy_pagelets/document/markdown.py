@@ -5,7 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from scrapy_pagelets.document.blocks import Block
+from scrapy_pagelets.document.builder import document_of
+from scrapy_pagelets.document.content import with_headline
 from scrapy_pagelets.document.inline import Run, longest_run, written
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.roles import is_template
+from scrapy_pagelets.templates.site import Site
+
+
+def markdown(page: Page, site: Site) -> str:
+    """Write the content of a page, as its site knows it.
+
+    >>> site = Site("example.com")
+    >>> page = Page.parse(b"<title>Tea</title><h1>Tea</h1><p>All about <i>green</i> tea.", "http://example.com/")
+    >>> print(markdown(page, site))
+    # Tea
+    <BLANKLINE>
+    All about *green* tea.
+    """
+    templateness, headline = with_headline(page, site)
+    return markdown_of(document_of(page, ~is_template(templateness), headline))
 
 
 def markdown_of(block: Block) -> str:
