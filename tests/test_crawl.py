@@ -28,7 +28,7 @@ from tests.server import Reply, SiteServer, html, redirect
 
 PAGES = sorted("/" + str(path.relative_to(SITE)) for path in SITE.rglob("*.html"))
 KEYS = [
-    *("url", "title", "language", "fetched_at"),
+    *("url", "title", "headline", "language", "fetched_at"),
     *("author", "published", "modified", "canonical", "description", "image", "breadcrumbs"),
     *("text", "pagelets", "template"),
     *("near_duplicate_of", "similarity", "sketch"),
