@@ -27,7 +27,7 @@ from scrapy_pagelets.crawler.exporters import ParquetItemExporter
 ROOT = Path(__file__).parent.parent
 EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}
 FEED_COLUMNS = [
-    *("url", "title", "language", "fetched_at"),
+    *("url", "title", "headline", "language", "fetched_at"),
     *("author", "published", "modified", "canonical", "description", "image", "breadcrumbs"),
     *("text", "pagelets", "template"),
     *("near_duplicate_of", "similarity", "sketch"),
@@ -50,6 +50,7 @@ def line(number: int, **other: Any) -> dict[str, Any]:
     feed = {
         "url": f"http://example.com/{number}",
         "title": f"Page {number}",
+        "headline": f"Heading {number}" if number % 4 else None,
         "language": "de" if number % 2 else None,
         "fetched_at": "2026-11-20T10:00:00Z",
         "author": "Ana Bo" if number % 3 else None,
