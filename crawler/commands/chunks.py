@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Write the lines."""
     feed = Feed(options.feed, (*_PAGE, "chunks"), one_of=("chunks",), advice=_ADVICE)
-    if options.out is not None and Path(options.out).exists() and Path(options.out).samefile(options.feed):
+    if options.out is not None and _is_same(Path(options.out), Path(options.feed)):
         raise CommandError(f"{options.out} is the feed itself: give another file to write")
     lines = _lines(feed, duplicates=not options.no_duplicates)
     if options.out is None:
@@ -42,6 +42,10 @@ def run(options: argparse.Namespace) -> None:
         _save(lines, options.out)
     if feed.note:
         warn(feed.note)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
 
 
 def _lines(feed: Feed, *, duplicates: bool) -> Iterator[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from scrapy_pagelets.document.blocks import Block
 from scrapy_pagelets.document.chunks import Chunk, chunks_of, tokens_of
-from scrapy_pagelets.document.fragments import Fragments
+from scrapy_pagelets.document.fragments import NamedPlaces
 from scrapy_pagelets.nodes import Floats, Ints
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.text import paths_of
@@ -40,19 +40,19 @@ def chunk_records(
     http://example.com/ ['Tea'] 3
     http://example.com/#milk ['Tea', 'Milk'] 3
     """
-    fragments = Fragments(page, document)
+    places = NamedPlaces(page, document)
     return [
-        _record(page, number, chunk, templateness, fragments)
+        _record(page, number, chunk, templateness, places)
         for number, chunk in enumerate(chunks_of(document, most, overlap, pagelet))
     ]
 
 
-def _record(page: Page, number: int, chunk: Chunk, templateness: Floats, fragments: Fragments) -> dict[str, Any]:
+def _record(page: Page, number: int, chunk: Chunk, templateness: Floats, places: NamedPlaces) -> dict[str, Any]:
     leaves = np.array(chunk.leaves, np.int64)
     markdown = chunk.markdown
     return {
         "id": number,
-        "url": fragments.url(chunk.first),
+        "url": places.url(chunk.first),
         "headings": list(chunk.headings),
         "markdown": markdown,
         "xpaths": _xpaths(page, leaves),

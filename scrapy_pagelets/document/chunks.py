@@ -78,10 +78,11 @@ def chunks_of(document: Block, most: int, overlap: int = 0, pagelet: Mapping[int
     packer.add(units_of(document, most - overlap, pagelet or {}), 0)
     packer.close()
     pieces = [piece for piece in map(_without_rules, packer.pieces) if piece]
+    names = {block: _heading(block) for block in document.walk() if block.kind == "heading"}
     chunks = []
     for before, own in pairwise([[], *pieces]):
         room = min(overlap, most - sum(unit.words for unit in own))
-        chunks.append(_chunk(_tail(before, own, room), own))
+        chunks.append(_chunk(_tail(before, own, room), own, names))
     return chunks
 
 
@@ -156,11 +157,11 @@ def _tail(units: Sequence[Unit], following: Sequence[Unit], most: int) -> list[U
     return tail
 
 
-def _chunk(repeated: list[Unit], own: list[Unit]) -> Chunk:
+def _chunk(repeated: list[Unit], own: list[Unit], names: Mapping[Block, str]) -> Chunk:
     leaves = sorted({leaf for unit in repeated + own for block in _blocks(unit) for leaf in block.leaves})
     first = [leaf for unit in own[:1] for block in _blocks(unit) for leaf in block.leaves[:1]]
     return Chunk(
-        headings=tuple(_heading(heading) for heading in _shared(own)),
+        headings=tuple(names[heading] for heading in _shared(own)),
         document=_document(repeated + own),
         leaves=tuple(leaves),
         first=first[0] if first else next((leaf for unit in own for leaf in unit.block.leaves), None),

@@ -18,7 +18,7 @@ _WHOLE: Final = ("html", "body")
 _SAFE: Final = "-._~!$&'()*+,;=:@/?"
 
 
-class Fragments:
+class NamedPlaces:
     """The places in the content of a page that have a name.
 
     A name belongs to the block that its element begins with; to a heading, if the element is anywhere in it. If two

@@ -65,23 +65,23 @@ def units_of(document: Block, most: int, pagelet: Mapping[int, int]) -> list[Uni
             number = pagelet.get(block.leaves[0], number)
         if block.kind == "heading":
             headings = (*(heading for heading in headings if heading.level < block.level), block)
-            if 2 * (waiting + words) > most:
-                found += lead
-                lead = []
-            lead.append(Unit(block, block, above, (), headings, headings, words))
+            alone = len(lead) if 2 * (waiting + words) > most else _of_others(lead, headings)
+            found += lead[:alone]
+            lead = [*lead[alone:], Unit(block, block, above, (), headings, headings, words)]
             continue
-        of_others = _of_other_blocks(lead, headings) if 2 * waiting <= most else len(lead)
-        found += lead[:of_others]
-        own = tuple((heading.block, heading.above) for heading in lead[of_others:])
-        words += sum(heading.words for heading in lead[of_others:])
+        if 2 * waiting > most:
+            found += lead
+            lead = []
+        own = tuple((heading.block, heading.above) for heading in lead)
+        words += sum(heading.words for heading in lead)
         lead = []
         whole = Unit(block, block, above, own, headings, (*headings, number, *above), words)
         found += sentences(whole) if words > most else [whole]
     return found + lead
 
 
-def _of_other_blocks(lead: Sequence[Unit], headings: Sequence[Block]) -> int:
-    """Number of headings, of those before a block, up to the last one that it does not stand under."""
+def _of_others(lead: Sequence[Unit], headings: Sequence[Block]) -> int:
+    """Number of headings, of those that wait for a block, up to the last one whose section has ended without any."""
     return max((place for place, heading in enumerate(lead, 1) if heading.block not in headings), default=0)
 
 
