@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, Final
 
 from scrapy_pagelets.errors import PageletsError
-from scrapy_pagelets.feed_schema import FEED, LINK, PAGELET, TEMPLATE, FeedField
+from scrapy_pagelets.feed_schema import CHUNK, FEED, LINK, PAGELET, TEMPLATE, FeedField
 from scrapy_pagelets.words import words
 
 Line = dict[str, Any]
@@ -45,6 +45,7 @@ _FIELDS: Final = _checks(FEED) | {"crawled": _TEXT}
 _TEMPLATE: Final = _checks(field for field in TEMPLATE if field.name != "pages")
 _PAGELET: Final = _checks(PAGELET)
 _LINK: Final = _checks(LINK)
+_CHUNK: Final = _checks(CHUNK)
 
 
 class FeedError(PageletsError, ValueError):
@@ -60,10 +61,16 @@ class Feed:
     columns : the fields to check and return; from Parquet, no others are read
     pagelet : the fields that each pagelet must have
     one_of : a page must have at least one of these fields; lines without any are left out
+    advice : what to do if no line has any of them
     """
 
     def __init__(
-        self, path: str, columns: Sequence[str], pagelet: Sequence[str] = (), one_of: Sequence[str] = ("pagelets",)
+        self,
+        path: str,
+        columns: Sequence[str],
+        pagelet: Sequence[str] = (),
+        one_of: Sequence[str] = ("pagelets",),
+        advice: str | None = None,
     ) -> None:
         self.path = path
         #: Number of lines that were left out.
@@ -71,6 +78,7 @@ class Feed:
         self._columns = columns
         self._pagelet = pagelet
         self._one_of = one_of
+        self._advice = advice or _ADVICE
 
     def __iter__(self) -> Iterator[Line]:
         """Yield the pages.
@@ -99,7 +107,7 @@ class Feed:
         if not number:
             raise self.error("it has no pages")
         if self.left_out == number:
-            raise self.error(f"no line has {_alternatives(self._one_of)}, the first one has {first}; {_ADVICE}")
+            raise self.error(f"no line has {_alternatives(self._one_of)}, the first one has {first}; {self._advice}")
 
     def error(self, problem: str) -> FeedError:
         """Return an error whose message names the file."""
@@ -130,6 +138,10 @@ class Feed:
             _check(template, _TEMPLATE, where, "template.")
         for pagelet in page.get("pagelets", ()):
             _check_pagelet(pagelet, self._pagelet, where)
+        for chunk in page.get("chunks", ()):
+            if not isinstance(chunk, dict) or not _CHUNK.keys() <= chunk.keys():
+                raise FeedError(f"{where}: a chunk is {_shortened(chunk)}, not an object with {', '.join(_CHUNK)}")
+            _check(chunk, _CHUNK, where, "chunk.", optional=False)
         return page
 
 

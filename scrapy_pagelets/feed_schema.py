@@ -91,6 +91,24 @@ BLOCK: Final = (
         listed=True,
     ),
 )
+#: Set by `chunk_records`, for `StripPipeline`.
+CHUNK: Final = (
+    FeedField("id", "integer", "number of the chunk on its page, from 0"),
+    FeedField("url", "string", "URL of the page, with the nearest name in the page at or above the chunk as fragment"),
+    FeedField(
+        "headings",
+        "string",
+        "the headings that all of it stands under, from the page's own; a heading that it begins with is the last",
+        listed=True,
+    ),
+    FeedField("markdown", "string", "the chunk as Markdown"),
+    FeedField("xpaths", "string", "paths, as in pagelets, to its text", listed=True),
+    FeedField("words", "integer", "number of its words, those of alternative texts of pictures among them"),
+    FeedField(
+        "tokens", "integer", "estimated tokens of a language model: bytes of `markdown` in UTF-8 / 3, rounded up"
+    ),
+    FeedField("templateness", "number", "0 to 1, the mean over its words"),
+)
 #: Set by `StripPipeline`.
 TEMPLATE: Final = (
     FeedField(
@@ -170,6 +188,15 @@ FEED: Final = (
         "string",
         "the content as HTML; only if `PAGELETS_FORMATS` names it",
         setting="PAGELETS_FORMATS",
+        optional=True,
+    ),
+    FeedField(
+        "chunks",
+        "object",
+        "pieces of the content for retrieval, see below; only with `PAGELETS_CHUNKS`",
+        listed=True,
+        parts=CHUNK,
+        setting="PAGELETS_CHUNKS",
         optional=True,
     ),
     # Set by SegmentPipeline.

@@ -8,6 +8,7 @@ import pytest
 
 from scrapy_pagelets.feed_schema import (
     BLOCK,
+    CHUNK,
     FEED,
     LINK,
     PAGELET,
@@ -28,13 +29,16 @@ HEAD = "| field | type | meaning |\n|---|---|---|\n"
 PAGE = Page.parse(b"<ul><li><a href=/>Home</a></ul><p>Some words with <a href=/b>a link</a>.", "http://h/a")
 
 
+TABLES = (FEED, PAGELET, LINK, BLOCK, CHUNK, TEMPLATE, TEMPLATES, TEMPLATE_LINK)
+
+
 def rows(fields: tuple[FeedField, ...]) -> str:
     return "".join(f"| `{field.name}` | {field.type} | {field.meaning} |\n" for field in fields)
 
 
 def test_the_document_has_the_tables_of_the_schema():
     tables = re.findall(re.escape(HEAD) + r"((?:\|.*\n)+)", DOCUMENT)
-    assert tables == [rows(fields) for fields in (FEED, PAGELET, LINK, BLOCK, TEMPLATE, TEMPLATES, TEMPLATE_LINK)]
+    assert tables == [rows(fields) for fields in TABLES]
 
 
 PYTHON: dict[str, type | tuple[type, ...]] = {"string": str, "integer": int, "number": (int, float), "object": dict}
@@ -78,9 +82,9 @@ def test_exported_templates_have_the_fields_of_the_schema():
     check(one.record(), TEMPLATES)
 
 
-@pytest.mark.parametrize("optional", [(), ("html", "blocks")])
+@pytest.mark.parametrize("optional", [(), ("html", "blocks", "chunks")])
 def test_a_crawl_writes_the_fields_of_the_schema(tmp_path, optional):
-    settings = {"PAGELETS_FORMATS": "text,html", "PAGELETS_VIPS_TREE": 1} if optional else {}
+    settings = {"PAGELETS_FORMATS": "text,html", "PAGELETS_VIPS_TREE": 1, "PAGELETS_CHUNKS": 20} if optional else {}
     with SiteServer(routes=menu_site("one")) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
     assert any(line["template"] for line in found.lines)

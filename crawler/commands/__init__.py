@@ -16,6 +16,7 @@ from scrapy_pagelets.errors import PageletsError
 #: Subcommand -> its description, and the module with its ``add_arguments(parser)`` and ``run(options)``. The modules
 #: are imported when `scrapy pagelets` runs; they import heavy libraries in ``run`` only.
 _COMMANDS: Final = {
+    "chunks": ("write the chunks of a feed, one line of JSON each", "scrapy_pagelets.crawler.commands.chunks"),
     "diff": (
         "show which pages are new, gone or changed since an earlier crawl",
         "scrapy_pagelets.crawler.commands.diff",

@@ -85,6 +85,10 @@ class Config:
     formats: tuple[str, ...] = _setting(("text",), values.choices(FORMATS))
     #: PAGELETS_MARKDOWN: what the Markdown has beside text.
     markdown: tuple[str, ...] = _setting(("links", "images", "tables"), values.choices(SWITCHES))
+    #: PAGELETS_CHUNKS: maximal number of words of a chunk; with 0, items get no chunks.
+    chunks: int = _setting(0, values.whole("give a number of words, or 0 for no chunks", lambda n: n >= 0))
+    #: PAGELETS_CHUNKS_OVERLAP: number of words that a chunk may repeat from the one before.
+    chunks_overlap: int = _setting(0, values.whole("give a number of words, from 0", lambda n: n >= 0))
     #: PAGELETS_MODEL: name of a shipped model or path of your own, which combines the evidence for template.
     model: str = _setting("labelled", values.path)
     #: PAGELETS_DETECTION: the method that decides what is template.
@@ -136,6 +140,10 @@ class Config:
                 f"PAGELETS_SEGMENTER_WEIGHTS is set, but the segmenter {self.segmenter} has no weights: "
                 f"choose PAGELETS_SEGMENTER from {', '.join(LEARNT)}"
             )
+        if 2 * self.chunks_overlap > self.chunks:
+            raise ConfigError(
+                "PAGELETS_CHUNKS_OVERLAP is too large: give at most half of the words of a chunk (PAGELETS_CHUNKS)"
+            )
         if self.render and (obstacle := self.obstacle_to_rendering):
             raise ConfigError(f"PAGELETS_RENDER is on, but {obstacle}")
         if self.detection == ETDM and not self.probe:
@@ -182,6 +190,8 @@ class Config:
         """False for a field that a setting switches off; without near-duplicates, our spiders still yield nulls."""
         if field.setting == "PAGELETS_FORMATS":
             return field.name in self.formats
+        if field.setting == "PAGELETS_CHUNKS":
+            return self.chunks > 0
         return field.setting != "PAGELETS_VIPS_TREE" or self.vips_tree
 
     def field_name(self, name: str) -> str | None:

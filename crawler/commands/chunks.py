@@ -1,0 +1,72 @@
+"""The command ``scrapy pagelets chunks``: one line of JSON for each chunk of a feed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from scrapy_pagelets.crawler.commands.terminal import warn, write
+from scrapy_pagelets.errors import CommandError
+from scrapy_pagelets.feed_reader import Feed, Line
+from scrapy_pagelets.feed_schema import FEED
+
+#: What a chunk does not say of its page.
+_LEFT_OUT: Final = ("text", "markdown", "html", "sketch", "content_hash")
+#: What it says: the fields of the feed that are a string.
+_PAGE: Final = tuple(
+    field.name for field in FEED if field.kind == "string" and not field.listed and field.name not in _LEFT_OUT
+)
+_ADVICE: Final = "crawl with -s PAGELETS_CHUNKS=200 to have chunks of 200 words"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), made with -s PAGELETS_CHUNKS=...")
+    parser.add_argument("-o", "--out", metavar="FILE", help="file to write (default: standard output)")
+    parser.add_argument("--no-duplicates", action="store_true", help="leave out near-duplicates of other pages")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the lines."""
+    feed = Feed(options.feed, (*_PAGE, "chunks"), one_of=("chunks",), advice=_ADVICE)
+    if options.out is not None and _is_same(Path(options.out), Path(options.feed)):
+        raise CommandError(f"{options.out} is the feed itself: give another file to write")
+    lines = _lines(feed, duplicates=not options.no_duplicates)
+    if options.out is None:
+        for line in lines:
+            write(line)
+    else:
+        _save(lines, options.out)
+    if feed.note:
+        warn(feed.note)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _lines(feed: Feed, *, duplicates: bool) -> Iterator[str]:
+    for page in feed:
+        if duplicates or page.get("near_duplicate_of") is None:
+            for chunk in page["chunks"]:
+                yield json.dumps(_record(page, chunk))
+
+
+def _record(page: Line, chunk: dict[str, Any]) -> dict[str, Any]:
+    """A chunk with the fields of its page; the URL of the page is ``page``."""
+    about = {"page" if name == "url" else name: page.get(name) for name in _PAGE}
+    return {**about, **chunk}
+
+
+def _save(lines: Iterator[str], name: str) -> None:
+    """Write the lines to a file, which is not touched if the feed cannot be used."""
+    first = next(lines, None)
+    try:
+        with open(name, "w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in ([] if first is None else [first]))
+            file.writelines(f"{line}\n" for line in lines)
+    except OSError as error:
+        raise CommandError(f"{name} cannot be written: {error.strerror or error}") from None

@@ -1,0 +1,219 @@
+"""Cut a document into chunks for retrieval: pieces of limited length that follow its headings and pagelets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
+from typing import Final
+
+from scrapy_pagelets.document.blocks import Block
+from scrapy_pagelets.document.inline import text_of_runs, tidy
+from scrapy_pagelets.document.markdown import markdown_of
+from scrapy_pagelets.document.units import Unit, sentences, units_of, words_of
+
+#: A piece that is smaller than a chunk by this factor goes with what follows, if there is room.
+_SMALL: Final = 4
+#: Bytes of a token, see `tokens_of`.
+_BYTES: Final = 3
+#: Characters of a heading in the path of a chunk; the rest is cut off.
+_LONGEST: Final = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """A piece of a document.
+
+    Attributes
+    ----------
+    headings : the headings that all of it stands under, from the page's own; one that it begins with is the last
+    document : its blocks
+    leaves : (k,) indices of the leaves of the page that it shows, ascending
+    first : the leaf that it begins with, without what it repeats of the chunk before; None if it has only pictures
+    words : number of its words
+    """
+
+    headings: tuple[str, ...]
+    document: Block
+    leaves: tuple[int, ...]
+    first: int | None
+    words: int
+
+    @property
+    def markdown(self) -> str:
+        """The chunk as Markdown."""
+        return markdown_of(self.document)
+
+
+def tokens_of(text: str) -> int:
+    """Estimate the number of tokens of a language model: bytes in UTF-8, divided by three and rounded up.
+
+    >>> tokens_of("chunks"), tokens_of("東京")
+    (2, 2)
+    """
+    return -(-len(text.encode("utf-8", "replace")) // _BYTES)
+
+
+def chunks_of(document: Block, most: int, overlap: int = 0, pagelet: Mapping[int, int] | None = None) -> list[Chunk]:
+    """Cut a document into chunks.
+
+    What fits into one chunk together stays together: first sections, the outermost first, then pagelets, lists, items
+    and paragraphs. Code, tables and formulas are not cut, paragraphs only between sentences and only if one is too
+    long for a chunk. Headings stay with what follows.
+
+    Parameters
+    ----------
+    document : as `document_of` returns it
+    most : words of a chunk; only a single block or sentence that cannot be cut has more, with its headings
+    overlap : words of these that a chunk may repeat from the end of the one before, unless it begins with a heading
+    pagelet : number of the pagelet of each leaf
+
+    Raises
+    ------
+    ValueError : if the overlap is more than half of a chunk
+    """
+    if most < 1 or not 0 <= 2 * overlap <= most:
+        raise ValueError(f"chunks of {most} words with an overlap of {overlap}: give at most half of the words")
+    packer = _Packer(most - overlap)
+    packer.add(units_of(document, most - overlap, pagelet or {}), 0)
+    packer.close()
+    pieces = [piece for piece in map(_without_rules, packer.pieces) if piece]
+    names = {block: _heading(block) for block in document.walk() if block.kind == "heading"}
+    chunks = []
+    for before, own in pairwise([[], *pieces]):
+        room = min(overlap, most - sum(unit.words for unit in own))
+        chunks.append(_chunk(_tail(before, own, room), own, names))
+    return chunks
+
+
+class _Packer:
+    """Put units into pieces, group by group.
+
+    Attributes
+    ----------
+    pieces : the pieces that are full
+    """
+
+    def __init__(self, most: int) -> None:
+        self.pieces: list[list[Unit]] = []
+        self._most = most
+        self._open: list[Unit] = []
+        self._words = 0
+
+    def add(self, units: Sequence[Unit], depth: int) -> None:
+        """Add the units of a group; those of a smaller group stay together if they can.
+
+        The groups are few levels deep (six headings, a pagelet, the lists of `builder.DEPTH`), so this may recurse.
+        """
+        for group in _groups(units, depth):
+            words = sum(unit.words for unit in group)
+            if self._words + words > self._most and (words <= self._most or len(group) == 1 or not self._is_small):
+                self.close()
+            if self._words + words <= self._most or len(group) == 1:
+                self._open += group
+                self._words += words
+            else:
+                self.add(group, depth + 1)
+                if not self._is_small:
+                    self.close()
+
+    def close(self) -> None:
+        """End the piece."""
+        if self._open:
+            self.pieces.append(self._open)
+        self._open, self._words = [], 0
+
+    @property
+    def _is_small(self) -> bool:
+        return _SMALL * self._words < self._most
+
+
+def _groups(units: Sequence[Unit], depth: int) -> Iterator[list[Unit]]:
+    """Divide units by the group that they belong to at this depth; those without are by themselves."""
+    keyed = ((unit.path[depth] if depth < len(unit.path) else unit, unit) for unit in units)
+    for _, group in groupby(keyed, lambda pair: pair[0]):
+        yield [unit for _, unit in group]
+
+
+def _without_rules(units: list[Unit]) -> list[Unit]:
+    """The units of a piece without rules at its ends."""
+    shown = [place for place, unit in enumerate(units) if unit.block.kind != "rule" or unit.lead]
+    return units[shown[0] : shown[-1] + 1] if shown else []
+
+
+def _tail(units: Sequence[Unit], following: Sequence[Unit], most: int) -> list[Unit]:
+    """The end of a piece that the following one repeats: whole blocks and sentences."""
+    tail: list[Unit] = []
+    if following[0].lead or following[0].block.kind == "heading":
+        return tail
+    for unit in reversed(units if most > 0 else ()):
+        for part in reversed(list(sentences(replace(unit, lead=(), words=words_of(unit.block))))):
+            most -= part.words
+            if most < 0 or part.block.kind in ("heading", "rule"):
+                return tail
+            tail.insert(0, part)
+        if unit.lead:
+            break
+    return tail
+
+
+def _chunk(repeated: list[Unit], own: list[Unit], names: Mapping[Block, str]) -> Chunk:
+    leaves = sorted({leaf for unit in repeated + own for block in _blocks(unit) for leaf in block.leaves})
+    first = [leaf for unit in own[:1] for block in _blocks(unit) for leaf in block.leaves[:1]]
+    return Chunk(
+        headings=tuple(names[heading] for heading in _shared(own)),
+        document=_document(repeated + own),
+        leaves=tuple(leaves),
+        first=first[0] if first else next((leaf for unit in own for leaf in unit.block.leaves), None),
+        words=sum(unit.words for unit in repeated + own),
+    )
+
+
+def _blocks(unit: Unit) -> list[Block]:
+    return [*(block for block, _ in unit.lead), unit.block]
+
+
+def _shared(units: Sequence[Unit]) -> list[Block]:
+    """The headings that all units stand under."""
+    levels = zip(*(unit.headings for unit in units), strict=False)
+    shared: list[Block] = []
+    for level in levels:
+        if any(heading is not level[0] for heading in level):
+            break
+        shared.append(level[0])
+    return shared
+
+
+def _heading(block: Block) -> str:
+    text = text_of_runs(block.runs)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}..."
+
+
+def _document(units: Sequence[Unit]) -> Block:
+    """A document of units, in copies of what is around them; the sentences of a paragraph become one."""
+    root = Block("document")
+    inside: list[tuple[Block, Block]] = []  # what is around a unit, and its copy
+    last: Block | None = None
+    for unit in units:
+        for block, above in (*unit.lead, (unit.block, unit.above)):
+            common = _common(above, [original for original, _ in inside])
+            del inside[common:]
+            for original in above[common:]:
+                copy = replace(original, children=[])
+                (inside[-1][1] if inside else root).children.append(copy)
+                inside.append((original, copy))
+            children = (inside[-1][1] if inside else root).children
+            if block is unit.block and unit.origin is last:
+                children[-1].runs = [*children[-1].runs, *block.runs]
+            else:
+                children.append(replace(block))
+            last = unit.origin if block is unit.block else block
+    for block in root.walk():
+        if block.kind == "paragraph":
+            block.runs = tidy(block.runs)
+    return root
+
+
+def _common(one: Sequence[Block], other: Sequence[Block]) -> int:
+    """Number of blocks that two sequences have in common at their start."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a is not b), min(len(one), len(other)))

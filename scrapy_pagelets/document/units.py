@@ -1,0 +1,144 @@
+"""The units of a document: what no chunk cuts, each with the headings, the pagelet and the lists that it stands in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from scrapy_pagelets.document.blocks import Block
+from scrapy_pagelets.document.inline import PLAIN, Run
+from scrapy_pagelets.words import WORD
+
+#: The end of a sentence: its mark with closing quotes, then white space and no small letter; in Chinese and Japanese,
+#: the mark alone.
+_END: Final = re.compile(
+    r"[.!?\N{HORIZONTAL ELLIPSIS}]"
+    r"[\"'\N{RIGHT DOUBLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK})\]]*\s+(?=\S)(?![a-z])"
+    r"|[\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH EXCLAMATION MARK}\N{FULLWIDTH QUESTION MARK}]"
+    r"[\N{RIGHT CORNER BRACKET}\N{RIGHT DOUBLE QUOTATION MARK}]*"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """A block, or a sentence of a paragraph, with the headings right above it.
+
+    Attributes
+    ----------
+    block : a block without children
+    origin : the block of the document that it is, or is a sentence of
+    above : the list, item and quote around it, from the outside
+    lead : the headings right above it, each with what is around it
+    headings : the headings that it stands under, those of ``lead`` among them
+    path : the groups that it belongs to, from the largest: headings, pagelet, lists, items, paragraph
+    words : number of words, those of ``lead`` included
+    """
+
+    block: Block
+    origin: Block
+    above: tuple[Block, ...]
+    lead: tuple[tuple[Block, tuple[Block, ...]], ...]
+    headings: tuple[Block, ...]
+    path: tuple[object, ...]
+    words: int
+
+
+def units_of(document: Block, most: int, pagelet: Mapping[int, int]) -> list[Unit]:
+    """List the units of a document; a paragraph that is too long is divided into its sentences.
+
+    Headings belong to the block that follows, unless they are longer than half of a chunk.
+
+    Parameters
+    ----------
+    most : words of a chunk
+    pagelet : number of the pagelet of each leaf
+    """
+    found: list[Unit] = []
+    lead: list[Unit] = []
+    headings: tuple[Block, ...] = ()
+    number = 0
+    for block, above in _leaf_blocks(document):
+        words, waiting = words_of(block), sum(heading.words for heading in lead)
+        if block.leaves:
+            number = pagelet.get(block.leaves[0], number)
+        if block.kind == "heading":
+            headings = (*(heading for heading in headings if heading.level < block.level), block)
+            alone = len(lead) if 2 * (waiting + words) > most else _of_others(lead, headings)
+            found += lead[:alone]
+            lead = [*lead[alone:], Unit(block, block, above, (), headings, headings, words)]
+            continue
+        if 2 * waiting > most:
+            found += lead
+            lead = []
+        own = tuple((heading.block, heading.above) for heading in lead)
+        words += sum(heading.words for heading in lead)
+        lead = []
+        whole = Unit(block, block, above, own, headings, (*headings, number, *above), words)
+        found += sentences(whole) if words > most else [whole]
+    return found + lead
+
+
+def _of_others(lead: Sequence[Unit], headings: Sequence[Block]) -> int:
+    """Number of headings, of those that wait for a block, up to the last one whose section has ended without any."""
+    return max((place for place, heading in enumerate(lead, 1) if heading.block not in headings), default=0)
+
+
+def _leaf_blocks(document: Block) -> Iterator[tuple[Block, tuple[Block, ...]]]:
+    """Yield the blocks that have no others in them, each with those around it, without the document itself."""
+    stack: list[tuple[Block, tuple[Block, ...]]] = [(child, ()) for child in reversed(document.children)]
+    while stack:
+        block, above = stack.pop()
+        if block.kind in ("list", "item", "quote"):
+            stack += [(child, (*above, block)) for child in reversed(block.children)]
+        else:
+            yield block, above
+
+
+def words_of(block: Block) -> int:
+    """Number of words of a block without children: those of its text, and of the alternative texts of pictures."""
+    if block.kind in ("code", "math"):
+        return _count(block.text)
+    lines = [cell for row in block.rows for cell in row] if block.kind == "table" else [block.runs]
+    return sum(_count("".join(f" {run.text} " if run.source else run.text for run in line)) for line in lines)
+
+
+def _count(text: str) -> int:
+    return sum(1 for _ in WORD.finditer(text))
+
+
+def sentences(unit: Unit) -> Iterator[Unit]:
+    """Yield the sentences of a paragraph as units; the first one has the lead. Yield any other unit as it is."""
+    if unit.block.kind != "paragraph":
+        yield unit
+        return
+    lead, words = unit.lead, unit.words - words_of(unit.block)
+    for runs in _divided(unit.block.runs):
+        part = replace(unit.block, runs=runs)
+        path = (*unit.path, unit.origin)
+        yield replace(unit, block=part, lead=lead, path=path, words=words + words_of(part))
+        lead, words = (), 0
+
+
+def _divided(runs: Sequence[Run]) -> Iterator[list[Run]]:
+    """Yield the runs of each sentence; line breaks end one too, links and code are not divided."""
+    sentence: list[Run] = []
+    for run in runs:
+        start = 0
+        for end in _ends(run):
+            sentence.append(replace(run, text=run.text[start:end]))
+            yield sentence
+            sentence, start = [], end
+        if start < len(run.text) or run.source:
+            sentence.append(replace(run, text=run.text[start:]))
+    if sentence:
+        yield sentence
+
+
+def _ends(run: Run) -> Iterator[int]:
+    """Yield where the sentences of a run end."""
+    if run.text == "\n":
+        yield 1
+    elif not run.source and run.style == PLAIN:
+        yield from (match.end() for match in _END.finditer(run.text))
