@@ -189,7 +189,8 @@ def test_a_full_disk_causes_a_warning_and_the_crawl_goes_on(tmp_path, limit):
     of_sites = [warning for warning in found.warnings if "earlier version" not in warning]
     assert len(of_sites) == 1
     assert len(found.warnings) <= 2  # the versions of pages have a file of their own
-    assert re.search("goes on with what is in memory|what the crawl learns about sites is lost when it ends", of_sites[0])
+    lost = "goes on with what is in memory|what the crawl learns about sites is lost when it ends"
+    assert re.search(lost, of_sites[0])
     assert found.errors == []
 
 

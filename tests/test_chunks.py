@@ -193,7 +193,8 @@ def test_code_and_tables_are_whole(html, most, overlap):
 
 def above(root):
     """The headings above each block of text, as (its text, their texts), by the levels alone."""
-    found, open_headings = [], []
+    found = []
+    open_headings: list[Block] = []
     for block in root.walk():
         if block.kind == "heading":
             open_headings = [h for h in open_headings if h.level < block.level] + [block]
