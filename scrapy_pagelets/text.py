@@ -11,6 +11,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.characters import quoted, readable
+from scrapy_pagelets.document import formulas, notes
 from scrapy_pagelets.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, Bools, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.urls import absolute
@@ -34,7 +35,8 @@ _ITEMS: Final = TAG["li"]
 def plain(nodes: NodeTable, keep: Bools) -> str:
     """Text of the leaves to keep, for readers: blank lines between blocks, line breaks and cells as on the page.
 
-    Items of lists begin with a hyphen. Marks that stand alone on a line are left out, as are characters that nobody
+    Items of lists begin with a hyphen, and marks of footnotes are in brackets. Of a formula that a script has set, one
+    form is written. Marks that stand alone on a line are left out, as are characters that nobody
     sees; letters are in Unicode's form NFC.
 
     Parameters
@@ -42,6 +44,7 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
     keep : (m,) a mask of the leaves
     """
     leaves = np.flatnonzero(keep & ~_left_over(nodes))
+    nodes = notes.with_brackets(formulas.once(nodes, keep))
     text = text_of(nodes, leaves, _first_of_items(nodes, leaves)).translate(INVISIBLE)
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
