@@ -55,9 +55,11 @@ def document_of(page: Page, keep: Bools, headline: Headline | None = None, switc
 
 
 def _prune(root: Block) -> None:
-    """Remove lists, items and quotes in which nothing is left."""
+    """Remove lists, items and quotes in which nothing is left, and rules that divide nothing."""
     for block in reversed(list(root.walk())):
         block.children = [child for child in block.children if child.children or child.kind not in _HOLDERS]
+        while block.children and block.children[-1].kind == "rule":
+            block.children.pop()
 
 
 def _lead(root: Block, headline: Headline, leaves: list[int]) -> None:
@@ -103,7 +105,9 @@ class _Builder:
         self.leaves: list[int] = []
         self.style = PLAIN
         self.last_leaf = -1
+        self.tried = 0  # up to this row, no formula has a source
         self.heading: Block | None = None
+        self.source = formulas.delimiters(self.nodes.elements[0])
 
     def walk(self, row: int, end: int) -> None:
         """Visit the rows of a range; each opens its element, and what it opened is closed at the end of its subtree."""
@@ -155,9 +159,22 @@ class _Builder:
         text = self.nodes.strings[leaf].translate(INVISIBLE)
         if leaf in self.nodes.spaces:
             text = " ".join(text.split())
-        self.runs.append(Run(text, self.style))
+        if self.source is None or self.style.code:
+            self.runs.append(Run(text, self.style))
+        else:
+            self.with_formulas(row, text)
         self.leaves.append(leaf)
         self.last_leaf = leaf
+
+    def with_formulas(self, row: int, text: str) -> None:
+        """Write a text in which a script of the page sets formulas."""
+        for part, kind in formulas.split(text, self.source):
+            if kind == formulas.DISPLAY and self.heading is None:
+                leaves = self.leaves
+                self.flush()
+                self.add(Block("math", text=part, leaves=leaves[-1:]))
+            elif part:
+                self.runs.append(Run(f"${part}$", Style(code=row)) if kind else Run(part, self.style))
 
     def open(self, row: int) -> tuple[bool, Callable[[], None]]:
         """Open the element of a row: whether its subtree has been dealt with, and what is to do at its end."""
@@ -166,13 +183,15 @@ class _Builder:
         if tag in _VERBATIM:
             self.code(row, element)
             return True, _nothing
-        if formulas.is_formula(element) and self.formula(row, element):
-            return True, _nothing
+        if row >= self.tried and formulas.is_formula(element):
+            self.tried = int(self.nodes.end[row])
+            if self.formula(row, element):
+                return True, _nothing
         if tag == "table" and self.switches.tables and tables.is_data(self.nodes, row):
             self.table(row)
             return True, _nothing
         if tag == "br":
-            self.runs.append(BREAK)
+            self.line_break()
             return True, _nothing
         if tag == "hr":
             self.rule()
@@ -185,7 +204,7 @@ class _Builder:
             before, self.style = self.style, style
             return False, lambda: setattr(self, "style", before)
         if tag in _LISTS:
-            return False, self.nested(Block("list", ordered=tag == "ol", number=_number(element.get("start"), 1)))
+            return False, self.nested(_new_list(element))
         if tag == "li":
             return False, self.item(element)
         if tag == "blockquote":
@@ -234,6 +253,10 @@ class _Builder:
         return readable(element.get("title") or "") if self.switches.titles else ""
 
     def image(self, element: etree._Element) -> None:
+        if pictures.is_emoji(element):
+            self.runs += [Run(" ", self.style)] * bool(self.runs)
+            self.runs.append(Run(readable(element.get("alt") or ""), self.style))
+            return
         written = pictures.source_of(element)
         source = quoted(link_of(self.page.base, written)) if written and self.switches.images else ""
         if source:
@@ -303,7 +326,9 @@ class _Builder:
         """The text of a cell; its paragraphs become one, and a point marks the items of a list."""
         runs: list[Run] = []
         for block in self.part(row).walk():
-            runs += [Run(_POINT)] if block.kind == "item" else [*block.runs, Run(" ")]
+            verbatim = f"${block.text}$" if block.kind == "math" else block.text
+            own = [Run(verbatim, Style(code=row))] if verbatim else block.runs
+            runs += [Run(_POINT)] if block.kind == "item" else [*own, Run(" ")]
         return tidy(runs)
 
     def part(self, row: int) -> Block:
@@ -311,9 +336,19 @@ class _Builder:
         part = _Part(self, row)
         return part.root
 
-    def rule(self) -> None:
-        if self.inside[-1].kind in ("document", "quote"):
+    def line_break(self) -> None:
+        """Break the line; an empty line ends a paragraph."""
+        before = next((run for run in reversed(self.runs) if run.source or run.text.strip(" ")), None)
+        if before is BREAK and self.heading is None:
             self.flush()
+        else:
+            self.runs.append(BREAK)
+
+    def rule(self) -> None:
+        """Draw a line between blocks; one is as good as two."""
+        self.flush()
+        within = self.inside[-1]
+        if within.kind in ("document", "quote") and within.children and within.children[-1].kind != "rule":
             self.add(Block("rule"))
 
     def begin(self, block: Block) -> Callable[[], None]:
@@ -430,12 +465,12 @@ class _Part(_Builder):
     """The document of one subtree of a page."""
 
     def __init__(self, whole: _Builder, row: int) -> None:
-        for name in ("page", "nodes", "switches", "keep", "images", "shown", "tags", "leaf_of"):
+        for name in ("page", "nodes", "switches", "keep", "images", "shown", "tags", "leaf_of", "source"):
             setattr(self, name, getattr(whole, name))
         self.root = Block("document")
         self.inside = [self.root]
         self.runs, self.leaves = [], []
-        self.style, self.last_leaf, self.heading = PLAIN, -1, None
+        self.style, self.last_leaf, self.tried, self.heading = PLAIN, -1, 0, None
         self.walk(row + 1, int(self.nodes.end[row]))
 
 
@@ -445,9 +480,16 @@ def _is_written(url: str, element: etree._Element) -> bool:
     return scheme.lower() == "mailto" and address.partition("?")[0] in "".join(map(str, element.itertext()))
 
 
+def _new_list(element: etree._Element) -> Block:
+    ordered, first, step = element.tag == "ol", 1, 1
+    if ordered and element.get("reversed") is not None:
+        first, step = sum(child.tag == "li" for child in element), -1
+    return Block("list", ordered=ordered, number=_number(element.get("start"), first), step=step)
+
+
 def _new_item(within: Block, value: str | None = None) -> Block:
     """Add an item to a list; ``value`` is its number as written."""
-    number = within.children[-1].number + 1 if within.children else within.number
+    number = max(0, within.children[-1].number + within.step) if within.children else within.number
     item = Block("item", number=_number(value, number))
     within.children.append(item)
     return item
