@@ -27,8 +27,9 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 _SCRIPT: Final = re.compile(r"[\s\0-\x1f]*(?:javascript|vbscript|data):", re.IGNORECASE)
 #: Characters that no reader sees: zero-width space, word joiner, byte order mark, soft hyphen.
 INVISIBLE: Final = str.maketrans("", "", "\u200b\u2060\ufeff\u00ad\u180e")
-#: A line of these marks alone is what remained of a menu, a heading or a signature.
-LEFT_OVER: Final = " |/\\·•:;,.-–—¶#§»«>…"
+#: A line of these marks alone is what remained of a menu, a heading or a signature; or, of the joiners and marks of
+#: direction, an empty line of an editor.
+LEFT_OVER: Final = " |/\\·•:;,.-–—¶#§»«>…\u200c\u200d\u200e\u200f"
 _ITEMS: Final = TAG["li"]
 
 

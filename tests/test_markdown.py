@@ -181,7 +181,8 @@ def read(text):
         ("<p>\\(no script sets this\\)", "\\\\(no script sets this\\\\)"),
         ("<p>a<sup><a href='#n'>1</a></sup>", "a<sup>1</sup>"),
         ("<details><summary>S</summary>text</details>", "S\n\ntext"),
-        ("<p>.</p><p>text</p><p>|</p>", "text"),
+        ("<p>.</p><p>text</p><p>|</p><p>\u200d</p><p>[ ] ( )</p><p><code>[]</code></p>", "text\n\n`[]`"),
+        ("<table><tr><th>a<th>b<tr><td>-<td>…</table>", "| a | b |\n| --- | --- |\n| - | … |"),
     ],
 )  # fmt: skip
 def test_markdown(html, expected):

@@ -27,6 +27,7 @@ def shown(html):
         ("<b>un</b><i> do</i>", "un do"),
         ("<span>un</span><span>do</span>", "undo"),
         ("H<sub>2</sub>O", "H2O"),
+        ("<p>x<p>\u200d<p>y", "x\n\ny"),
         # marks of notes, and each formula once
         ("a<sup><a href='#n'>1</a></sup>, b<a href='#n'><sup>*</sup></a>", "a[1], b[*]"),
         ("a<sup>[<a href='#n'>1</a>]</sup> b<sup>2</sup> <sup><a href='#n'>3</a></sup> c", "a[1] b2 3 c"),

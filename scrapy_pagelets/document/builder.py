@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -30,6 +30,7 @@ _EMPHASISED: Final = frozenset("i em cite dfn var".split())
 _CODE: Final = frozenset("code tt kbd samp".split())
 _VERBATIM: Final = frozenset("pre listing xmp plaintext".split())
 _HOLDERS: Final = ("list", "item", "quote")
+_LEFT_OVER: Final = LEFT_OVER + "()[]"
 _POINT: Final = "\N{BULLET} "
 #: A definition list with these in it is not a list of short entries.
 _IN_ENTRIES: Final = frozenset("pre table ul ol dl h1 h2 h3 h4 h5 h6 blockquote figure".split())
@@ -90,6 +91,8 @@ def repair_levels(root: Block, *, headed: bool) -> None:
 
 class _Builder:
     """Walk over the rows of a page, and collect blocks."""
+
+    keeps_marks = False
 
     def __init__(self, page: Page, keep: Bools, images: Bools, switches: Switches) -> None:
         self.page, self.nodes, self.switches = page, page.nodes, switches
@@ -443,7 +446,7 @@ class _Builder:
         self.runs, self.leaves = [], []
         if not runs:
             return
-        if not any(run.source for run in runs) and not text_of_runs(runs).strip(LEFT_OVER):
+        if not self.keeps_marks and _is_left_over(runs):
             return
         block = self.heading or Block("paragraph")
         if block.kind == "heading" and block.runs:  # a heading in two parts
@@ -462,7 +465,9 @@ class _Builder:
 
 
 class _Part(_Builder):
-    """The document of one subtree of a page."""
+    """The document of one subtree of a page, such as a cell, where a dash may tell that there is no value."""
+
+    keeps_marks = True
 
     def __init__(self, whole: _Builder, row: int) -> None:
         for name in ("page", "nodes", "switches", "keep", "images", "shown", "tags", "leaf_of", "source"):
@@ -472,6 +477,11 @@ class _Part(_Builder):
         self.runs, self.leaves = [], []
         self.style, self.last_leaf, self.tried, self.heading = PLAIN, -1, 0, None
         self.walk(row + 1, int(self.nodes.end[row]))
+
+
+def _is_left_over(runs: Sequence[Run]) -> bool:
+    """Whether a paragraph has nothing but the marks that stood around what has been removed."""
+    return not any(run.source or run.style.code for run in runs) and not text_of_runs(runs).strip(_LEFT_OVER)
 
 
 def _is_written(url: str, element: etree._Element) -> bool:

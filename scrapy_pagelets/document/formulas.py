@@ -156,13 +156,16 @@ def _form(nodes: NodeTable, row: int) -> str:
             return _folded("".join(map(str, nodes.elements[i].itertext())))
     for i in inside:
         if nodes.elements[i].tag == "math":
-            in_two_dimensions = any(element.tag in _SCRIPTS for element in nodes.elements[i].iter())
-            return tex_of_mathml(nodes.elements[i]) if in_two_dimensions else _seen(nodes, i)
+            if any(element.tag in _SCRIPTS for element in nodes.elements[i].iter()):
+                return tex_of_mathml(nodes.elements[i])
+            return _seen(nodes, i) if i > row else ""
     return ""
 
 
 def _seen(nodes: NodeTable, row: int) -> str:
-    return "".join(nodes.strings[nodes.first_leaf[row] : nodes.last_leaf[row]])
+    leaves = slice(int(nodes.first_leaf[row]), int(nodes.last_leaf[row]))
+    pieces = zip(nodes.gap[leaves].tolist(), nodes.strings[leaves], strict=True)
+    return "".join((" " if gap else "") + string for gap, string in pieces).strip()
 
 
 def _folded(text: str) -> str:
