@@ -342,8 +342,10 @@ def test_markdown_holds_all_words(html, data):
         "<p>deep<img src='data:image/png;base64," + "A" * 10_000_000 + "'>",
         "<p>deep" + "*_`[" * 100_000,
         "<p>deep" + "<b>x</b>" * 20_000,
+        "<p>deep" + "<code>x</code>" * 20_000,
+        "<script src=mathjax.js></script><p>deep" + r"\(" * 100_000,
     ],
-    ids="divs lists quotes tables headings columns spans code data marks bold".split(),
+    ids="divs lists quotes tables headings columns spans code data marks bold codes formulas".split(),
 )
 def test_monstrous_pages(html):
     assert "deep" in markdown(html)

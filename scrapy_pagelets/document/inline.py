@@ -109,8 +109,8 @@ def _merged(runs: Iterable[Run]) -> Iterator[Run]:
     for (code, _, _), group in groupby(runs, _span):
         parts = list(group)
         if code:
-            parts = [replace(run, style=reduce(_shared, (part.style for part in parts))) for run in parts]
-            parts = [replace(run, style=run.style._replace(code=1)) for run in parts]
+            shared = reduce(_shared, (part.style for part in parts))._replace(code=1)
+            parts = [replace(run, style=shared) for run in parts]
         for (style, picture), equal in groupby(parts, lambda run: (run.style, bool(run.source))):
             if picture:
                 yield from equal
