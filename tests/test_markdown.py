@@ -178,6 +178,10 @@ def read(text):
             "<script>MathJax={tex:{inlineMath:[['$', '$']]}}</script><p>$a_1*b$ costs US$5 <code>$x$</code>",
             "`$a_1*b$` costs US$5 `$x$`",
         ),
+        (
+            r"<script src=katex.js></script><p>\[a \\[2pt] b\] $$\$5$$ \(c \left(d\right)\) \(\(e\)",
+            "```math\na \\\\[2pt] b\n```\n\n```math\n\\$5\n```\n\n`$c \\left(d\\right)$` \\\\(`$e$`",
+        ),
         ("<p>\\(no script sets this\\)", "\\\\(no script sets this\\\\)"),
         ("<p>a<sup><a href='#n'>1</a></sup>", "a<sup>1</sup>"),
         ("<details><summary>S</summary>text</details>", "S\n\ntext"),

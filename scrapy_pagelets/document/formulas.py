@@ -27,7 +27,10 @@ _DISPLAY: Final = re.compile(r"katex-display|_Display|mwe-math-element-block|mod
 _STYLE: Final = re.compile(r"\{\\(?:displaystyle|textstyle)\b\s*(.*)\}", re.DOTALL)
 #: Formulas in a text. Single dollars count only if the page's script is told so: they may be prices.
 PLAIN, INLINE, DISPLAY = range(3)
-_SOURCE: Final = re.compile(r"\\\((.{1,1000}?)\\\)|\\\[(.{1,5000}?)\\\]|\$\$(.{1,5000}?)\$\$", re.DOTALL)
+_SOURCE: Final = re.compile(  # a delimiter inside of a formula is an error: the search need not go on behind it
+    r"\\\(((?:[^\\]|\\[^()]){1,1000}?)\\\)|\\\[((?:[^\\]|\\[^\[\]]){1,5000}?)\\\]|\$\$((?:[^$\\]|\\.){1,5000}?)\$\$",
+    re.DOTALL,
+)
 _DOLLARS: Final = r"(?<![\\$\w])\$(?![\s$])([^$]{1,1000}?)(?<![\s\\])\$(?![\w$])"
 _WITH_DOLLARS: Final = re.compile(f"{_SOURCE.pattern}|{_DOLLARS}", re.DOTALL)
 _SCRIPT: Final = re.compile(r"mathjax|katex", re.IGNORECASE)
