@@ -55,6 +55,7 @@ def read(text):
     ("html", "expected"),
     [
         ("<h2>Head</h2><p>a <b>bold</b> <a href=x.html>link</a>", "# Head\n\na **bold** [link](http://example.com/a/x.html)"),
+        ("<p>x<b><i>a</i>b<i>c</i></b> <b>a <i>b</i></b>", "x**abc a *b***"),
         ("<p>x <i>a</i> <code>b`c</code> <kbd>d</kbd>", "x *a* ``b`c`` `d`"),
         ("<code><span>a</span> <span>b</span></code>", "`a b`"),
         ("<p>a<br>b<br>", "a\\\nb"),
