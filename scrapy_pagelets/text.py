@@ -11,6 +11,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.characters import quoted, readable
+from scrapy_pagelets.document import formulas, notes
 from scrapy_pagelets.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, Bools, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.urls import absolute
@@ -26,15 +27,17 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 _SCRIPT: Final = re.compile(r"[\s\0-\x1f]*(?:javascript|vbscript|data):", re.IGNORECASE)
 #: Characters that no reader sees: zero-width space, word joiner, byte order mark, soft hyphen.
 INVISIBLE: Final = str.maketrans("", "", "\u200b\u2060\ufeff\u00ad\u180e")
-#: A line of these marks alone is what remained of a menu, a heading or a signature.
-LEFT_OVER: Final = " |/\\·•:;,.-–—¶#§»«>…"
+#: A line of these marks alone is what remained of a menu, a heading or a signature; or, of the joiners and marks of
+#: direction, an empty line of an editor.
+LEFT_OVER: Final = " |/\\·•:;,.-–—¶#§»«>…\u200c\u200d\u200e\u200f"
 _ITEMS: Final = TAG["li"]
 
 
 def plain(nodes: NodeTable, keep: Bools) -> str:
     """Text of the leaves to keep, for readers: blank lines between blocks, line breaks and cells as on the page.
 
-    Items of lists begin with a hyphen. Marks that stand alone on a line are left out, as are characters that nobody
+    Items of lists begin with a hyphen, and marks of footnotes are in brackets. Of a formula that a script has set, one
+    form is written. Marks that stand alone on a line are left out, as are characters that nobody
     sees; letters are in Unicode's form NFC.
 
     Parameters
@@ -42,6 +45,7 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
     keep : (m,) a mask of the leaves
     """
     leaves = np.flatnonzero(keep & ~_left_over(nodes))
+    nodes = notes.with_brackets(formulas.once(nodes, keep))
     text = text_of(nodes, leaves, _first_of_items(nodes, leaves)).translate(INVISIBLE)
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 

@@ -54,6 +54,7 @@ def read(text):
     ("html", "expected"),
     [
         ("<h2>Head</h2><p>a <b>bold</b> <a href=x.html>link</a>", "# Head\n\na **bold** [link](http://example.com/a/x.html)"),
+        ("<p>x<b><i>a</i>b<i>c</i></b> <b>a <i>b</i></b>", "x**abc a *b***"),
         ("<p>x <i>a</i> <code>b`c</code> <kbd>d</kbd>", "x *a* ``b`c`` `d`"),
         ("<code><span>a</span> <span>b</span></code>", "`a b`"),
         ("<p>a<br>b<br>", "a\\\nb"),
@@ -70,6 +71,10 @@ def read(text):
         ("<ul><li><p>a<p>b<li>c</ul>", "- a\n\n  b\n\n- c"),
         ("<ol start=3><li>a<li value=7>b<li>c</ol>", "3. a\n7. b\n8. c"),
         ("<ol start='\u00b2'><li>x</ol>", "1. x"),
+        ("<ol reversed><li>a<li>b<li>c</ol>", "3. a\n2. b\n1. c"),
+        ("<ol reversed start=1><li>a<li>b<li>c</ol>", "1. a\n0. b\n0. c"),
+        ("<p>a<br><br>b<br> <br> <br>c<br>d", "a\n\nb\n\nc\\\nd"),
+        ("<h2>a<br><br>b</h2>", "# a b"),
         ("<ul><li>a</ul><ul><li>b</ul>", "- a\n\n+ b"),
         ("<ul><ul><li>a</ul></ul>", "- - a"),
         ("<li>a<li>b<p>c", "- a\n\n- b\n\n  c"),
@@ -87,6 +92,12 @@ def read(text):
             "<td class=code><pre>a\nb</pre></table></figure>",
             "```js\na\nb\n```",
         ),
+        (
+            "<div class=highlight><table class=lntable><tr><td class=lntd><pre><code><span class=lnt>1\n</span></code>"
+            "</pre><td class=lntd><pre><code class=language-fallback data-lang=fallback>a</code></pre></table></div>",
+            "```\na\n```",
+        ),
+        ("<pre class=language-go><span class=ln>1</span>a\n<span class=ln>2</span>b</pre>", "```go\na\nb\n```"),
         ("<ul><li>a<pre>x\n y</pre></ul>", "- a\n\n  ```\n  x\n   y\n  ```"),
         # tables
         (
@@ -112,6 +123,7 @@ def read(text):
         ("<p>a<img src=t.gif width=1 height=1><img src='data:x'><img src=img/next.png>", "a"),
         ("<figure><img src=x.png><figcaption>Caption</figcaption></figure>", "![](http://example.com/a/x.png)\n\nCaption"),
         ("<p>text<p><a href=/big><img src=x.png></a><p>text", "text\n\n![](http://example.com/a/x.png)\n\ntext"),
+        ("<p>Hi<img class=wp-smiley src=s.png alt='🙂'>!<img class=smilies src=r.gif alt=':roll:'>", "Hi 🙂 ! :roll:"),
         ("<p>Hello!<a href=/x>y</a>", "Hello\\![y](http://example.com/x)"),
         # links
         ("<p><a href='#x'>in the page</a> <a href='javascript:x'>y</a>", "in the page y"),
@@ -125,6 +137,7 @@ def read(text):
         # quotes, rules, formulas, notes
         ("<blockquote><p>a<blockquote>b</blockquote><ul><li>c</ul></blockquote>", "> a\n>\n> > b\n>\n> - c"),
         ("<p>a<hr><p>b", "a\n\n***\n\nb"),
+        ("<hr><p>a<hr><hr><div><hr></div><p>b<hr>", "a\n\n***\n\nb"),
         ("<p>x<sup>2</sup> H<sub>2</sub>O", "x<sup>2</sup> H<sub>2</sub>O"),
         (
             "<p>so <span class=katex><math><semantics><mi>x</mi><annotation encoding='application/x-tex'>x_1"
@@ -133,8 +146,47 @@ def read(text):
         ),
         ("<p>so <script type='math/tex'>x_1</script> is", "so `$x_1$` is"),
         ("<p>a<math display=block alttext='y^2'><mi>y</mi></math>", "a\n\n```math\ny^2\n```"),
+        (
+            "<p>so <span class=katex><span class=katex-mathml><math><semantics><mi>x</mi><annotation "
+            "encoding='application/x-tex'>x</annotation></semantics></math></span><span>x</span></span>.",
+            "so `$x$`.",
+        ),
+        (
+            "<p>so <span class=MathJax_Preview></span><span class=MathJax><nobr>x1</nobr><span><math><msub><mi>x</mi>"
+            "<mn>1</mn></msub></math></span></span><script type='math/tex'>x_1</script> is",
+            "so `$x_1$` is",
+        ),
+        (
+            "<p>so <mjx-container><mjx-math></mjx-math><mjx-assistive-mml><math><mfrac><mi>a</mi><mn>2</mn></mfrac>"
+            "</math></mjx-assistive-mml></mjx-container> is",
+            "so `$\\frac{a}{2}$` is",
+        ),
+        (
+            "<p>so <span class=mwe-math-element><span style='display:none'><math alttext='{\\displaystyle \\pi }'><mi>π"
+            "</mi></math></span><img src=x.svg alt='{\\displaystyle \\pi }'></span> is",
+            "so `$\\pi$` is",
+        ),
+        ("<p>so <img class=latex src=x.png alt='a^2'> is", "so `$a^2$` is"),
+        ("<p>so <math><b>bold</b></math> is", "so **bold** is"),
+        (
+            "<script src=/mathjax.js></script><h1>On \\(E_8\\)</h1><p>It is \\(a * b\\) for $5 or $6: $$x_1$$ <table>"
+            "<tr><th>a<th>b<tr><td>$$x|y$$<td>c</table>",
+            "# On `$E_8$`\n\nIt is `$a * b$` for $5 or $6:\n\n```math\nx_1\n```\n\n"
+            "| a | b |\n| --- | --- |\n| `$x\\|y$` | c |",
+        ),
+        (
+            "<script>MathJax={tex:{inlineMath:[['$', '$']]}}</script><p>$a_1*b$ costs US$5 <code>$x$</code>",
+            "`$a_1*b$` costs US$5 `$x$`",
+        ),
+        (
+            r"<script src=katex.js></script><p>\[a \\[2pt] b\] $$\$5$$ \(c \left(d\right)\) \(\(e\)",
+            "```math\na \\\\[2pt] b\n```\n\n```math\n\\$5\n```\n\n`$c \\left(d\\right)$` \\\\(`$e$`",
+        ),
+        ("<p>\\(no script sets this\\)", "\\\\(no script sets this\\\\)"),
+        ("<p>a<sup><a href='#n'>1</a></sup>", "a<sup>1</sup>"),
         ("<details><summary>S</summary>text</details>", "S\n\ntext"),
-        ("<p>.</p><p>text</p><p>|</p>", "text"),
+        ("<p>.</p><p>text</p><p>|</p><p>\u200d</p><p>[ ] ( )</p><p><code>[]</code></p>", "text\n\n`[]`"),
+        ("<table><tr><th>a<th>b<tr><td>-<td>…</table>", "| a | b |\n| --- | --- |\n| - | … |"),
     ],
 )  # fmt: skip
 def test_markdown(html, expected):
@@ -294,8 +346,10 @@ def test_markdown_holds_all_words(html, data):
         "<p>deep<img src='data:image/png;base64," + "A" * 10_000_000 + "'>",
         "<p>deep" + "*_`[" * 100_000,
         "<p>deep" + "<b>x</b>" * 20_000,
+        "<p>deep" + "<code>x</code>" * 20_000,
+        "<script src=mathjax.js></script><p>deep" + r"\(" * 100_000,
     ],
-    ids="divs lists quotes tables headings columns spans code data marks bold".split(),
+    ids="divs lists quotes tables headings columns spans code data marks bold codes formulas".split(),
 )
 def test_monstrous_pages(html):
     assert "deep" in markdown(html)

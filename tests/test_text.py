@@ -27,6 +27,18 @@ def shown(html):
         ("<b>un</b><i> do</i>", "un do"),
         ("<span>un</span><span>do</span>", "undo"),
         ("H<sub>2</sub>O", "H2O"),
+        ("<p>x<p>\u200d<p>y", "x\n\ny"),
+        # marks of notes, and each formula once
+        ("a<sup><a href='#n'>1</a></sup>, b<a href='#n'><sup>*</sup></a>", "a[1], b[*]"),
+        ("a<sup>[<a href='#n'>1</a>]</sup> b<sup>2</sup> <sup><a href='#n'>3</a></sup> c", "a[1] b2 3 c"),
+        (
+            "<p>so <span class=katex><span><math><semantics><mi>x</mi><mn>1</mn><annotation encoding=application/x-tex>"
+            "{\\displaystyle x_1}</annotation></semantics></math></span><span>x1</span></span>.",
+            "so x_1.",
+        ),
+        ("<p>so <span class=MathJax><nobr>x</nobr><math><mi>x</mi></math></span> is", "so x is"),
+        ("so <math><mfrac><mi>a</mi><mi>b</mi></mfrac></math>", "so \\frac{a}{b}"),
+        ("so <math><mi>a</mi><mo>+</mo><mi>b</mi></math>", "so a+b"),
         ("a<wbr>b", "ab"),
         ("a<!-- x -->b<?php y ?>c", "abc"),
         ("a <!-- x --> b", "a b"),

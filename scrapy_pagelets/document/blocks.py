@@ -23,7 +23,8 @@ class Block:
     language : language of code; "" if it is not told
     level : of a heading, 1 to 6
     ordered : whether the items of a list are numbered
-    number : of an item of an ordered list
+    number : of an item of an ordered list; of a list that of its first item
+    step : from the number of an item to the next
     leaves : (k,) indices of the leaves that it shows itself, ascending
     """
 
@@ -36,6 +37,7 @@ class Block:
     level: int = 0
     ordered: bool = False
     number: int = 1
+    step: int = 1
     leaves: list[int] = field(default_factory=list)
 
     def walk(self) -> Iterator[Block]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -30,6 +30,7 @@ _EMPHASISED: Final = frozenset("i em cite dfn var".split())
 _CODE: Final = frozenset("code tt kbd samp".split())
 _VERBATIM: Final = frozenset("pre listing xmp plaintext".split())
 _HOLDERS: Final = ("list", "item", "quote")
+_LEFT_OVER: Final = LEFT_OVER + "()[]"
 _POINT: Final = "\N{BULLET} "
 #: A definition list with these in it is not a list of short entries.
 _IN_ENTRIES: Final = frozenset("pre table ul ol dl h1 h2 h3 h4 h5 h6 blockquote figure".split())
@@ -44,7 +45,8 @@ def document_of(page: Page, keep: Bools, headline: Headline | None = None, switc
     headline : the page's own heading
     switches : what is left out
     """
-    builder = _Builder(page, keep, shown_with(page.nodes, keep), switches)
+    body = keep if headline is None else _without_banner(page.nodes, keep, headline)
+    builder = _Builder(page, keep, shown_with(page.nodes, body), switches)
     builder.walk(0, len(page.nodes))
     root = builder.root
     _prune(root)
@@ -54,10 +56,20 @@ def document_of(page: Page, keep: Bools, headline: Headline | None = None, switc
     return root
 
 
+def _without_banner(nodes: NodeTable, keep: Bools, headline: Headline) -> Bools:
+    """(m,) the content, without an own heading that stands apart from all other: its banner may have a logo."""
+    first, last = int(nodes.first_leaf[headline.row]), int(nodes.last_leaf[headline.row])
+    body = keep.copy()
+    body[first:last] &= bool(keep[first - 1 : first].any() or keep[last : last + 1].any())
+    return body
+
+
 def _prune(root: Block) -> None:
-    """Remove lists, items and quotes in which nothing is left."""
+    """Remove lists, items and quotes in which nothing is left, and rules that divide nothing."""
     for block in reversed(list(root.walk())):
         block.children = [child for child in block.children if child.children or child.kind not in _HOLDERS]
+        while block.children and block.children[-1].kind == "rule":
+            block.children.pop()
 
 
 def _lead(root: Block, headline: Headline, leaves: list[int]) -> None:
@@ -89,6 +101,8 @@ def repair_levels(root: Block, *, headed: bool) -> None:
 class _Builder:
     """Walk over the rows of a page, and collect blocks."""
 
+    keeps_marks = False
+
     def __init__(self, page: Page, keep: Bools, images: Bools, switches: Switches) -> None:
         self.page, self.nodes, self.switches = page, page.nodes, switches
         self.keep = keep & ~permalinks(page.nodes)
@@ -103,7 +117,9 @@ class _Builder:
         self.leaves: list[int] = []
         self.style = PLAIN
         self.last_leaf = -1
+        self.tried = 0  # up to this row, no formula has a source
         self.heading: Block | None = None
+        self.source = formulas.delimiters(self.nodes.elements[0])
 
     def walk(self, row: int, end: int) -> None:
         """Visit the rows of a range; each opens its element, and what it opened is closed at the end of its subtree."""
@@ -155,56 +171,83 @@ class _Builder:
         text = self.nodes.strings[leaf].translate(INVISIBLE)
         if leaf in self.nodes.spaces:
             text = " ".join(text.split())
-        self.runs.append(Run(text, self.style))
+        if self.source is None or self.style.code:
+            self.runs.append(Run(text, self.style))
+        else:
+            self.with_formulas(row, text)
         self.leaves.append(leaf)
         self.last_leaf = leaf
+
+    def with_formulas(self, row: int, text: str) -> None:
+        """Write a text in which a script of the page sets formulas."""
+        for part, kind in formulas.split(text, self.source):
+            if kind == formulas.DISPLAY and self.heading is None:
+                leaves = self.leaves
+                self.flush()
+                self.add(Block("math", text=part, leaves=leaves[-1:]))
+            elif part:
+                self.runs.append(Run(f"${part}$", Style(code=row)) if kind else Run(part, self.style))
 
     def open(self, row: int) -> tuple[bool, Callable[[], None]]:
         """Open the element of a row: whether its subtree has been dealt with, and what is to do at its end."""
         element = self.nodes.elements[row]
         tag = self.tags[self.nodes.look[row]]
-        if tag in _VERBATIM:
-            self.code(row, element)
-            return True, _nothing
-        if formulas.is_formula(element) and self.formula(row, element):
-            return True, _nothing
-        if tag == "table" and self.switches.tables and data_tables.is_data(self.nodes, row):
-            self.table(row)
-            return True, _nothing
-        if tag == "br":
-            self.runs.append(BREAK)
-            return True, _nothing
-        if tag == "hr":
-            self.rule()
-            return True, _nothing
-        if tag == "img":
-            if self.images[row]:
-                self.image(element)
+        if self.is_written(row, tag, element):
             return True, _nothing
         if (style := self.styled(row, tag, element)) is not None:
             before, self.style = self.style, style
             return False, lambda: setattr(self, "style", before)
-        if tag in _LISTS:
-            return False, self.nested(Block("list", ordered=tag == "ol", number=_number(element.get("start"), 1)))
-        if tag == "li":
-            return False, self.item(element)
-        if tag == "blockquote":
-            return False, self.nested(Block("quote"))
-        if tag == "dl" and self.has_short_entries(row):
-            return False, self.entries()
-        if tag == "dt":
-            return False, self.term()
-        if tag == "dd":
-            return False, self.definition()
+        return False, self.begun(row, tag, element) or self.separated(tag)
+
+    def is_written(self, row: int, tag: str, element: etree._Element) -> bool:
+        """Write an element that is a block or mark as a whole; False if it is not."""
+        if row >= self.tried and formulas.is_formula(element):
+            self.tried = int(self.nodes.end[row])
+            if self.formula(row, element):
+                return True
+        if tag == "table" and self.switches.tables and data_tables.is_data(self.nodes, row):
+            self.table(row)
+        elif tag in _VERBATIM:
+            self.code(row, element)
+        elif tag == "br":
+            self.line_break()
+        elif tag == "hr":
+            self.rule()
+        elif tag == "img":
+            self.image(row, element)
+        else:
+            return False
+        return True
+
+    def begun(self, row: int, tag: str, element: etree._Element) -> Callable[[], None] | None:
+        """Begin the block of an element; None if it has no block of its own."""
         if _HEADING.fullmatch(tag):
-            return False, self.begin_heading(int(tag[1]))
-        if GAPS.get(tag, GLUED) >= SPACE and self.heading is not None:
+            return self.begin_heading(int(tag[1]))
+        if tag in _LISTS:
+            return self.nested(_new_list(element))
+        match tag:
+            case "li":
+                return self.item(element)
+            case "blockquote":
+                return self.nested(Block("quote"))
+            case "dl" if self.has_short_entries(row):
+                return self.entries()
+            case "dt":
+                return self.term()
+            case "dd":
+                return self.definition()
+        return None
+
+    def separated(self, tag: str) -> Callable[[], None]:
+        """Part the text of an element from that around it, as far as its tag does."""
+        gap = GAPS.get(tag, GLUED)
+        if gap >= SPACE and self.heading is not None:
             self.runs.append(Run(" ", self.style))
-            return False, lambda: self.runs.append(Run(" "))
-        if GAPS.get(tag, GLUED) >= LINE or tag in ("td", "th"):
+            return lambda: self.runs.append(Run(" "))
+        if gap >= LINE or tag in ("td", "th"):
             self.flush()
-            return False, self.flush
-        return False, _nothing
+            return self.flush
+        return _nothing
 
     def styled(self, row: int, tag: str, element: etree._Element) -> Style | None:
         """The style inside an element that changes it."""
@@ -233,7 +276,13 @@ class _Builder:
     def title_of(self, element: etree._Element) -> str:
         return readable(element.get("title") or "") if self.switches.titles else ""
 
-    def image(self, element: etree._Element) -> None:
+    def image(self, row: int, element: etree._Element) -> None:
+        if not self.images[row]:
+            return
+        if pictures.is_emoji(element):
+            self.runs += [Run(" ", self.style)] * bool(self.runs)
+            self.runs.append(Run(readable(element.get("alt") or ""), self.style))
+            return
         written = pictures.source_of(element)
         source = quoted(link_of(self.page.base, written)) if written and self.switches.images else ""
         if source:
@@ -303,7 +352,9 @@ class _Builder:
         """The text of a cell; its paragraphs become one, and a point marks the items of a list."""
         runs: list[Run] = []
         for block in self.part(row).walk():
-            runs += [Run(_POINT)] if block.kind == "item" else [*block.runs, Run(" ")]
+            verbatim = f"${block.text}$" if block.kind == "math" else block.text
+            own = [Run(verbatim, Style(code=row))] if verbatim else block.runs
+            runs += [Run(_POINT)] if block.kind == "item" else [*own, Run(" ")]
         return tidy(runs)
 
     def part(self, row: int) -> Block:
@@ -311,9 +362,19 @@ class _Builder:
         part = _Part(self, row)
         return part.root
 
-    def rule(self) -> None:
-        if self.inside[-1].kind in ("document", "quote"):
+    def line_break(self) -> None:
+        """Break the line; an empty line ends a paragraph."""
+        before = next((run for run in reversed(self.runs) if run.source or run.text.strip(" ")), None)
+        if before is BREAK and self.heading is None:
             self.flush()
+        else:
+            self.runs.append(BREAK)
+
+    def rule(self) -> None:
+        """Draw a line between blocks; one is as good as two."""
+        self.flush()
+        within = self.inside[-1]
+        if within.kind in ("document", "quote") and within.children and within.children[-1].kind != "rule":
             self.add(Block("rule"))
 
     def begin(self, block: Block) -> Callable[[], None]:
@@ -408,7 +469,7 @@ class _Builder:
         self.runs, self.leaves = [], []
         if not runs:
             return
-        if not any(run.source for run in runs) and not text_of_runs(runs).strip(LEFT_OVER):
+        if not self.keeps_marks and _is_left_over(runs):
             return
         block = self.heading or Block("paragraph")
         if block.kind == "heading" and block.runs:  # a heading in two parts
@@ -427,16 +488,23 @@ class _Builder:
 
 
 class _Part(_Builder):
-    """The document of one subtree of a page."""
+    """The document of one subtree of a page, such as a cell, where a dash may tell that there is no value."""
+
+    keeps_marks = True
 
     def __init__(self, whole: _Builder, row: int) -> None:
-        for name in ("page", "nodes", "switches", "keep", "images", "shown", "tags", "leaf_of"):
+        for name in ("page", "nodes", "switches", "keep", "images", "shown", "tags", "leaf_of", "source"):
             setattr(self, name, getattr(whole, name))
         self.root = Block("document")
         self.inside = [self.root]
         self.runs, self.leaves = [], []
-        self.style, self.last_leaf, self.heading = PLAIN, -1, None
+        self.style, self.last_leaf, self.tried, self.heading = PLAIN, -1, 0, None
         self.walk(row + 1, int(self.nodes.end[row]))
+
+
+def _is_left_over(runs: Sequence[Run]) -> bool:
+    """Whether a paragraph has nothing but the marks that stood around what has been removed."""
+    return not any(run.source or run.style.code for run in runs) and not text_of_runs(runs).strip(_LEFT_OVER)
 
 
 def _is_written(url: str, element: etree._Element) -> bool:
@@ -445,9 +513,16 @@ def _is_written(url: str, element: etree._Element) -> bool:
     return scheme.lower() == "mailto" and address.partition("?")[0] in "".join(map(str, element.itertext()))
 
 
+def _new_list(element: etree._Element) -> Block:
+    ordered, first, step = element.tag == "ol", 1, 1
+    if ordered and element.get("reversed") is not None:
+        first, step = sum(child.tag == "li" for child in element), -1
+    return Block("list", ordered=ordered, number=_number(element.get("start"), first), step=step)
+
+
 def _new_item(within: Block, value: str | None = None) -> Block:
     """Add an item to a list; ``value`` is its number as written."""
-    number = within.children[-1].number + 1 if within.children else within.number
+    number = max(0, within.children[-1].number + within.step) if within.children else within.number
     item = Block("item", number=_number(value, number))
     within.children.append(item)
     return item

@@ -15,7 +15,8 @@ from scrapy_pagelets.characters import readable
 _ABOVE: Final = 4
 _NOT_CODE: Final = frozenset("script style template noscript button".split())
 _GUTTER: Final = re.compile(
-    r"(?:^|[\s_-])(?:gutter|linenos?|line-?numbers?|lineno|hljs-ln-numbers|rouge-gutter)(?:$|[\s_-])"
+    r"(?:^|[\s_-])(?:gutter|linenos?|line-?numbers?|lineno|lnt|hljs-ln-numbers|rouge-gutter)(?:$|[\s_-])|"
+    r"(?:^|\s)ln(?:$|\s)"
 )
 _PREFIXED: Final = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|highlight|brush|src|sourceCode|code)[-:]\s*([\w+#.-]+)",
@@ -25,8 +26,8 @@ _PREFIXED: Final = re.compile(
 _BESIDE: Final = frozenset("highlight sourcecode prettyprint codehilite hljs src code rouge literal-block".split())
 #: Words in classes that are no language.
 _NO_LANGUAGE: Final = frozenset(
-    "default none notranslate plaintext plain text nohighlight no-highlight block inline body wrapper container "
-    "toolbar example box line lines table copy linenums linenumbers line-numbers".split()
+    "default fallback none notranslate plaintext plain text nohighlight no-highlight block inline body wrapper "
+    "container toolbar example box line lines table copy linenums linenumbers line-numbers".split()
 )
 _LANGUAGES: Final = frozenset(
     "ada apache asm awk bash batch c c# c++ clojure cmake coffeescript console cpp crystal cs csharp css csv cython d "

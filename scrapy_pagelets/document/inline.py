@@ -109,8 +109,8 @@ def _merged(runs: Iterable[Run]) -> Iterator[Run]:
     for (code, _, _), group in groupby(runs, _span):
         parts = list(group)
         if code:
-            parts = [replace(run, style=reduce(_shared, (part.style for part in parts))) for run in parts]
-            parts = [replace(run, style=run.style._replace(code=1)) for run in parts]
+            shared = reduce(_shared, (part.style for part in parts))._replace(code=1)
+            parts = [replace(run, style=shared) for run in parts]
         for (style, picture), equal in groupby(parts, lambda run: (run.style, bool(run.source))):
             if picture:
                 yield from equal
@@ -142,11 +142,12 @@ def written(runs: Iterable[Run], *, one_line: bool = False) -> str:
 
 
 class _Token(NamedTuple):
-    """A piece of the line; ``pair`` numbers a delimiter and its counterpart."""
+    """A piece of the line; ``pair`` numbers a delimiter and its counterpart, ``inner`` marks one inside of another."""
 
     text: str
     pair: int = -1
     opens: bool = False
+    inner: bool = False
 
 
 def _tokens(runs: Sequence[Run]) -> list[_Token]:
@@ -165,8 +166,9 @@ def _tokens(runs: Sequence[Run]) -> list[_Token]:
             common += 1
         _close(tokens, opened, common)
         for name, value in wanted[common:]:
+            inner = any(outer in _DELIMITERS for outer, _, _ in opened)
             opened.append((name, value, pairs))
-            tokens.append(_Token(_opening(name, value), pairs if name in _DELIMITERS else -1, opens=True))
+            tokens.append(_Token(_opening(name, value), pairs if name in _DELIMITERS else -1, opens=True, inner=inner))
             pairs += 1
         link = bool(run.style.href)
         after = runs[index + 1] if index + 1 < len(runs) else None
@@ -224,9 +226,17 @@ def _without_ambiguous(tokens: list[_Token]) -> Iterator[str]:
         after = _neighbour(tokens, end, 1)
         first, last = _neighbour(tokens, start, 1), _neighbour(tokens, end, -1)
         glued = start > 0 and _is_closing(tokens, start - 1, dropped)
-        if glued or not (_flanks(before, first) and _flanks(after, last)):
+        if glued or not (_flanks(before, first) and _flanks(after, last)) or _is_torn(tokens, start, end):
             dropped.add(pair)
     return (token.text for token in tokens if token.pair < 0 or token.pair not in dropped)
+
+
+def _is_torn(tokens: Sequence[_Token], start: int, end: int) -> bool:
+    """Whether a delimiter inside of a word, which may open as well as close, would end what is around its pair."""
+    return tokens[start].inner and any(
+        _flanks(last, first) and _flanks(first, last) and not first.isspace() and not last.isspace()
+        for last, first in ((_neighbour(tokens, at, -1), _neighbour(tokens, at, 1)) for at in (start, end))
+    )
 
 
 def _places(tokens: Sequence[_Token]) -> dict[int, tuple[int, int]]:

@@ -23,6 +23,9 @@ _BUTTON: Final = re.compile(
     r"[-_]?\d*\.(?:png|gif|svg|jpe?g|webp)",
     re.IGNORECASE,
 )
+#: Classes of pictures that stand for a character, and the most characters of their alternative text.
+_EMOJI: Final = re.compile(r"(?:^|[\s_-])(?:emoji|smil(?:ey|ie)s?|emoticon)(?:$|[\s_-])", re.IGNORECASE)
+_LONGEST_EMOJI: Final = 30
 #: Pictures of at most so many pixels count visits or fill space.
 _TINY: Final = 2
 
@@ -43,6 +46,11 @@ def is_tiny(image: etree._Element) -> bool:
     """Whether the attributes of a picture say that nobody can see it."""
     sides = ((image.get(side) or "").strip().removesuffix("px") for side in ("width", "height"))
     return any(side.isascii() and side.isdecimal() and int(side[:9]) <= _TINY for side in sides)
+
+
+def is_emoji(image: etree._Element) -> bool:
+    """Whether a picture stands for a character: an emoji or a smiley, which its alternative text names."""
+    return bool(_EMOJI.search(image.get("class", "")) and 0 < len(image.get("alt", "")) <= _LONGEST_EMOJI)
 
 
 def _is_inline(url: str) -> bool:
