@@ -17,6 +17,7 @@ from scrapy_pagelets.errors import CommandError
 
 if TYPE_CHECKING:
     from scrapy_pagelets.archives.record import Record
+    from scrapy_pagelets.archives.resources import Resources
     from scrapy_pagelets.page import Page
     from scrapy_pagelets.templates.training.labels import Example
     from scrapy_pagelets.templates.training.model_training import Trained
@@ -43,8 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--render", action="store_true",
-        help="with --segments or --page-level, train on rendered pages: a browser renders them without scripts, with "
-        "the files of the folder, whose subfolders are named by host",
+        help="with --segments, train on rendered pages: a browser renders them without scripts, with the files of the "
+        "folder, whose subfolders are named by host; with --page-level, train on rendered pages as well: up to 16 of "
+        "each site are rendered with the files of the archives",
     )  # fmt: skip
     parser.add_argument(
         "--base", default="http://", help="prefix of the URLs of HTML files, before their path (default: http://)"
@@ -107,10 +109,10 @@ def _page_level(options: argparse.Namespace) -> None:
     from scrapy_pagelets.templates.training.page_level_training import labelled, train
 
     try:
-        examples = list(labelled(_rendered_folders(options) if options.render else [p for _, p in _records(options)]))
+        examples = list(labelled([page for _, page in _records(options)]))
         show(f"{len(examples)} pages of {len({e.site for e in examples})} sites")
         flush()
-        model, folds = train(examples)
+        model, folds = train([*examples, *(_as_rendered(examples, options) if options.render else ())])
         about = {"command": shlex.join(["scrapy", "pagelets", *sys.argv[1:]])}
         replace(model, about=about | model.about).save(options.out)
         if options.folds:
@@ -124,13 +126,21 @@ def _page_level(options: argparse.Namespace) -> None:
     show(f"model: {options.out}")
 
 
-def _rendered_folders(options: argparse.Namespace) -> list[Page]:
-    """The HTML files of the folders, rendered."""
-    pages: list[Page] = []
-    for folder in map(Path, options.archive):
-        names = sorted(str(file.relative_to(folder)) for file in folder.rglob("*.htm*"))
-        pages += _pages(folder, names, render=True).values()
-    return pages
+def _as_rendered(examples: Sequence[Example], options: argparse.Namespace) -> list[Example]:
+    """Some examples of each site once more, rendered."""
+    from scrapy_pagelets.archives.reader import expand
+    from scrapy_pagelets.archives.resources import Resources
+    from scrapy_pagelets.page import decode
+    from scrapy_pagelets.templates.training.page_level_training import as_rendered, thinned
+
+    resources = Resources([source for archive in options.archive for source in expand(archive)], options.base)
+    chosen = {example.page.url: example for example in thinned(examples)}
+    documents: dict[str, tuple[Page, str]] = {}
+    for url, example in chosen.items():
+        if (found := resources.get(url)) is not None:
+            documents[url] = example.page, decode(found[1], found[0] or None)
+    rendered = asyncio.run(_rendered(resources, documents))
+    return [as_rendered(chosen[url], page) for url, page in rendered.items()]
 
 
 def _segments(options: argparse.Namespace) -> None:
@@ -164,23 +174,26 @@ def _segments(options: argparse.Namespace) -> None:
 
 def _pages(folder: Path, names: Sequence[str], *, render: bool) -> dict[str, Page]:
     """Read or render pages of a folder; return them by name."""
-    from scrapy_pagelets.page import Page
-
-    pages = {name: Page.parse((folder / name).read_bytes(), f"http://{name}") for name in names}
-    return asyncio.run(_rendered(folder, pages)) if render else pages
-
-
-async def _rendered(folder: Path, pages: dict[str, Page]) -> dict[str, Page]:
-    """The same pages, rendered by a browser with the files of the folder."""
     from scrapy_pagelets.archives.resources import Resources
-    from scrapy_pagelets.page import decode
+    from scrapy_pagelets.page import Page, decode
+
+    bodies = {name: (folder / name).read_bytes() for name in names}
+    pages = {name: Page.parse(body, f"http://{name}") for name, body in bodies.items()}
+    if not render:
+        return pages
+    documents = {name: (pages[name], decode(body)) for name, body in bodies.items()}
+    return asyncio.run(_rendered(Resources([str(folder)], "http://"), documents))
+
+
+async def _rendered(resources: Resources, pages: dict[str, tuple[Page, str]]) -> dict[str, Page]:
+    """The same pages, rendered by a browser from their documents."""
     from scrapy_pagelets.rendering.browser import Browser, launch_options, require_playwright
     from scrapy_pagelets.rendering.snapshot import page_of
 
     require_playwright()
     from playwright.async_api import async_playwright
 
-    resources, options = Resources([str(folder)], "http://"), launch_options()
+    options = launch_options()
 
     async def lookup(url: str) -> tuple[str, bytes] | None:
         return await asyncio.to_thread(resources.get, url)
@@ -188,11 +201,11 @@ async def _rendered(folder: Path, pages: dict[str, Page]) -> dict[str, Page]:
     async with async_playwright() as driver:
         browser = Browser(lambda: driver.chromium.launch(**options), scripts=False, timeout=_TIMEOUT)
 
-        async def render(name: str, page: Page) -> tuple[str, Page]:
-            frames = await browser.render(page.url, decode((folder / name).read_bytes()), lookup)
+        async def render(name: str, page: Page, document: str) -> tuple[str, Page]:
+            frames = await browser.render(page.url, document, lookup)
             return name, page_of(frames, page.url, page)
 
-        rendered = dict(await asyncio.gather(*(render(name, page) for name, page in pages.items())))
+        rendered = dict(await asyncio.gather(*(render(name, *given) for name, given in pages.items())))
         await browser.close()
     return rendered
 
