@@ -11,7 +11,7 @@ of nodes on all other sites.
 
 With `--rendered`, only the strict form on rendered pages, which a browser renders without scripts: its classifier of
 rendered pages, which has learnt from their appearance, beside the one of pages as received on the same trees. Pages of
-other sites judge, as above.
+other sites judge, as above. `--out` writes the model that has learnt from all of these sites.
 
     python benchmarks/smoothing.py
     python benchmarks/smoothing.py --rendered out/smoothing     # renders 1,150 pages on the first run
@@ -22,6 +22,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
+import shlex
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -65,11 +67,12 @@ def main() -> None:
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
     parser.add_argument("--rendered", type=Path, metavar="FOLDER", help="render the pages, and keep them here")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="with --rendered, write the model of all sites")
     args = parser.parse_args()
     score = referee(args.referee)
     if args.rendered:
         args.rendered.mkdir(parents=True, exist_ok=True)
-        by_look(folders_of(args.data), score, args.rendered)
+        by_look(folders_of(args.data), score, args.rendered, args.out)
         return
     strict, partly, judged = [], [], []
     for folder in folders_of(args.data):
@@ -93,16 +96,19 @@ def main() -> None:
     table(head, [*rows("lowest leaf", fused, lowest), *rows("mean of leaves", fused, means)])
 
 
-def by_look(folders: Sequence[Path], score: ModuleType, out: Path) -> None:
-    """Print what the appearance of rendered pages is worth to the strict form."""
+def by_look(folders: Sequence[Path], score: ModuleType, renderings: Path, out: Path | None) -> None:
+    """Print what the appearance of rendered pages is worth to the strict form, and write the model of all sites."""
     learnt: list[Example] = []
     judged: list[list[Judged]] = []
     for folder in folders:
         received, _, pages = of_site(folder, score, None)
-        seen = rendered([example.page for example in received], folder.parent, out)
+        seen = rendered([example.page for example in received], folder.parent, renderings)
         learnt += [*received, *map(as_rendered, received, seen)]
         judged.append([replace(one, gold=as_rendered(one.gold, page)) for one, page in zip(pages, seen, strict=False)])
-    folds = train(learnt)[1]
+    model, folds = train(learnt)
+    if out:
+        about = {"command": shlex.join(["python", *sys.argv])}
+        replace(model, about=about | model.about).save(out)
     head = [f"strict, rendered, {len(judged)} sites", "cost of a section", "nodes' F1", "content F1"]
     for name, models in (
         ("without appearance", [replace(one, rendered=None) for one in folds]),

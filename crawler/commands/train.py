@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scrapy_pagelets.archives.record import Record
     from scrapy_pagelets.archives.resources import Resources
     from scrapy_pagelets.page import Page
+    from scrapy_pagelets.rendering.browser import RenderError
     from scrapy_pagelets.templates.training.labels import Example
     from scrapy_pagelets.templates.training.model_training import Trained
 
@@ -139,8 +140,10 @@ def _as_rendered(examples: Sequence[Example], options: argparse.Namespace) -> li
     for url, example in chosen.items():
         if (found := resources.get(url)) is not None:
             documents[url] = example.page, decode(found[1], found[0] or None)
-    rendered = asyncio.run(_rendered(resources, documents))
-    return [as_rendered(chosen[url], page) for url, page in rendered.items()]
+    rendered, failed = asyncio.run(_rendered(resources, documents))
+    for url, error in failed.items():
+        show(f"{url} is not rendered: {error}")
+    return [as_rendered(chosen[url], rendered[url]) for url in documents if url in rendered]
 
 
 def _segments(options: argparse.Namespace) -> None:
@@ -182,18 +185,25 @@ def _pages(folder: Path, names: Sequence[str], *, render: bool) -> dict[str, Pag
     if not render:
         return pages
     documents = {name: (pages[name], decode(body)) for name, body in bodies.items()}
-    return asyncio.run(_rendered(Resources([str(folder)], "http://"), documents))
+    rendered, failed = asyncio.run(_rendered(Resources([str(folder)], "http://"), documents))
+    if failed:
+        raise next(iter(failed.values()))
+    return rendered
 
 
-async def _rendered(resources: Resources, pages: dict[str, tuple[Page, str]]) -> dict[str, Page]:
-    """The same pages, rendered by a browser from their documents."""
-    from scrapy_pagelets.rendering.browser import Browser, launch_options, require_playwright
+async def _rendered(
+    resources: Resources, pages: dict[str, tuple[Page, str]]
+) -> tuple[dict[str, Page], dict[str, RenderError]]:
+    """The same pages, rendered by a browser from their documents, and why others could not be rendered."""
+    from scrapy_pagelets.rendering.browser import Browser, RenderError, launch_options, require_playwright
     from scrapy_pagelets.rendering.snapshot import page_of
 
     require_playwright()
     from playwright.async_api import async_playwright
 
     options = launch_options()
+    rendered: dict[str, Page] = {}
+    failed: dict[str, RenderError] = {}
 
     async def lookup(url: str) -> tuple[str, bytes] | None:
         return await asyncio.to_thread(resources.get, url)
@@ -201,13 +211,15 @@ async def _rendered(resources: Resources, pages: dict[str, tuple[Page, str]]) ->
     async with async_playwright() as driver:
         browser = Browser(lambda: driver.chromium.launch(**options), scripts=False, timeout=_TIMEOUT)
 
-        async def render(name: str, page: Page, document: str) -> tuple[str, Page]:
-            frames = await browser.render(page.url, document, lookup)
-            return name, page_of(frames, page.url, page)
+        async def render(name: str, page: Page, document: str) -> None:
+            try:
+                rendered[name] = page_of(await browser.render(page.url, document, lookup), page.url, page)
+            except RenderError as error:
+                failed[name] = error
 
-        rendered = dict(await asyncio.gather(*(render(name, *given) for name, given in pages.items())))
+        await asyncio.gather(*(render(name, *given) for name, given in pages.items()))
         await browser.close()
-    return rendered
+    return rendered, failed
 
 
 def _missing(error: ImportError) -> str:
