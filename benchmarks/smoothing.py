@@ -9,21 +9,31 @@ there are none, the shipped model judges the sites that it has not learnt from.
 In the last row of each block, the cost of a section was learnt: for the sites of each fold, the cost with the best F1
 of nodes on all other sites.
 
+With `--rendered`, only the strict form on rendered pages, which a browser renders without scripts: its classifier of
+rendered pages, which has learnt from their appearance, beside the one of pages as received on the same trees. Pages of
+other sites judge, as above. `--out` writes the model that has learnt from all of these sites.
+
     python benchmarks/smoothing.py
+    python benchmarks/smoothing.py --rendered out/smoothing     # renders 1,150 pages on the first run
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import random
+import shlex
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 from tools import fold, log_odds, referee, sites_below, table
+from vips import pages as shown
+from vips import render
 
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.nodes import TEXT, Floats, NodeTable
@@ -32,7 +42,7 @@ from scrapy_pagelets.templates.model import LABELLED, load, mean_odds
 from scrapy_pagelets.templates.page_level import scores, smoothed
 from scrapy_pagelets.templates.training.labels import FOLDS, Example, by_gold, by_sites
 from scrapy_pagelets.templates.training.model_training import f1, node_f1
-from scrapy_pagelets.templates.training.page_level_training import labelled, train
+from scrapy_pagelets.templates.training.page_level_training import as_rendered, labelled, train
 from scrapy_pagelets.templates.trees import sigmoid
 
 #: Pages of a site that the classifier learns from, and pages that are scored.
@@ -56,8 +66,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
+    parser.add_argument("--rendered", type=Path, metavar="FOLDER", help="render the pages, and keep them here")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="with --rendered, write the model of all sites")
     args = parser.parse_args()
     score = referee(args.referee)
+    if args.rendered:
+        args.rendered.mkdir(parents=True, exist_ok=True)
+        by_look(folders_of(args.data), score, args.rendered, args.out)
+        return
     strict, partly, judged = [], [], []
     for folder in folders_of(args.data):
         learnt, also, found = of_site(folder, score, model_of(folder.name, args.models))
@@ -78,6 +94,36 @@ def main() -> None:
     lowest = [[sigmoid(lowest_odds(page.gold.page.nodes, odds_of(page))) for page in site] for site in fused]
     means = [[sigmoid(mean_odds(page.gold.page.nodes, odds_of(page))) for page in site] for site in fused]
     table(head, [*rows("lowest leaf", fused, lowest), *rows("mean of leaves", fused, means)])
+
+
+def by_look(folders: Sequence[Path], score: ModuleType, renderings: Path, out: Path | None) -> None:
+    """Print what the appearance of rendered pages is worth to the strict form, and write the model of all sites."""
+    learnt: list[Example] = []
+    judged: list[list[Judged]] = []
+    for folder in folders:
+        received, _, pages = of_site(folder, score, None)
+        seen = rendered([example.page for example in received], folder.parent, renderings)
+        learnt += [*received, *map(as_rendered, received, seen)]
+        judged.append([replace(one, gold=as_rendered(one.gold, page)) for one, page in zip(pages, seen, strict=False)])
+    model, folds = train(learnt)
+    if out:
+        about = {"command": shlex.join(["python", *sys.argv])}
+        replace(model, about=about | model.about).save(out)
+    head = [f"strict, rendered, {len(judged)} sites", "cost of a section", "nodes' F1", "content F1"]
+    for name, models in (
+        ("without appearance", [replace(one, rendered=None) for one in folds]),
+        ("with appearance", folds),
+    ):
+        before = [[scores(page.gold.page, models[page.gold.fold]) for page in site] for site in judged]
+        table(head, [*rows(name, judged, before)])
+        print()
+
+
+def rendered(pages: Sequence[Page], root: Path, out: Path) -> list[Page]:
+    """The same pages of a folder of sites, rendered; those that are not in `out` yet are rendered now."""
+    lines = [{"page": page.url.removeprefix("http://")} for page in pages]
+    asyncio.run(render(lines, root, out, screenshots=False))
+    return [shown(line, root, out) for line in lines]
 
 
 def folders_of(data: Path) -> list[Path]:

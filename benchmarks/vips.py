@@ -124,7 +124,7 @@ def xpaths(page: Page, tree: BlockTree, mask: Any) -> list[str]:
     return paths_of(page.source.nodes, received[received >= 0])
 
 
-async def render(gold: Lines, root: Path, out: Path) -> None:
+async def render(gold: Lines, root: Path, out: Path, *, screenshots: bool = True) -> None:
     """Render the pages that have not been rendered yet, and take screenshots of them."""
     todo = [line for line in gold if not stored(line, out).exists()]
     if not todo:
@@ -146,7 +146,9 @@ async def render(gold: Lines, root: Path, out: Path) -> None:
             async def look(page: Any) -> None:
                 await page.screenshot(path=path.with_suffix(".png"), full_page=True, timeout=100_000)
 
-            frames = await browser.render(f"http://{line['page']}", decode(body), lookup, look=look)
+            frames = await browser.render(
+                f"http://{line['page']}", decode(body), lookup, look=look if screenshots else None
+            )
             path.write_text(json.dumps(frames), encoding="utf-8")
 
         await asyncio.gather(*map(one, todo))

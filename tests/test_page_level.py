@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,9 +19,9 @@ from scrapy_pagelets.templates.page_level import (
     templateness,
     visual_features,
 )
-from scrapy_pagelets.templates.training.labels import CONTENT, FOLDS, TEMPLATE, Example, by_gold
+from scrapy_pagelets.templates.training.labels import CONTENT, FOLDS, TEMPLATE, UNKNOWN, Example, by_gold
 from scrapy_pagelets.templates.training.model_training import node_f1
-from scrapy_pagelets.templates.training.page_level_training import labelled, train
+from scrapy_pagelets.templates.training.page_level_training import as_rendered, labelled, train
 from tests.crawling import scrapy
 
 MENU = "<ul class=menu>" + "".join(f"<li><a href=/{name}>{name}</a>" for name in "plums pears figs".split()) + "</ul>"
@@ -98,6 +100,26 @@ def test_rendered_pages_are_judged_by_their_appearance(examples):
     assert scores(rendered(plain), model).tolist() == scores(plain, model).tolist()
 
 
+def test_the_rendered_form_of_a_page_has_its_labels():
+    received = page("s.test", 1)
+    labels = np.array([CONTENT if text.startswith("Fruit") else TEMPLATE for text in received.nodes.strings])
+    added = source("s.test", 1).replace(b"</ul>", b"<li>added by a script</ul>")
+    shown = replace(Page.parse(added, received.url), source=received)
+    found = dict(zip(shown.nodes.strings, as_rendered(Example(received, labels), shown).labels, strict=True))
+    assert found.pop("added by a script") == UNKNOWN
+    assert found == dict(zip(received.nodes.strings, labels, strict=True))
+
+
+def test_rendered_examples_leave_the_classifier_of_pages_as_received_alone(examples):
+    seen = [Example(rendered(example.page), example.labels) for example in examples[::2]]
+    mixed, _ = train([*examples, *seen])
+    alone, _ = train(examples)
+    assert vars(mixed.plain).keys() == vars(alone.plain).keys()
+    for name, value in vars(alone.plain).items():
+        assert np.array_equal(getattr(mixed.plain, name), value), name
+    assert mixed.about == {"pages": len(examples), "rendered": len(seen)}
+
+
 def test_visual_features():
     shown = rendered(page("s.test", 1))
     assert shown.layout is not None
@@ -174,3 +196,21 @@ def test_the_command_trains_on_folders(tmp_path):
     assert "32 pages of 8 sites" in done.stdout
     assert load(str(out)).about["pages"] == 32
     assert len(list((tmp_path / "folds").iterdir())) == FOLDS
+
+
+def test_the_command_trains_on_rendered_pages(tmp_path):
+    for site in range(8):
+        folder = tmp_path / "pages" / f"s{site}.test"
+        folder.mkdir(parents=True)
+        folder.joinpath("one.css").write_text(".menu{position:absolute;left:900px;width:100px;top:0;background:#888}")
+        for number in range(4):
+            style = b"<link rel=stylesheet href=/one.css>"
+            folder.joinpath(f"{number}.html").write_bytes(style + source(folder.name, number))
+    out = tmp_path / "model.npz"
+    done = scrapy("pagelets", "train", "pages", "--page-level", "--render", "--out", str(out), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    model = load(str(out))
+    assert (model.about["pages"], model.about["rendered"]) == (32, 32)
+    assert model.rendered is not None
+    # The style sheet has moved the menu to the right: where a node begins tells something.
+    assert model.rendered.weight[:, len(NODE_FEATURES) + VISUAL_FEATURES.index("left")].any()

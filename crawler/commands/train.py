@@ -17,7 +17,9 @@ from scrapy_pagelets.errors import CommandError
 
 if TYPE_CHECKING:
     from scrapy_pagelets.archives.record import Record
+    from scrapy_pagelets.archives.resources import Resources
     from scrapy_pagelets.page import Page
+    from scrapy_pagelets.rendering.browser import RenderError
     from scrapy_pagelets.templates.training.labels import Example
     from scrapy_pagelets.templates.training.model_training import Trained
 
@@ -43,8 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--render", action="store_true",
-        help="with --segments or --page-level, train on rendered pages: a browser renders them without scripts, with "
-        "the files of the folder, whose subfolders are named by host",
+        help="with --segments, train on rendered pages: a browser renders them without scripts, with the files of the "
+        "folder, whose subfolders are named by host; with --page-level, train on rendered pages as well: up to 16 of "
+        "each site are rendered with the files of the archives",
     )  # fmt: skip
     parser.add_argument(
         "--base", default="http://", help="prefix of the URLs of HTML files, before their path (default: http://)"
@@ -107,10 +110,10 @@ def _page_level(options: argparse.Namespace) -> None:
     from scrapy_pagelets.templates.training.page_level_training import labelled, train
 
     try:
-        examples = list(labelled(_rendered_folders(options) if options.render else [p for _, p in _records(options)]))
+        examples = list(labelled([page for _, page in _records(options)]))
         show(f"{len(examples)} pages of {len({e.site for e in examples})} sites")
         flush()
-        model, folds = train(examples)
+        model, folds = train([*examples, *(_as_rendered(examples, options) if options.render else ())])
         about = {"command": shlex.join(["scrapy", "pagelets", *sys.argv[1:]])}
         replace(model, about=about | model.about).save(options.out)
         if options.folds:
@@ -124,13 +127,23 @@ def _page_level(options: argparse.Namespace) -> None:
     show(f"model: {options.out}")
 
 
-def _rendered_folders(options: argparse.Namespace) -> list[Page]:
-    """The HTML files of the folders, rendered."""
-    pages: list[Page] = []
-    for folder in map(Path, options.archive):
-        names = sorted(str(file.relative_to(folder)) for file in folder.rglob("*.htm*"))
-        pages += _pages(folder, names, render=True).values()
-    return pages
+def _as_rendered(examples: Sequence[Example], options: argparse.Namespace) -> list[Example]:
+    """Some examples of each site once more, rendered."""
+    from scrapy_pagelets.archives.reader import expand
+    from scrapy_pagelets.archives.resources import Resources
+    from scrapy_pagelets.page import decode
+    from scrapy_pagelets.templates.training.page_level_training import as_rendered, thinned
+
+    resources = Resources([source for archive in options.archive for source in expand(archive)], options.base)
+    chosen = {example.page.url: example for example in thinned(examples)}
+    documents: dict[str, tuple[Page, str]] = {}
+    for url, example in chosen.items():
+        if (found := resources.get(url)) is not None:
+            documents[url] = example.page, decode(found[1], found[0] or None)
+    rendered, failed = asyncio.run(_rendered(resources, documents))
+    for url, error in failed.items():
+        show(f"{url} is not rendered: {error}")
+    return [as_rendered(chosen[url], rendered[url]) for url in documents if url in rendered]
 
 
 def _segments(options: argparse.Namespace) -> None:
@@ -164,23 +177,33 @@ def _segments(options: argparse.Namespace) -> None:
 
 def _pages(folder: Path, names: Sequence[str], *, render: bool) -> dict[str, Page]:
     """Read or render pages of a folder; return them by name."""
-    from scrapy_pagelets.page import Page
-
-    pages = {name: Page.parse((folder / name).read_bytes(), f"http://{name}") for name in names}
-    return asyncio.run(_rendered(folder, pages)) if render else pages
-
-
-async def _rendered(folder: Path, pages: dict[str, Page]) -> dict[str, Page]:
-    """The same pages, rendered by a browser with the files of the folder."""
     from scrapy_pagelets.archives.resources import Resources
-    from scrapy_pagelets.page import decode
-    from scrapy_pagelets.rendering.browser import Browser, launch_options, require_playwright
+    from scrapy_pagelets.page import Page, decode
+
+    bodies = {name: (folder / name).read_bytes() for name in names}
+    pages = {name: Page.parse(body, f"http://{name}") for name, body in bodies.items()}
+    if not render:
+        return pages
+    documents = {name: (pages[name], decode(body)) for name, body in bodies.items()}
+    rendered, failed = asyncio.run(_rendered(Resources([str(folder)], "http://"), documents))
+    if failed:
+        raise next(iter(failed.values()))
+    return rendered
+
+
+async def _rendered(
+    resources: Resources, pages: dict[str, tuple[Page, str]]
+) -> tuple[dict[str, Page], dict[str, RenderError]]:
+    """The same pages, rendered by a browser from their documents, and why others could not be rendered."""
+    from scrapy_pagelets.rendering.browser import Browser, RenderError, launch_options, require_playwright
     from scrapy_pagelets.rendering.snapshot import page_of
 
     require_playwright()
     from playwright.async_api import async_playwright
 
-    resources, options = Resources([str(folder)], "http://"), launch_options()
+    options = launch_options()
+    rendered: dict[str, Page] = {}
+    failed: dict[str, RenderError] = {}
 
     async def lookup(url: str) -> tuple[str, bytes] | None:
         return await asyncio.to_thread(resources.get, url)
@@ -188,13 +211,15 @@ async def _rendered(folder: Path, pages: dict[str, Page]) -> dict[str, Page]:
     async with async_playwright() as driver:
         browser = Browser(lambda: driver.chromium.launch(**options), scripts=False, timeout=_TIMEOUT)
 
-        async def render(name: str, page: Page) -> tuple[str, Page]:
-            frames = await browser.render(page.url, decode((folder / name).read_bytes()), lookup)
-            return name, page_of(frames, page.url, page)
+        async def render(name: str, page: Page, document: str) -> None:
+            try:
+                rendered[name] = page_of(await browser.render(page.url, document, lookup), page.url, page)
+            except RenderError as error:
+                failed[name] = error
 
-        rendered = dict(await asyncio.gather(*(render(name, page) for name, page in pages.items())))
+        await asyncio.gather(*(render(name, *given) for name, given in pages.items()))
         await browser.close()
-    return rendered
+    return rendered, failed
 
 
 def _missing(error: ImportError) -> str:

@@ -38,11 +38,18 @@ def labelled(pages: Sequence[Page]) -> Iterator[Example]:
             yield replace(example, labels=np.where(rest, CONTENT, example.labels))
 
 
+def as_rendered(example: Example, page: Page) -> Example:
+    """Give the rendered form of a page the labels of its texts as received; texts that only it has are unknown."""
+    rows = page.received
+    return replace(example, page=page, labels=np.where(rows < 0, UNKNOWN, example.labels[rows]))
+
+
 def train(examples: Sequence[Example]) -> tuple[PageLevel, list[PageLevel]]:
     """Train on some pages of each site, on all sites and without each fold; return the model, and those of the folds.
 
-    The lexicon that gives a training page its features was made without its fold, because it will be applied to sites
-    that it does not know.
+    Examples with a layout train the classifier of rendered pages, the others train the one of pages as received; if all
+    have a layout, they train both. The lexicon that gives a training page its features was made without its fold,
+    because it will be applied to sites that it does not know.
 
     Raises
     ------
@@ -50,21 +57,22 @@ def train(examples: Sequence[Example]) -> tuple[PageLevel, list[PageLevel]]:
     """
     if len({example.fold for example in examples}) < 2:
         raise ValueError("pages of more sites are needed: all of them are in one fold of the cross-validation")
-    examples = _thinned(examples)
-    lexica = [lexicon(e for e in examples if e.fold != fold) for fold in range(FOLDS)]
-    parts = [(example, _columns(example.page, lexica[example.fold])) for example in examples]
-    plain = _table([(example, columns[0]) for example, columns in parts])
-    seen = [(example, np.hstack(columns)) for example, columns in parts if len(columns) > 1]
-    rendered = _table(seen) if seen else None
+    shown = thinned([example for example in examples if example.page.layout is not None])
+    received = thinned([example for example in examples if example.page.layout is None]) or shown
+    lexica = [lexicon(e for e in received if e.fold != fold) for fold in range(FOLDS)]
+    plain = _table((e, _columns(e.page, lexica[e.fold])[0]) for e in received)
+    rendered = _table((e, np.hstack(_columns(e.page, lexica[e.fold]))) for e in shown) if shown else None
+    about = {"pages": len(received), "rendered": len(shown)}
 
     def without(fold: int, words: Lexicon) -> PageLevel:
         by_look = rendered.fit(rendered.fold != fold) if rendered and (rendered.fold != fold).any() else None
-        return PageLevel(plain.fit(plain.fold != fold), by_look, words, {"pages": len(examples)})
+        return PageLevel(plain.fit(plain.fold != fold), by_look, words, about)
 
-    return without(-1, lexicon(examples)), [without(fold, lexica[fold]) for fold in range(FOLDS)]
+    return without(-1, lexicon(received)), [without(fold, lexica[fold]) for fold in range(FOLDS)]
 
 
-def _thinned(examples: Sequence[Example]) -> list[Example]:
+def thinned(examples: Sequence[Example]) -> list[Example]:
+    """Return a sample of the examples of each site, always the same one."""
     rng = random.Random(0)
     return [
         example
