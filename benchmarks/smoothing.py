@@ -102,9 +102,9 @@ def by_look(folders: Sequence[Path], score: ModuleType, renderings: Path, out: P
     judged: list[list[Judged]] = []
     for folder in folders:
         received, _, pages = of_site(folder, score, None)
-        seen = rendered([example.page for example in received], folder.parent, renderings)
-        learnt += [*received, *map(as_rendered, received, seen)]
-        judged.append([replace(one, gold=as_rendered(one.gold, page)) for one, page in zip(pages, seen, strict=False)])
+        learnt += [*received, *rendered(received, folder.parent, renderings)]
+        golds = rendered([page.gold for page in pages], folder.parent, renderings)
+        judged.append([Judged(gold, None) for gold in golds])
     model, folds = train(learnt)
     if out:
         about = {"command": shlex.join(["python", *sys.argv])}
@@ -119,11 +119,11 @@ def by_look(folders: Sequence[Path], score: ModuleType, renderings: Path, out: P
         print()
 
 
-def rendered(pages: Sequence[Page], root: Path, out: Path) -> list[Page]:
+def rendered(examples: Sequence[Example], root: Path, out: Path) -> list[Example]:
     """The same pages of a folder of sites, rendered; those that are not in `out` yet are rendered now."""
-    lines = [{"page": page.url.removeprefix("http://")} for page in pages]
+    lines = [{"page": example.page.url.removeprefix("http://")} for example in examples]
     asyncio.run(render(lines, root, out, screenshots=False))
-    return [shown(line, root, out) for line in lines]
+    return [as_rendered(example, shown(line, root, out)) for example, line in zip(examples, lines, strict=True)]
 
 
 def folders_of(data: Path) -> list[Path]:
