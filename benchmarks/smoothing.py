@@ -157,8 +157,8 @@ def of_site(folder: Path, score: ModuleType, model: str | None) -> tuple[list[Ex
         Judged(Example(pages[i], by_gold(pages[i], gold[i]["content"])), decided(site, pages[i]) if model else None)
         for i in chosen[:SCORED]
     ]
-    strict, partly = list(labelled(pages)), list(by_sites(pages))
-    return [strict[i] for i in chosen], [partly[i] for i in chosen], judged
+    strict, partly = ({found.page: found for found in labels(pages)} for labels in (labelled, by_sites))
+    return [strict[pages[i]] for i in chosen if pages[i] in strict], [partly[pages[i]] for i in chosen], judged
 
 
 def decided(site: Site, page: Page) -> Floats:
