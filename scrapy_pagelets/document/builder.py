@@ -57,10 +57,11 @@ def document_of(page: Page, keep: Bools, headline: Headline | None = None, switc
 
 
 def _without_banner(nodes: NodeTable, keep: Bools, headline: Headline) -> Bools:
-    """(m,) the content, without an own heading that stands apart from all other: its banner may have a logo."""
-    first, last = int(nodes.first_leaf[headline.row]), int(nodes.last_leaf[headline.row])
+    """(m,) the content, without headings that stand apart from all other: their banner may have a logo."""
     body = keep.copy()
-    body[first:last] &= bool(keep[first - 1 : first].any() or keep[last : last + 1].any())
+    for row in (headline.row, *headline.sections):
+        first, last = int(nodes.first_leaf[row]), int(nodes.last_leaf[row])
+        body[first:last] &= bool(keep[first - 1 : first].any() or keep[last : last + 1].any())
     return body
 
 
@@ -85,13 +86,19 @@ def _lead(root: Block, headline: Headline, leaves: list[int]) -> None:
 def repair_levels(root: Block, *, headed: bool) -> None:
     """Number the levels of headings so that none is skipped; below the page's own heading, they begin at 2.
 
+    A heading that stood above the own one names the section of the page: nothing is below it.
+
     Parameters
     ----------
     headed : whether the first heading is the page's own
     """
     above: list[int] = []  # levels as written of the headings that are open
-    for number, heading in enumerate(block for block in root.walk() if block.kind == "heading"):
+    headings = [block for block in root.walk() if block.kind == "heading"]
+    for number, heading in enumerate(headings):
         least = headed and number > 0
+        if least and heading.leaves[:1] < headings[0].leaves[:1]:
+            heading.level = 2
+            continue
         while len(above) > least and above[-1] >= heading.level:
             above.pop()
         above.append(heading.level)

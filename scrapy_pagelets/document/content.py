@@ -35,7 +35,8 @@ def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None)
     """
     found = templateness.copy()
     if headline is not None:
-        found[nodes.first_leaf[headline.row] : nodes.last_leaf[headline.row]] = 0
+        for row in (headline.row, *headline.sections):
+            found[nodes.first_leaf[row] : nodes.last_leaf[row]] = 0
     found[permalinks(nodes)] = 1
     found[_headings_of_content(nodes, ~is_template(found))] = 0
     return found

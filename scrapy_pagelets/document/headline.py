@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -47,10 +47,12 @@ class Headline:
     ----------
     row : row of its element
     text : its text, white space folded
+    sections : rows of headings above it in the page that name its section: the title has their words, too
     """
 
     row: int
     text: str
+    sections: tuple[int, ...] = ()
 
 
 def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Sequence[int] = ()) -> Headline | None:
@@ -73,6 +75,7 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     told = [words for title in (page.title, _shared_title(page)) if (words := _words(title))]
     best: tuple[float, Headline] | None = None
     first_levels: list[Headline] = []
+    sections: list[int] = []
     for row, weight in _candidates(page.nodes):
         found = Headline(row, _text(page.nodes, row))
         words = _words(found.text)
@@ -83,11 +86,14 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
         if page.nodes.tag[row] == TAG["h1"]:
             first_levels.append(found)
         score = weight * max((_likeness(words, title) for title in told), default=0.0)
+        if score > 0 and others > 1 and page.nodes.tag[row] == TAG["h1"]:
+            sections.append(row)
         score *= _SECTION if others > 1 else 1
         if score > 0 and (best is None or score > best[0]):
             best = score, found
     if best:
-        return best[1]
+        own = best[1]
+        return replace(own, sections=tuple(row for row in sections if row < own.row))
     return first_levels[0] if len(first_levels) == 1 else None  # the title names the site, and nothing else
 
 
