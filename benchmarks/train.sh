@@ -2,8 +2,7 @@
 # Train the shipped models: sh benchmarks/train.sh [DATA]
 # The training data is the sites, the sites of other kinds, and the WCXB development split; news and articles are held
 # out. The cross-validation leaves out families of sites (benchmarks/families.json). The page-level classifier of 2007
-# learns from 16 pages of each site, as received and as Chromium renders them, without their gold text;
-# out/smoothing keeps the renderings, and the program prints what the appearance of pages is worth.
+# learns from all sites, without their gold text.
 set -eu
 data=${1:-.data}
 out=scrapy_pagelets/templates
@@ -13,4 +12,4 @@ scrapy pagelets train "$data/sites" "$data/sites2" "$data/content/wcxb-dev.warc"
     --out "$out/labelled.npz" --folds "$data/models"
 scrapy pagelets train "$data/sites" "$data/sites2" "$data/content/wcxb-dev.warc" --base http:// --trees 150 \
     --families benchmarks/families.json --out "$out/automatic.npz"
-python benchmarks/smoothing.py --data "$data" --rendered out/smoothing --out "$out/page_level.npz"
+scrapy pagelets train "$data/sites" "$data/sites2" --page-level --out "$out/page_level.npz"
