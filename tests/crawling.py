@@ -81,6 +81,18 @@ def options(settings: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[s
     return found
 
 
+def ends_quietly_when_its_pipe_closes(*command: str) -> None:
+    """Check a ``scrapy`` command whose output ends in a pipe such as ``| head -1``."""
+    process = start(*command)
+    assert process.stdout
+    assert process.stderr
+    process.stdout.readline()
+    process.stdout.close()
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(LIMIT), errors) == (141, "")
+
+
 def crawl(
     tmp_path: Path,
     spider: str,

@@ -24,7 +24,7 @@ from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.feed_schema import CHUNK
 from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.words import WORD
-from tests.crawling import LIMIT, crawl, menu_site, scrapy, start
+from tests.crawling import crawl, ends_quietly_when_its_pipe_closes, menu_site, scrapy
 from tests.crawling import words as text_of_page
 from tests.server import SiteServer
 from tests.test_feed_schema import check
@@ -431,11 +431,4 @@ def test_files_that_cannot_be_written(tmp_path, capsys):
 
 def test_a_pipe_that_closes_ends_the_command_quietly(tmp_path):
     path = feed(tmp_path, *({"url": f"http://h/{n}", "chunks": [PIECE] * 9} for n in range(1000)))
-    process = start("pagelets", "chunks", str(path))
-    assert process.stdout
-    assert process.stderr
-    process.stdout.readline()
-    process.stdout.close()
-    errors = process.stderr.read()
-    process.stderr.close()
-    assert (process.wait(LIMIT), errors) == (141, "")
+    ends_quietly_when_its_pipe_closes("pagelets", "chunks", str(path))

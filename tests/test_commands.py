@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scrapy_pagelets.crawler.commands import _COMMANDS, run_command
 from scrapy_pagelets.crawler.commands.report import count, feed_of
 from scrapy_pagelets.feed_reader import FeedError
-from tests.crawling import LIMIT, crawl, menu_site, scrapy, start, words
+from tests.crawling import crawl, ends_quietly_when_its_pipe_closes, menu_site, scrapy, words
 from tests.server import SiteServer
 
 FIELD_NAMES = st.sampled_from(
@@ -232,11 +232,4 @@ def test_a_pipe_that_closes_ends_a_command_quietly(tmp_path, command):
     same = PAGELET | {"text": words("same"), "links": [link]}
     lines = [{"url": f"http://site{n}.org/{'x' * 50}", "text": words("same"), "pagelets": [same]} for n in range(2000)]
     name, *options = command
-    process = start("pagelets", name, feed_that(tmp_path, *lines), *options)
-    assert process.stdout
-    assert process.stderr
-    process.stdout.readline()
-    process.stdout.close()
-    errors = process.stderr.read()
-    process.stderr.close()
-    assert (process.wait(LIMIT), errors) == (141, "")
+    ends_quietly_when_its_pipe_closes("pagelets", name, feed_that(tmp_path, *lines), *options)

@@ -31,7 +31,18 @@ from scrapy_pagelets.recrawl.version_store import FILE, VersionStore
 from scrapy_pagelets.recrawl.versions import COLUMNS, NEEDED, Change, PageVersion, change
 from scrapy_pagelets.text import plain
 from scrapy_pagelets.urls import key
-from tests.crawling import LIMIT, SITE, answer, crawl, letters, menu_site, page, run_spider, scrapy, start, words
+from tests.crawling import (
+    SITE,
+    answer,
+    crawl,
+    ends_quietly_when_its_pipe_closes,
+    letters,
+    menu_site,
+    page,
+    run_spider,
+    scrapy,
+    words,
+)
 from tests.server import SiteServer
 
 WORDS = st.lists(st.sampled_from(["one", "two", "Three", "東京", "é", "4"]), max_size=12)
@@ -453,11 +464,4 @@ def test_a_pipe_that_closes_ends_the_command_quietly(tmp_path):
         feed_of(tmp_path, *({"url": f"http://h/{'x' * 50}{n}", "text": f"{kind} {n}"} for n in range(3000)), name=kind)
         for kind in ("old", "new")
     )
-    process = start("pagelets", "diff", old, new)
-    assert process.stdout
-    assert process.stderr
-    process.stdout.readline()
-    process.stdout.close()
-    errors = process.stderr.read()
-    process.stderr.close()
-    assert (process.wait(LIMIT), errors) == (141, "")
+    ends_quietly_when_its_pipe_closes("pagelets", "diff", old, new)
