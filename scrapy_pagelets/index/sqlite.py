@@ -27,6 +27,7 @@ from scrapy_pagelets.index.base import (
 )
 from scrapy_pagelets.index.documents import UNSEARCHED, IndexedPage, IndexedPagelet
 from scrapy_pagelets.index.terms import is_plain, phrases, terms
+from scrapy_pagelets.transactions import writing
 
 #: Temporary errors: another process is writing, or the disk is full or unavailable.
 _PASSING: Final = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOMEM", "SQLITE_PROTOCOL")
@@ -157,15 +158,8 @@ class SQLiteIndex(Index):
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self._lock:
-            self.base.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self.base.execute("COMMIT")
-            except BaseException:
-                if self.base.in_transaction:  # SQLite ends the transaction itself if the disk is full
-                    self.base.execute("ROLLBACK")
-                raise
+        with self._lock, writing(self.base):
+            yield
 
     def upsert(self, pages: Sequence[IndexedPage]) -> None:
         """Write pages."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -14,6 +13,7 @@ from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.feed_reader import Feed, Line
 from scrapy_pagelets.recrawl.content_words import WordCounts
 from scrapy_pagelets.recrawl.versions import PageVersion
+from scrapy_pagelets.transactions import writing
 from scrapy_pagelets.urls import key
 
 #: Name of the file in a folder. The number goes up with each change of what is stored, or of the hashes.
@@ -116,7 +116,7 @@ class VersionStore:
         sqlite3.Error : if it cannot be written
         """
         words = None if version.words is None else version.words.to_bytes()
-        with self._lock, self._transaction():
+        with self._lock, writing(self._base):
             before = self._before(page)
             row = page, self._crawl, version.hash, words, before is not None, *(before or (None, None))
             self._base.execute("DELETE FROM pages WHERE key = ?", (page,))
@@ -135,7 +135,7 @@ class VersionStore:
         sqlite3.Error : if there is no room for them
         """
         insert = "INSERT OR REPLACE INTO pages (key, crawl, hash, words, known) VALUES (?, '', ?, ?, 0)"
-        with self._lock, self._transaction():
+        with self._lock, writing(self._base):
             return self._base.executemany(insert, map(_row, feed)).rowcount
 
     def _before(self, page: int) -> _Row | None:
@@ -148,17 +148,6 @@ class VersionStore:
         if crawl != self._crawl:
             return digest, words
         return (before[0], before[1]) if known else None
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._base.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._base.execute("COMMIT")
-        except BaseException:
-            if self._base.in_transaction:  # SQLite itself rolls back when the disk is full
-                self._base.execute("ROLLBACK")
-            raise
 
     def close(self, *, finished: bool = False) -> None:
         """Close the file.

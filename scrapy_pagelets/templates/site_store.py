@@ -25,6 +25,7 @@ from scrapy_pagelets.templates.model import Model
 from scrapy_pagelets.templates.partition import STRICT_K, partition
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.site_counts import Observation, SiteCounts, body_of, outline
+from scrapy_pagelets.transactions import writing
 
 logger = logging.getLogger(__name__)
 
@@ -100,7 +101,7 @@ class SiteStore:
         """Write a site, merged with what other processes have learnt about it; returns False if that fails."""
         with self._lock, self._faults(f"the data of {site.name} cannot be written"):
             observations = site.hand_over()
-            with self._keeping(site, observations), self._transaction():
+            with self._keeping(site, observations), writing(self._db):
                 version, learnt = self._read(site.name, known=self._versions.get(site, 0))
                 if learnt is not None:
                     learnt.count_new(observations)
@@ -132,7 +133,7 @@ class SiteStore:
         others: list[tuple[int, str, bytes]] = []
         select = "SELECT key, site, pagelets FROM pages WHERE site = ? AND number > ? ORDER BY number"
         with self._lock, self._faults("the pagelets of the last pages cannot be written"):
-            with self._transaction():
+            with writing(self._db):
                 for site in sites:
                     others += self._db.execute(select, (site, self._last_pages.get(site, 0))).fetchall()
                 self._db.executemany("INSERT OR IGNORE INTO pages (key, site, pagelets) VALUES (?, ?, ?)", rows)
@@ -154,7 +155,7 @@ class SiteStore:
     def add_answered(self, job: str, fingerprints: Iterable[str]) -> None:
         """Store answered requests of a job."""
         rows = [(job, fingerprint) for fingerprint in fingerprints]
-        with self._lock, self._faults("the answered requests cannot be written"), self._transaction():
+        with self._lock, self._faults("the answered requests cannot be written"), writing(self._db):
             self._db.executemany("INSERT OR IGNORE INTO answered VALUES (?, ?)", rows)
 
     def close(self) -> None:
@@ -204,17 +205,6 @@ class SiteStore:
         except _UNREADABLE as error:
             self._failed(f"the pagelets of a page of {site} cannot be read: {error}")
             return None
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:  # SQLite itself rolls back when the disk is full
-                self._db.execute("ROLLBACK")
-            raise
 
     @contextmanager
     def _faults(self, sentence: str) -> Iterator[None]:
