@@ -80,12 +80,13 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
     mask = np.zeros(len(nodes.leaves), np.bool_)
     if headline is None or not (names or prices):
         return mask
-    told, amounts = {name.casefold() for name in names if name}, {_amount(price) for price in prices}
+    told = {name.casefold() for name in names} - {""}
+    amounts = {_amount(price) for price in prices} - {""}
     first, last = int(nodes.first_leaf[headline.row]), int(nodes.last_leaf[headline.row])
     for leaf in range(max(0, first - _BEFORE), min(len(mask), last + _AFTER)):
         text = nodes.strings[leaf]
         if nodes.words[leaf] <= _LONGEST:
-            mask[leaf] = text.casefold().strip() in told or (_amount(text) or "none") in amounts
+            mask[leaf] = text.casefold().strip() in told or _amount(text) in amounts
     return mask
 
 

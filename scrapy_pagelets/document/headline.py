@@ -17,6 +17,8 @@ from scrapy_pagelets.words import WORD
 #: The longest heading, in words; and the most candidates that are compared.
 _LONGEST: Final = 60
 _MOST: Final = 200
+#: Characters of a title that are compared.
+_TITLE: Final = 1000
 _HEADINGS: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
 #: Names of classes, ids and properties of a heading that is in no heading element.
 _NAMED: Final = re.compile(
@@ -26,6 +28,7 @@ _NAMED: Final = re.compile(
 )
 #: Words of a title from which on a heading that is longer than the title may say it.
 _SHORT: Final = 3
+#: Elements that are no heading, whatever their names say.
 _NEVER: Final = ("a", "body", "html")
 #: Share of the other pages that have the name of the site at its place; more for a text with a number in it, which may
 #: be another one there.
@@ -74,34 +77,60 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     for row in named:
         if text := _text(page.nodes, row):
             return Headline(row, text)
-    told = [words for title in (page.title, _shared_title(page)) if (words := _words(title))]
-    best: tuple[float, Headline] | None = None
-    first_levels: list[Headline] = []
-    sections: list[int] = []
-    banners: list[int] = []
-    for row, weight in _candidates(page.nodes):
-        found = Headline(row, _text(page.nodes, row))
-        words = _words(found.text)
+    told = [words for title in (page.title, _shared_title(page)) if (words := _words(title[:_TITLE]))]
+    found = [_Candidate.of(page, row, weight, alike, told) for row, weight in _candidates(page.nodes)]
+    found = [one for one in found if 0 < one.words <= _LONGEST]
+    banners = [one.row for one in found if one.is_often(pages) and one.is_first_level]
+    found = [one for one in found if not one.is_often(pages)]
+    sections = [one.row for one in found if one.likeness > 0 and one.others > 1 and one.is_first_level]
+    best = max(found, key=lambda one: one.score, default=None)
+    if best is not None and best.score > 0:
+        above = (tuple(row for row in rows if row < best.row) for rows in (sections, banners))
+        return Headline(best.row, best.text, *above)
+    first_levels = [one for one in found if one.is_first_level]
+    only = first_levels[0] if len(first_levels) == 1 else None  # the title names the site, and nothing else
+    return Headline(only.row, only.text) if only else None
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A heading of a page.
+
+    Attributes
+    ----------
+    row, text : as in `Headline`
+    words : number of its words
+    weight : how likely an element of its kind is the own heading
+    likeness : to the titles of the page, 0 to 1
+    others : number of other pages with the same text at the same place
+    is_first_level : whether it is an ``h1``
+    """
+
+    row: int
+    text: str
+    words: int
+    weight: float
+    likeness: float
+    others: int
+    is_first_level: bool
+
+    @classmethod
+    def of(cls, page: Page, row: int, weight: float, alike: Ints, titles: Sequence[list[str]]) -> _Candidate:
+        text = _text(page.nodes, row)
+        words = _words(text)
+        likeness = max((_likeness(words, title) for title in titles), default=0.0) if words else 0.0
         others = _others(page.nodes, row, alike)
-        most = _OFTEN_WITH_DIGITS if any(map(str.isdecimal, found.text)) else _OFTEN
-        if not 0 < len(words) <= _LONGEST:
-            continue
-        if others > max(1, most * pages):
-            banners += [row] if page.nodes.tag[row] == TAG["h1"] else []
-            continue
-        if page.nodes.tag[row] == TAG["h1"]:
-            first_levels.append(found)
-        score = weight * max((_likeness(words, title) for title in told), default=0.0)
-        if score > 0 and others > 1 and page.nodes.tag[row] == TAG["h1"]:
-            sections.append(row)
-        score *= _SECTION if others > 1 else 1
-        if score > 0 and (best is None or score > best[0]):
-            best = score, found
-    if best:
-        own = best[1]
-        above = (tuple(row for row in rows if row < own.row) for rows in (sections, banners))
-        return Headline(own.row, own.text, *above)
-    return first_levels[0] if len(first_levels) == 1 else None  # the title names the site, and nothing else
+        return cls(row, text, len(words), weight, likeness, others, page.nodes.tag[row] == TAG["h1"])
+
+    @property
+    def score(self) -> float:
+        """How surely it is the page's own heading."""
+        return self.weight * self.likeness * (_SECTION if self.others > 1 else 1)
+
+    def is_often(self, pages: int) -> bool:
+        """Whether it stands at the same place of so many of the other pages that it is the name of the site."""
+        most = _OFTEN_WITH_DIGITS if any(map(str.isdecimal, self.text)) else _OFTEN
+        return self.others > max(1, most * pages)
 
 
 def _shared_title(page: Page) -> str:
@@ -121,9 +150,7 @@ def _candidates(nodes: NodeTable) -> Iterator[tuple[int, float]]:
     levels = ((row, _HEADINGS[tag]) for row, tag in enumerate(nodes.tag.tolist()) if tag in _HEADINGS)
     for row, level in islice(levels, _MOST):
         yield row, 1.5 - 0.1 * level
-    named = [
-        bool(_NAMED.search(f"{look[1]} {look[2]}")) and look[0] not in ("a", "body", "html") for look in nodes.looks
-    ]
+    named = [look[0] not in _NEVER and bool(_NAMED.search(f"{look[1]} {look[2]}")) for look in nodes.looks]
     rows = (row for row, look in enumerate(nodes.look.tolist()) if named[look] and nodes.tag[row] != TAG["#text"])
     for row in islice(rows, _MOST):
         yield row, 0.8
@@ -132,11 +159,8 @@ def _candidates(nodes: NodeTable) -> Iterator[tuple[int, float]]:
 def _likeness(words: list[str], title: list[str]) -> float:
     """0 to 1: how much of a title a heading says; 0 if it says something else."""
     if not _stands_in(words, title):
-        return (
-            len(title) / len(words)
-            if len(title) > 2 and _stands_in(title, words) and 2 * len(title) >= len(words)
-            else 0.0
-        )
+        says_it = len(title) >= _SHORT and 2 * len(title) >= len(words) and _stands_in(title, words)
+        return len(title) / len(words) if says_it else 0.0
     share = sum(map(len, words)) / sum(map(len, title))
     at_end = words == title[: len(words)] or words == title[-len(words) :]
     return share if at_end or share >= _LEAST else 0.0
@@ -153,7 +177,7 @@ def _words(text: str) -> list[str]:
 def _text(nodes: NodeTable, row: int) -> str:
     """Text of a heading without the marks of permalinks; "" if it is too long."""
     leaves = slice(int(nodes.first_leaf[row]), int(nodes.last_leaf[row]))
-    if leaves.stop - leaves.start > _LONGEST:
+    if leaves.stop - leaves.start > _LONGEST or nodes.words[leaves].sum() > _LONGEST:
         return ""
     pieces = zip(nodes.gap[leaves].tolist(), nodes.strings[leaves], strict=True)
     text = "".join((" " if gap else "") + string for gap, string in pieces)

@@ -15,6 +15,7 @@ _SPACE: Final = re.compile(r"[ \t\n]+")
 _ANYWHERE: Final = re.compile(r"[\\`*\[]|<(?=[A-Za-z/!?])|&(?=#?\w{1,31};)|~(?=~)|(?<!\w)_|_(?!\w)|(?<=~)~")
 #: What would begin a block at the start of a line: heading, quote, list, rule, fence, underline or head of a table.
 _AT_START: Final = re.compile(r"#{1,6}(?=\s|$)|>|[-+](?=\s|$)|(?:=+|-+)(?=\s*$)|(?:[-_]\s*){3,}$|~~~|[-:|][-:| \t]*$")
+_BACKTICKS: Final = re.compile("`+")
 _NUMBERED: Final = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 _ASCII_PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
@@ -172,14 +173,16 @@ def _tokens(runs: Sequence[Run]) -> list[_Token]:
             pairs += 1
         link = bool(run.style.href)
         after = runs[index + 1] if index + 1 < len(runs) else None
-        before_bracket = after is not None and (bool(after.source) or (after.style.href != run.style.href != ""))
-        tokens.append(_Token(_text(run, link=link, before_bracket=before_bracket or _opens_link(run, after))))
+        tokens.append(_Token(_text(run, link=link, before_bracket=_opens_bracket(run, after))))
     _close(tokens, opened, 0)
     return tokens
 
 
-def _opens_link(run: Run, after: Run | None) -> bool:
-    return after is not None and bool(after.style.href) and after.style.href != run.style.href
+def _opens_bracket(run: Run, after: Run | None) -> bool:
+    """Whether a bracket comes after a run, which an exclamation mark before it would make a picture."""
+    if after is None:
+        return False
+    return bool(after.source) or (bool(after.style.href) and after.style.href != run.style.href)
 
 
 def _levels(style: Style) -> tuple[str, str, str, str]:
@@ -299,19 +302,19 @@ def code_span(text: str) -> str:
     ``a`b``
     """
     text = " ".join(text.split())
-    fence = "`" * longest_run(text, "`", 1)
+    fence = "`" * fence_length(text, 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{pad}{text}{pad}{fence}"
 
 
-def longest_run(text: str, character: str, least: int) -> int:
-    """Return a length that no run of the character has: of backticks around code that may have some itself.
+def fence_length(text: str, least: int) -> int:
+    """Number of backticks around code: one more than any run of them inside has, if that has as many as ``least``.
 
-    >>> longest_run("a ``` b", "`", 3), longest_run("a ` b", "`", 1)
-    (4, 2)
+    >>> fence_length("a ``` b", 3), fence_length("a ` b", 3)
+    (4, 3)
     """
-    runs = {len(match) for match in re.findall(f"{re.escape(character)}+", text)}
-    return least if least > max(runs, default=0) else max(runs) + 1
+    longest = max(map(len, _BACKTICKS.findall(text)), default=0)
+    return least if longest < least else longest + 1
 
 
 def destination(url: str) -> str:

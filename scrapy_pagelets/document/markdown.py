@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from scrapy_pagelets.document.blocks import Block
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.content import with_headline
-from scrapy_pagelets.document.inline import Run, longest_run, written
+from scrapy_pagelets.document.inline import Run, fence_length, written
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.roles import is_template
 from scrapy_pagelets.templates.site import Site
@@ -81,7 +81,7 @@ def _heading(block: Block) -> str:
 
 
 def _fenced(text: str, language: str) -> list[str]:
-    fence = "`" * longest_run(text, "`", 3)
+    fence = "`" * fence_length(text, 3)
     return [fence + language, *text.split("\n"), fence]
 
 
