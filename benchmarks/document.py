@@ -22,13 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from page_sets import SITES, Job, of_sites
+from page_sets import SITES, Job, add_options, of_sites, read_pages
 from peers import WRITERS, is_installed
 from quality import OURS, check_models
 from tools import names, referee, sites_below, table
 
 from scrapy_pagelets import Page, Site
-from scrapy_pagelets.archives.reader import Reader
 from scrapy_pagelets.document.markdown import markdown
 
 WORKERS = 2
@@ -62,10 +61,7 @@ def main() -> None:
 
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(".data"))
-    parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
-    parser.add_argument("--model", default="", help="name or path of a model for all pages, instead of --models")
+    add_options(parser)
     parser.add_argument("--set", choices=SITES, default=SITES[0], help="set of sites; default: %(default)s")
     parser.add_argument("--only", default="", help="comma-separated names of sites")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="score only every N-th page of a site")
@@ -76,11 +72,7 @@ def options() -> argparse.Namespace:
 def scored(tools: Sequence[str], folder: Path, root: Path, job: Job) -> Scores:
     """The referee's scores of a site, for each tool."""
     logging.disable()
-    with Reader() as reader:
-        bodies = [reader.read(entry.source, entry.offset, entry.base) for entry in job.pages]
-    pages = [
-        Page.parse(page.body, page.url, next(iter(page.headers.get("Content-Type") or ()), None)) for page in bodies
-    ]
+    pages, bodies = read_pages(job)
     with_gold = [i for i, entry in enumerate(job.pages) if entry.gold]
     gold = [entry.gold for entry in job.pages if entry.gold]
     texts: dict[str, list[str]] = {}
@@ -90,7 +82,7 @@ def scored(tools: Sequence[str], folder: Path, root: Path, job: Job) -> Scores:
             texts[tool] = [markdown(pages[i], site) for i in with_gold]
         else:
             write = WRITERS[tool]()
-            texts[tool] = [write(bodies[i].body) for i in with_gold]
+            texts[tool] = [write(bodies[i]) for i in with_gold]
     urls = [job.pages[i].url for i in with_gold]
     score = referee(folder)
     return {

@@ -8,13 +8,15 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from tools import fold, names, need, sites_below
 
-from scrapy_pagelets.archives.reader import expand, records
+from scrapy_pagelets import Page
+from scrapy_pagelets.archives.reader import Reader, expand, records
 from scrapy_pagelets.templates.model import LABELLED
 from scrapy_pagelets.urls import site_of
 
@@ -70,6 +72,23 @@ class Job:
     by_site: bool
     pages: list[Entry]
     strict: float = 0.0
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that tell where pages, referee and models are."""
+    parser.add_argument("--data", type=Path, default=Path(".data"))
+    parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
+    parser.add_argument("--model", default="", help="name or path of a model for all pages, instead of --models")
+
+
+def read_pages(job: Job) -> tuple[list[Page], list[bytes]]:
+    """The pages of a job, as parsed and as received."""
+    with Reader() as reader:
+        found = [reader.read(entry.source, entry.offset, entry.base) for entry in job.pages]
+    types = [next(iter(page.headers.get("Content-Type") or ()), None) for page in found]
+    pages = [Page.parse(page.body, page.url, kind) for page, kind in zip(found, types, strict=True)]
+    return pages, [page.body for page in found]
 
 
 def jobs_of(args: argparse.Namespace, score: ModuleType) -> Iterator[Job]:

@@ -36,12 +36,11 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-from page_sets import KINDS, MIXED, OTHER, SETS, SITES, Job, jobs_of
+from page_sets import KINDS, MIXED, OTHER, SETS, SITES, Job, add_options, jobs_of, read_pages
 from peers import PEERS, is_installed
 from tools import names, need, referee, table
 
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.archives.reader import Reader
 from scrapy_pagelets.document.content import with_headline
 from scrapy_pagelets.templates.model import ModelError, load
 from scrapy_pagelets.text import plain
@@ -86,10 +85,7 @@ def main() -> None:
 
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(".data"))
-    parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
-    parser.add_argument("--model", default="", help="name or path of a model for all pages, instead of --models")
+    add_options(parser)
     parser.add_argument("--sets", default=",".join(SETS), help="comma-separated names of sets; default: %(default)s")
     parser.add_argument("--only", default="", help="comma-separated names of sites, or domains in sets of pages")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="score only every N-th page of a set or site")
@@ -119,17 +115,13 @@ def scored(job: Job, tools: Sequence[str], folder: Path) -> list[Scored]:
     """Clean the pages of a job with each tool, and score those with gold."""
     logging.disable()  # trafilatura logs a warning for each page that it finds nothing on
     score = referee(folder)
-    with Reader() as reader:
-        bodies = [reader.read(entry.source, entry.offset, entry.base) for entry in job.pages]
-    pages = [
-        Page.parse(page.body, page.url, next(iter(page.headers.get("Content-Type") or ()), None)) for page in bodies
-    ]
+    pages, bodies = read_pages(job)
     functions = {tool: extractor(tool, job, pages) for tool in tools}
     return [
         Scored(job.label, job.site, job.by_site, entry.url, entry.kind, {
-            tool: score_of(entry.gold, extract(page, record.body), score) for tool, extract in functions.items()
+            tool: score_of(entry.gold, extract(page, body), score) for tool, extract in functions.items()
         })
-        for entry, page, record in zip(job.pages, pages, bodies, strict=True) if entry.gold
+        for entry, page, body in zip(job.pages, pages, bodies, strict=True) if entry.gold
     ]  # fmt: skip
 
 

@@ -61,6 +61,12 @@ def test_the_name_of_the_site_is_not_the_heading_and_menus_do_not_make_it_templa
         assert "Shop" not in kept
 
 
+def test_monstrous_titles_and_headings():
+    words = "word " * 300_000
+    found = page(f"<title>{words}</title><div class=title>" * 200 + words + "<h1>word word</h1>" * 300)
+    assert headline_of(found) is not None
+
+
 def test_a_rule_of_the_user_names_the_heading():
     found = page("<title>Tea</title><h1>Tea</h1><p id=x>Own")
     row = next(i for i, element in enumerate(found.nodes.elements) if element.get("id") == "x")
