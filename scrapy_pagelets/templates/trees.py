@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.nodes import Floats
 
 #: Number of rows evaluated at once; each takes kilobytes.
@@ -44,17 +45,26 @@ class Trees:
         >>> trees(np.array([[0.0], [1.0], [np.nan]], "f")).tolist()
         [-0.75, 2.25, -0.75]
         """
-        if len(columns) > _BLOCK:
-            return np.concatenate([self(block) for block in np.array_split(columns, -(-len(columns) // _BLOCK))])
-        count, depth = self.feature.shape
-        by_feature = np.ascontiguousarray(columns.T)
-        answers = np.zeros((count, len(columns)), np.uint8)  # memory bandwidth is the bottleneck, so bytes
-        for level in range(depth):
-            greater = by_feature[self.feature[:, level]] > self.border[:, level, None]
-            answers |= greater.view(np.uint8) << np.uint8(level)
-        index = answers + (np.arange(count, dtype=np.int32)[:, None] << depth)
-        summed: Floats = self.value.ravel().take(index).sum(axis=0, dtype=np.float64)
-        return summed + self.bias
+        return summed(self.feature, self.border, self.value, columns) + self.bias
+
+
+@compiled("trees")
+def summed(
+    feature: NDArray[np.int64], border: NDArray[np.float32], value: NDArray[np.float32], columns: NDArray[np.float32]
+) -> Floats:
+    """(m,) sum of the trees, see `Trees`, for the rows of an (m, features) matrix."""
+    if len(columns) > _BLOCK:
+        blocks = np.array_split(columns, -(-len(columns) // _BLOCK))
+        return np.concatenate([summed(feature, border, value, block) for block in blocks])
+    count, depth = feature.shape
+    by_feature = np.ascontiguousarray(columns.T)
+    answers = np.zeros((count, len(columns)), np.uint8)  # memory bandwidth is the bottleneck, so bytes
+    for level in range(depth):
+        greater = by_feature[feature[:, level]] > border[:, level, None]
+        answers |= greater.view(np.uint8) << np.uint8(level)
+    index = answers + (np.arange(count, dtype=np.int32)[:, None] << depth)
+    total: Floats = value.ravel().take(index).sum(axis=0, dtype=np.float64)
+    return total
 
 
 def sigmoid(x: Floats) -> Floats:
