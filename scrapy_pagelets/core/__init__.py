@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 T = TypeVar("T", bound=Callable[..., Any])
 
 #: Set to ``off``, this environment variable switches the core off.
-SWITCH: Final = "PAGELETS_CORE"
+SWITCH: Final = "SCRAPY_PAGELETS_CORE"
 MODULES: Final = ("trees",)
 
 
@@ -44,7 +44,7 @@ def compiled(module: str) -> Callable[[T], T]:
     """
 
     def replaced(function: T) -> T:
-        used = getattr(_modules[module], function.__name__) if _modules else function
+        used: Any = getattr(_modules[module], function.__name__) if _modules else function
         used.in_python = function
         return used  # type: ignore[no-any-return]
 
