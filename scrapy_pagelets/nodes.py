@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.characters import is_readable, readable
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.hashing import mix
 from scrapy_pagelets.urls import resolve
 from scrapy_pagelets.words import WORD
@@ -83,6 +84,8 @@ Look = tuple[str, str, str, str]
 # Number and signature of a look, and gap and traits of its tag.
 _Kind = tuple[int, int, int, int]
 _UNSEEN, _VERBATIM, _LINKS = 1, 2, 4
+# Row, address and relation of a link.
+_Link = tuple[int, str, str]
 
 
 def signature(look: Look) -> int:
@@ -162,6 +165,7 @@ class NodeTable:
 
     Attributes
     ----------
+    root : root of the tree, which must not be changed
     tag : (n,) number of the tag in ``TAGS``
     parent : (n,) row of the parent, -1 at the root
     end : (n,) row after the last one of the subtree: ``slice(i, end[i])`` is the subtree
@@ -169,7 +173,9 @@ class NodeTable:
     look : (n,) index into ``looks``; a run of text has the look of its parent
     path : (n,) hash of the path from the root: signatures, each with its rank among equal siblings
     looks : the distinct looks of the page
-    elements : (n,) the lxml element of the row; for a run of text, its parent
+    signature : (n,) `signature` of the look
+    shape : (n,) hash of the path without ranks: the records of one listing have one shape
+    first_leaf, last_leaf : (n,) ``first_leaf:last_leaf`` are the leaves of the subtree, as indices of ``leaves``
     leaves : (m,) rows of the runs of text
     strings : (m,) the runs of text without control characters, white space folded outside ``pre``
     spaces : by index of the leaf, the exact white space before a run of text inside ``pre``, from the start of the line
@@ -180,14 +186,18 @@ class NodeTable:
     links : the hyperlinks
     """
 
+    root: etree._Element
     tag: Ints
     parent: Ints
     end: Ints
     depth: Ints
     look: Ints
     path: Ints
+    signature: Ints
+    shape: Ints
     looks: list[Look]
-    elements: list[etree._Element]
+    first_leaf: Ints
+    last_leaf: Ints
     leaves: Ints
     strings: list[str]
     spaces: dict[int, str]
@@ -200,7 +210,7 @@ class NodeTable:
     links: Links
 
     def __len__(self) -> int:
-        return len(self.elements)
+        return len(self.parent)
 
     def spread(self, of_leaves: NDArray[T]) -> NDArray[T]:
         """Spread a column of the leaves, (m,), to all rows, (n,), with zeros for the elements."""
@@ -215,14 +225,9 @@ class NodeTable:
         return sums[self.end] - sums[:-1]
 
     @cached_property
-    def first_leaf(self) -> Ints:
-        """(n,) index of the first leaf of the subtree, or of the next leaf after the row if it has none."""
-        return np.searchsorted(self.leaves, np.arange(len(self)))
-
-    @cached_property
-    def last_leaf(self) -> Ints:
-        """(n,) index after the last leaf of the subtree: ``first_leaf:last_leaf`` are its leaves."""
-        return np.searchsorted(self.leaves, self.end)
+    def elements(self) -> list[etree._Element]:
+        """(n,) the lxml element of each row; for a run of text, its parent."""
+        return elements(self.root, self.tag, self.parent, self.end)
 
     def xpath(self, row: int) -> str:
         """Return the XPath of a row: as lxml's ``getpath`` for an element, ending in ``text()[k]`` for a run of text.
@@ -270,22 +275,7 @@ class NodeTable:
     @cached_property
     def levels(self) -> list[Ints]:
         """Rows of each depth from the root down, in document order, so that siblings are adjacent."""
-        order = np.argsort(self.depth, kind="stable")
-        return np.split(order, np.cumsum(np.bincount(self.depth))[:-1])
-
-    @cached_property
-    def signature(self) -> Ints:
-        """(n,) ``signature`` of the look of each row."""
-        return np.array([signature(look) for look in self.looks], np.int64)[self.look]
-
-    @cached_property
-    def shape(self) -> Ints:
-        """(n,) hash of the path without ranks: the records of one listing have one shape."""
-        own = np.where(self.tag == TEXT, 1, self.signature)
-        column = np.zeros(len(self), np.int64)
-        for rows in self.levels:
-            column[rows] = mix(column[self.parent[rows]] * 31 + own[rows])
-        return column
+        return _levels(self.depth)
 
 
 def _ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
@@ -301,22 +291,38 @@ def _ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
     return rank, count
 
 
-def build(root: etree._Element, base: str, *, noscript: bool = False, odd: bool = False) -> NodeTable:
-    """Flatten a tree in one pass, without recursion.
-
-    The loop is long on purpose: it runs for each node of each page, and function calls would double its cost.
+def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTable:
+    """Make the node table of a tree.
 
     Parameters
     ----------
     root : root element. Comments and processing instructions are skipped, the text after them is not
     base : URL against which links are resolved
     noscript : include the content of ``noscript``
-    odd : remove control characters from each run of text. They are rare, so the default is to build the table without
-        this step, and to build it a second time if there are some
+    """
+    columns, links = flatten(root, noscript)
+    return NodeTable(root=root, links=_links(links, base), **columns)
+
+
+@compiled("table")
+def flatten(root: etree._Element, noscript: bool) -> tuple[dict[str, Any], list[_Link]]:
+    """Flatten a tree in one pass, without recursion; return the columns of its table by name, and its links."""
+    columns, links = _flattened(root, noscript, odd=False)
+    if not is_readable((*columns["strings"], *columns["spaces"].values())):
+        columns, links = _flattened(root, noscript, odd=True)
+    return columns, links
+
+
+def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict[str, Any], list[_Link]]:
+    """The loop is long on purpose: it runs for each node of each page, and function calls would double its cost.
+
+    Parameters
+    ----------
+    odd : remove control characters from each run of text. They are rare, so the table is built without this step, and
+        a second time if there are some
     """
     parents, ends, look_ids, paths = (array("q") for _ in range(4))
     leaves, keys, words, gaps, numbers = (array("q") for _ in range(5))
-    elements: list[etree._Element] = []
     strings: list[str] = []
     spaces: dict[int, str] = {}
     kinds: dict[Look, _Kind] = {}
@@ -354,7 +360,7 @@ def build(root: etree._Element, base: str, *, noscript: bool = False, odd: bool 
             look = (tag, name, classes, role)
             kind = kinds.get(look)
             if kind is None:
-                look = (tag, name[:_LONGEST], classes[:_LONGEST], role[:_LONGEST])
+                look = _bounded(look)
                 kind = kinds.get(look) or _kind(look, len(kinds))
                 kinds[look] = kind
             look_id, mark, gap, traits = kind
@@ -363,7 +369,6 @@ def build(root: etree._Element, base: str, *, noscript: bool = False, odd: bool 
             ends.append(0)
             look_ids.append(look_id)
             paths.append(hash((paths[row] if rows else 0, mark, rank)))
-            elements.append(element)
             row = rows
             rows += 1
             stack.append(row)
@@ -414,7 +419,7 @@ def build(root: etree._Element, base: str, *, noscript: bool = False, odd: bool 
             if verbatim:
                 white += text
             continue
-        folded = " ".join(text.split()) if len(text) < _HUGE else _SPACES.sub(" ", text.strip())
+        folded = fold(text)
         if verbatim:
             string = text.strip()
             start = text.find(string)
@@ -437,34 +442,78 @@ def build(root: etree._Element, base: str, *, noscript: bool = False, odd: bool 
         ends.append(rows)
         look_ids.append(look_ids[row])
         paths.append(hash((paths[row], number)))
-        elements.append(elements[row])
 
-    if not odd and not is_readable((*strings, *spaces.values())):
-        return build(root, base, noscript=noscript, odd=True)
-    look_column, end, leaf_rows = _column(look_ids), _column(ends), _column(leaves)
+    look_column, end, leaf_rows, parent = (_column(values) for values in (look_ids, ends, leaves, parents))
     tag_column = np.array([TAG.get(look[0], 0) for look in kinds], np.int64)[look_column]
     tag_column[leaf_rows] = TEXT
-    return NodeTable(
-        tag=tag_column,
-        parent=_column(parents),
-        end=end,
-        # The number of rows before this one whose subtrees have not ended.
-        depth=np.arange(rows) - np.cumsum(np.bincount(end, minlength=rows + 1)[:-1]),
-        look=look_column,
-        path=_column(paths),
-        looks=list(kinds),
-        elements=elements,
-        leaves=leaf_rows,
-        strings=strings,
-        spaces=spaces,
-        text=_column(keys),
-        words=_column(words),
-        gap=_column(gaps),
-        number=_column(numbers),
-        anchor=_inside(anchors, end),
-        hidden=_inside(hidden, end),
-        links=_links(links, base),
-    )
+    own = np.array([mark for _, mark, _, _ in kinds.values()], np.int64)[look_column]
+    # The number of rows before this one whose subtrees have not ended.
+    depth = np.arange(rows) - np.cumsum(np.bincount(end, minlength=rows + 1)[:-1])
+    return {
+        "tag": tag_column,
+        "parent": parent,
+        "end": end,
+        "depth": depth,
+        "look": look_column,
+        "path": _column(paths),
+        "signature": own,
+        "shape": _shape(parent, depth, np.where(tag_column == TEXT, 1, own)),
+        "looks": list(kinds),
+        "first_leaf": np.searchsorted(leaf_rows, np.arange(rows)),
+        "last_leaf": np.searchsorted(leaf_rows, end),
+        "leaves": leaf_rows,
+        "strings": strings,
+        "spaces": spaces,
+        "text": _column(keys),
+        "words": _column(words),
+        "gap": _column(gaps),
+        "number": _column(numbers),
+        "anchor": _inside(anchors, end),
+        "hidden": _inside(hidden, end),
+    }, links
+
+
+@compiled("table")
+def elements(root: etree._Element, tag: Ints, parent: Ints, end: Ints) -> list[etree._Element]:
+    """(n,) the lxml element of each row of a table, see `NodeTable`; for a run of text, its parent."""
+    found: list[etree._Element] = []
+    is_text, above, ends = (tag == TEXT).tolist(), parent.tolist(), end.tolist()
+
+    def add_runs() -> None:
+        while len(found) < len(ends) and is_text[len(found)]:
+            found.append(found[above[len(found)]])
+
+    context = etree.iterwalk(root, events=("start",))
+    for _, element in context:
+        add_runs()
+        found.append(element)
+        if ends[len(found) - 1] == len(found):  # a reader sees nothing below it
+            context.skip_subtree()
+    add_runs()
+    return found
+
+
+def fold(text: str) -> str:
+    """Fold the white space of a text."""
+    return " ".join(text.split()) if len(text) < _HUGE else _SPACES.sub(" ", text.strip())
+
+
+def _bounded(look: Look) -> Look:
+    """Cut off what is too long to be compared and kept."""
+    tag, name, classes, role = look
+    return tag, name[:_LONGEST], classes[:_LONGEST], role[:_LONGEST]
+
+
+def _levels(depth: Ints) -> list[Ints]:
+    order = np.argsort(depth, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(depth))[:-1])
+
+
+def _shape(parent: Ints, depth: Ints, own: Ints) -> Ints:
+    column = np.zeros(len(own), np.int64)
+    for rows in _levels(depth):
+        column[rows] = mix(column[parent[rows]] * 31 + own[rows])
+    return column
 
 
 def _is_unseen(tag: str, element: etree._Element) -> bool:
@@ -491,7 +540,7 @@ def _inside(rows: list[int], end: Ints) -> Bools:
     return np.cumsum(change[:-1]) > 0
 
 
-def _links(links: list[tuple[int, str, str]], base: str) -> Links:
+def _links(links: list[_Link], base: str) -> Links:
     resolved = [resolve(base, href) for _, href, _ in links]
     return Links(
         row=np.array([row for row, _, _ in links], np.int64),

@@ -15,7 +15,7 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 #: Set to ``off``, this environment variable switches the core off.
 SWITCH: Final = "SCRAPY_PAGELETS_CORE"
-MODULES: Final = ("trees",)
+MODULES: Final = ("table", "trees")
 
 
 def _load() -> tuple[dict[str, Any], str]:
