@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Final, TypeVar
@@ -16,7 +17,7 @@ from xxhash import xxh3_64_intdigest
 from scrapy_pagelets.characters import is_readable, readable
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.hashing import mix
-from scrapy_pagelets.urls import resolve
+from scrapy_pagelets.urls import targets_of
 from scrapy_pagelets.words import WORD
 
 Ints = NDArray[np.int64]
@@ -69,6 +70,9 @@ _VERBATIM_TAGS: Final = frozenset(("pre", "textarea", "listing", "xmp", "plainte
 _HIDING_STYLE: Final = re.compile(
     r"(?<![\w-])(?:display\s*:\s*none|(?:content-)?visibility\s*:\s*hidden)", re.IGNORECASE
 )
+#: Elements by which a page tells of itself.
+DECLARING: Final = ("base", "link", "meta", "script", "title")
+_MICRODATA: Final = etree.XPath("descendant::*[@itemprop or @itemtype]")
 _XPATH_NAME: Final = re.compile(r"[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII)
 #: White space other than one space.
 _SPACES: Final = re.compile(r"\s{2,}|[^\S ]")
@@ -248,7 +252,7 @@ class NodeTable:
 
     @cached_property
     def _paths(self) -> dict[int, str]:
-        return {0: self.elements[0].getroottree().getpath(self.elements[0])}
+        return {0: self.root.getroottree().getpath(self.root)}
 
     def _step(self, row: int) -> str:
         name = self.looks[self.look[row]][0]
@@ -271,6 +275,15 @@ class NodeTable:
     def link_leaf(self) -> Ints:
         """(links,) index of the leaf to which a link belongs: its first run of text, or the next run after it."""
         return np.minimum(self.first_leaf[self.links.row], len(self.leaves) - 1)
+
+    @cached_property
+    def links_at(self) -> dict[int, list[int]]:
+        """By index of a leaf, the links that lead to a page and belong to that leaf, see `link_leaf`."""
+        found: dict[int, list[int]] = {}
+        for i, (leaf, key) in enumerate(zip(self.link_leaf.tolist(), self.links.key.tolist(), strict=True)):
+            if key:
+                found.setdefault(leaf, []).append(i)
+        return found
 
     @cached_property
     def levels(self) -> list[Ints]:
@@ -493,6 +506,27 @@ def elements(root: etree._Element, tag: Ints, parent: Ints, end: Ints) -> list[e
     return found
 
 
+@compiled("table")
+def elements_at(nodes: NodeTable, rows: Sequence[int]) -> list[etree._Element]:
+    """The lxml elements of some rows of elements, ascending; for a few rows, faster than ``nodes.elements``."""
+    return [nodes.elements[row] for row in rows]
+
+
+@compiled("table")
+def attributes_at(nodes: NodeTable, rows: Sequence[int], name: str) -> list[str]:
+    """The values of an attribute of some rows of elements, ascending; "" where there is none."""
+    return [str(nodes.elements[row].get(name) or "") for row in rows]
+
+
+@compiled("table")
+def declarations(root: etree._Element) -> tuple[dict[str, list[etree._Element]], list[etree._Element]]:
+    """The elements by which a page tells of itself, in document order: those in ``DECLARING`` by tag, and microdata."""
+    found: dict[str, list[etree._Element]] = {tag: [] for tag in DECLARING}
+    for element in root.iter(*DECLARING):
+        found[str(element.tag)].append(element)
+    return found, _MICRODATA(root)
+
+
 def fold(text: str) -> str:
     """Fold the white space of a text."""
     return " ".join(text.split()) if len(text) < _HUGE else _SPACES.sub(" ", text.strip())
@@ -541,11 +575,12 @@ def _inside(rows: list[int], end: Ints) -> Bools:
 
 
 def _links(links: list[_Link], base: str) -> Links:
-    resolved = [resolve(base, href) for _, href, _ in links]
+    href = [href for _, href, _ in links]
+    target, key = targets_of(base, href)
     return Links(
         row=np.array([row for row, _, _ in links], np.int64),
-        href=[href for _, href, _ in links],
-        target=[target for _, target in resolved],
-        key=np.array([key for key, _ in resolved], np.int64),
+        href=href,
+        target=target,
+        key=key,
         rel=[rel.lower() for _, _, rel in links],
     )

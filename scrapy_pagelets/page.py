@@ -24,9 +24,10 @@ from w3lib.encoding import (
 from scrapy_pagelets import urls
 from scrapy_pagelets.alignment import align
 from scrapy_pagelets.characters import readable
+from scrapy_pagelets.document.json_ld import Object, objects_of
 from scrapy_pagelets.layout import Layout
 from scrapy_pagelets.limits import Limits
-from scrapy_pagelets.nodes import TAG, TEXT, Ints, NodeTable, build
+from scrapy_pagelets.nodes import TAG, TEXT, Ints, NodeTable, build, declarations
 from scrapy_pagelets.rules.marks import Marks
 
 #: lxml stops reading at an element below this level (``html`` is level 0), even with ``huge_tree``.
@@ -56,6 +57,8 @@ _ALIGNABLE: Final = [TAG[name] for name in "#text img input button select textar
 _BARE: Final = 50
 _LIMITS: Final = Limits()
 _NO_MARKS: Final = Marks()
+#: Relations of links that no crawler follows on its own initiative.
+_HARMFUL_REL: Final = frozenset(("nofollow", "external", "alternate", "logout", "delete", "sponsored", "ugc"))
 _LANGUAGE: Final = re.compile(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
 
 
@@ -113,10 +116,39 @@ class Page:
                 nodes = plain
         return cls(url, root, nodes, base)
 
+    @property
+    def declared(self) -> dict[str, list[etree._Element]]:
+        """By tag, the elements by which the page tells of itself, see `nodes.DECLARING`."""
+        return self._declarations[0]
+
+    @property
+    def microdata(self) -> list[etree._Element]:
+        """The elements with an ``itemprop`` or ``itemtype``."""
+        return self._declarations[1]
+
+    @cached_property
+    def objects(self) -> list[Object]:
+        """The objects of JSON-LD that describe the page, see `json_ld.objects_of`."""
+        return objects_of(self.declared["script"])
+
+    @cached_property
+    def _declarations(self) -> tuple[dict[str, list[etree._Element]], list[etree._Element]]:
+        return declarations(self.root)
+
     @cached_property
     def key(self) -> int:
         """Hash of the normalised URL, which links to this page have as their key."""
         return urls.key(self.url)
+
+    @cached_property
+    def links(self) -> list[int]:
+        """Indices of the links to other pages of the same host, except those that ``rel`` excludes."""
+        keys, rel = self.nodes.links.key.tolist(), self.nodes.links.rel
+        return [
+            i
+            for i in urls.pages_of_host(self.nodes.links.target, self.url)
+            if keys[i] != self.key and not (rel[i] and _HARMFUL_REL.intersection(rel[i].split()))
+        ]
 
     @property
     def canonical_url(self) -> str:
@@ -126,9 +158,8 @@ class Page:
     @property
     def declared_canonical_url(self) -> str | None:
         """Absolute URL of the page's canonical link, None without one that can be parsed."""
-        for link in self.root.iter("link"):
-            href = link.get("href", "").strip()
-            if href and "canonical" in link.get("rel", "").lower().split():
+        for link in self.declared["link"]:
+            if "canonical" in link.get("rel", "").lower().split() and (href := link.get("href", "").strip()):
                 with suppress(ValueError):  # "http://[broken"
                     return urljoin(self.base, href)
         return None
@@ -141,9 +172,10 @@ class Page:
     @cached_property
     def title(self) -> str:
         """Text of ``<title>`` with its white space folded; "" if there is none."""
-        title = self.root.find("head/title")
+        titles = self.declared["title"]
+        title = next((t for t in titles if _is_in_head(t, self.root)), None)
         if title is None:  # some pages put it into the body; in `svg` it is a tooltip
-            title = next((t for t in self.root.iter("title") if next(t.iterancestors("svg"), None) is None), None)
+            title = next((t for t in titles if next(t.iterancestors("svg"), None) is None), None)
         return "" if title is None else " ".join(readable("".join(map(str, title.itertext()))).split())
 
     @cached_property
@@ -175,6 +207,11 @@ class Page:
     def truncated(self) -> bool:
         """True if the page nests deeper than lxml can read: the deeper text and everything after it is missing."""
         return bool(self.nodes.depth[self.nodes.tag != TEXT].max() >= MAX_DEPTH)
+
+
+def _is_in_head(element: etree._Element, root: etree._Element) -> bool:
+    head = element.getparent()
+    return head is not None and head.tag == "head" and head.getparent() is root
 
 
 def _alignable(nodes: NodeTable) -> tuple[Ints, Ints]:
@@ -299,7 +336,7 @@ def parse(text: str) -> etree._Element:
 
 def base_of(root: etree._Element, url: str) -> str:
     """Return the URL that links are relative to: ``<base href>``, or the page's URL if the base cannot be trusted."""
-    element = root.find(".//base[@href]")
+    element = next((each for each in root.iter("base") if "href" in each.attrib), None)
     if element is None:
         return url
     href = (element.get("href") or "").strip()

@@ -11,6 +11,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.characters import quoted, readable
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.document import formulas, notes
 from scrapy_pagelets.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, Bools, Ints, NodeTable
 from scrapy_pagelets.page import Page
@@ -26,7 +27,7 @@ _RAW: Final = frozenset("xmp listing plaintext".split())
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 _SCRIPT: Final = re.compile(r"[\s\0-\x1f]*(?:javascript|vbscript|data):", re.IGNORECASE)
 #: Characters that no reader sees: zero-width space, word joiner, byte order mark, soft hyphen.
-INVISIBLE: Final = str.maketrans("", "", "\u200b\u2060\ufeff\u00ad\u180e")
+_INVISIBLE: Final = "\u200b\u2060\ufeff\u00ad\u180e"
 #: A line of these marks alone is what remained of a menu, a heading or a signature; or, of the joiners and marks of
 #: direction, an empty line of an editor.
 LEFT_OVER: Final = " |/\\·•:;,.-–—¶#§»«>…\u200c\u200d\u200e\u200f"
@@ -46,17 +47,24 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
     """
     leaves = np.flatnonzero(keep & ~_left_over(nodes))
     nodes = notes.with_brackets(formulas.once(nodes, keep))
-    text = text_of(nodes, leaves, _first_of_items(nodes, leaves)).translate(INVISIBLE)
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    text = text_of(nodes, leaves, _first_of_items(nodes, leaves))
+    return text if text.isascii() else unicodedata.normalize("NFC", without_invisible(text))
+
+
+def without_invisible(text: str) -> str:
+    """Return a text without characters that no reader sees; as few texts have any, faster than `str.translate`."""
+    for character in _INVISIBLE:
+        text = text.replace(character, "")
+    return text
 
 
 def _left_over(nodes: NodeTable) -> Bools:
     """(m,) whether a leaf is alone on its line and has only marks."""
-    lines = np.append(nodes.gap, PARAGRAPH) >= LINE
-    alone = lines[:-1] & lines[1:]
-    for leaf in np.flatnonzero(alone & (nodes.words == 0)).tolist():
+    begins = nodes.gap >= LINE
+    alone: Bools = begins & (nodes.words == 0)
+    alone[:-1] &= begins[1:]
+    for leaf in np.flatnonzero(alone).tolist():
         alone[leaf] = leaf not in nodes.spaces and not nodes.strings[leaf].strip(LEFT_OVER)
-    alone[nodes.words > 0] = False
     return alone
 
 
@@ -68,6 +76,7 @@ def _first_of_items(nodes: NodeTable, leaves: Ints) -> frozenset[int]:
     return frozenset(leaves[first[shown]].tolist())
 
 
+@compiled("text")
 def text_of(nodes: NodeTable, leaves: Ints, items: frozenset[int] = frozenset()) -> str:
     """Text of some leaves, in time that depends on their number and not on the size of the page.
 
@@ -114,6 +123,7 @@ def xpaths(nodes: NodeTable, keep: Bools) -> list[str]:
     return paths_of(nodes, np.flatnonzero(keep))
 
 
+@compiled("text")
 def paths_of(nodes: NodeTable, leaves: Ints) -> list[str]:
     """XPaths of some leaves, as `xpaths`, in time that depends on their number and not on the size of the page.
 

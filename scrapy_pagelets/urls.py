@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
+import numpy as np
 import tldextract
+from numpy.typing import NDArray
 from w3lib.url import canonicalize_url, url_query_cleaner
 from xxhash import xxh3_64_intdigest
+
+from scrapy_pagelets.core import compiled
 
 # Parameters that campaigns and sessions add to a link without changing the page behind it.
 _TRACKING: Final = (
@@ -125,6 +130,14 @@ def resolve(base: str, href: str) -> tuple[int, str]:
     return _resolve(_relevant_base(base, href), href)
 
 
+@compiled("urls")
+def targets_of(base: str, hrefs: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """Normalised URLs of the links of a page, "" for those that lead to no page, and (links,) their hashes, or 0."""
+    found = [resolve(base, href) for href in hrefs]
+    return [target for _, target in found], np.array([key for key, _ in found], np.int64)
+
+
+@compiled("urls")
 def absolute(base: str, href: str) -> str:
     """Make a link absolute and leave its spelling as it is.
 
@@ -183,7 +196,9 @@ def _relevant_base(base: str, href: str) -> str:
     """
     if _ABSOLUTE.match(href):
         return ""
-    return _folder(base) if href and href[0] not in "#?" and ":" not in href and not href.startswith("//") else base
+    if href[:1] == "/":
+        return base if href[1:2] == "/" else _folder(base)
+    return _folder(base) if href and href[0] not in "#?" and ":" not in href else base
 
 
 _join = lru_cache(65536)(urljoin)
@@ -262,6 +277,22 @@ def same_host(url: str, other: str) -> bool:
     """
     host = host_of(url).removeprefix("www.")
     return bool(host) and host == host_of(other).removeprefix("www.")
+
+
+@compiled("urls")
+def pages_of_host(targets: Sequence[str], url: str) -> list[int]:
+    """Indices of those of some normalised URLs, or "", that lead to a page of the host of a URL, as `same_host`.
+
+    >>> pages_of_host(["http://a/b", "", "http://www.a/c.pdf", "http://www.a/"], "https://a/")
+    [0, 3]
+    """
+    host = host_of(url).removeprefix("www.")
+    return [i for i, target in enumerate(targets) if target and is_page_of_host(target, host)]
+
+
+def is_page_of_host(url: str, host: str) -> bool:
+    """Return True if a URL leads to a page of a host, as `host_of` returns it, without ``www.``."""
+    return bool(host) and host_of(url).removeprefix("www.") == host and is_page(url)
 
 
 @lru_cache(16384)

@@ -1,6 +1,7 @@
 """GCuts and CClus on pages: partitions, granularity, pictures, training, bad input."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -247,6 +248,12 @@ def test_bad_options():
         segment(parsed, None, "gcuts", k=3)
     with pytest.raises(ValueError, match="segments is 0: give a number from 1"):
         segment(parsed, None, "gcuts", segments=0)
+
+
+@pytest.mark.parametrize("penalty", [-0.1, math.nan, math.inf])
+def test_a_penalty_that_makes_no_sense(penalty):
+    with pytest.raises(ValueError, match=f"penalty is {penalty}: give a finite number, 0 or greater"):
+        segment(page("<p>x<p>y"), None, "cclus", penalty=penalty)
 
 
 def test_weights_that_cannot_be_used(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,8 @@ from scrapy_pagelets.templates.training.labels import CONTENT, TEMPLATE, UNKNOWN
 from scrapy_pagelets.templates.training.model_training import train
 from scrapy_pagelets.templates.training.training_tables import Leaves, lexicon
 
+ROOT = Path(__file__).resolve().parent.parent
+TEMPLATES = ROOT / "scrapy_pagelets" / "templates"
 MENU = "<ul class=menu><li><a href=/>Home</a><li><a href=/plums>Plums</a></ul>"
 BODY = MENU + "<p class=text>{}</p><div class=foot>Home</div>"
 
@@ -95,6 +99,35 @@ def test_the_shipped_model_says_how_it_was_made():
     about = load(LABELLED).about
     assert about["command"].startswith("scrapy pagelets train")
     assert 0.8 < about["figures"]["words, page alone"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "archives", "people"),
+    [
+        ("labelled", [".data/sites", ".data/sites2", ".data/content/wcxb-dev.warc"], 73),
+        ("automatic", [".data/sites", ".data/sites2", ".data/content/wcxb-dev.warc"], 0),
+        ("page_level", [".data/sites", ".data/sites2"], 0),
+    ],
+)
+def test_the_shipped_models_have_learnt_from_nothing_but_what_the_docs_name(name, archives, people):
+    """``docs/how-it-works.md`` has a table with the data and the labels of each file."""
+    with np.load(TEMPLATES / f"{name}.npz") as data:
+        command = json.loads(data["about"].tobytes())["command"].split()
+    options = [i for i, word in enumerate(command) if word.startswith("--")]
+    gold = [word for word in command if word.endswith("gold.jsonl.gz")]
+    assert command[3 : options[0]] == archives
+    assert len(gold) == people
+    assert {word for word in command if word.startswith(".data")} <= {*archives, *gold, ".data/models"}
+    assert all(Path(word).parent.parent.as_posix() in archives or "wcxb-dev" in word for word in gold)
+    assert not any(word.startswith(("/", "..")) for word in command)
+
+
+def test_the_docs_have_a_row_for_each_shipped_model():
+    text = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    rows = [name for line in text.splitlines() if line.startswith("| `") for name in line.split("|")[1].split()]
+    files = [*TEMPLATES.glob("*.npz"), *(TEMPLATES.parent / "segmentation").glob("*.npz")]
+    assert len(files) >= 7
+    assert [file.name for file in files if not any(fnmatch(file.name, row.strip("`")) for row in rows)] == []
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no model"])

@@ -456,7 +456,7 @@ def test_giant_pages_do_not_drive_out_what_is_known():
     body = "".join(f"<p id=x{'abcdefghij'[i % 10]}>{i}" for i in range(CAPACITY // 2))
     for n in range(3):
         votes.learn(page(f"{HEAD}<div class={'abc'[n]}>{body}</div>{FOOT}").nodes)
-    assert max(map(len, votes._tables.values())) <= CAPACITY
+    assert max(map(len, votes.tables.values())) <= CAPACITY
     key = article(0)
     assert texts(key, votes.template(key)) == ["Home", "About", "Imprint"]
 

@@ -9,23 +9,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T", bound=Callable[..., Any])
 
 #: Set to ``off``, this environment variable switches the core off.
 SWITCH: Final = "SCRAPY_PAGELETS_CORE"
-MODULES: Final = ("table", "trees")
+#: The modules that were built for this Python: all of the folder, or none (``setup.py`` sees to that).
+MODULES: Final = tuple(sorted(module.name for module in iter_modules(__path__)))
 
 
 def _load() -> tuple[dict[str, Any], str]:
     """Import all modules, or none; return them by name, and why there are none."""
     if os.environ.get(SWITCH, "").lower() == "off":
         return {}, f"{SWITCH} is off"
+    if not MODULES:
+        return {}, "it was not built for this Python, which takes a C++ compiler"
     try:
-        return {name: import_module(f"scrapy_pagelets.core.{name}") for name in MODULES}, ""
-    except ImportError as error:  # not built, or built for another version of lxml or Python
-        return {}, str(error)
+        return {name: import_module(f"{__name__}.{name}") for name in MODULES}, ""
+    except (ImportError, TypeError, ValueError, AttributeError) as error:  # built for an lxml of another interface
+        return {}, f"it does not fit to what is installed: {error}"
 
 
 _modules, missing = _load()
@@ -36,7 +40,7 @@ MISSING: Final = missing
 def compiled(module: str) -> Callable[[T], T]:
     """Replace a function by the compiled one of the same name, if there is a core.
 
-    The attribute ``in_python`` of the function that is used is the decorated one.
+    `in_python` gives the decorated one.
 
     Parameters
     ----------
@@ -44,8 +48,13 @@ def compiled(module: str) -> Callable[[T], T]:
     """
 
     def replaced(function: T) -> T:
-        used: Any = getattr(_modules[module], function.__name__) if _modules else function
+        used: Any = getattr(_modules[module], function.__name__) if module in _modules else function
         used.in_python = function
         return used  # type: ignore[no-any-return]
 
     return replaced
+
+
+def in_python(function: T) -> T:
+    """The function in NumPy and Python that a compiled one replaces."""
+    return function.in_python  # type: ignore[attr-defined, no-any-return]

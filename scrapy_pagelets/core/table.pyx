@@ -2,13 +2,16 @@
 # distutils: language = c++
 """The node table: the walk over lxml's tree, see `scrapy_pagelets.nodes.flatten`.
 
-The walk holds the GIL, without which no other thread can change the tree.
+No thread can change a tree while it is read here. Without the GIL no other thread runs Python code, so that it is enough
+to hold it and to run none ourselves: `flatten` walks over a `Snapshot` that is made so. Where elements of lxml are made,
+which may run Python code, the one that was just made keeps its node in memory, and all others are looked up again.
 """
 
 from cython.operator cimport dereference
-from cpython.unicode cimport PyUnicode_DecodeUTF8
+from cpython.unicode cimport PyUnicode_DecodeASCII, PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, strcmp, strlen
+from libcpp.memory cimport make_unique, unique_ptr
 from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
@@ -19,9 +22,25 @@ from lxml.includes.tree cimport xmlAttr, xmlNode
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.characters import is_readable
+from scrapy_pagelets.characters import readable
 
 import_lxml__etree()
+
+cdef extern from "runs.hpp" nogil:
+    cppclass Run:
+        string text, key
+        int64_t words
+        bint has_controls, has_odd_white
+        size_t begin, end
+        bint fold(const uint8_t *, size_t)
+    void fold_digits(string &)
+    bint may_hide(const string &)
+
+
+cdef extern from "snapshot.hpp" nogil:
+    cppclass Snapshot:
+        Snapshot(const xmlNode *element)
+        xmlNode *root
 
 cdef extern from "ranks.hpp" nogil:
     uint64_t mix(uint64_t)
@@ -48,8 +67,12 @@ cdef enum:  # what is open around a row
     HIDDEN = 1
     LINKED = 2
 
+cdef enum:
+    NAMES = 64
 #: Bytes of a look from which on its parts may have to be cut off, and number of looks that are kept.
 cdef size_t LONG_LOOK = 1000
+#: Characters of a run of text that is folded without a list of its words.
+cdef Py_ssize_t HUGE = 100_000
 cdef Py_ssize_t MOST_LOOKS = 65536
 
 cdef struct Kind:
@@ -57,8 +80,23 @@ cdef struct Kind:
 
 #: The module that this one stands for. It imports this one, and so is imported when it is first needed.
 cdef object in_python = None
+#: First and last characters of the ranges in which each character is a word.
+cdef vector[Py_UCS4] by_character
 #: Bytes of a look -> the look, and the members of its `Kind`.
 cdef dict known_looks = {}
+
+
+cdef int load_python() except -1:
+    global in_python
+    if in_python is None:
+        from scrapy_pagelets import nodes
+        from scrapy_pagelets.words import BY_CHARACTER
+        by_character.clear()
+        for first, last in zip(BY_CHARACTER[::3], BY_CHARACTER[2::3]):  # ranges as in a regular expression
+            by_character.push_back(ord(first))
+            by_character.push_back(ord(last))
+        in_python = nodes
+    return 0
 
 
 def path_hash(int64_t above, int64_t signature, int64_t rank):
@@ -72,13 +110,11 @@ if any(path_hash(*sample) != hash(sample) for sample in ((0, 2**62 + 3, 5), (-(2
 
 def flatten(_Element root not None, noscript):
     """As `scrapy_pagelets.nodes.flatten`."""
-    global in_python
-    if in_python is None:
-        from scrapy_pagelets import nodes as in_python
+    load_python()
     cdef Walk walk = Walk(noscript)
-    walk.run(root._c_node)
-    # Control characters are rare, so that only one function knows what becomes of them.
-    return in_python.flatten.in_python(root, noscript) if walk.odd else (walk.columns(), walk.links)
+    cdef unique_ptr[Snapshot] snapshot = make_unique[Snapshot](root._c_node)
+    walk.run(dereference(snapshot).root)
+    return walk.columns(), walk.links
 
 
 def elements(_Element root not None, const int64_t[::1] tag, const int64_t[::1] parent, const int64_t[::1] end):
@@ -100,7 +136,95 @@ def elements(_Element root not None, const int64_t[::1] tag, const int64_t[::1] 
     while row < rows and tag[row] == TEXT:
         found.append(found[parent[row]])
         row += 1
+    if row < rows:
+        raise RuntimeError("the tree has changed")
     return found
+
+
+def elements_at(nodes, rows):
+    """As `scrapy_pagelets.nodes.elements_at`."""
+    cdef _Element root = nodes.root
+    cdef vector[xmlNode*] found = nodes_at(root, nodes.tag, nodes.end, rows)
+    cdef size_t i
+    return [elementFactory(root._doc, found[i]) for i in range(found.size())]
+
+
+def attributes_at(nodes, rows, str name):
+    """As `scrapy_pagelets.nodes.attributes_at`."""
+    cdef bytes wanted = name.encode()
+    cdef vector[xmlNode*] found = nodes_at(nodes.root, nodes.tag, nodes.end, rows)
+    cdef xmlAttr *attribute
+    cdef list values = []
+    cdef string value
+    cdef size_t i
+    for i in range(found.size()):
+        attribute = found[i].properties
+        while attribute != NULL and (attribute.ns != NULL or strcmp(<const char*>attribute.name, <const char*>wanted)):
+            attribute = attribute.next
+        value.clear()
+        if attribute != NULL:
+            read(attribute, value)
+        values.append(decoded(value))
+    return values
+
+
+cdef vector[xmlNode*] nodes_at(_Element root, const int64_t[::1] tag, const int64_t[::1] end, rows) except *:
+    """The nodes of some rows of elements, ascending; valid as long as this thread holds the GIL."""
+    cdef vector[xmlNode*] found
+    cdef int64_t row = 0, element = 0, wanted
+    cdef xmlNode *node = root._c_node
+    cdef xmlNode *child
+    for wanted in rows:
+        if not row <= wanted < tag.shape[0] or tag[wanted] == TEXT:
+            raise IndexError(f"{wanted} is not the row of an element behind the ones before")
+        while row < wanted:
+            row += 1
+            if tag[row] != TEXT:
+                child = next_element(node.children) if end[element] > row else NULL
+                node = child if child != NULL else following(node, root._c_node)
+                if node == NULL:
+                    raise RuntimeError("the tree has changed")
+                element = row
+        found.push_back(node)
+    return found
+
+
+def declarations(_Element root not None):
+    """As `scrapy_pagelets.nodes.declarations`."""
+    load_python()
+    cdef dict found = {tag: [] for tag in in_python.DECLARING}
+    cdef list marked = [], listed
+    cdef xmlNode *node = root._c_node
+    cdef xmlNode *child
+    while node != NULL:
+        if is_declaring(<const char*>node.name) and node.ns == NULL:
+            found[(<bytes>(<const char*>node.name)).decode()].append(elementFactory(root._doc, node))
+        if node != root._c_node and is_marked(node):
+            marked.append(elementFactory(root._doc, node))
+        child = next_element(node.children)
+        node = child if child != NULL else following(node, root._c_node)
+    return found, marked
+
+
+cdef bint is_declaring(const char *name) noexcept nogil:
+    return (
+        strcmp(name, "base") == 0
+        or strcmp(name, "link") == 0
+        or strcmp(name, "meta") == 0
+        or strcmp(name, "script") == 0
+        or strcmp(name, "title") == 0
+    )
+
+
+cdef bint is_marked(xmlNode *node) noexcept nogil:
+    cdef xmlAttr *attribute = node.properties
+    while attribute != NULL:
+        if attribute.ns == NULL and (
+            strcmp(<const char*>attribute.name, "itemprop") == 0 or strcmp(<const char*>attribute.name, "itemtype") == 0
+        ):
+            return True
+        attribute = attribute.next
+    return False
 
 
 cdef xmlNode *next_element(xmlNode *node) noexcept:
@@ -112,7 +236,7 @@ cdef xmlNode *next_element(xmlNode *node) noexcept:
 cdef xmlNode *following(xmlNode *node, xmlNode *root) noexcept:
     """The next element in document order that is not below this one."""
     cdef xmlNode *found
-    while node != root:
+    while node != NULL and node != root:  # NULL: another thread has taken it out of the tree
         found = next_element(node.next)
         if found != NULL:
             return found
@@ -135,20 +259,22 @@ cdef class Walk:
     cdef readonly list links
     cdef dict spaces
     cdef string name, classes, role, href, rel, key, joined
-    cdef object white
+    cdef Run run_of_text
+    cdef str white
     cdef int64_t row, pending, verbatim, linked, hiding, last_anchor
     cdef bint noscript
-    cdef readonly bint odd
+    cdef const char *bare_names[NAMES]  # names of elements without id, class and role, and their looks
+    cdef int64_t bare_looks[NAMES]
 
     def __cinit__(self, bint noscript):
         self.looks, self.strings, self.links, self.spaces, self.white = [], [], [], {}, ""
         self.row, self.pending, self.last_anchor, self.noscript = -1, PARAGRAPH, -1, noscript
 
     cdef int run(self, xmlNode *root) except -1:
-        """Walk a tree in document order, without recursion; stop at a control character."""
+        """Walk a tree in document order, without recursion."""
         cdef xmlNode *node = root
         cdef xmlNode *child = self.start(root)
-        while not self.odd:
+        while True:
             while child == NULL:  # the element ends
                 self.close()
                 if node == root:
@@ -248,7 +374,6 @@ cdef class Walk:
         cdef xmlAttr *attribute = node.properties
         cdef const char *name
         cdef int hidden = 0
-        cdef bint frame = named(node, "frame") or named(node, "iframe")
         self.name.clear()
         self.classes.clear()
         self.role.clear()
@@ -260,7 +385,7 @@ cdef class Walk:
                 pass
             elif strcmp(name, "class") == 0:
                 read(attribute, self.classes)
-            elif strcmp(name, "href") == 0 or (frame and strcmp(name, "src") == 0):
+            elif strcmp(name, "href") == 0 or (strcmp(name, "src") == 0 and is_frame(node)):
                 read(attribute, self.href)
             elif strcmp(name, "id") == 0:
                 read(attribute, self.name)
@@ -272,13 +397,23 @@ cdef class Walk:
                 hidden = HIDDEN
             elif strcmp(name, "style") == 0:
                 read(attribute, self.key)
-                if in_python._HIDING_STYLE.search(decoded(self.key)):
+                if may_hide(self.key) and in_python._HIDING_STYLE.search(decoded(self.key)):
                     hidden = HIDDEN
             attribute = attribute.next
         return hidden
 
     cdef int64_t look_id(self, xmlNode *node) except -1:
         """The number of the look of an element on this page."""
+        cdef bint bare = node.ns == NULL and self.name.empty() and self.classes.empty() and self.role.empty()
+        cdef size_t place = (<size_t>node.name >> 3) % NAMES
+        if bare and self.bare_names[place] == <const char*>node.name:
+            return self.bare_looks[place]
+        cdef int64_t number = self.any_look_id(node)
+        if bare:  # names of elements are kept once in a document
+            self.bare_names[place], self.bare_looks[place] = <const char*>node.name, number
+        return number
+
+    cdef int64_t any_look_id(self, xmlNode *node) except -1:
         self.key.clear()
         if node.ns != NULL and node.ns.href != NULL:
             self.key.append(b"{").append(<const char*>node.ns.href).append(b"}")
@@ -333,61 +468,65 @@ cdef class Walk:
         if length == 0:
             return 0
         self.runs[self.row] += 1
-        if self.verbatim or not self.ascii_run(<const uint8_t*>start, length):
-            self.any_run(PyUnicode_DecodeUTF8(start, length, "replace"))
+        cdef bint plain = self.run_of_text.fold(<const uint8_t*>start, length) and not self.run_of_text.has_controls
+        if plain and not (self.verbatim and self.run_of_text.has_odd_white):
+            self.ascii_run(start, length)
+        else:
+            self.unicode_run(PyUnicode_DecodeUTF8(start, length, "replace"))
         return 0
 
-    cdef bint ascii_run(self, const uint8_t *text, size_t length) except -1:
-        """Add a run of ASCII text with its white space folded; return False if it has other characters."""
-        cdef size_t i, begin
-        cdef int64_t count
-        cdef uint8_t c
-        self.key.clear()
-        for i in range(length):
-            c = text[i]
-            if c >= 128:
-                return False
-            if not is_space(c):
-                self.odd |= c < 32 or c == 127
-                if i and is_space(text[i - 1]) and not self.key.empty():
-                    self.key.push_back(32)
-                self.key.push_back(c)
-        if self.key.empty():
-            self.pending = max(self.pending, SPACE)
-            return True
-        string = self.key.decode("ascii")
-        count = fold_case(self.key)
-        if is_space(text[0]):
-            self.pending = max(self.pending, SPACE)
-        self.add_run(string, xxh3_64_intdigest(<bytes>self.key) >> 1, count)
-        self.white = ""
-        self.pending = SPACE if is_space(text[length - 1]) else GLUED
-        return True
-
-    cdef int any_run(self, str text) except -1:
-        """Add any run of text, as `scrapy_pagelets.nodes.flatten` does."""
-        if text.isspace():
-            self.pending = max(self.pending, SPACE)
-            if self.verbatim:
-                self.white += text
+    cdef int ascii_run(self, const char *text, size_t length) except -1:
+        """Add the run of ASCII text that has been folded."""
+        cdef Run *run = &self.run_of_text
+        if run.text.empty():
+            self.blank(PyUnicode_DecodeASCII(text, length, NULL) if self.verbatim else "")
             return 0
-        folded = in_python.fold(text)
+        if self.verbatim:
+            self.spaces[len(self.strings)] = self.white + PyUnicode_DecodeASCII(text, run.begin, NULL)
+            string = PyUnicode_DecodeASCII(text + run.begin, run.end - run.begin, NULL)
+            self.white = PyUnicode_DecodeASCII(text + run.end, length - run.end, NULL)
+        else:
+            string = PyUnicode_DecodeASCII(run.text.data(), run.text.size(), NULL)
+            self.white = ""
+        if run.begin > 0:
+            self.pending = max(self.pending, SPACE)
+        self.add_run(string, xxh3_64_intdigest(<bytes>run.key) >> 1, run.words)
+        self.pending = SPACE if run.end < length else GLUED
+        return 0
+
+    cdef int unicode_run(self, str text) except -1:
+        """Add any run of text, without its control characters."""
+        cdef str folded, string
+        cdef Py_ssize_t begin
+        if has_controls(text):
+            text = readable(text)
+            if not text:
+                return 0
+        if text.isspace():
+            self.blank(text)
+            return 0
+        folded = " ".join(text.split()) if len(text) < HUGE else in_python.fold(text)
         string = folded
         if self.verbatim:
             string = text.strip()
             begin = text.find(string)
-            white = self.white + text[:begin]
-            self.spaces[len(self.strings)] = white
+            self.spaces[len(self.strings)] = self.white + text[:begin]
             self.white = text[begin + len(string) :]
-            self.odd |= not is_readable((white,))
         else:
             self.white = ""
-        self.odd |= not is_readable((string,))
         if text[0].isspace():
             self.pending = max(self.pending, SPACE)
-        key, count = in_python.text_key(folded)
-        self.add_run(string, key, count)
+        self.key = folded.casefold().encode("utf-8", "replace")
+        fold_digits(self.key)
+        self.add_run(string, xxh3_64_intdigest(<bytes>self.key) >> 1, number_of_words(folded))
         self.pending = SPACE if text[len(text) - 1].isspace() else GLUED
+        return 0
+
+    cdef int blank(self, str text) except -1:
+        """Remember white space between runs."""
+        self.pending = max(self.pending, SPACE)
+        if self.verbatim:
+            self.white += text
         return 0
 
     cdef int add_run(self, object string, int64_t key, int64_t count) except -1:
@@ -437,29 +576,44 @@ cdef tuple described(bytes key):
     return found
 
 
-cdef int64_t fold_case(string &text):
-    """Make a text lower case with all digits alike; return the number of its words."""
-    cdef int64_t spaces = 0, runs = 0
-    cdef bint inside = False, part
-    cdef char c
+cdef bint has_controls(str text):
+    """Whether `scrapy_pagelets.characters.readable` would change a text."""
+    cdef Py_UCS4 c
+    for c in text:
+        if c < 32:
+            if c != 9 and c != 10:
+                return True
+        elif 127 <= c and (c < 160 or c == 0x2028 or c == 0x2029 or 0xD800 <= c < 0xE000 or c == 0xFFFE or c == 0xFFFF):
+            return True
+    return False
+
+
+cdef int64_t number_of_words(str text):
+    """As `scrapy_pagelets.nodes.text_key` counts them."""
+    cdef int64_t count = 0
+    cdef bint inside = False, alone
+    cdef Py_UCS4 c
     cdef size_t i
-    for i in range(text.size()):
-        c = text[i]
-        if c"A" <= c <= c"Z":
-            c += 32
-        elif c"1" <= c <= c"9":
-            c = c"0"
-        spaces += c == c" "
-        part = c"a" <= c <= c"z" or c == c"0" or c == c"_"
-        runs += part and not inside
-        inside = part
-        text[i] = c
-    return spaces + 1 if text.size() > 3 else runs
+    if len(text) > 3 and text.isascii():
+        return text.count(" ") + 1
+    for c in text:
+        alone = False
+        if c >= by_character[0]:
+            for i in range(0, by_character.size(), 2):
+                alone |= by_character[i] <= c <= by_character[i + 1]
+        if alone:
+            count += 1
+            inside = False
+        elif c.isalnum() or c == 95:
+            count += not inside
+            inside = True
+        else:
+            inside = False
+    return count
 
 
-cdef inline bint is_space(uint8_t c) noexcept nogil:
-    """Whether `str.isspace` says so of an ASCII character."""
-    return c == 32 or 9 <= c <= 13 or 28 <= c <= 31
+cdef inline bint is_frame(xmlNode *node) noexcept nogil:
+    return named(node, "frame") or named(node, "iframe")
 
 
 cdef inline bint named(xmlNode *node, const char *name) noexcept nogil:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -86,6 +87,8 @@ def _by_costs(
     segments: int | None = None,
     weights: str = "",
 ) -> Ints:
+    if penalty is not None and not 0 <= penalty < math.inf:
+        raise ValueError(f"penalty is {penalty}: give a finite number, 0 or greater")
     labels = np.full(len(page.nodes), -1)
     if not len(page.nodes.leaves):
         return labels

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from scrapy_pagelets.characters import quoted
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.methods import labels_of
-from scrapy_pagelets.templates.roles import is_template, role_of
+from scrapy_pagelets.templates.roles import is_template, role_by_words, role_of
 from scrapy_pagelets.text import paths_of, text_of
 from scrapy_pagelets.urls import absolute
 
@@ -74,23 +76,21 @@ class Pagelet:
         Each link of a page belongs to one pagelet: that of its first run of text. A link without text (a picture, a
         frame) belongs to the pagelet of the run of text that follows. Links that a rule ignores belong to none.
         """
-        if not len(self.index):
-            return []
-        nodes = self.page.nodes
-        links, leaf = nodes.links, nodes.link_leaf
-        near = slice(*np.searchsorted(leaf, (self.index[0], self.index[-1] + 1)))
-        own = np.flatnonzero(np.isin(leaf[near], self.index) & (links.key[near] != 0)) + near.start
+        links, at, ignored = self.page.nodes.links, self.page.nodes.links_at, self.page.marks.ignored_links
         return [
-            {"url": quoted(absolute(self.page.base, links.href[i])), "anchor": self._anchor(int(links.row[i]))}
-            for i in own.tolist()
-            if i not in self.page.marks.ignored_links
+            {"url": quoted(absolute(self.page.base, links.href[i])), "anchor": self._anchor(links.row.item(i))}
+            for leaf in self.index.tolist()
+            if leaf in at
+            for i in at[leaf]
+            if i not in ignored
         ]
 
     def _anchor(self, row: int) -> str:
         nodes = self.page.nodes
-        first, last = int(nodes.first_leaf[row]), int(nodes.last_leaf[row])
-        text = nodes.strings[first] if last == first + 1 else text_of(nodes, np.arange(first, last))
-        return " ".join(text.split())
+        first, last = nodes.first_leaf.item(row), nodes.last_leaf.item(row)
+        if last == first + 1 and first not in nodes.spaces:
+            return nodes.strings[first]
+        return " ".join(text_of(nodes, np.arange(first, last)).split())
 
     def record(self) -> dict[str, Any]:
         """The pagelet as a record of the feed."""
@@ -156,16 +156,28 @@ def pagelets_of(page: Page, labels: Ints, templateness: Floats | None = None, *,
         templateness = np.zeros(len(page.nodes.leaves))
     if whole:
         return _undivided(page, labels, templateness)
-    divided = labels[page.nodes.leaves] * 2 + is_template(templateness)
+    nodes = page.nodes
+    divided = labels[nodes.leaves] * 2 + is_template(templateness)
+    groups = _groups(divided)
+    if not groups:
+        return []
+    # In lists, because most pagelets are too small for NumPy.
+    order, ends = np.concatenate(groups), list(accumulate(map(len, groups)))
+    starts = [0, *ends[:-1]]
+    words, of_leaf = nodes.words[order], templateness[order]
+    weights = np.maximum(words, 1)
+    weighted, weight = (of_leaf * weights).tolist(), np.add.reduceat(weights, starts).tolist()
+    linked = np.add.reduceat(words * nodes.anchor[nodes.leaves[order]], starts).tolist()
+    count, first = np.add.reduceat(words, starts).tolist(), of_leaf[starts].tolist()
     return [
         Pagelet(
             page,
             number,
             index,
-            _mean_templateness(page, index, templateness),
-            role_of(page.nodes, index, templateness[index[0]]),
+            fsum(weighted[starts[number] : ends[number]]) / weight[number],
+            role_by_words(first[number], linked[number], count[number]),
         )
-        for number, index in enumerate(_groups(divided))
+        for number, index in enumerate(groups)
     ]
 
 
@@ -177,9 +189,12 @@ def _check(page: Page, templateness: Floats | None) -> None:
 
 def _groups(labels: Ints) -> list[Ints]:
     """Indices of the leaves of each label; the labels in the order of their first leaves."""
+    if not len(labels):
+        return []
     order = np.argsort(labels, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if len(order) else []
-    return sorted(groups, key=lambda group: int(group[0]))
+    ends = [*(np.flatnonzero(np.diff(labels[order])) + 1).tolist(), len(order)]
+    groups = [order[start:end] for start, end in pairwise([0, *ends])]
+    return sorted(groups, key=lambda group: group.item(0))
 
 
 def _undivided(page: Page, labels: Ints, templateness: Floats) -> list[Pagelet]:
@@ -218,4 +233,5 @@ def _roots(nodes: NodeTable, seen: Ints, labels: Ints) -> dict[int, list[int]]:
 
 
 def _mean_templateness(page: Page, index: Ints, templateness: Floats) -> float:
-    return float(np.average(templateness[index], weights=np.maximum(page.nodes.words[index], 1)))
+    weights = np.maximum(page.nodes.words[index], 1)
+    return fsum((templateness[index] * weights).tolist()) / int(weights.sum())

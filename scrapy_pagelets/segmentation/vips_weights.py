@@ -1,8 +1,8 @@
 """Strength of visual separators: a weighted sum of cues.
 
 Source: Cai, Yu, Wen, Ma 2003, section 4.2: distance, rulers, backgrounds, fonts, structural similarity. The other cues
-are ours. The report's weights were never published. These are learnt (``benchmarks/vips.py --fit``), as Yu, Cai, Wen,
-Ma 2003 propose in section 2.3. See ``docs/algorithms/vips-feedback-2003.md``.
+are ours. The report's weights were never published. These are learnt (``python -m benchmarks vips --fit``), as Yu, Cai,
+Wen, Ma 2003 propose in section 2.3. See ``docs/algorithms/vips-feedback-2003.md``.
 """
 
 from __future__ import annotations

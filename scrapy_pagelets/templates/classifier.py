@@ -11,8 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.page_features import node_features
 
 #: Lower bounds of the size classes in words: 0, 1-3, 4-15, 16-63, 64-255, 256 and more.
 SIZES: Final = (1, 4, 16, 64, 256)
@@ -50,7 +54,33 @@ class Classifier:
         sizes : (n,) size classes, see ``size_class``
         """
         clipped = np.clip(columns, self.low, self.high)
-        return (clipped @ self.weight.T + self.bias)[np.arange(len(sizes)), sizes]
+        return np.cumsum(clipped * self.weight[sizes], axis=1)[:, -1] + self.bias[sizes]
+
+
+@compiled("features")
+def node_odds(page: Page, columns: NDArray[np.float32], first: Floats, classifier: Classifier) -> Floats:
+    """(n, 2) log odds that each node of a page is template: mean of those of its leaves, and by the classifier.
+
+    Parameters
+    ----------
+    columns : (m, len(PAGE_FEATURES)) `page_features` of the page
+    first : (m,) log odds of the leaves
+    classifier : over ``NODE_FEATURES``
+    """
+    by_classifier = classifier(node_features(page, columns), size_class(page.nodes))
+    return np.column_stack([mean_odds(page.nodes, first), by_classifier])
+
+
+def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
+    """(n,) mean log odds of the leaves below each row, weighted by words; 0 if there are none.
+
+    Parameters
+    ----------
+    odds : (m,) log odds of the leaves
+    """
+    words = nodes.words + 0.1  # leaves without words, such as a bullet, have a small weight
+    mean: Floats = nodes.total(nodes.spread(words * odds)) / np.maximum(nodes.total(nodes.spread(words)), 0.05)
+    return mean
 
 
 def fit(columns: Floats, sizes: Ints, template: Bools, weight: Floats) -> Classifier:

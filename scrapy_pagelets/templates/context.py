@@ -12,8 +12,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.nodes import TAG, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.templates.page_features import Regions, headings
+from scrapy_pagelets.templates.sums import in_order
 from scrapy_pagelets.templates.trees import sigmoid
 
 #: Log odds are clipped to this magnitude.
@@ -50,6 +52,7 @@ CONTEXT_FEATURES: Final = (
 )
 
 
+@compiled("features")
 def context_features(nodes: NodeTable, odds: Floats) -> NDArray[np.float32]:
     """(m, len(CONTEXT_FEATURES)) features of each leaf.
 
@@ -70,12 +73,12 @@ def context_features(nodes: NodeTable, odds: Floats) -> NDArray[np.float32]:
         *(column for bar in _BARS for column in _run(words, mass, bar)),
         *_near(odds, words),
         *_siblings(nodes, odds, words, rows),
-        *(nodes.total(nodes.spread(mass))[rows[k]] / mass.sum() for k in range(_LEVELS)),
+        *(nodes.total(nodes.spread(mass))[rows[k]] / in_order(mass) for k in range(_LEVELS)),
         *_sections(nodes, odds, words, levels),
         _after_title(levels, words),
         *(column for k in range(1, _LEVELS) for column in _records(nodes, words, mass, rows[k])),
     )
-    result = np.empty((len(odds), len(CONTEXT_FEATURES)), np.float32)
+    result = np.empty((len(odds), len(CONTEXT_FEATURES)), np.float32, "F")
     for j, column in enumerate(columns):
         result[:, j] = column
     return result
@@ -83,19 +86,20 @@ def context_features(nodes: NodeTable, odds: Floats) -> NDArray[np.float32]:
 
 def _page(nodes: NodeTable, odds: Floats, words: Floats, content: Floats) -> list[float]:
     """How clear and how long the content of the page is."""
-    total, mass = words.sum(), words * content
+    total, mass = in_order(words), words * content
+    found = in_order(mass)
     order = np.argsort(odds, kind="stable")
     seen = np.cumsum(words[order])
     at = np.minimum(np.searchsorted(seen, np.array(_QUANTILES) * total), len(odds) - 1)
     prose = (nodes.words >= 10) & ~nodes.anchor[nodes.leaves]
     return [
-        float(mass @ content / mass.sum()),
-        float(mass.sum() / total),
-        float(np.log1p(mass.sum())),
-        float(words[content > 0.9].sum() / total),
-        float(words[(content > 0.2) & (content < 0.8)].sum() / total),
-        float((2 * np.cumsum(mass[order]) / (seen + mass.sum())).max()),
-        float(mass[prose].sum() / mass.sum()),
+        in_order(mass * content) / found,
+        found / total,
+        float(np.log1p(found)),
+        in_order(words[content > 0.9]) / total,
+        in_order(words[(content > 0.2) & (content < 0.8)]) / total,
+        float((2 * np.cumsum(mass[order]) / (seen + found)).max()),
+        in_order(mass[prose]) / found,
         *odds[order][at].tolist(),
     ]
 
@@ -104,9 +108,11 @@ def _curve(odds: Floats, words: Floats, mass: Floats) -> list[Floats]:
     """The place of each leaf among all in the order of their log odds."""
     order = np.argsort(odds, kind="stable")
     found, kept = np.cumsum(mass[order]), np.cumsum(words[order])
-    expected = 2 * found / (kept + mass.sum())
+    all_mass = in_order(mass)
+    expected = 2 * found / (kept + all_mass)
     best = odds[order][int(expected.argmax())]
-    ranked = np.stack([(found - mass[order]) / mass.sum(), found / kept, kept / words.sum(), expected / expected.max()])
+    share = kept / in_order(words)
+    ranked = np.stack([(found - mass[order]) / all_mass, found / kept, share, expected / expected.max()])
     by_leaf = np.empty_like(ranked)
     by_leaf[:, order] = ranked
     return [odds, *by_leaf, odds - best]
@@ -120,14 +126,14 @@ def _run(words: Floats, mass: Floats, bar: float) -> list[Floats | Bools | float
     first = int(gain[: last + 1].argmin())
     before = np.append(0, np.cumsum(words))
     index = np.arange(len(words))
-    long, found = before[last] - before[first], mass[first:last].sum()
+    long, found = before[last] - before[first], in_order(mass[first:last])
     return [
         (index >= first) & (index < last),
         np.sign(index - first + 0.5) * np.log1p(np.abs(before[:-1] - before[first])),
         np.sign(last - index - 0.5) * np.log1p(np.abs(before[last] - before[1:])),
         long / before[-1],
         found / max(1e-9, long),
-        found / mass.sum(),
+        found / in_order(mass),
     ]
 
 
@@ -212,5 +218,5 @@ def _records(nodes: NodeTable, words: Floats, mass: Floats, region: Ints) -> lis
     return [
         np.log1p(np.bincount(kind[first], minlength=len(found)))[kind],
         (found / np.bincount(kind, words))[kind],
-        (found / mass.sum())[kind],
+        (found / in_order(mass))[kind],
     ]

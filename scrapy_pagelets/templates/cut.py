@@ -1,7 +1,7 @@
 """The cut of a page: leaves with log odds below it are content.
 
 One cut for all pages leaves nothing of an unclear page, and keeps lists of teasers on a clear one. So trees rate some
-cuts of the page by the curve of kept words, and the best one is taken. This method is ours.
+cuts of the page by the curve of kept words, and the mean of the good ones is taken. This method is ours.
 """
 
 from __future__ import annotations
@@ -11,11 +11,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.nodes import Bools, Floats, NodeTable
+from scrapy_pagelets.templates.sums import in_order
 from scrapy_pagelets.templates.trees import Trees, sigmoid
 
 #: The cuts compared, in log odds of template.
 CUTS: Final = np.array([-4, -3, -2.5, -2, -1.5, -1.25, -1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2.5])
+#: Probability of content at each cut.
+CONTENT_AT: Final = sigmoid(-CUTS)
+#: Difference of ratings, of an F-measure, by which a cut counts e times as much as another one.
+_TEMPERATURE: Final = 0.03
 #: Log odds by which the strictest setting lowers a cut.
 _LEAN: Final = 2.0
 #: Log odds beside the least ones of a page that are content in any case, unless they are as high as this.
@@ -42,15 +48,22 @@ CUT_FEATURES: Final = (*(f"cut_{name}" for name in _OF_CUT), *(f"page_{name}" fo
 
 
 def best_cut(rating: Trees, columns: NDArray[np.float32]) -> float:
-    """The cut of a page with the highest rating, in log odds of template.
+    """The cut of a page in log odds of template: the mean of all, weighted by the exponential of their rating.
+
+    Where two cuts are nearly as good, the best one may be the other one after a small change of the page. The mean of
+    both changes little, and it lies between them, where the page has the fewest words.
 
     Parameters
     ----------
     rating : over ``CUT_FEATURES``: the expected F-measure of a cut, less that of the best cut of the page
     columns : (len(CUTS), len(CUT_FEATURES)) features of the cuts, see `cut_features`
     """
-    padded = np.pad(rating(columns), 1, "edge")  # a cut between two good ones is better than one beside a bad one
-    return float(CUTS[int((padded[:-2] + 2 * padded[1:-1] + padded[2:]).argmax())])
+    own = rating(columns)
+    # A cut between two good ones is better than one beside a bad one.
+    before, after = np.concatenate((own[:1], own[:-1])), np.concatenate((own[1:], own[-1:]))
+    rated = (before + 2 * own + after) / 4
+    weight = np.exp((rated - rated.max()) / _TEMPERATURE)
+    return in_order(weight * CUTS) / in_order(weight)
 
 
 def shifted(rating: Trees, nodes: NodeTable, odds: Floats, others: int, strict: float = 0.0) -> Floats:
@@ -71,6 +84,7 @@ def shifted(rating: Trees, nodes: NodeTable, odds: Floats, others: int, strict: 
     return odds - max(cut, min(float(odds.min()) + _MARGIN, _HIGHEST))
 
 
+@compiled("features")
 def cut_features(nodes: NodeTable, odds: Floats, others: int) -> NDArray[np.float32]:
     """(len(CUTS), len(CUT_FEATURES)) features of each cut of a page.
 
@@ -84,21 +98,22 @@ def cut_features(nodes: NodeTable, odds: Floats, others: int) -> NDArray[np.floa
     linked = nodes.anchor[nodes.leaves]
     prose = (nodes.words >= _PROSE) & ~linked
     order = np.argsort(odds, kind="stable")
-    mass, total = words * content, words.sum()
+    mass, total = words * content, in_order(words)
+    all_mass = in_order(mass)
     found, seen = np.cumsum(mass[order]), np.cumsum(words[order])
-    expected = 2 * found / (seen + mass.sum())
+    expected = 2 * found / (seen + all_mass)
     best = float(odds[order][int(expected.argmax())])
-    mean = float(mass @ content / mass.sum())
-    unsure = float(words[(content > 0.2) & (content < 0.8)].sum())
+    mean = in_order(mass * content) / all_mass
+    unsure = in_order(words[(content > 0.2) & (content < 0.8)])
 
     def odds_at(curve: Floats, shares: tuple[float, ...]) -> list[float]:
         at = np.searchsorted(curve, np.array(shares) * curve[-1])
         return list(odds[order][np.minimum(at, len(odds) - 1)])
 
     page = [
-        np.log1p(total), np.log1p(len(odds)), mass.sum() / total, mean, np.log1p(mass.sum()),
-        words[linked].sum() / total, words[prose].sum() / total, words[content > 0.9].sum() / total,
-        unsure / total, unsure / max(1, mass.sum()), best, expected.max(),
+        np.log1p(total), np.log1p(len(odds)), all_mass / total, mean, np.log1p(all_mass),
+        in_order(words[linked]) / total, in_order(words[prose]) / total, in_order(words[content > 0.9]) / total,
+        unsure / total, unsure / max(1, all_mass), best, expected.max(),
         *odds_at(seen, _WORDS), *odds_at(found, _MASS),
         nodes.hidden[nodes.leaves].mean(), odds.min(), np.log1p(others),
     ]  # fmt: skip
@@ -110,21 +125,22 @@ def _of_cut(
 ) -> list[float]:
     kept = odds < cut
     kept_words = words * kept
-    long, total = max(0.1, float(kept_words.sum())), float(mass.sum())
+    long, total = max(0.1, in_order(kept_words)), in_order(mass)
     edges = np.flatnonzero(np.diff(kept.astype(np.int8), prepend=0, append=0))
     starts, ends = edges[::2], edges[1::2]
     until = np.append(0, np.cumsum(kept_words))
     above, below = odds[~kept], odds[kept]
-    hit = float(mass[kept].sum())
+    hit = in_order(mass[kept])
     return [
-        cut, cut - best, long / words.sum(), np.log1p(long), hit / long, hit / total, 2 * hit / (long + total),
-        kept_words[linked].sum() / long, kept_words[prose].sum() / long,
-        kept_words[prose].sum() / max(0.1, words[prose].sum()), kept.mean(),
+        cut, cut - best, long / in_order(words), np.log1p(long), hit / long, hit / total, 2 * hit / (long + total),
+        in_order(kept_words[linked]) / long, in_order(kept_words[prose]) / long,
+        in_order(kept_words[prose]) / max(0.1, in_order(words[prose])), kept.mean(),
         len(starts), np.log1p(len(starts)) - np.log1p(kept.sum()),
         (ends[-1] - starts[0]) / len(odds) if len(starts) else 0,
         (until[ends] - until[starts]).max() / long if len(starts) else 0,
         above.min() - cut if len(above) else _NONE, cut - below.max() if len(below) else _NONE,
-        words[np.abs(odds - cut) < 0.5].sum() / max(1, total),
-        words[(odds >= cut) & (odds < cut + 1)].sum() / long, words[(odds < cut) & (odds > cut - 1)].sum() / long,
+        in_order(words[np.abs(odds - cut) < 0.5]) / max(1, total),
+        in_order(words[(odds >= cut) & (odds < cut + 1)]) / long,
+        in_order(words[(odds < cut) & (odds > cut - 1)]) / long,
         1 / (1 + np.exp(cut)) / max(1e-6, mean),
     ]  # fmt: skip

@@ -15,6 +15,8 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_pagelets.core import compiled
+from scrapy_pagelets.facts import once
 from scrapy_pagelets.hashing import mix
 from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
@@ -22,6 +24,8 @@ from scrapy_pagelets.templates.class_template import VOTE
 from scrapy_pagelets.templates.lossy_counter import LossyCounter, Sums, countable
 
 Column = NDArray[Any]
+#: The tables of `Counts`, by name.
+Tables = Mapping[str, LossyCounter]
 
 #: Pages that a class needs to be treated as a site of its own.
 _SEPARATE: Final = 3
@@ -56,6 +60,8 @@ class Keys:
     target: Ints
 
 
+@once
+@compiled("counter")
 def keys_of(page: Page) -> Keys:
     """Hash the fragments of a page."""
     nodes = page.nodes
@@ -71,6 +77,7 @@ def keys_of(page: Page) -> Keys:
     )
 
 
+@compiled("counter")
 def link_sets(nodes: NodeTable, targets: Ints) -> Ints:
     """(n,) hash of the link targets below each row, independent of their order: the sum of their scrambled keys."""
     column, count = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
@@ -169,6 +176,7 @@ class Counts:
     Attributes
     ----------
     pages : number of pages counted
+    tables : sums by hash of a fragment, for each kind of fragments
     """
 
     #: Number of columns of each table. The first one counts pages; `text` and `path` also have one for each class.
@@ -186,12 +194,12 @@ class Counts:
 
     def __init__(self) -> None:
         self.pages = 0
-        self._tables = {name: LossyCounter(width) for name, width in self._WIDTHS.items()}
+        self.tables = {name: LossyCounter(width) for name, width in self._WIDTHS.items()}
 
     @property
     def size(self) -> int:
         """Number of entries of all tables."""
-        return sum(map(len, self._tables.values()))
+        return sum(map(len, self.tables.values()))
 
     def add(self, fragments: Fragments, number: int) -> None:
         """Count a page.
@@ -201,36 +209,12 @@ class Counts:
         number : number of the page's class
         """
         self.pages += 1
-        keys, seen = fragments.keys, fragments.seen
-        leaves = seen[fragments.leaves]
-        tables = self._tables
-        one_class = np.eye(CLASSES)[number]
-        path, at = np.unique(keys.path[seen], return_index=True)
-        columns = self._of_rows(fragments)[seen][at]
-        tables["path"].add(path, np.hstack([columns, np.broadcast_to(one_class, (len(path), CLASSES))]))
-        tables["text"].add(np.unique(keys.text[leaves]), np.hstack([1, one_class]))
-        for name, column in {
-            "placed": keys.placed[leaves], "exact": keys.exact[seen], "links": keys.links[seen],
-            "target": keys.target[fragments.links],
-        }.items():  # fmt: skip
-            tables[name].add(np.unique(column), np.ones(1))
-        shape, back = np.unique(keys.shape[seen], return_inverse=True)
-        tables["shape"].add(shape, np.column_stack([np.bincount(back), *_by_key(back, fragments.odds[seen])]))
-
-    def _of_rows(self, fragments: Fragments) -> Floats:
-        """(n, 5 + CLASSIFIERS) columns: pages, new text at the path, mostly links, new words, words, log odds."""
-        keys, words = fragments.keys, fragments.words
-        varied = np.zeros(len(keys.path))
-        varied[fragments.leaves] = ~self._tables["placed"].has(keys.placed)
-        new = ~self._tables["text"].has(keys.text)
-        below = np.concatenate([[[0, 0]], np.cumsum(np.stack([words * new, words], 1), axis=0)])
-        sums = below[fragments.last] - below[fragments.first]
-        return np.column_stack([np.ones(len(varied)), varied, fragments.linked, sums, fragments.odds])
+        count_page(self.tables, fragments, number)
 
     def arrays(self) -> dict[str, Column]:
         """All tables as columns, for `from_arrays`."""
         columns: dict[str, Column] = {"pages": np.array([self.pages])}
-        for name, table in self._tables.items():
+        for name, table in self.tables.items():
             columns[f"{name}_keys"], columns[f"{name}_sums"] = table.items()
         return columns
 
@@ -239,13 +223,13 @@ class Counts:
         """Restore the tables from the result of ``arrays``."""
         counts = cls()
         counts.pages = int(arrays["pages"][0])
-        for name, table in counts._tables.items():
+        for name, table in counts.tables.items():
             table.add(arrays[f"{name}_keys"], arrays[f"{name}_sums"])
         return counts
 
     def placed(self, keys: Keys) -> Ints:
         """(m,) number of pages that have the text of each leaf at the same path, whatever the digits in it."""
-        pages: Ints = self._tables["placed"][keys.placed][:, 0].astype(np.int64)
+        pages: Ints = self.tables["placed"][keys.placed][:, 0].astype(np.int64)
         return pages
 
     def mapped(self, nodes: NodeTable, keys: Keys, number: int, of_class: int, *, include_slots: bool = False) -> Bools:
@@ -263,10 +247,10 @@ class Counts:
         include_slots : include runs of text whose path the pages share while their words vary
         """
         needed = max(2.0, VOTE * of_class)
-        mapped: Bools = self._tables["path"][nodes.path][:, 5 + CLASSIFIERS + number] >= needed
+        mapped: Bools = self.tables["path"][nodes.path][:, 5 + CLASSIFIERS + number] >= needed
         if not include_slots:
-            texts = self._tables["text"][keys.text][:, 1 + number]
-            mapped[nodes.leaves] &= np.minimum(texts, self._tables["placed"][keys.placed][:, 0]) >= needed
+            texts = self.tables["text"][keys.text][:, 1 + number]
+            mapped[nodes.leaves] &= np.minimum(texts, self.tables["placed"][keys.placed][:, 0]) >= needed
         for rows in nodes.levels[1:]:
             mapped[rows] &= mapped[nodes.parent[rows]]
         return mapped
@@ -283,59 +267,111 @@ class Counts:
         of_class : number of pages of the class
         known : whether the page itself has been counted
         """
-        tables = self._tables
-        text, path = tables["text"][keys.text], tables["path"][nodes.path]
-        separate = self._is_separate(text[:, 0], of_class)
-        of_site = of_class if separate else self.pages
-        others, classmates = max(1, of_site - known), max(1, of_class - known)
-
-        def share(count: Sums, pages: int = others) -> Floats:
-            return np.maximum(count - known, 0) / pages
-
-        pages, varied, linked, new, words = path[:, :5].astype(np.float64).T
-        in_class = path[:, 5 + CLASSIFIERS + number]
-        having = np.maximum(1, pages)
-        mass = new / max(1, of_site)
-        if separate:  # rows that it shares with the rest of the site, such as the root, have the mass of its own ones
-            own = pages <= of_class
-            mass = np.where(own, mass, mass[own].max(initial=0))
-        of_shape = tables["shape"][keys.shape]
-        _, back = np.unique(keys.shape, return_inverse=True)
-        alike = np.column_stack([np.bincount(back), *_by_key(back, odds)])[back] * known
-        return SiteEvidence(
-            pages=of_site - known,
-            text=share(text[:, 0]),
-            class_text=share(text[:, 1 + number], classmates),
-            placed=share(tables["placed"][keys.placed][:, 0]),
-            variants=(varied / having)[nodes.leaves],
-            path=share(in_class if separate else path[:, 0]),
-            class_path=share(in_class, classmates),
-            exact=share(tables["exact"][keys.exact][:, 0]),
-            links=share(tables["links"][keys.links][:, 0]) * (keys.links != 0),
-            linked=linked / having,
-            fresh=new / np.maximum(1e-9, words),
-            mass=mass,
-            odds=_mean(pages - known, path[:, 5 : 5 + CLASSIFIERS] - odds * known),
-            shape_odds=_mean(of_shape[:, 0] - alike[:, 0], of_shape[:, 1:] - alike[:, 1:]),
-            target=share(tables["target"][keys.target][:, 0]) * (keys.target != 0),
-        )
-
-    def _is_separate(self, text: Sums, of_class: int) -> bool:
-        """Return True if the class of a page shares no text with the rest of the site, as after a relaunch.
-
-        Such a class is treated as a site of its own, so that the old pages do not outvote the new ones.
-        """
-        return _SEPARATE <= of_class < self.pages and float(text.max(initial=0)) <= of_class
+        return evidence_of(self.tables, self.pages, nodes, keys, odds, number, of_class, known)
 
 
-def _by_key(back: Ints, columns: Floats) -> list[Floats]:
-    return [np.bincount(back, column).astype(np.float64) for column in columns.T]
+@compiled("counter")
+def count_page(tables: Tables, fragments: Fragments, number: int) -> None:
+    """Count a page, see `Counts.add`. New keys are added in the order of the page."""
+    keys, seen = fragments.keys, fragments.seen
+    leaves = seen[fragments.leaves]
+    one_class = np.eye(CLASSES)[number]
+    columns = _of_rows(tables, fragments)[seen]
+    path = keys.path[seen]
+    at = _first(path)
+    tables["path"].add(path[at], np.hstack([columns[at], np.broadcast_to(one_class, (len(at), CLASSES))]))
+    text = keys.text[leaves]
+    tables["text"].add(text[_first(text)], np.hstack([1, one_class]))
+    for name, column in {
+        "placed": keys.placed[leaves], "exact": keys.exact[seen], "links": keys.links[seen],
+        "target": keys.target[fragments.links],
+    }.items():  # fmt: skip
+        tables[name].add(column[_first(column)], np.ones(1))
+    shape, odds = keys.shape[seen], fragments.odds[seen]
+    at = _first(shape)
+    tables["shape"].add(shape[at], _by_key(shape, odds)[at])
+
+
+def _first(keys: Ints) -> Ints:
+    """Ascending indices of the first occurrence of each key."""
+    return np.sort(np.unique(keys, return_index=True)[1])
+
+
+def _of_rows(tables: Tables, fragments: Fragments) -> Floats:
+    """(n, 5 + CLASSIFIERS) columns: pages, new text at the path, mostly links, new words, words, log odds."""
+    keys, words = fragments.keys, fragments.words
+    varied = np.zeros(len(keys.path))
+    varied[fragments.leaves] = ~tables["placed"].has(keys.placed)
+    new = ~tables["text"].has(keys.text)
+    below = np.concatenate([[[0, 0]], np.cumsum(np.stack([words * new, words], 1), axis=0)])
+    sums = below[fragments.last] - below[fragments.first]
+    return np.column_stack([np.ones(len(varied)), varied, fragments.linked, sums, fragments.odds])
+
+
+@compiled("counter")
+def evidence_of(
+    tables: Tables, pages: int, nodes: NodeTable, keys: Keys, odds: Floats, number: int, of_class: int, known: bool
+) -> SiteEvidence:
+    """The evidence of the other pages about a page, see `Counts.evidence`.
+
+    Parameters
+    ----------
+    pages : number of pages counted
+    """
+    text, path = tables["text"][keys.text], tables["path"][keys.path]
+    separate = _is_separate(text[:, 0], of_class, pages)
+    of_site = of_class if separate else pages
+    others, classmates = max(1, of_site - known), max(1, of_class - known)
+
+    def share(count: Sums, of_pages: int = others) -> Floats:
+        return np.maximum(count - known, 0) / of_pages
+
+    having_path, varied, linked, new, words = path[:, :5].astype(np.float64).T
+    in_class = path[:, 5 + CLASSIFIERS + number]
+    having = np.maximum(1, having_path)
+    mass = new / max(1, of_site)
+    if separate:  # rows that it shares with the rest of the site, such as the root, have the mass of its own ones
+        own = having_path <= of_class
+        mass = np.where(own, mass, mass[own].max(initial=0))
+    of_shape, alike = tables["shape"][keys.shape], _by_key(keys.shape, odds) * known
+    return SiteEvidence(
+        pages=of_site - known,
+        text=share(text[:, 0]),
+        class_text=share(text[:, 1 + number], classmates),
+        placed=share(tables["placed"][keys.placed][:, 0]),
+        variants=(varied / having)[nodes.leaves],
+        path=share(in_class if separate else path[:, 0]),
+        class_path=share(in_class, classmates),
+        exact=share(tables["exact"][keys.exact][:, 0]),
+        links=share(tables["links"][keys.links][:, 0]) * (keys.links != 0),
+        linked=linked / having,
+        fresh=new / np.maximum(1e-9, words),
+        mass=mass,
+        odds=_mean(having_path - known, path[:, 5 : 5 + CLASSIFIERS] - odds * known),
+        shape_odds=_mean(of_shape[:, 0] - alike[:, 0], of_shape[:, 1:] - alike[:, 1:]),
+        target=share(tables["target"][keys.target][:, 0]) * (keys.target != 0),
+    )
+
+
+def _is_separate(text: Sums, of_class: int, pages: int) -> bool:
+    """Return True if the class of a page shares no text with the rest of the site, as after a relaunch.
+
+    Such a class is treated as a site of its own, so that the old pages do not outvote the new ones.
+    """
+    return _SEPARATE <= of_class < pages and float(text.max(initial=0)) <= of_class
+
+
+def _by_key(keys: Ints, columns: Floats) -> Floats:
+    """(n, 1 + columns) for each row, the number of rows with its key, and the sums of their columns."""
+    _, back = np.unique(keys, return_inverse=True)
+    return np.column_stack([np.bincount(back), *(np.bincount(back, column) for column in columns.T)])[back]
 
 
 def _mean(count: Floats, summed: Floats) -> Floats:
     return np.where(count[:, None] > 0, summed / np.maximum(1, count)[:, None], np.nan)
 
 
+@compiled("counter")
 def mostly_links(nodes: NodeTable) -> Bools:
     """(n,) whether more than three quarters of the row's words are link text."""
     words = nodes.total(nodes.spread(nodes.words))

@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 
 #: Number of cells processed at once; larger blocks do not fit into the processor's cache.
@@ -60,7 +61,7 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
     x, w = _columns(x, w, c)
     if x.size and not 0 <= x.min() <= x.max() <= 1:
         raise ValueError("x has a score outside 0 to 1, the range of the grid")
-    return _smooth(_tree(levels, parent, len(x)), np.linspace(0, 1, k), x, w, c)
+    return minimise(_tree(levels, parent, len(x)), np.linspace(0, 1, k), x, w, c)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,8 @@ def _check(order: Ints, depth: Ints, parent: Ints) -> None:
         raise ValueError("levels are not those of the tree: each row must appear once, one level below its parent")
 
 
-def _smooth(tree: _Tree, values: Floats, x: Floats, w: Floats, c: float) -> Floats:
+@compiled("isotonic")
+def minimise(tree: _Tree, values: Floats, x: Floats, w: Floats, c: float) -> Floats:
     """Run the dynamic program over ascending values, in O(n k)."""
     x, w = x[tree.order], w[tree.order]
     inner = tree.starts[-1]

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.nodes import Bools, Ints, NodeTable
 
 Sums = NDArray[np.float32]
@@ -18,6 +19,7 @@ CAPACITY: Final = 60_000
 _GIANT: Final = CAPACITY // 8
 
 
+@compiled("counter")
 class LossyCounter:
     """Sums by key: a dictionary maps each key to a row of a NumPy array.
 
@@ -77,6 +79,9 @@ class LossyCounter:
         """(k,) all keys, (k, width) their sums."""
         return np.fromiter(self._row, np.int64, len(self)), self._sums[1 : len(self) + 1]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (self._sums.shape[1], self._capacity, *self.items())
+
     def _rows(self, keys: Ints) -> Ints:
         # `map` over `get` with a default runs without Python code for each key.
         return np.fromiter(map(self._row.get, keys.tolist(), repeat(0)), np.int64, len(keys))
@@ -96,6 +101,15 @@ class LossyCounter:
             self._sums = np.vstack([self._sums, sums[kept]])
 
 
+def restored(width: int, capacity: int, keys: Ints, sums: Sums) -> LossyCounter:
+    """Restore a pickled table."""
+    table = LossyCounter(width, capacity)
+    table.add(keys, sums)
+    return table
+
+
 def countable(nodes: NodeTable) -> Bools:
     """(n,) rows to count: of a giant page only its beginning and end, so that it does not displace other pages."""
+    if len(nodes) <= _GIANT:
+        return np.ones(len(nodes), np.bool_)
     return (np.arange(len(nodes)) < _GIANT) | (nodes.end > len(nodes) - _GIANT)

@@ -14,35 +14,22 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 
 from scrapy_pagelets.actions import acts, is_plain_link, labels_action
+from scrapy_pagelets.facts import once
 from scrapy_pagelets.nodes import Bools, Ints, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.urls import is_page, normalise, same_host
+from scrapy_pagelets.urls import normalise
 
 #: The links of a region are a menu if more than this share of its words is link text.
 _DENSE: Final = 0.5
-_HARMFUL_REL: Final = frozenset(("nofollow", "external", "alternate", "logout", "delete", "sponsored", "ugc"))
 _SUFFIX: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
 #: Shapes of static files and of folders, which are assumed to be pages.
 _STATIC: Final = frozenset(("/", ".html", ".htm", ".xhtml", ".shtml"))
 
 
-def links_of(page: Page) -> list[int]:
-    """Indices of the links to other pages of the same host, except those that ``rel`` excludes."""
-    links = page.nodes.links
-    return [
-        i
-        for i, target in enumerate(links.target)
-        if target
-        and links.key[i] != page.key
-        and is_page(target)
-        and same_host(target, page.url)
-        and not _HARMFUL_REL.intersection(links.rel[i].split())
-    ]
-
-
+@once
 def link_targets(page: Page) -> frozenset[int]:
     """Keys of the pages that a page links to (``getLinks``)."""
-    return frozenset(page.nodes.links.key[links_of(page)].tolist())
+    return frozenset(page.nodes.links.key[page.links].tolist())
 
 
 def shape(url: str) -> str:
@@ -73,7 +60,7 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
     listed : keys of the pages that the site's sitemaps list
     """
     links = page.nodes.links
-    own = [i for i in links_of(page) if is_harmless(links.target[i], shapes) and not _has_side_effects(page.nodes, i)]
+    own = [i for i in page.links if is_harmless(links.target[i], shapes) and not _has_side_effects(page.nodes, i)]
     if not own:
         return []
     rows = links.row[own]

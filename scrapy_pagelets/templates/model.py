@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.nodes import Floats, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.classifier import Classifier, size_class
+from scrapy_pagelets.templates.classifier import Classifier, node_odds
 from scrapy_pagelets.templates.context import CONTEXT_FEATURES, context_features
 from scrapy_pagelets.templates.cut import CUT_FEATURES
 from scrapy_pagelets.templates.page_features import (
@@ -28,7 +28,6 @@ from scrapy_pagelets.templates.page_features import (
     SHARED_FEATURES,
     SITE_FEATURES,
     Lexicon,
-    node_features,
     page_features,
 )
 from scrapy_pagelets.templates.trees import Trees
@@ -75,7 +74,7 @@ class PageEvidence:
     @cached_property
     def in_context(self) -> Floats:
         """(m,) log odds of the leaves by the second pass, which a page that is only learnt does not need."""
-        return self.context(context_columns(self.nodes, self.features, self.first))
+        return self.context(*context_parts(self.nodes, self.features, self.first))
 
 
 @dataclass(frozen=True)
@@ -88,8 +87,8 @@ class Model:
     ----------
     classifier : classifier of the paper, over ``NODE_FEATURES``; for nodes, by their page alone
     trees : first pass, over ``PAGE_FEATURES``; for leaves, by their page alone
-    context : second pass, see `context_columns`; for leaves, by their page alone
-    decision : third pass, see `site_columns`; for leaves, with the evidence of other pages of the site
+    context : second pass, see `context_parts`; for leaves, by their page alone
+    decision : third pass, see `site_parts`; for leaves, with the evidence of other pages of the site
     cut : last pass, over ``CUT_FEATURES``; the rating of each cut of a page, see `cut.best_cut`
     lexicon : log odds by hash of a class, id or role token, or of words of a heading
     marks : hashes of the tokens that give features of their own
@@ -111,8 +110,7 @@ class Model:
         if (evidence := self._known.get(page)) is None:
             columns = page_features(page, self.lexicon, self.marks)
             first = self.trees(columns)
-            by_classifier = self.classifier(node_features(page, columns), size_class(page.nodes))
-            odds = np.column_stack([mean_odds(page.nodes, first), by_classifier])
+            odds = node_odds(page, columns, first, self.classifier)
             evidence = PageEvidence(page.nodes, columns, first, odds, self.context)
             self._known[page] = evidence
         return evidence
@@ -130,25 +128,25 @@ class Model:
             )
 
 
-def context_columns(nodes: NodeTable, columns: NDArray[np.float32], first: Floats) -> NDArray[np.float32]:
-    """(m, features) what the second pass sees: the leaf itself, and the log odds of the first pass around it.
+def context_parts(nodes: NodeTable, columns: NDArray[np.float32], first: Floats) -> list[NDArray[np.float32]]:
+    """(m, features) what the second pass sees, in parts: the leaf itself, the log odds of the first pass around it.
 
     Parameters
     ----------
     columns : (m, len(PAGE_FEATURES)) features of the page
     first : (m,) log odds of the first pass
     """
-    return np.hstack([columns[:, OWN_FEATURES], context_features(nodes, first)])
+    return [*(columns[:, part] for part in OWN_FEATURES), context_features(nodes, first)]
 
 
-def site_columns(evidence: PageEvidence, of_site: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(m, features) what the third pass sees: the page, the log odds of the second pass, the other pages of the site.
+def site_parts(evidence: PageEvidence, of_site: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+    """(m, features) what the third pass sees, in parts: the page, the log odds of the second pass, the site.
 
     Parameters
     ----------
     of_site : (m, len(SITE_FEATURES)) evidence of the other pages of the site
     """
-    return np.hstack([evidence.features[:, SHARED_FEATURES], evidence.in_context[:, None], of_site], dtype=np.float32)
+    return [evidence.features[:, SHARED_FEATURES], evidence.in_context[:, None].astype(np.float32), of_site]
 
 
 def described(about: Mapping[str, Any], lexicon: Lexicon) -> dict[str, Any]:
@@ -195,18 +193,6 @@ def _model(data: dict[str, Any]) -> Model:
     classifier = Classifier(*(data[f"classifier_{part.name}"] for part in fields(Classifier)))
     trees, context, decision, cut = (_trees(name, data) for name in _PASSES)
     return Model(classifier, trees, context, decision, cut, lexicon, tuple(data["marks"].tolist()), about)
-
-
-def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
-    """(n,) mean log odds of the leaves below each row, weighted by words; 0 if there are none.
-
-    Parameters
-    ----------
-    odds : (m,) log odds of the leaves
-    """
-    words = nodes.words + 0.1  # leaves without words, such as a bullet, have a small weight
-    mean: Floats = nodes.total(nodes.spread(words * odds)) / np.maximum(nodes.total(nodes.spread(words)), 0.05)
-    return mean
 
 
 def _columns(name: str, trees: Trees) -> dict[str, Any]:

@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, Look, NodeTable, is_short
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.evidence import CLASSIFIERS, SiteEvidence
+from scrapy_pagelets.templates.sums import in_order, of_window
 from scrapy_pagelets.words import words as words_of
 
 #: Number of nested regions around a leaf that give features.
@@ -94,11 +96,10 @@ PAGE_FEATURES: Final = (
     *(f"mark_{number}" for number in range(MARKS)),
 )
 #: The features of the leaf itself, without those of the regions around it; and all but the marks.
-OWN_FEATURES: Final = [
-    number
-    for number, name in enumerate(PAGE_FEATURES)
-    if name in {*_LEAF, *_PAGE, *_DECLARED} or name.startswith("mark_")
-]
+OWN_FEATURES: Final = (
+    slice(0, len(_LEAF) + len(_PAGE)),
+    slice(len(PAGE_FEATURES) - MARKS - len(_DECLARED), len(PAGE_FEATURES)),
+)
 SHARED_FEATURES: Final = slice(0, len(PAGE_FEATURES) - MARKS)
 SITE_FEATURES: Final = (
     *(f"site_{n}" for n in _SITE_LEAF),
@@ -106,6 +107,8 @@ SITE_FEATURES: Final = (
 )
 
 
+#: Number of leaves before and after a leaf that are near.
+_REACH: Final = 3
 #: Longer headings, in words or characters, name the subject of a text and not its function.
 _HEADING_WORDS, _HEADING_CHARACTERS = 6, 60
 #: Distance to the last heading if there is none, in words on a log scale.
@@ -141,6 +144,7 @@ class Regions:
         self.rows = np.array(levels)
 
 
+@compiled("features")
 def page_features(page: Page, lexicon: Lexicon, marks: Sequence[int] = ()) -> NDArray[np.float32]:
     """(m, len(PAGE_FEATURES)) features of each leaf that need the page alone.
 
@@ -160,7 +164,7 @@ def page_features(page: Page, lexicon: Lexicon, marks: Sequence[int] = ()) -> ND
     log = np.log1p(words)
     before, after = np.roll(log, 1), np.roll(log, -1)
     before[:1] = after[-1:] = 0
-    window = np.convolve(words, np.ones(7), "same") if m >= 7 else np.full(m, total)
+    window = of_window(words, _REACH)[0] if m > 2 * _REACH else np.full(m, total)
     text = nodes.strings
     target, internal, fragment = _targets(page)
     title = page.title.casefold()
@@ -195,7 +199,7 @@ def page_features(page: Page, lexicon: Lexicon, marks: Sequence[int] = ()) -> ND
         np.log1p(total), linked.sum() / total, np.log1p(m), (bits & _BITS["main"]).any(),
         (bits & _BITS["article"]).any(), nodes.depth.max(),
     )  # fmt: skip
-    columns = np.empty((m, len(PAGE_FEATURES)), np.float32)
+    columns = np.empty((m, len(PAGE_FEATURES)), np.float32, "F")
     for j, column in enumerate((*leaf, *of_page)):
         columns[:, j] = column
     per_row = _of_rows(nodes, words, linked, bits)
@@ -249,6 +253,7 @@ def _of_rows(nodes: NodeTable, words: Floats, linked: Floats, bits: Ints) -> NDA
     ).astype(np.float32)
 
 
+@compiled("features")
 def site_features(page: Page, evidence: SiteEvidence, odds: Floats, of_class: int) -> NDArray[np.float32]:
     """(m, len(SITE_FEATURES)) features of each leaf from the evidence of the other pages of the site.
 
@@ -278,7 +283,7 @@ def site_features(page: Page, evidence: SiteEvidence, odds: Floats, of_class: in
         _inherit(nodes, target)[leaves],
         np.roll(text, 1),
         np.roll(text, -1),
-        float((text * words).sum() / max(1.0, words.sum())),
+        in_order(text * words) / max(1.0, words.sum()),
         evidence.class_text,
         evidence.class_path[leaves],
         *all_odds[leaves].T,
@@ -289,7 +294,7 @@ def site_features(page: Page, evidence: SiteEvidence, odds: Floats, of_class: in
             for column in (*_around(by), *_container(nodes, by))
         ),
     )
-    columns = np.empty((len(leaves), len(SITE_FEATURES)), np.float32)
+    columns = np.empty((len(leaves), len(SITE_FEATURES)), np.float32, "F")
     for j, column in enumerate(leaf):
         columns[:, j] = column
     per_row = np.column_stack(
@@ -320,13 +325,11 @@ def _around(odds: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     m = len(odds)
     before, after = np.roll(odds, 1), np.roll(odds, -1)
     before[:1] = after[-1:] = 0
-    window = np.ones(7)
-    near = (
-        np.convolve(odds, window, "same") / np.convolve(np.ones(m), window, "same")
-        if m >= 7
-        else np.full(m, odds.sum() / max(1, m))
-    )
-    return np.argsort(np.argsort(odds)) / max(1, m), before, after, near
+    around, count = of_window(odds, _REACH)
+    near = around / count if m > 2 * _REACH else np.full(m, in_order(odds) / max(1, m))
+    rank = np.empty(m)
+    rank[np.argsort(odds, kind="stable")] = np.arange(m)
+    return rank / max(1, m), before, after, near
 
 
 def _container(nodes: NodeTable, odds: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
@@ -355,7 +358,7 @@ def _container(nodes: NodeTable, odds: Floats) -> tuple[Floats, Floats, Floats, 
         inside,
         np.where(inside, 0, nodes.depth[best] - nodes.depth[branch] + 1),
         np.where(inside, 1, quality[branch]),
-        all_leaves * (gained[best] / max(1, np.maximum(gain, 0).sum())),
+        all_leaves * (gained[best] / max(1, in_order(np.maximum(gain, 0)))),
         all_leaves * (below[best] / max(1, below[0])),
     )
 
@@ -364,20 +367,36 @@ def declared(page: Page) -> tuple[bool, bool, bool]:
     """Whether the head of the page declares an article, a product, a discussion: in Open Graph, or in JSON-LD."""
     kinds = {
         meta.get("content", "").strip().lower()
-        for meta in page.root.iter("meta")
+        for meta in page.declared["meta"]
         if meta.get("property", "").lower() == "og:type"
     }
-    for script in page.root.iter("script"):
+    for script in page.declared["script"]:
         if "ld+json" in script.get("type", ""):
             kinds.update(kind.lower() for kind in _SCHEMA_TYPE.findall(script.text or ""))
     return tuple(any(word in kind for kind in kinds for word in words) for words in _KINDS)  # type: ignore[return-value]
 
 
+def _facts_of(look: Look, lexicon: Lexicon, marks: Sequence[int]) -> tuple[int, float, int]:
+    return _landmarks_of(look), _odds_of(look, lexicon), _marks_of(look, marks)
+
+
+def _landmarks_of(look: Look) -> int:
+    tag, _, _, role = look
+    return _BY_TAG.get(tag, 0) | _BY_ROLE.get(role, 0)
+
+
+def _odds_of(look: Look, lexicon: Lexicon) -> float:
+    return sum(lexicon.get(token, 0.0) for token in tokens(look))
+
+
+def _marks_of(look: Look, marks: Sequence[int]) -> int:
+    own = set(tokens(look))
+    return sum(1 << number for number, token in enumerate(marks) if token in own)
+
+
 def _marked(nodes: NodeTable, marks: Sequence[int]) -> Bools:
     """(m, MARKS) whether each leaf is inside an element with each token."""
-    bit = {token: 1 << number for number, token in enumerate(marks)}
-    of_look = [sum({bit[token] for token in tokens(look) if token in bit}) for look in nodes.looks]
-    own = np.array(of_look, np.int64)[nodes.look]
+    own = np.array([_marks_of(look, marks) for look in nodes.looks], np.int64)[nodes.look]
     for rows in nodes.levels[1:]:
         own[rows] |= own[nodes.parent[rows]]
     return (own[nodes.leaves, None] >> np.arange(MARKS)) & 1 > 0
@@ -385,9 +404,7 @@ def _marked(nodes: NodeTable, marks: Sequence[int]) -> Bools:
 
 def _landmarks(nodes: NodeTable) -> Ints:
     """(m,) the landmarks around each leaf, as bits."""
-    own = np.array([_BY_TAG.get(tag, 0) | _BY_ROLE.get(role, 0) for tag, _, _, role in nodes.looks], np.int64)[
-        nodes.look
-    ]
+    own = np.array([_landmarks_of(look) for look in nodes.looks], np.int64)[nodes.look]
     for rows in nodes.levels[1:]:
         own[rows] |= own[nodes.parent[rows]]
     return own[nodes.leaves]
@@ -431,9 +448,13 @@ def _heading(nodes: NodeTable, bits: Ints, lexicon: Lexicon) -> tuple[Floats, Fl
     last = _last_heading(bits)
     odds = np.zeros(len(last) + 1)  # the last entry is for leaves without a heading
     for leaf in np.unique(last[last >= 0]).tolist():
-        odds[leaf] = max((lexicon.get(t, 0.0) for t in heading_tokens(nodes.strings[leaf])), key=abs, default=0.0)
+        odds[leaf] = _heading_odds(nodes.strings[leaf], lexicon)
     begun = np.cumsum(nodes.words) - nodes.words
     return odds[last], np.where(last >= 0, np.log1p(np.maximum(0, begun - begun[last])), _FAR)
+
+
+def _heading_odds(text: str, lexicon: Lexicon) -> float:
+    return max((lexicon.get(token, 0.0) for token in heading_tokens(text)), key=abs, default=0.0)
 
 
 def tokens(look: Look) -> tuple[int, ...]:
@@ -458,7 +479,7 @@ _cached_tokens = lru_cache(65536)(_tokens)
 
 def _lexicon(nodes: NodeTable, lexicon: Lexicon) -> tuple[Floats, Floats, Floats, Floats]:
     """(m,) log odds of the looks of each leaf's ancestors: sum, minimum, maximum, nearest."""
-    own = np.array([sum(lexicon.get(t, 0.0) for t in tokens(look)) for look in nodes.looks])[nodes.look]
+    own = np.array([_odds_of(look, lexicon) for look in nodes.looks])[nodes.look]
     own[nodes.tag == TEXT] = 0
     summed, least, most, near = own.copy(), np.minimum(own, 0), np.maximum(own, 0), own.copy()
     for rows in nodes.levels[1:]:

@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.nodes import TAG, TEXT, Bools, Ints, NodeTable
 
 #: A child with this many links is a region of its own: the value of the paper, and ours for modern pages.
@@ -31,6 +32,7 @@ _NOTHING: Final = frozenset("script style template noscript noembed noframes".sp
 _LINKING: Final = np.array([TAG["a"], TAG["area"]])
 
 
+@compiled("subtrees")
 def partition(nodes: NodeTable, k: int = DEFAULT_K, *, strict: bool = False) -> Ints:
     """(m,) number of the pagelet of each leaf, from 0 in document order; every leaf has exactly one.
 

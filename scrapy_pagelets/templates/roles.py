@@ -36,8 +36,13 @@ def role_of(nodes: NodeTable, leaves: Ints, templateness: float) -> str:
     leaves : (k,) indices of the leaves
     templateness : of all of them together, 0 to 1
     """
+    words = nodes.words[leaves]
+    linked = words[nodes.anchor[nodes.leaves[leaves]]]
+    return role_by_words(templateness, int(linked.sum()), int(words.sum()))
+
+
+def role_by_words(templateness: float, linked: int, words: int) -> str:
+    """Return the role of something with so many words in links, of all its words."""
     if not is_template(templateness):
         return CONTENT
-    words = nodes.words[leaves]
-    linked = words[nodes.anchor[nodes.leaves[leaves]]].sum()
-    return NAVIGATION if linked > _LINKED * words.sum() else TEMPLATE
+    return NAVIGATION if linked > _LINKED * words else TEMPLATE

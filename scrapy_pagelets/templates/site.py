@@ -13,7 +13,7 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.class_template import ClassTemplate
 from scrapy_pagelets.templates.cut import shifted
 from scrapy_pagelets.templates.evidence import Column, Counts, keys_of
-from scrapy_pagelets.templates.model import LABELLED, Model, load, site_columns
+from scrapy_pagelets.templates.model import LABELLED, Model, load, site_parts
 from scrapy_pagelets.templates.page_features import site_features
 from scrapy_pagelets.templates.site_counts import Observation, PageClass, SiteCounts, body_of
 from scrapy_pagelets.templates.trees import sigmoid
@@ -131,7 +131,7 @@ class Site(Unsaved[Observation]):
             others = self.pages - self.learnt.knows(page)
             odds = evidence.in_context
             if others:
-                odds = self.model.decision(site_columns(evidence, self.evidence(page, evidence.odds)))
+                odds = self.model.decision(*site_parts(evidence, self.evidence(page, evidence.odds)))
             return sigmoid(shifted(self.model.cut, page.nodes, odds, others, self._strict))
 
     def template_nodes(self, page: Page, *, include_slots: bool = False) -> Bools:

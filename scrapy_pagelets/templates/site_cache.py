@@ -20,7 +20,7 @@ from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.site_counts import PageClass
 from scrapy_pagelets.templates.site_store import SiteStore
 
-#: Entries of all sites in memory, of about 150 bytes each (``benchmarks/memory.py``).
+#: Entries of all sites in memory, of about 60 bytes each, or 150 without the core (``python -m benchmarks memory``).
 _CAPACITY: Final = 2_000_000
 #: Pages of a site that are learnt before it is written; a killed process loses up to this many.
 _FLUSH: Final = 50
@@ -42,6 +42,7 @@ class SiteCache:
 
     Attributes
     ----------
+    detection : see above
     repeated : counts of the pagelets that pages share, for the methods that need them
     """
 
@@ -54,7 +55,7 @@ class SiteCache:
         strict: float = 0.0,
     ) -> None:
         self._store = store
-        self._detection = detection
+        self.detection = detection
         self.repeated = RepeatedPagelets() if detection in FORMS else None
         self._model = model
         self._strict = strict
@@ -92,6 +93,10 @@ class SiteCache:
         """Return the site of a page."""
         return self[page.site]
 
+    def in_memory(self, page: Page) -> Site | None:
+        """Return the site of a page if it is in memory; does not wait, so the reactor may call it."""
+        return self._alive.get(page.site)
+
     def learn(self, page: Page) -> PageClass:
         """Count a page with its site, once for each URL; returns its class."""
         site = self.of(page)
@@ -124,11 +129,11 @@ class SiteCache:
     def templateness(self, page: Page) -> Floats:
         """(m,) templateness of each leaf by the method that decides."""
         for form in FORMS:
-            if self.repeated is not None and form == self._detection:
+            if self.repeated is not None and form == self.detection:
                 return self.repeated.templateness(page, form)
-        if self._detection == ETDM:
+        if self.detection == ETDM:
             return self.of(page).in_subdigraph_template(page).astype(np.float64)
-        if self._detection == CLASSIFIER:
+        if self.detection == CLASSIFIER:
             return page_level.templateness(page, page_level.load())
         return self.of(page).templateness(page)
 

@@ -11,6 +11,8 @@ from typing import Final, Self
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
+from scrapy_pagelets.core import compiled
+from scrapy_pagelets.facts import once
 from scrapy_pagelets.hashing import mix
 from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable, signature
 from scrapy_pagelets.page import Page
@@ -211,11 +213,14 @@ def _unpacked(name: str, arrays: Mapping[str, Column]) -> list[frozenset[int]]:
     return [frozenset(keys[start:end]) for start, end in pairwise(cuts)]
 
 
+@once
 def body_of(page: Page) -> int:
     """Hash of the exact text of a page."""
     return xxh3_64_intdigest("\0".join(page.nodes.strings).encode("utf-8", "replace")) >> 1
 
 
+@once
+@compiled("counter")
 def outline(nodes: NodeTable) -> frozenset[int]:
     """Hashes of the paths of the first levels by tag and class, without ranks and ids, which a page class shares."""
     marks = np.array([signature((tag, "", classes, "")) for tag, _, classes, _ in nodes.looks], np.int64)

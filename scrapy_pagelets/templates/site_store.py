@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import fields
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -278,12 +279,17 @@ def unpack(content: bytes) -> dict[str, Column]:
 def meaning(model: Model) -> str:
     """Digest of all hashes, outlines and model parameters, 16 hex digits: stores with another one are incompatible."""
     page = Page.parse(_REFERENCE, "http://example.com/b")
-    columns: list[Any] = [*vars(keys_of(page)).values(), page.key, body_of(page), sorted(outline(page.nodes))]
+    columns: list[Any] = [*_values(keys_of(page)), page.key, body_of(page), sorted(outline(page.nodes))]
     pagelets = Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))
     columns += [pagelets.rows[:, :_OLD_SHINGLES], pagelets.sketches, pagelets.links]
-    columns += [*vars(model.trees).values(), *vars(model.classifier).values(), sorted(model.lexicon.items())]
+    columns += [*_values(model.trees), *_values(model.classifier), sorted(model.lexicon.items())]
     names = [name for name in SiteCounts("").arrays() if not name.startswith(OPTIONAL)]
     digest = xxh3_64(",".join(names).encode())
     for column in columns:
         digest.update(np.ascontiguousarray(column).tobytes())
     return digest.hexdigest()
+
+
+def _values(one: Any) -> list[Any]:
+    """The values of the fields of a dataclass, without what it has computed since."""
+    return [getattr(one, field.name) for field in fields(one)]

@@ -6,7 +6,9 @@ one look-up. A few NumPy operations evaluate all trees for all rows at once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -36,8 +38,8 @@ class Trees:
     value: NDArray[np.float32]
     bias: float
 
-    def __call__(self, columns: NDArray[np.float32]) -> Floats:
-        """(m,) log odds of the rows of an (m, features) matrix.
+    def __call__(self, *parts: NDArray[np.float32]) -> Floats:
+        """(m,) log odds of the rows of an (m, features) matrix, which may be given in parts side by side.
 
         Examples
         --------
@@ -45,25 +47,35 @@ class Trees:
         >>> trees(np.array([[0.0], [1.0], [np.nan]], "f")).tolist()
         [-0.75, 2.25, -0.75]
         """
-        return summed(self.feature, self.border, self.value, columns) + self.bias
+        return summed(self, parts) + self.bias
+
+    @cached_property
+    def splits(self) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
+        """(splits,) columns and borders of the distinct splits, and (trees, depth) the number of that of each level."""
+        pairs = np.stack([self.feature.ravel(), self.border.ravel()])
+        (feature, border), number = np.unique(pairs, axis=1, return_inverse=True)
+        return feature.astype(np.int64), border.astype(np.float32), number.reshape(self.feature.shape)
 
 
 @compiled("trees")
-def summed(
-    feature: NDArray[np.int64], border: NDArray[np.float32], value: NDArray[np.float32], columns: NDArray[np.float32]
-) -> Floats:
-    """(m,) sum of the trees, see `Trees`, for the rows of an (m, features) matrix."""
-    if len(columns) > _BLOCK:
-        blocks = np.array_split(columns, -(-len(columns) // _BLOCK))
-        return np.concatenate([summed(feature, border, value, block) for block in blocks])
-    count, depth = feature.shape
-    by_feature = np.ascontiguousarray(columns.T)
-    answers = np.zeros((count, len(columns)), np.uint8)  # memory bandwidth is the bottleneck, so bytes
+def summed(trees: Trees, parts: Sequence[NDArray[np.float32]]) -> Floats:
+    """(m,) sum of the values of the trees, without the bias, for the rows of a matrix in parts."""
+    columns = np.concatenate([part.T for part in parts]).T
+    blocks = np.array_split(columns, max(1, -(-len(columns) // _BLOCK)))
+    return np.concatenate([_summed(trees, block) for block in blocks])
+
+
+def _summed(trees: Trees, columns: NDArray[np.float32]) -> Floats:
+    feature, border, number = trees.splits
+    count, depth = number.shape
+    greater = (columns.T[feature] > border[:, None]).view(np.uint8)  # memory bandwidth is the bottleneck, so bytes
+    answers = np.zeros((count, len(columns)), np.uint8)
     for level in range(depth):
-        greater = by_feature[feature[:, level]] > border[:, level, None]
-        answers |= greater.view(np.uint8) << np.uint8(level)
+        answers |= greater[number[:, level]] << np.uint8(level)
     index = answers + (np.arange(count, dtype=np.int32)[:, None] << depth)
-    total: Floats = value.ravel().take(index).sum(axis=0, dtype=np.float64)
+    values = trees.value.ravel().take(index)
+    # `sum` would add the values of a single row in pairs.
+    total: Floats = np.cumsum(values, 0, np.float64)[-1] if len(columns) == 1 else values.sum(0, np.float64)
     return total
 
 

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.nodes import Floats, Ints
-from scrapy_pagelets.templates.isotonic import _columns, _smooth, _tree
+from scrapy_pagelets.templates.isotonic import _columns, _tree, minimise
 
 #: Maximum number of cells in the table of ``smooth_exact``, a gigabyte.
 _MAX_CELLS: Final = 1 << 27
@@ -38,7 +38,7 @@ def smooth_exact(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: floa
     values = np.unique(x)
     if len(x) * len(values) > _MAX_CELLS:
         raise ValueError(f"{len(x)} nodes with {len(values)} different scores are too many to be exact: use smooth")
-    return _smooth(_tree(levels, parent, len(x)), values, x, w, c)
+    return minimise(_tree(levels, parent, len(x)), values, x, w, c)
 
 
 def isotonic(levels: list[Ints], parent: Ints, x: Floats, w: Floats) -> Floats:

@@ -13,6 +13,7 @@ from typing import Self
 
 import numpy as np
 
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.hashing import mix
 from scrapy_pagelets.nodes import TEXT, Bools, Ints, NodeTable
 from scrapy_pagelets.templates.mapping.siblings import in_order, runs
@@ -85,6 +86,7 @@ def _keys(parent: Ints, label: Ints) -> Ints:
     return mix(parent * 31 + label)
 
 
+@compiled("subtrees")
 def align(template: TemplateTree, nodes: NodeTable) -> Ints:
     """(n,) row of the template for each row of a page, -1 for none: an equal top-down mapping from the roots down.
 

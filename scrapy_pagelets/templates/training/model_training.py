@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.templates.cut import CUTS, cut_features, shifted
-from scrapy_pagelets.templates.model import Model, context_columns, site_columns
+from scrapy_pagelets.templates.model import Model, context_parts, site_parts
 from scrapy_pagelets.templates.page_features import page_features
 from scrapy_pagelets.templates.page_level import smoothed
 from scrapy_pagelets.templates.roles import is_template
@@ -155,7 +155,7 @@ def _first_pass(examples: Sequence[Example], chosen: Sequence[Example], trees: i
 
 def _in_context(model: Model, example: Example) -> NDArray[np.float32]:
     columns = page_features(example.page, model.lexicon, model.marks)
-    return context_columns(example.page.nodes, columns, model.trees(columns))
+    return np.hstack(context_parts(example.page.nodes, columns, model.trees(columns)))
 
 
 def trees_by_fold(parts: Sequence[Part], trees: int) -> dict[int, Trees]:
@@ -229,7 +229,7 @@ def _with_sites(
                 if site.pages > 1:  # others may be copies
                     found = models[examples[i].fold].page_evidence(examples[i].page)
                     of_site = site.evidence(examples[i].page, found.odds)
-                    yield Part(examples[i], site.pages - 1, site_columns(found, of_site))
+                    yield Part(examples[i], site.pages - 1, np.hstack(site_parts(found, of_site)))
 
 
 def _small_sites(examples: Iterable[Example]) -> set[str]:
@@ -246,7 +246,7 @@ def _with_synthetic(examples: Iterable[Example], sites: set[str], models: dict[i
             found = models[example.fold].page_evidence(example.page)
             others = int(rng.choice(_KNOWN))
             of_site = evidence(example, found.odds, others, rng)
-            yield Part(example, others, site_columns(found, of_site), _SYNTHETIC_WEIGHT)
+            yield Part(example, others, np.hstack(site_parts(found, of_site)), _SYNTHETIC_WEIGHT)
 
 
 def _figures(material: Material, decided: Sequence[tuple[Part, Floats]], cuts: dict[int, Trees]) -> dict[str, float]:

@@ -1,0 +1,466 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True
+# distutils: language = c++
+"""The features of a page, see `scrapy_pagelets.templates.page_features`, `context` and `cut`.
+
+C++ measures and writes the columns without the GIL. NumPy takes the logarithms and exponentials in between, since its
+routines and those of the C library differ in the last bit.
+"""
+
+from cython.operator cimport dereference
+from cpython.buffer cimport PyBUF_WRITE
+from cpython.memoryview cimport PyMemoryView_FromMemory
+from cpython.unicode cimport (
+    PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ, PyUnicode_Tailmatch,
+)
+from libc.stdint cimport int64_t, uint8_t
+from libcpp cimport bool as boolean
+from libcpp.string cimport npos, string
+from libcpp.vector cimport vector
+
+import numpy as np
+
+from scrapy_pagelets.core.arrays cimport pointer
+
+cdef extern from "nodes.hpp" nogil:
+    cppclass Nodes:
+        size_t n, m
+        const int64_t *parent
+        const int64_t *end
+        const int64_t *depth
+        const int64_t *tag
+        const int64_t *look
+        const int64_t *shape
+        const int64_t *first_leaf
+        const int64_t *last_leaf
+        const uint8_t *anchor
+        const uint8_t *hidden
+        const int64_t *leaves
+        const int64_t *words
+        const int64_t *gap
+    vector[int64_t] inherited_by_look(const Nodes &nodes, const int64_t *of_look) except +
+    vector[int64_t] inherited_by_tag(const Nodes &nodes, const int64_t *of_tag) except +
+
+cdef extern from "page_features.hpp" nogil:
+    enum: ENDS, UPPER, DIGITS, IN_TITLE, INSIDE, WITHIN
+    cppclass Look:
+        int64_t landmarks, marks
+        double odds
+    cppclass Link:
+        int64_t row, key
+        uint8_t leads
+    cppclass Inherited:
+        vector[int64_t] landmarks
+        void inherit(const Nodes &nodes, const vector[Look] &looks, const vector[Link] &links, int64_t text) except +
+    cppclass RegionFeatures:
+        void measure(const Nodes &nodes, const int64_t *is_heading) except +
+        vector[double] &arguments()
+        void finish()
+    cppclass PageFeatures:
+        Inherited inherited
+        RegionFeatures of_regions
+        vector[double] heading_odds
+        vector[int64_t] lengths, headings
+        vector[uint8_t] traits
+        int64_t heading, main, article
+        void measure(const Nodes &nodes) except +
+        vector[double] &arguments()
+        void write(const Nodes &nodes, const boolean *declared, float *matrix) except +
+    cppclass Logistic:
+        const double *weight
+        const double *bias
+        const double *low
+        const double *high
+    void judge_nodes(
+        const Nodes &nodes, const RegionFeatures &of_regions, const float *columns, const double *first_odds,
+        const Logistic &model, double *odds,
+    ) except +
+
+cdef extern from "site_features.hpp" nogil:
+    enum: CLASSIFIERS
+    cppclass Evidence:
+        double pages, of_class
+        const double *text
+        const double *placed
+        const double *variants
+        const double *class_text
+        const double *path
+        const double *exact
+        const double *links
+        const double *class_path
+        const double *linked
+        const double *fresh
+        const double *mass
+        const double *odds
+        const double *path_odds
+        const double *shape_odds
+        const double *target
+        const int64_t *link_rows
+        size_t link_count
+    cppclass SiteFeatures:
+        void measure(const Nodes &nodes, const Evidence &of_site) except +
+        vector[double] &log_arguments()
+        vector[double] &exp_arguments()
+        void write(const Nodes &nodes, float *matrix) except +
+
+cdef extern from "context.hpp" nogil:
+    cppclass ContextFeatures:
+        vector[double] &clip(const double *values, size_t m) except +
+        vector[double] &measure(
+            const Nodes &nodes, const vector[int64_t] &heading_leaves, const vector[int64_t] &levels
+        ) except +
+        void write(const Nodes &nodes, const vector[int64_t] &levels, float *matrix) except +
+
+cdef extern from "cut.hpp" nogil:
+    cppclass CutFeatures:
+        vector[double] &read(const double *values, size_t m) except +
+        vector[double] &measure(const Nodes &nodes, const double *at, size_t count, double others) except +
+        void write(const Nodes &nodes, const double *at, const double *content_at, float *matrix) except +
+
+#: The modules that this one stands for. They import this one, and so are imported when they are first needed.
+cdef object in_python = None, contexts = None, cuts = None
+cdef int64_t text_tag
+#: Lexicon, marks, what they say of a look, and the odds of a heading.
+cdef tuple known = (None, (), {}, {})
+#: Landmarks of a look.
+cdef dict known_landmarks = {}
+#: Looks and headings that are kept, and characters of a heading.
+cdef Py_ssize_t MOST_KEPT = 65536, LONG_HEADING = 60
+
+
+cdef int load_python() except -1:
+    global in_python, contexts, cuts, text_tag
+    if in_python is None:
+        from scrapy_pagelets.templates import context as contexts
+        from scrapy_pagelets.templates import cut as cuts
+        from scrapy_pagelets.templates import page_features
+
+        text_tag = page_features.TEXT
+        in_python = page_features
+    return 0
+
+
+def page_features(page, lexicon, marks=()):
+    """As `scrapy_pagelets.templates.page_features.page_features`."""
+    load_python()
+    table = page.nodes
+    cdef Nodes nodes
+    read_nodes(table, nodes)
+    cdef PageFeatures features
+    features.heading = in_python._BITS["heading"]
+    features.main = in_python._BITS["main"]
+    features.article = in_python._BITS["article"]
+    cdef dict of_look, of_heading
+    of_look, of_heading = kept(lexicon, tuple(marks))
+    cdef vector[Look] looks = looks_of(table.looks, of_look, lexicon, marks)
+    cdef vector[Link] links = links_of(page)
+    read_strings(table.strings, page.title.casefold(), features)
+    with nogil:
+        features.inherited.inherit(nodes, looks, links, text_tag)
+        features.measure(nodes)
+    take_logarithms(features.arguments())
+    take_logarithms(features.of_regions.arguments())
+    read_headings(table.strings, of_heading, lexicon, features)
+    cdef boolean declared[3]
+    declared[0], declared[1], declared[2] = in_python.declared(page)
+    matrix = np.empty((len(in_python.PAGE_FEATURES), nodes.m), np.float32)
+    cdef float *out = <float*>pointer(matrix)
+    with nogil:
+        features.write(nodes, declared, out)
+    return matrix.T
+
+
+def node_odds(page, columns, first, classifier):
+    """As `scrapy_pagelets.templates.classifier.node_odds`."""
+    load_python()
+    cdef Nodes nodes
+    read_nodes(page.nodes, nodes)
+    transposed, own = np.ascontiguousarray(columns.T, np.float32), floats(first)
+    cdef const double *first_odds = of_size(own, nodes.m)
+    arrays = [floats(column) for column in (classifier.weight, classifier.bias, classifier.low, classifier.high)]
+    if classifier.weight.shape[1] != len(in_python.NODE_FEATURES):
+        raise ValueError("the classifier was trained on other features")
+    cdef const float *matrix = <const float*>pointer(transposed)
+    cdef Logistic model
+    model.weight, model.bias = <const double*>pointer(arrays[0]), <const double*>pointer(arrays[1])
+    model.low, model.high = <const double*>pointer(arrays[2]), <const double*>pointer(arrays[3])
+    cdef vector[int64_t] headings = heading_leaves(page.nodes, nodes)
+    cdef RegionFeatures of_regions
+    with nogil:
+        of_regions.measure(nodes, headings.data())
+    take_logarithms(of_regions.arguments())
+    odds = np.empty((nodes.n, 2))
+    cdef double *out = <double*>pointer(odds)
+    with nogil:
+        of_regions.finish()
+        judge_nodes(nodes, of_regions, matrix, first_odds, model, out)
+    return odds
+
+
+def site_features(page, evidence, odds, of_class):
+    """As `scrapy_pagelets.templates.page_features.site_features`."""
+    load_python()
+    cdef Nodes nodes
+    read_nodes(page.nodes, nodes)
+    rows = page.nodes.links.row
+    cdef Evidence site
+    site.pages, site.of_class = evidence.pages, of_class
+    site.link_rows, site.link_count = <const int64_t*>pointer(rows), len(rows)
+    text, placed, variants, class_text = (
+        floats(column) for column in (evidence.text, evidence.placed, evidence.variants, evidence.class_text)
+    )
+    site.text, site.placed = of_size(text, nodes.m), of_size(placed, nodes.m)
+    site.variants, site.class_text = of_size(variants, nodes.m), of_size(class_text, nodes.m)
+    path, exact, links, class_path = (
+        floats(column) for column in (evidence.path, evidence.exact, evidence.links, evidence.class_path)
+    )
+    site.path, site.exact = of_size(path, nodes.n), of_size(exact, nodes.n)
+    site.links, site.class_path = of_size(links, nodes.n), of_size(class_path, nodes.n)
+    linked, fresh, mass = floats(evidence.linked), floats(evidence.fresh), floats(evidence.mass)
+    site.linked, site.fresh, site.mass = of_size(linked, nodes.n), of_size(fresh, nodes.n), of_size(mass, nodes.n)
+    own, path_odds, shape_odds = floats(odds), floats(evidence.odds), floats(evidence.shape_odds)
+    site.odds = of_size(own, nodes.n * CLASSIFIERS)
+    site.path_odds = of_size(path_odds, nodes.n * CLASSIFIERS)
+    site.shape_odds = of_size(shape_odds, nodes.n * CLASSIFIERS)
+    target = floats(evidence.target)
+    site.target = of_size(target, site.link_count)
+    cdef SiteFeatures features
+    with nogil:
+        features.measure(nodes, site)
+    take_logarithms(features.log_arguments())
+    take_exponentials(features.exp_arguments())
+    matrix = np.empty((len(in_python.SITE_FEATURES), nodes.m), np.float32)
+    cdef float *out = <float*>pointer(matrix)
+    with nogil:
+        features.write(nodes, out)
+    return matrix.T
+
+
+def context_features(table, odds):
+    """As `scrapy_pagelets.templates.context.context_features`."""
+    load_python()
+    cdef Nodes nodes
+    read_nodes(table, nodes)
+    matrix = np.empty((len(contexts.CONTEXT_FEATURES), nodes.m), np.float32)
+    if nodes.m == 0:
+        return matrix.T
+    values = floats(odds)
+    cdef const double *of_leaves = of_size(values, nodes.m)
+    cdef ContextFeatures features
+    take_exponentials(features.clip(of_leaves, nodes.m))
+    cdef vector[int64_t] headings = heading_leaves(table, nodes)
+    cdef vector[int64_t] levels = heading_levels(nodes)
+    cdef float *out = <float*>pointer(matrix)
+    cdef vector[double] *arguments
+    with nogil:
+        arguments = &features.measure(nodes, headings, levels)
+    take_logarithms(dereference(arguments))
+    with nogil:
+        features.write(nodes, levels, out)
+    return matrix.T
+
+
+def cut_features(table, odds, others):
+    """As `scrapy_pagelets.templates.cut.cut_features`."""
+    load_python()
+    cdef Nodes nodes
+    read_nodes(table, nodes)
+    if nodes.m == 0:
+        raise ValueError("a page without leaves has no cut")
+    values = floats(odds)
+    at, content_at = cuts.CUTS, cuts.CONTENT_AT
+    cdef const double *cut = <const double*>pointer(at)
+    cdef const double *content = <const double*>pointer(content_at)
+    cdef size_t count = len(at)
+    cdef CutFeatures features
+    cdef double number = others
+    cdef vector[double] *arguments
+    take_exponentials(features.read(of_size(values, nodes.m), nodes.m))
+    with nogil:
+        arguments = &features.measure(nodes, cut, count, number)
+    take_logarithms(dereference(arguments))
+    matrix = np.empty((len(cuts.CUT_FEATURES), count), np.float32)
+    cdef float *out = <float*>pointer(matrix)
+    with nogil:
+        features.write(nodes, cut, content, out)
+    return matrix.T
+
+
+cdef inline object floats(column):
+    return np.ascontiguousarray(column, np.float64)
+
+
+cdef const double *of_size(array, size_t size) except? NULL:
+    """The data of an array of floats, if it has a size."""
+    if <size_t>array.size != size:
+        raise ValueError(f"a column has {array.size} values instead of {size}")
+    return <const double*>pointer(array)
+
+
+cdef int read_nodes(table, Nodes &nodes) except -1:
+    nodes.n, nodes.m = len(table.parent), len(table.leaves)
+    nodes.parent, nodes.end = <const int64_t*>pointer(table.parent), <const int64_t*>pointer(table.end)
+    nodes.depth, nodes.tag = <const int64_t*>pointer(table.depth), <const int64_t*>pointer(table.tag)
+    nodes.look, nodes.shape = <const int64_t*>pointer(table.look), <const int64_t*>pointer(table.shape)
+    nodes.first_leaf = <const int64_t*>pointer(table.first_leaf)
+    nodes.last_leaf = <const int64_t*>pointer(table.last_leaf)
+    nodes.anchor, nodes.hidden = <const uint8_t*>pointer(table.anchor), <const uint8_t*>pointer(table.hidden)
+    nodes.leaves, nodes.words = <const int64_t*>pointer(table.leaves), <const int64_t*>pointer(table.words)
+    nodes.gap = <const int64_t*>pointer(table.gap)
+    return 0
+
+
+cdef object numbers(vector[double] &values):
+    """An array over the values, which must be kept alive."""
+    memory = PyMemoryView_FromMemory(<char*>values.data(), values.size() * sizeof(double), PyBUF_WRITE)
+    return np.frombuffer(memory, np.float64)
+
+
+cdef int take_logarithms(vector[double] &values) except -1:
+    """Replace each value x by log(1 + x)."""
+    if values.size():
+        array = numbers(values)
+        np.log1p(array, out=array)
+    return 0
+
+
+cdef int take_exponentials(vector[double] &values) except -1:
+    """Replace each value x by exp(x)."""
+    if values.size():
+        array = numbers(values)
+        np.exp(array, out=array)
+    return 0
+
+
+cdef tuple kept(lexicon, tuple marks):
+    """What lexicon and marks say of the looks and headings that they were asked for."""
+    global known
+    if known[0] is not lexicon or known[1] != marks or max(len(known[2]), len(known[3])) > MOST_KEPT:
+        known = lexicon, marks, {}, {}
+    return known[2:]
+
+
+cdef vector[Look] looks_of(list looks, dict of_look, lexicon, marks):
+    """What lexicon and marks say of each look."""
+    cdef vector[Look] found
+    cdef Look one
+    for look in looks:
+        facts = of_look.get(look)
+        if facts is None:
+            facts = in_python._facts_of(look, lexicon, marks)
+            if in_python.is_short(look):
+                of_look[look] = facts
+        one.landmarks, one.odds, one.marks = facts
+        found.push_back(one)
+    return found
+
+
+cdef int read_headings(list strings, dict of_heading, lexicon, PageFeatures &features) except -1:
+    """Note the odds of the leaves in headings."""
+    cdef size_t i
+    features.heading_odds.resize(features.headings.size())
+    for i in range(features.headings.size()):
+        if features.headings[i]:
+            odds = of_heading.get(strings[i])
+            if odds is None:
+                odds = in_python._heading_odds(strings[i], lexicon)
+                if len(strings[i]) <= LONG_HEADING:
+                    of_heading[strings[i]] = odds
+            features.heading_odds[i] = odds
+    return 0
+
+
+cdef vector[Link] links_of(page):
+    """Where each link of a page leads."""
+    links = page.nodes.links
+    cdef list target = links.target, href = links.href
+    cdef const int64_t *row = <const int64_t*>pointer(links.row)
+    cdef const int64_t *key = <const int64_t*>pointer(links.key)
+    cdef str host = page.base.split("/")[2] if page.base.count("/") > 1 else ""
+    cdef vector[Link] found
+    cdef Link one
+    cdef Py_ssize_t i
+    for i in range(len(target)):
+        one.row, one.key = row[i], key[i]
+        one.leads = INSIDE * leads_to(target[i], host) | WITHIN * is_fragment(href[i])
+        found.push_back(one)
+    return found
+
+
+cdef bint leads_to(str target, str host) except -1:
+    """Whether a normalised URL is that of a page of a host."""
+    cdef Py_ssize_t start, end
+    if not target:
+        return False
+    start = target.find("/", target.find("/") + 1) + 1
+    end = start + len(host)
+    return PyUnicode_Tailmatch(target, host, start, end, -1) and (end == len(target) or target[end] == "/")
+
+
+cdef bint is_fragment(str href) except -1:
+    cdef Py_UCS4 c
+    for c in href:
+        if not c.isspace():
+            return c == "#"
+    return False
+
+
+cdef bint is_in(str text, str title, const string &plain_title) except -1:
+    """Whether a text is part of a title in lower case; the title in ASCII is for texts in ASCII, for speed."""
+    cdef char folded[256]
+    cdef const char *characters
+    cdef Py_ssize_t length, i
+    if not text.isascii() or len(text) > 256:
+        return text.casefold() in title
+    characters = PyUnicode_AsUTF8AndSize(text, &length)
+    for i in range(length):
+        folded[i] = characters[i] + 32 if c"A" <= characters[i] <= c"Z" else characters[i]
+    return plain_title.find(folded, 0, length) != npos
+
+
+cdef int read_strings(list strings, str title, PageFeatures &features) except -1:
+    """Note length and traits of each run of text."""
+    cdef str text
+    cdef Py_ssize_t length, i, longest = len(title)
+    cdef Py_UCS4 c
+    cdef int kind
+    cdef void *characters
+    cdef uint8_t traits
+    cdef string plain_title
+    for c in title:
+        plain_title.push_back(c if c < 128 else 0)  # no text has this character
+    for text in strings:
+        length, kind, characters = len(text), PyUnicode_KIND(text), PyUnicode_DATA(text)
+        traits = ENDS * (PyUnicode_READ(kind, characters, length - 1) in ".!?…。！？:;")
+        traits |= UPPER * PyUnicode_READ(kind, characters, 0).isupper()
+        for i in range(min(length, 40)):
+            c = PyUnicode_READ(kind, characters, i)
+            if c"0" <= c <= c"9" or c >= 128 and c.isdecimal():
+                traits |= DIGITS
+                break
+        if 3 < length <= longest and is_in(text, title, plain_title):
+            traits |= IN_TITLE
+        features.lengths.push_back(length)
+        features.traits.push_back(traits)
+    return 0
+
+
+cdef vector[int64_t] heading_leaves(table, const Nodes &nodes):
+    """Whether each leaf is inside a heading."""
+    cdef int64_t heading = in_python._BITS["heading"]
+    cdef vector[int64_t] of_look
+    if len(known_landmarks) > MOST_KEPT:
+        known_landmarks.clear()
+    for look in table.looks:
+        landmarks = known_landmarks.get(look)
+        if landmarks is None:
+            landmarks = in_python._landmarks_of(look)
+            if in_python.is_short(look):
+                known_landmarks[look] = landmarks
+        of_look.push_back((<int64_t>landmarks & heading) > 0)
+    return inherited_by_look(nodes, of_look.data())
+
+
+cdef vector[int64_t] heading_levels(const Nodes &nodes):
+    """Level of the heading around each leaf, 0 for none."""
+    of_tag = contexts._HEADING_LEVEL
+    return inherited_by_tag(nodes, <const int64_t*>pointer(of_tag))

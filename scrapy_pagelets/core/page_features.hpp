@@ -1,0 +1,282 @@
+// The features of the leaves and nodes of a page, see `scrapy_pagelets.templates.page_features`.
+#pragma once
+#include "nodes.hpp"
+#include "trees.hpp"
+
+constexpr std::size_t LEVELS = 6, LANDMARKS = 18, MARKS = 48, OF_REGION = 8, OF_LEAF = 50;
+constexpr std::size_t REACH = 3;                     // leaves before and after a leaf that are near
+constexpr std::int64_t PROSE = 10;                   // words of a run of text, without links, that is prose
+constexpr double FAR = 9;                            // distance to the last heading if there is none
+enum Traits : std::uint8_t { ENDS = 1, UPPER = 2, DIGITS = 4, IN_TITLE = 8 };  // of a run of text
+enum Leads : std::uint8_t { INSIDE = 1, WITHIN = 2 };                          // of a link: to the same host, page
+
+struct Look {
+    std::int64_t landmarks, marks;  // as bits
+    double odds;                    // of its tokens
+};
+
+struct Link {
+    std::int64_t row, key;
+    std::uint8_t leads;
+};
+
+// Sums of seven values around each one; of fewer than seven values, none.
+inline Doubles near(const Sums &sums, std::size_t m) {
+    return column(m > 2 * REACH ? m : 0, [&](std::size_t i) {
+        return sums.between(i < REACH ? 0 : i - REACH, std::min(m, i + REACH + 1));
+    });
+}
+
+// The features of the subtree of each row.
+class RegionFeatures {
+    Doubles logs;
+    std::vector<float> values;
+
+    void set(std::size_t row, std::size_t feature, double value) { values[row * OF_REGION + feature] = float(value); }
+
+public:
+    // Measure all rows; NumPy takes the logarithms before `finish`.
+    void measure(const Nodes &nodes, const std::int64_t *is_heading) {
+        const std::size_t m = nodes.m;
+        const Sums words(m, [&](std::size_t i) { return double(nodes.words[i]); });
+        const Sums linked(m, [&](std::size_t i) { return nodes.linked(i) ? double(nodes.words[i]) : 0; });
+        const Sums headings(m, [&](std::size_t i) { return is_heading[i]; });
+        const Sums prose(m, [&](std::size_t i) { return nodes.is_prose(i, PROSE) ? double(nodes.words[i]) : 0; });
+        values.resize(nodes.n * OF_REGION);
+        logs.resize(nodes.n * 3);
+        for (std::size_t row = 0; row < nodes.n; row++) {
+            const double total = words.below(nodes, row), floor = std::max(1.0, total);
+            const double leaves = double(nodes.last_leaf[row] - nodes.first_leaf[row]), some = std::max(1.0, leaves);
+            logs[row * 3] = total;
+            logs[row * 3 + 1] = leaves;
+            logs[row * 3 + 2] = total / some;
+            set(row, 1, linked.below(nodes, row) / floor);
+            set(row, 4, total / std::max(1.0, words.all()));
+            set(row, 5, headings.below(nodes, row) / some);
+            set(row, 6, prose.below(nodes, row) / floor);
+            set(row, 7, double(nodes.first_leaf[row]) / double(std::max<std::size_t>(1, m)));
+        }
+    }
+    Doubles &arguments() { return logs; }
+    void finish() {
+        for (std::size_t row = 0; row * 3 < logs.size(); row++) {
+            set(row, 0, logs[row * 3]);
+            set(row, 2, logs[row * 3 + 1]);
+            set(row, 3, logs[row * 3 + 2]);
+        }
+    }
+    const float *of(std::size_t row) const { return &values[row * OF_REGION]; }
+};
+
+// What a leaf inherits from the elements around it.
+struct Inherited {
+    Integers landmarks, marks, target;   // (m,)
+    Doubles sum, least, most, nearest;   // (m,) of the odds of the looks
+    std::vector<std::uint8_t> leads;     // (m,)
+
+    void inherit(const Nodes &nodes, const std::vector<Look> &looks, const std::vector<Link> &links,
+                 std::int64_t text) {
+        struct Row {
+            std::int64_t landmarks, marks, target;
+            double sum, least, most, nearest;
+            std::uint8_t leads;
+        };
+        std::vector<Row> rows(nodes.n);
+        for (const Link &link : links) {
+            rows[link.row].target = link.key;
+            rows[link.row].leads = link.leads;
+        }
+        for (std::size_t i = 0; i < nodes.n; i++) {
+            Row &row = rows[i];
+            const Look &look = looks[nodes.look[i]];
+            const double odds = nodes.tag[i] == text ? 0 : look.odds;
+            const Row above = i ? rows[nodes.parent[i]] : Row{};
+            row.landmarks = look.landmarks | above.landmarks;
+            row.marks = look.marks | above.marks;
+            row.sum = odds + above.sum;
+            row.least = std::min(std::min(odds, 0.0), above.least);
+            row.most = std::max(std::max(odds, 0.0), above.most);
+            row.nearest = odds != 0 ? odds : above.nearest;
+            if (i && row.target == 0) {
+                row.target = above.target;
+                row.leads = above.leads;
+            }
+        }
+        for (std::size_t i = 0; i < nodes.m; i++) {
+            const Row &row = rows[nodes.leaves[i]];
+            landmarks.push_back(row.landmarks);
+            marks.push_back(row.marks);
+            target.push_back(row.target);
+            leads.push_back(row.leads);
+            sum.push_back(row.sum);
+            least.push_back(row.least);
+            most.push_back(row.most);
+            nearest.push_back(row.nearest);
+        }
+    }
+};
+
+// The number of occurrences of each value in a column.
+inline Doubles repeats(const Integers &values) {
+    Numbers numbers(values.size());
+    std::vector<std::size_t> kinds(values.size()), counts(values.size());
+    for (std::size_t i = 0; i < values.size(); i++) counts[kinds[i] = numbers[values[i]]]++;
+    return column(values.size(), [&](std::size_t i) { return double(counts[kinds[i]]); });
+}
+
+class PageFeatures {
+    Doubles logs;
+    double *words, *from_end, *same_shape, *same_target, *around, *since_heading, *whole;
+    Doubles seen;
+    Integers last_heading;
+    double total, linked;
+
+public:
+    Inherited inherited;
+    RegionFeatures of_regions;
+    Doubles heading_odds;                // (m,) of the heading leaves
+    Integers lengths;                    // (m,) characters
+    std::vector<std::uint8_t> traits;    // (m,)
+    Integers headings;                   // (m,) whether the leaf is inside a heading
+    std::int64_t heading, main, article; // bits of landmarks
+
+    // Measure everything but the odds of headings; NumPy takes the logarithms before `write`.
+    void measure(const Nodes &nodes) {
+        const std::size_t m = nodes.m;
+        logs.resize(6 * m + 2);
+        Parts parts(logs);
+        for (double **part : {&words, &from_end, &same_shape, &same_target, &around, &since_heading})
+            *part = parts.part(m);
+        whole = parts.part(2);
+        const Sums sums(m, [&](std::size_t i) { return double(nodes.words[i]); });
+        total = std::max(1.0, sums.all());
+        linked = 0;
+        Integers shape(m);
+        last_heading.resize(m);
+        std::int64_t last = -1;
+        for (std::size_t i = 0; i < m; i++) {
+            headings.push_back((inherited.landmarks[i] & heading) > 0);
+            if (headings[i]) last = std::int64_t(i);
+            last_heading[i] = last;
+            linked += nodes.linked(i) ? double(nodes.words[i]) : 0;
+            words[i] = double(nodes.words[i]);
+            seen.push_back(sums.to(i + 1));
+            from_end[i] = total - seen[i];
+            shape[i] = nodes.shape[nodes.leaves[i]];
+            since_heading[i] = last < 0 ? 0 : sums.to(i) - sums.to(last);
+        }
+        const Doubles window = near(sums, m), shapes = repeats(shape), targets = repeats(inherited.target);
+        for (std::size_t i = 0; i < m; i++) {
+            around[i] = window.empty() ? total : window[i];
+            same_shape[i] = shapes[i];
+            same_target[i] = inherited.target[i] ? targets[i] : 0;
+        }
+        whole[0] = total;
+        whole[1] = double(m);
+        of_regions.measure(nodes, headings.data());
+    }
+    Doubles &arguments() { return logs; }
+
+    // Write the columns of `PAGE_FEATURES`.
+    void write(const Nodes &nodes, const bool *declared, float *matrix) {
+        const std::size_t m = nodes.m;
+        const auto has = [&](std::uint8_t trait) {
+            return [&, trait](std::size_t i) { return (traits[i] & trait) > 0; };
+        };
+        const auto leads = [&](std::uint8_t to) {
+            return [&, to](std::size_t i) { return (inherited.leads[i] & to) > 0; };
+        };
+        Columns out(matrix, m);
+        out.add([&](std::size_t i) { return words[i]; });
+        out.add([&](std::size_t i) { return double(lengths[i]) / double(std::max<std::int64_t>(1, nodes.words[i])); });
+        out.add(has(ENDS));
+        out.add(has(UPPER));
+        out.add(has(DIGITS));
+        out.add([&](std::size_t i) { return nodes.linked(i); });
+        out.add([&](std::size_t i) { return nodes.hidden[nodes.leaves[i]]; });
+        out.add([&](std::size_t i) { return nodes.depth[nodes.leaves[i]]; });
+        out.add([&](std::size_t i) { return double(i) / double(m); });
+        out.add([&](std::size_t i) { return seen[i] / total; });
+        out.add([&](std::size_t i) { return from_end[i]; });
+        out.add([&](std::size_t i) { return nodes.gap[i]; });
+        out.add([&](std::size_t i) { return same_shape[i]; });
+        out.add(has(IN_TITLE));
+        out.add(leads(INSIDE));
+        out.add(leads(WITHIN));
+        out.add([&](std::size_t i) { return same_target[i]; });
+        out.add([&](std::size_t i) { return i ? words[i - 1] : 0; });
+        out.add([&](std::size_t i) { return i + 1 < m ? words[i + 1] : 0; });
+        out.add([&](std::size_t i) { return around[i]; });
+        out.add([&](std::size_t i) { return last_heading[i] < 0 ? 0 : heading_odds[last_heading[i]]; });
+        out.add([&](std::size_t i) { return last_heading[i] < 0 ? FAR : since_heading[i]; });
+        for (const Doubles *odds : {&inherited.sum, &inherited.least, &inherited.most, &inherited.nearest})
+            out.add([=](std::size_t i) { return (*odds)[i]; });
+        std::int64_t all = 0;
+        for (const std::int64_t landmarks : inherited.landmarks) all |= landmarks;
+        for (std::size_t bit = 0; bit < LANDMARKS; bit++)
+            out.add([&](std::size_t i) { return inherited.landmarks[i] >> bit & 1; });
+        const std::int64_t deepest = *std::max_element(nodes.depth, nodes.depth + nodes.n);
+        out.add_equal(whole[0], linked / total, whole[1], (all & main) > 0, (all & article) > 0, deepest);
+        of_regions.finish();
+        for (const Integers &rows : regions(nodes, LEVELS))
+            for (std::size_t j = 0; j < OF_REGION; j++)
+                out.add([&](std::size_t i) { return of_regions.of(rows[i])[j]; });
+        out.add_equal(declared[0], declared[1], declared[2]);
+        for (std::size_t bit = 0; bit < MARKS; bit++)
+            out.add([&](std::size_t i) { return inherited.marks[i] >> bit & 1; });
+    }
+};
+
+// One logistic model for each size class, see `templates.classifier.Classifier`.
+struct Logistic {
+    const double *weight, *bias, *low, *high;  // (classes, features), (classes,), (features,), (features,)
+};
+
+// The products of clipped features and weights.
+FOR_ALL_PROCESSORS inline void weigh(const double *values, const Logistic &model, std::size_t size, double *products) {
+    const double *weight = model.weight + size * (OF_REGION + OF_LEAF);
+    for (std::size_t j = 0; j < OF_REGION + OF_LEAF; j++)
+        products[j] = std::min(std::max(values[j], model.low[j]), model.high[j]) * weight[j];
+}
+
+// Write the log odds of each row, (n, 2): the mean of those of its leaves, and by a classifier over `NODE_FEATURES`.
+inline void judge_nodes(const Nodes &nodes, const RegionFeatures &of_regions, const float *columns,
+                        const double *first_odds, const Logistic &model, double *odds) {
+    constexpr std::size_t FEATURES = OF_REGION + OF_LEAF;
+    const auto weight = [&](std::size_t i) { return double(nodes.words[i]) + 0.1; };
+    const Sums of_leaves(nodes.m, [&](std::size_t i) { return weight(i) * first_odds[i]; });
+    const Sums words(nodes.m, [&](std::size_t i) { return double(nodes.words[i]); }), weights(nodes.m, weight);
+    Doubles before((nodes.m + 1) * OF_LEAF);
+    for (std::size_t i = 0; i < nodes.m; i++)
+        for (std::size_t j = 0; j < OF_LEAF; j++)
+            before[(i + 1) * OF_LEAF + j] = before[i * OF_LEAF + j] + columns[j * nodes.m + i] * weight(i);
+    // The same leaves have the same features, so a row whose parent has its leaves takes over the result.
+    const auto as_above = [&](std::size_t row) { return row && has_all_leaves(nodes, row); };
+    std::vector<std::size_t> rows;
+    for (std::size_t row = 0; row < nodes.n; row++)
+        if (!as_above(row)) rows.push_back(row);
+    constexpr std::size_t AT_ONCE = 4;  // rows: each of their sums waits for the addition before
+    double values[FEATURES], products[AT_ONCE][FEATURES] = {};
+    std::size_t sizes[AT_ONCE] = {};
+    for (std::size_t first = 0; first < rows.size(); first += AT_ONCE) {
+        const std::size_t count = std::min(AT_ONCE, rows.size() - first);
+        for (std::size_t k = 0; k < count; k++) {
+            const std::size_t row = rows[first + k];
+            const double share = std::max(weights.below(nodes, row), 0.05), total = words.below(nodes, row);
+            const double *start = &before[nodes.first_leaf[row] * OF_LEAF];
+            const double *stop = &before[nodes.last_leaf[row] * OF_LEAF];
+            std::copy_n(of_regions.of(row), OF_REGION, values);
+            for (std::size_t j = 0; j < OF_LEAF; j++) values[OF_REGION + j] = (stop[j] - start[j]) / share;
+            sizes[k] = 0;
+            for (const double bound : {1, 4, 16, 64, 256}) sizes[k] += total >= bound;
+            weigh(values, model, sizes[k], products[k]);
+            odds[2 * row] = of_leaves.below(nodes, row) / share;
+        }
+        double sums[AT_ONCE] = {};
+        for (std::size_t j = 0; j < FEATURES; j++)
+            for (std::size_t k = 0; k < AT_ONCE; k++) sums[k] += products[k][j];
+        for (std::size_t k = 0; k < count; k++) odds[2 * rows[first + k] + 1] = sums[k] + model.bias[sizes[k]];
+    }
+    for (std::size_t row = 0; row < nodes.n; row++)
+        if (as_above(row)) std::copy_n(odds + 2 * nodes.parent[row], 2, odds + 2 * row);
+}

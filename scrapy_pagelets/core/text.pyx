@@ -1,0 +1,259 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True
+# distutils: language = c++
+"""The texts and XPaths of leaves, see `scrapy_pagelets.text`, `scrapy_pagelets.recrawl.content_words`."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libcpp.vector cimport vector
+
+from unicodedata import normalize
+
+cdef extern from "Python.h":
+    str PyUnicode_FromKindAndData(int kind, const void *characters, Py_ssize_t size)
+
+# As in `scrapy_pagelets.nodes`.
+cdef enum:
+    GLUED, SPACE, CELL, LINE, PARAGRAPH
+cdef enum:
+    TEXT = 1
+
+cdef tuple SEPARATORS = ("", " ", "\t", "\n", "\n\n")
+#: The modules that this one stands for. They import this one, and so are imported when they are first needed.
+cdef object nodes_in_python = None, words_in_python = None, headline_in_python = None
+cdef int64_t longest_heading
+cdef str marks = ""
+#: Where the columns are kept in the namespace of a node table.
+cdef str KEPT = "_columns_of_core"
+
+
+cdef class Columns:
+    """The columns of a node table, taken once for all of its texts and paths."""
+
+    cdef const int64_t[::1] parent, end, tag, look, leaves, first, last, gap, number, words
+    cdef list strings, looks, names
+    cdef dict spaces
+    cdef vector[int32_t] kind, rank, count, seen  # number of a look's name; ranks of rows among namesakes, from 1
+
+    def __cinit__(self, nodes):
+        self.parent, self.end, self.tag, self.look = nodes.parent, nodes.end, nodes.tag, nodes.look
+        self.leaves, self.first, self.last = nodes.leaves, nodes.first_leaf, nodes.last_leaf
+        self.gap, self.number, self.words = nodes.gap, nodes.number, nodes.words
+        self.strings, self.spaces, self.looks = nodes.strings, nodes.spaces, nodes.looks
+
+    cdef int check(self, const int64_t[::1] leaves) except -1:
+        """Leaves are ascending, and there are so many: what follows does not look again."""
+        cdef Py_ssize_t i
+        cdef int64_t before = -1, most = self.leaves.shape[0]
+        for i in range(leaves.shape[0]):
+            if leaves[i] <= before or leaves[i] >= most:
+                raise IndexError("the leaves are not ascending, or not those of this page")
+            before = leaves[i]
+        return 0
+
+    cdef str text(self, const int64_t[::1] leaves, frozenset items):
+        cdef list pieces = []
+        cdef Py_ssize_t i
+        cdef int64_t leaf, start, gap, j
+        cdef bint spaced = len(self.spaces) > 0, itemised = len(items) > 0
+        cdef str white
+        for i in range(leaves.shape[0]):
+            leaf = leaves[i]
+            start = leaves[i - 1] + 1 if i else leaf
+            gap = SPACE if leaf > start else GLUED  # leaves with another between them are separate words
+            for j in range(start, leaf + 1):
+                gap = max(gap, self.gap[j])
+            white = ""
+            if spaced and leaf in self.spaces:
+                white = "".join([self.spaces.get(j, "") for j in range(start if gap <= SPACE else leaf, leaf + 1)])
+            if i == 0:
+                pieces.append(white.rpartition("\n")[2])
+            elif gap <= SPACE:
+                pieces.append(white or SEPARATORS[gap])
+            else:
+                pieces.append(SEPARATORS[gap])
+                if white:
+                    pieces.append(white if gap == LINE else white.rpartition("\n")[2])
+            if itemised and leaf in items:
+                pieces.append("- ")
+            pieces.append(self.strings[leaf])
+        return "".join(pieces)
+
+    cdef list roots(self, const int64_t[::1] leaves):
+        cdef list tops = []
+        cdef Py_ssize_t i = 0, j, size = leaves.shape[0]
+        cdef int64_t leaf, end, row, above
+        while i < size:
+            j = i + 1
+            while j < size and leaves[j] == leaves[j - 1] + 1:
+                j += 1
+            leaf, end = leaves[i], leaves[j - 1] + 1
+            while leaf < end:
+                row = self.leaves[leaf]
+                above = self.parent[row]
+                while above >= 0 and self.first[above] == leaf and self.last[above] <= end:
+                    row, above = above, self.parent[above]
+                tops.append(row)
+                leaf = self.last[row]
+            i = j
+        return tops
+
+    cdef str path(self, nodes, int64_t row):
+        """The XPath of a row, as `NodeTable.xpath`."""
+        cdef list below = []
+        cdef dict paths = nodes._paths
+        cdef str path
+        cdef object known
+        if self.tag[row] == TEXT:
+            return f"{self.path(nodes, self.parent[row])}/text()[{self.number[self.first[row]]}]"
+        known = paths.get(row)
+        while known is None:
+            below.append(row)
+            row = self.parent[row]
+            known = paths.get(row)
+        path = known
+        while below:
+            row = below.pop()
+            path = f"{path}/{self.step(nodes, row)}"
+            paths[row] = path
+        return path
+
+    cdef int name_kinds(self) except -1:
+        """Number the names of the looks."""
+        cdef dict numbers = {}
+        self.names = [None] * len(self.looks)
+        for look in self.looks:
+            self.kind.push_back(numbers.setdefault(look[0], len(numbers)))
+        self.seen.assign(len(numbers), 0)
+        self.rank.assign(self.parent.shape[0], 0)
+        self.count.assign(self.parent.shape[0], 0)
+        return 0
+
+    cdef str step(self, nodes, int64_t row):
+        if self.names is None:
+            self.name_kinds()
+        cdef int64_t look = self.look[row]
+        cdef object name = self.names[look]
+        if name is None:
+            name = self.looks[look][0]
+            if not nodes_in_python._XPATH_NAME.fullmatch(name):
+                return nodes._step(row)
+            self.names[look] = name
+        if self.count[row] == 0:
+            self.rank_children(self.parent[row])
+        return name if self.count[row] == 1 else f"{name}[{self.rank[row]}]"
+
+    cdef int rank_children(self, int64_t parent) except -1:
+        cdef int64_t child = parent + 1, end = self.end[parent]
+        while child < end:
+            if self.tag[child] != TEXT:
+                self.seen[self.kind[self.look[child]]] += 1
+                self.rank[child] = self.seen[self.kind[self.look[child]]]
+            child = self.end[child]
+        child = parent + 1
+        while child < end:
+            if self.tag[child] != TEXT:
+                self.count[child] = self.seen[self.kind[self.look[child]]]
+            child = self.end[child]
+        child = parent + 1
+        while child < end:
+            self.seen[self.kind[self.look[child]]] = 0
+            child = self.end[child]
+        return 0
+
+
+cdef Columns columns_of(nodes):
+    """The columns of a table, kept with it."""
+    global nodes_in_python
+    if nodes_in_python is None:
+        from scrapy_pagelets import nodes as nodes_in_python
+    cdef Columns columns = nodes.__dict__.get(KEPT)
+    if columns is None:
+        columns = nodes.__dict__[KEPT] = Columns(nodes)
+    return columns
+
+
+def text_of(nodes, const int64_t[::1] leaves, items=frozenset()):
+    """As `scrapy_pagelets.text.text_of`."""
+    cdef Columns columns = columns_of(nodes)
+    columns.check(leaves)
+    return columns.text(leaves, items)
+
+
+def paths_of(nodes, const int64_t[::1] leaves):
+    """As `scrapy_pagelets.text.paths_of`."""
+    cdef Columns columns = columns_of(nodes)
+    cdef int64_t row
+    columns.check(leaves)
+    return [columns.path(nodes, row) for row in columns.roots(leaves)]
+
+
+def heading_text(nodes, int64_t row):
+    """As `scrapy_pagelets.document.headline.heading_text`."""
+    global headline_in_python, longest_heading
+    if headline_in_python is None:
+        from scrapy_pagelets.document import headline
+        longest_heading = headline._LONGEST
+        headline_in_python = headline
+    cdef Columns columns = columns_of(nodes)
+    if not 0 <= row < columns.parent.shape[0]:
+        raise IndexError(f"the page has no row {row}")
+    cdef int64_t leaf, words = 0, first = columns.first[row], last = columns.last[row]
+    cdef str text
+    if last - first > longest_heading:
+        return ""
+    for leaf in range(first, last):
+        words += columns.words[leaf]
+    if words > longest_heading:
+        return ""
+    if last == first + 1:
+        text = columns.strings[first]
+    else:
+        text = "".join([
+            part for leaf in range(first, last) for part in (" " if columns.gap[leaf] else "", columns.strings[leaf])
+        ])  # fmt: skip
+    return " ".join(text.strip(headline_in_python._MARKS).split())
+
+
+def content_of(nodes, keep):
+    """As `scrapy_pagelets.recrawl.content_words.content_of`."""
+    cdef Columns columns = columns_of(nodes)
+    cdef const uint8_t[::1] kept = keep.view("uint8")
+    cdef list pieces = []
+    cdef int64_t leaf, before = -2
+    cdef bint spaced = len(columns.spaces) > 0
+    if kept.shape[0] != columns.leaves.shape[0]:
+        raise IndexError("the mask does not have a value for each leaf")
+    for leaf in range(kept.shape[0]):
+        if kept[leaf]:
+            if columns.gap[leaf] >= SPACE or leaf > before + 1 or (spaced and columns.spaces.get(leaf)):
+                pieces.append(" ")
+            pieces.append(columns.strings[leaf])
+            before = leaf
+    return " ".join("".join(pieces).split())
+
+
+def visible_words(str text):
+    """As `scrapy_pagelets.recrawl.content_words.visible_words`."""
+    global words_in_python, marks
+    if words_in_python is None:
+        from scrapy_pagelets.recrawl import content_words
+        marks = content_words._MARKS
+        words_in_python = content_words
+    if not text.isascii():
+        text = normalize("NFC", text)
+    if not text.isprintable() or "\ufffd" in text:
+        text = words_in_python._INVISIBLE.sub("", text)
+    cdef vector[Py_UCS4] out
+    cdef size_t begin = 0
+    cdef bint only_marks = True  # in the word so far
+    cdef Py_UCS4 c
+    for c in text:
+        if c.isspace():
+            if only_marks:
+                out.resize(begin)
+            begin, only_marks = out.size(), True
+        else:
+            out.push_back(c)
+            only_marks = only_marks and c in marks
+    if only_marks:
+        out.resize(begin)
+    return PyUnicode_FromKindAndData(4, out.data(), out.size())

@@ -1,0 +1,153 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True
+# distutils: language = c++
+"""The addresses of links, see `scrapy_pagelets.urls`: plain ones here, all others in Python."""
+
+from cpython.unicode cimport PyUnicode_DecodeASCII
+from libc.stdint cimport int64_t
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+import numpy as np
+from xxhash import xxh3_64_intdigest
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object)
+    const char *PyUnicode_AsUTF8AndSize(object, Py_ssize_t *) except NULL
+
+cdef extern from "urls.hpp" nogil:
+    cppclass Text:
+        Text()
+        Text(const char *, size_t)
+        const char *data()
+        size_t size()
+        char operator[](size_t)
+    cppclass Base:
+        Base(Text)
+    enum Answer:
+        ODD, NOWHERE, PLAIN
+    Answer cpp_resolve "resolve"(const Base &, Text, const vector[string] &, size_t, string &)
+    Answer cpp_absolute "absolute"(const Base &, Text, string &)
+    Answer cpp_leads_to_page "leads_to_page"(Text, Text)
+
+#: The module that this one stands for. It imports this one, and so is imported when it is first needed.
+cdef object in_python = None
+cdef vector[string] tracking
+cdef size_t longest
+
+
+cdef int load_python() except -1:
+    global in_python, longest
+    cdef str name
+    if in_python is None:
+        from scrapy_pagelets import urls
+        for name in urls._TRACKING:
+            tracking.push_back(name.encode())
+        longest = urls.LONGEST
+        in_python = urls
+    return 0
+
+
+cdef inline bint is_control(char c) noexcept nogil:
+    return 0 <= c <= 32
+
+
+cdef inline bint is_white(char c) noexcept nogil:
+    return c == 32 or 9 <= c <= 13 or 28 <= c <= 31
+
+
+cdef Text text_of(object value) except *:
+    """The characters of an ASCII text; none of another one."""
+    if not isinstance(value, str) or not PyUnicode_IS_ASCII(value):
+        return Text()
+    cdef Py_ssize_t size = 0
+    cdef const char *characters = PyUnicode_AsUTF8AndSize(value, &size)
+    return Text(characters, size)
+
+
+def targets_of(base, hrefs):
+    """As `scrapy_pagelets.urls.targets_of`."""
+    load_python()
+    cdef list targets = []
+    keys = np.zeros(len(hrefs), np.int64)
+    cdef int64_t[::1] key = keys
+    cdef Base *from_base = new Base(text_of(base))
+    cdef string out
+    cdef Text text, link
+    cdef size_t start, end
+    cdef Py_ssize_t i
+    cdef Answer answer
+    cdef object inside = None
+    try:
+        for i in range(len(hrefs)):
+            href = hrefs[i]
+            text = text_of(href)
+            if text.size() == 0 and <size_t>(len(base) + len(href)) <= longest:  # what a fragment says makes no difference
+                head, fragment, _ = href.partition("#")
+                head += fragment
+                text = text_of(head if fragment else "")
+            start, end = 0, text.size()
+            while start < end and is_control(text[start]):
+                start += 1
+            while end > start and is_control(text[end - 1]):
+                end -= 1
+            link = Text(text.data() + start, end - start)
+            answer = NOWHERE if link.size() > longest else cpp_resolve(from_base[0], link, tracking, longest, out)
+            if answer == PLAIN:
+                targets.append(PyUnicode_DecodeASCII(out.data(), out.size(), NULL))
+                key[i] = xxh3_64_intdigest(<bytes>out) >> 1
+            elif answer == NOWHERE:
+                targets.append("")
+            else:
+                if link.size() and link[0] == c"#" and link.size() + <size_t>len(base) <= longest:
+                    # All links into the page lead to the page.
+                    if inside is None:
+                        inside = in_python.resolve(base, "#")
+                    found = inside
+                else:
+                    found = in_python.resolve(base, href)
+                key[i] = found[0]
+                targets.append(found[1])
+    finally:
+        del from_base
+    return targets, keys
+
+
+def absolute(base, href):
+    """As `scrapy_pagelets.urls.absolute`."""
+    load_python()
+    cdef Text text = text_of(href), link
+    cdef size_t start = 0, end = text.size()
+    cdef string out
+    while start < end and is_white(text[start]):
+        start += 1
+    while end > start and is_white(text[end - 1]):
+        end -= 1
+    link = Text(text.data() + start, end - start)
+    cdef Base *from_base = new Base(text_of(base))
+    try:
+        if cpp_absolute(from_base[0], link, out) == PLAIN:
+            return PyUnicode_DecodeASCII(out.data(), out.size(), NULL)
+    finally:
+        del from_base
+    return in_python.absolute.in_python(base, href)
+
+
+def pages_of_host(targets, url):
+    """As `scrapy_pagelets.urls.pages_of_host`."""
+    load_python()
+    cdef str host = in_python.host_of(url).removeprefix("www.")
+    if not host:
+        return []
+    cdef bytes encoded = host.encode("ascii", "replace")
+    cdef Text own = Text(<const char*>encoded, len(encoded))
+    cdef list found = []
+    cdef Answer answer
+    cdef Py_ssize_t i
+    for i in range(len(targets)):
+        target = targets[i]
+        if not target:
+            continue
+        answer = cpp_leads_to_page(text_of(target), own)
+        if answer == PLAIN or (answer == ODD and in_python.is_page_of_host(target, host)):
+            found.append(i)
+    return found

@@ -1,0 +1,85 @@
+"""The texts and XPaths of the compiled core: every one is the same as without the core."""
+
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from scrapy_pagelets.core import in_python
+from scrapy_pagelets.document.headline import heading_text
+from scrapy_pagelets.nodes import build
+from scrapy_pagelets.page import decode, parse
+from scrapy_pagelets.recrawl.content_words import content_of, visible_words
+from scrapy_pagelets.text import paths_of, text_of
+from tests.trees import soups
+
+SITE = Path(__file__).with_name("site")
+URL = "http://example.com/"
+
+
+def assert_equal_texts(root, keep):
+    """Two tables, because paths are kept with a table."""
+    nodes, other = build(root, URL), build(root, URL)
+    keep = np.resize(np.array(keep, np.bool_), len(nodes.leaves))
+    leaves = np.flatnonzero(keep)
+    items = frozenset(leaves[::3].tolist())
+    assert text_of(nodes, leaves) == in_python(text_of)(other, leaves)
+    assert text_of(nodes, leaves, items) == in_python(text_of)(other, leaves, items)
+    paths = paths_of(nodes, leaves)
+    assert paths == in_python(paths_of)(other, leaves)
+    assert paths == paths_of(nodes, leaves)
+    for row in range(len(nodes)):
+        assert heading_text(nodes, row) == in_python(heading_text)(other, row)
+    assert content_of(nodes, keep) == in_python(content_of)(other, keep)
+
+
+masks = st.lists(st.booleans(), min_size=1, max_size=20)
+
+
+@given(soups, masks)
+@example("<pre>\n a\n  <b>b</b> c\n\n<i> d</i>\n</pre>e<br>\n<br>f", [True])
+@example("<pre>\n a\n  <b>b</b> c\n\n<i> d</i>\n</pre>e<br>\n<br>f", [True, False])
+@example("<p>a<o:p>b</o:p><o:p>c</o:p><q>d</q></p><p>e<!-- -->f<b>g</b>h", [True, True, False])
+@example("<table><tr><td>a<td>b<tr><td>c</table><ul><li>x<li>y<a href=z>z</a></ul>", [True])
+def test_all_texts_are_equal(html, keep):
+    assert_equal_texts(parse(html), keep)
+
+
+@pytest.mark.parametrize("path", sorted(SITE.rglob("*.html")), ids=lambda path: path.name)
+def test_real_pages(path):
+    root = parse(decode(path.read_bytes()))
+    for keep in ([True], [True, False], [False, False, True, True, True]):
+        assert_equal_texts(root, keep)
+
+
+@pytest.mark.parametrize("html", ["<p>x" * 20_000, "<o:p>x</o:p>" * 2_000, "<b>x" * 2000], ids=["broad", "odd", "deep"])
+def test_deep_and_broad_trees(html):
+    assert_equal_texts(parse(html), [True, False])
+
+
+def test_leaves_of_another_page():
+    nodes = build(parse("<p>a<p>b"), URL)
+    for leaves in ([2], [-1], [1, 0], [0, 0]):
+        with pytest.raises(IndexError):
+            text_of(nodes, np.array(leaves))
+        with pytest.raises(IndexError):
+            paths_of(nodes, np.array(leaves))
+    with pytest.raises(IndexError):
+        content_of(nodes, np.ones(3, np.bool_))
+
+
+#: White space, marks, and what is invisible, at all places where a condition changes.
+MARKS = (
+    " \t\n\x0b\x1c\x1f\x7f\x85\xa0\xad\u061c\u1680\u180e\u2028\u200a\u200b\u200f\u202f\u2060\u2069\u3000\ud800"
+    "\ufeff\ufffd\uffff\0\x08\x0e\x1b\x84\x86\x9f-–|¶#.»aZ0ée\u0301\u212b\uac00\U0001f600"
+)
+characters = st.sampled_from(MARKS) | st.characters()
+
+
+@given(st.text(characters))
+def test_visible_words(text):
+    assert visible_words(text) == in_python(visible_words)(text)
+    assert unicodedata.is_normalized("NFC", visible_words("e\u0301"))
