@@ -46,6 +46,16 @@ def test_old_pagelets_are_forgotten():
     assert set(distiller.expected()) == {11, 12}
 
 
+def test_old_pages_are_forgotten(monkeypatch):
+    monkeypatch.setattr("scrapy_pagelets.links.distiller._VISITED", 2)
+    distiller = Distiller()
+    for page in range(1, 5):
+        distiller.add(page, 0.5, [])
+    distiller.add(5, 0.0, [[1, 2, 4]])
+    assert set(distiller.expected()) == {1, 2}
+    assert distiller.added == 5
+
+
 def test_without_links_or_relevance_nothing_is_expected():
     assert distilled() == distilled((0, 0.9, [])) == distilled((0, 0.9, [[1, 2]])) == {}
     assert distilled((0, 0.0, [[1, 2]]), (1, 0.0, [])) == {}

@@ -48,7 +48,7 @@ def found(tmp_path_factory) -> Crawl:
         for name, main in {"": "<p>All that is bad about documents", **HOSTILE}.items()
     }
     with SiteServer(routes=routes) as server:
-        settings = {"PAGELETS_FORMATS": "text,markdown,html"}
+        settings = {"PAGELETS_FORMATS": "text,markdown,html", "PAGELETS_CHUNKS": 50}
         return crawl(tmp_path_factory.mktemp("hostile"), "site", url=server.url(), settings=settings)
 
 
@@ -65,6 +65,13 @@ def test_no_page_is_lost(found):
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
 def test_the_last_words_are_there(found, name, form):
     assert LAST[name] in line_of(found, name)[form]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_last_words_are_in_the_last_chunk(found, name):
+    chunks = line_of(found, name)["chunks"]
+    assert LAST[name] in chunks[-1]["markdown"]
+    assert all(chunk["words"] <= 50 for chunk in chunks) or name in ("pre", "columns", "nested", "formulas")
 
 
 def line_of(found: Crawl, name: str):

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,6 +80,7 @@ def read(text):
         ("<ul><ul><li>a</ul></ul>", "- - a"),
         ("<li>a<li>b<p>c", "- a\n\n- b\n\n  c"),
         ("<dl><dt>T<dd>D<dt>U:<dd>E</dl>", "- **T**: D\n- **U:** E"),
+        ("<dl><dt><a href=/x>T</a><dd>D</dl>", "- [T](http://example.com/x): D"),
         ("<dl><dt>f()<dd>D<pre>x</pre></dl>", "**f()**\n\nD\n\n```\nx\n```"),
         # code
         ("<pre>  code\n    more\n\n</pre>", "```\n  code\n    more\n```"),
@@ -111,6 +113,7 @@ def read(text):
         ),
         ("<table><tr><td><b>a</b><td><b>b</b><tr><td>c<td>d</table>", "| **a** | **b** |\n| --- | --- |\n| c | d |"),
         ("<table><caption>T</caption><tr><th>a<th>b<tr><td>c<td></table>", "T\n\n| a | b |\n| --- | --- |\n| c |  |"),
+        ("<table><tr><td>a<td><tr><td><td></table><table><tr><td><td>-<tr><td><td></table>", "a"),
         ("<table><tr><td>a<td><ul><li>b</ul></table>", "a\n\n- b"),  # a layout
         (
             "<table><tr><th>a<th>b<tr><td>c<td>d<tr><td colspan=2><h3>H</h3><tr><td>e<td>f</table>",
@@ -191,6 +194,12 @@ def read(text):
 )  # fmt: skip
 def test_markdown(html, expected):
     assert markdown(html) == expected
+
+
+def test_a_picture_between_a_permalink_and_template_is_content():
+    html = "<main><p>text<h2>A<a href=#a>¶</a></h2><img src=x.png></main><nav><img src=y.png><p>menu</nav>"
+    found = markdown(html, keep=np.array([True, True, False, False]))
+    assert found == "text\n\n# A\n\n![](http://example.com/a/x.png)"
 
 
 def test_switches():

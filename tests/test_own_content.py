@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets import Page, Site
-from scrapy_pagelets.document.content import corrected, permalinks, said_of_itself, with_headline
+from scrapy_pagelets.document.content import corrected, permalinks, said_of_itself
+from scrapy_pagelets.document.decision import decided
 from scrapy_pagelets.document.headline import headline_of
 from tests.trees import page, soups
 
@@ -30,6 +31,22 @@ def alone(html):
         ("<title>Tea</title><h1>Green tea<a href='#t'>¶</a></h1>", "Green tea"),
         ("<title>Tea from Uji</title><h2>How to</h2><h1>Tea from Uji, a review</h1>", "Tea from Uji, a review"),
         ("<title>绿茶 - 商店</title><h1>绿茶</h1><h2>商店</h2>", "绿茶"),
+        (
+            '<title>Leaves from Uji - A shop</title><script type="application/ld+json">'
+            '{"@type": "Product", "name": "Sencha"}</script>'
+            "<h1>A shop</h1><h2>Sencha</h2><h2>Cups</h2>",
+            "Sencha",
+        ),
+        (
+            '<title>Tea</title><script type="application/ld+json">[{"@type": "Product", "name": "Cups"},'
+            '{"@type": "Product", "name": "Pots"}]</script><h2>Cups</h2><h2>Pots</h2>',
+            None,
+        ),
+        (
+            "<title>Shop</title><a href=b.html#c>Cups</a> <a href=b.html>Pots</a> <a href=c>Tea</a>"
+            "<h2>Cups</h2><h2>Tea</h2><h2>Pots</h2>",
+            "Pots",
+        ),
         ("<title>Tea</title>", None),
         ("<title></title><h1></h1><p>text", None),
         ("", None),
@@ -53,10 +70,10 @@ def test_the_name_of_the_site_is_not_the_heading_and_menus_do_not_make_it_templa
     for one in pages:
         site.learn(one)
     for one, name in zip(pages, ["Green tea", "Cups"], strict=False):
-        templateness, headline = with_headline(one, site)
-        assert headline is not None
-        assert headline.text == name
-        kept = [string for string, t in zip(one.nodes.strings, templateness, strict=True) if t < 0.5]
+        decision = decided(one, site)
+        assert decision.headline is not None
+        assert decision.headline.text == name
+        kept = [string for string, content in zip(one.nodes.strings, decision.content, strict=True) if content]
         assert kept[0] == name  # and not the link of the menu, which has the same words
         assert "Shop" not in kept
 
@@ -83,6 +100,22 @@ def test_headings_that_a_site_repeats_inside_of_content_are_content():
     template = np.isin(strings, ["See also", "Menu", "x"]).astype(np.float64)
     kept = corrected(found.nodes, template, None) < 0.5
     assert [s for s, k in zip(strings, kept, strict=True) if k] == ["A", "one two three", "See also", "four five"]
+
+
+def test_a_link_in_a_sentence_of_content_is_content():
+    found = page(
+        "<p>Learn more about the <a href=/x>green tea</a> of the hills of Uji.<p>Short, see <a href=/y>menu</a>"
+        "<p>Read on. <a href=/a>Home</a> <a href=/b>Help</a> <a href=/c>News</a> <a href=/d>Jobs</a>"
+    )
+    template = found.nodes.anchor[found.nodes.leaves].astype(np.float64)
+    kept = corrected(found.nodes, template, None) < 0.5
+    assert [s for s, k in zip(found.nodes.strings, kept, strict=True) if not k] == [
+        "menu",
+        "Home",
+        "Help",
+        "News",
+        "Jobs",
+    ]
 
 
 @given(soups)

@@ -25,7 +25,13 @@ from scrapy_pagelets.feed_reader import Feed
 from scrapy_pagelets.nodes import Bools
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.recrawl import content_words, version_store
-from scrapy_pagelets.recrawl.content_words import WordCounts, changed_share, content_hash, content_of
+from scrapy_pagelets.recrawl.content_words import (
+    WordCounts,
+    changed_share,
+    content_hash,
+    content_of,
+    contents_with_doubtful,
+)
 from scrapy_pagelets.recrawl.text_diff import changes
 from scrapy_pagelets.recrawl.version_store import FILE, VersionStore
 from scrapy_pagelets.recrawl.versions import COLUMNS, NEEDED, Change, PageVersion, change
@@ -86,6 +92,12 @@ def test_the_content_of_a_page_has_the_words_of_its_text():
     assert content_of(nodes, every) == "Words of a b one two 1 2"
     assert content_hash(content_of(nodes, every)) == content_hash(plain(nodes, every))
     assert content_of(nodes, ~every) == ""
+
+
+def test_contents_with_what_is_in_doubt_grow_step_by_step():
+    nodes = Page.parse(b"<p>a<p>b<p>c<p>d<p>e", "http://h/").nodes
+    assert list(contents_with_doubtful(nodes, np.array([0.1, 0.8, 0.6, 0.6, 1.0]))) == ["a c d", "a b c d"]
+    assert not list(contents_with_doubtful(nodes, np.array([0.1, 0.95, 0.2, 1.0, 1.0])))
 
 
 def share(one: str, other: str) -> float:
@@ -300,6 +312,27 @@ def test_the_feed_goes_before_the_store_which_is_kept_all_the_same(tmp_path):
         stored = crawl(tmp_path, "site", url=server.url(""), settings=store, feed="2.jsonl")
     assert {line["url"].rpartition("/")[2]: line["changed"] for line in both.lines} == {"": "new", "a": "changed"}
     assert {line["changed"] for line in stored.lines} == {"same"}
+
+
+DOUBTFUL = "<ul class=tags><li><a href=/tags/{0}>On {0}s and cups</a><li>Share {0} with friends</ul>"
+
+
+def test_a_content_that_has_only_become_doubtful_is_the_same(tmp_path):
+    paths = ["/", *(f"/{name}" for name in "abcde")]
+    routes = {path: answer(page(path[1:], paths, more=DOUBTFUL.format(path[1:] or "home"))) for path in paths}
+    crawls, rule = [], tmp_path / "rules.toml"
+    with SiteServer(routes=routes) as server:
+        for number, kept in enumerate((True, False, True, False)):
+            rule.write_text(f"[[rule]]\nhosts = ['*']\nkeep = ['{'.tags' if kept else 'h1'}']\n")
+            store = {"PAGELETS_STORE": str(tmp_path / "store"), "PAGELETS_RULES": str(rule), "PAGELETS_STRICT": -0.5}
+            if number == 3:
+                server.routes["/b"] = answer(page("b", paths, more=f"<p>Three more words{DOUBTFUL.format('b')}"))
+            crawls.append(crawl(tmp_path, "site", url=server.url(""), settings=store, feed=f"{number}.jsonl"))
+    texts = [{line["url"]: line["text"] for line in found.lines} for found in crawls]
+    assert texts[0] == texts[2]
+    assert all("cups" in texts[0][url] and "cups" not in texts[1][url] for url in texts[0])
+    assert {line["changed"] for found in crawls[1:3] for line in found.lines} == {"same"}
+    assert [line["url"][-2:] for line in crawls[3].lines if line["changed"] == "changed"] == ["/b"]
 
 
 def test_a_store_that_cannot_be_read_is_set_aside(tmp_path):

@@ -10,7 +10,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.document.json_ld import Object, types_of, values_of
-from scrapy_pagelets.nodes import TAG, Bools
+from scrapy_pagelets.nodes import TAG, Bools, attributes_at
 from scrapy_pagelets.page import Page
 
 #: Classes, ids, labels and types of elements with breadcrumbs, and of none that only has a part of them.
@@ -87,15 +87,18 @@ def shown(page: Page, marked: Iterable[etree._Element]) -> tuple[list[str], Bool
 
 def _called(page: Page) -> set[int]:
     """Rows of the elements whose class or id is that of breadcrumbs."""
-    looks = (f"{name} {classes}" for _, name, classes, _ in page.nodes.looks)
-    return set(_rows(page, ["rumb" in look.lower() and bool(_NAMED.search(look)) for look in looks]))
+    looks = [f"{name} {classes}" for _, name, classes, _ in page.nodes.looks]
+    if "rumb" not in "\n".join(looks).lower():
+        return set()
+    return set(_rows(page, [bool(_NAMED.search(look)) for look in looks]))
 
 
 def _labelled(page: Page, marked: Iterable[etree._Element]) -> set[int]:
     """Rows of the elements whose label or type is that of breadcrumbs."""
     nodes = page.nodes
     menus = _rows(page, [look[3] == "navigation" or look[0] in _MENUS for look in nodes.looks])
-    rows = {row for row in menus if _NAMED.search(nodes.elements[row].get("aria-label") or "")}
+    labels = zip(menus, attributes_at(nodes, menus, "aria-label"), strict=True)
+    rows = {row for row, label in labels if label and _NAMED.search(label)}
     typed = {each for each in marked if (each.get("itemtype") or "").endswith("/BreadcrumbList")}
     if typed:
         inner = set(nodes.leaves.tolist())
@@ -157,11 +160,11 @@ def _cleaned(name: str) -> Iterable[str]:
 
 def leaves_of(page: Page, names: Sequence[str]) -> Bools:
     """Return the mask of the leaves, (m,), that repeat a trail of at least two names, one after the other."""
-    strings = [text.strip(_MARKS).casefold() if len(text) <= _LONGEST else text for text in page.nodes.strings]
-    mask = np.zeros(len(strings), np.bool_)
+    mask = np.zeros(len(page.nodes.leaves), np.bool_)
     wanted = [name.casefold() for name in names]
     if len(wanted) < 2:
         return mask
+    strings = [text.strip(_MARKS).casefold() if len(text) <= _LONGEST else text for text in page.nodes.strings]
     for start in (leaf for leaf, text in enumerate(strings) if text == wanted[0]):
         leaf, found = start, 0
         while leaf < len(strings) and found < len(wanted) and strings[leaf] in ("", wanted[found]):

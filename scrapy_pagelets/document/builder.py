@@ -19,7 +19,7 @@ from scrapy_pagelets.document.pictures import shown_with
 from scrapy_pagelets.document.switches import ALL, Switches
 from scrapy_pagelets.nodes import GAPS, GLUED, LINE, SPACE, TEXT, Bools, NodeTable
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.text import INVISIBLE, LEFT_OVER, link_of
+from scrapy_pagelets.text import LEFT_OVER, link_of, without_invisible
 
 #: Lists and quotes nested deeper than this are written at this depth.
 DEPTH: Final = 16
@@ -126,7 +126,7 @@ class _Builder:
         self.last_leaf = -1
         self.tried = 0  # up to this row, no formula has a source
         self.heading: Block | None = None
-        self.source = formulas.delimiters(self.nodes.elements[0])
+        self.source = formulas.delimiters(page.declared["script"])
 
     def walk(self, row: int, end: int) -> None:
         """Visit the rows of a range; each opens its element, and what it opened is closed at the end of its subtree."""
@@ -175,25 +175,26 @@ class _Builder:
         gap = int(self.nodes.gap[leaf])
         if self.runs and (gap >= SPACE or leaf != self.last_leaf + 1):
             self.runs.append(Run(" ", self.style))
-        text = self.nodes.strings[leaf].translate(INVISIBLE)
+        text = without_invisible(self.nodes.strings[leaf])
         if leaf in self.nodes.spaces:
             text = " ".join(text.split())
         if self.source is None or self.style.code:
-            self.runs.append(Run(text, self.style))
+            self.runs.append(Run(text, self.style, leaf=leaf))
+            self.leaves.append(leaf)
         else:
-            self.with_formulas(row, text)
-        self.leaves.append(leaf)
+            self.with_formulas(row, text, leaf)
         self.last_leaf = leaf
 
-    def with_formulas(self, row: int, text: str) -> None:
+    def with_formulas(self, row: int, text: str, leaf: int) -> None:
         """Write a text in which a script of the page sets formulas."""
         for part, kind in formulas.split(text, self.source):
             if kind == formulas.DISPLAY and self.heading is None:
-                leaves = self.leaves
                 self.flush()
-                self.add(Block("math", text=part, leaves=leaves[-1:]))
+                self.add(Block("math", text=part, leaves=[leaf]))
             elif part:
-                self.runs.append(Run(f"${part}$", Style(code=row)) if kind else Run(part, self.style))
+                style = Style(code=row) if kind else self.style
+                self.runs.append(Run(f"${part}$" if kind else part, style, leaf=leaf))
+                self.leaves += [leaf] * (self.leaves[-1:] != [leaf])
 
     def open(self, row: int) -> tuple[bool, Callable[[], None]]:
         """Open the element of a row: whether its subtree has been dealt with, and what is to do at its end."""
@@ -240,7 +241,7 @@ class _Builder:
             case "dl" if self.has_short_entries(row):
                 return self.entries()
             case "dt":
-                return self.term()
+                return self.term(row)
             case "dd":
                 return self.definition()
         return None
@@ -313,7 +314,7 @@ class _Builder:
         else:
             if self.runs and (first >= len(self.nodes.gap) or self.nodes.gap[first] >= SPACE):
                 self.runs.append(Run(" "))
-            self.runs.append(Run(f"${tex}$", Style(code=row)))
+            self.runs.append(Run(f"${tex}$", Style(code=row), leaf=first if leaves else -1))
             self.leaves += leaves
         self.last_leaf = last - 1
         return True
@@ -350,9 +351,12 @@ class _Builder:
         self.finish_table(lines, cells)
 
     def finish_table(self, lines: list[list[list[Run]]], cells: list[int]) -> None:
-        if any(any(line) for line in lines):
-            first, last = self.nodes.first_leaf, self.nodes.last_leaf
-            leaves = [leaf for cell in cells for leaf in range(first[cell], last[cell]) if self.keep[leaf]]
+        """Add a table; a single cell with text is a paragraph: its table has been removed, but for this cell."""
+        filled = [cell for line in lines for cell in line if cell]
+        leaves = [leaf for cell in cells for leaf in self.leaves_of(cell)]
+        if len(filled) == 1 and not _is_left_over(filled[0]):
+            self.add(Block("paragraph", runs=filled[0], leaves=leaves))
+        elif len(filled) > 1:
             self.add(Block("table", rows=lines, leaves=leaves))
 
     def cell(self, row: int) -> list[Run]:
@@ -431,13 +435,14 @@ class _Builder:
 
         return end_entries
 
-    def term(self) -> Callable[[], None]:
-        """Begin a term, which is strong."""
+    def term(self, row: int) -> Callable[[], None]:
+        """Begin a term, which is strong, unless all of it is a link."""
         self.flush()
         end = self.flush
         if self.inside[-1].kind == "list":
             end = self.begin(_new_item(self.inside[-1]))
-        before, self.style = self.style, self.style._replace(strong=True)
+        linked = all(self.nodes.anchor[self.nodes.leaves[leaf]] for leaf in self.leaves_of(row))
+        before, self.style = self.style, self.style._replace(strong=not linked)
 
         def end_term() -> None:
             end()

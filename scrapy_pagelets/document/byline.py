@@ -11,10 +11,11 @@ import numpy as np
 
 from scrapy_pagelets.document import dates
 from scrapy_pagelets.document.headline import Headline
-from scrapy_pagelets.nodes import TAG
+from scrapy_pagelets.nodes import TAG, TAGS, NodeTable, attributes_at, elements_at
 from scrapy_pagelets.page import Page
 
-_HEADINGS: Final = [TAG[f"h{level}"] for level in range(1, 7)]
+_TIME: Final = TAG["time"]
+_IS_HEADING: Final = np.isin(np.arange(len(TAGS)), [TAG[f"h{level}"] for level in range(1, 7)])
 #: Leaves after and before the heading that may be the byline. The first long one ends it.
 _AFTER, _BEFORE = 14, 3
 _LONG: Final = 15
@@ -52,6 +53,7 @@ _LAST_CHANGE: Final = re.compile(
     r"(?:(?:this )?page was last edited|(?:this page was |page )?last (?:updated?|modified|changed|revised))(?: on)?\b",
     re.IGNORECASE,
 )
+_BEGINS_CHANGE: Final = frozenset("tplTPL")
 #: Marks around a name or between two entries.
 _MARKS: Final = " \t\n\xa0|·•,-–—/"
 #: Characters of a text that is looked at.
@@ -93,9 +95,7 @@ def _near(page: Page, heading: tuple[int, int]) -> list[int]:
     first entry.
     """
     nodes, (start, stop) = page.nodes, heading
-    rows = np.flatnonzero(np.isin(nodes.tag, _HEADINGS)).tolist()
-    spans = (_span(page, row) for row in rows)
-    headings = {leaf for first, last in spans for leaf in range(first, min(last, first + _LONG))}
+    headings = _in_headings(nodes, start - _BEFORE, stop + _AFTER)
     found: list[int] = []
     for leaf in range(stop, min(stop + _AFTER, len(nodes.words))):
         if leaf in headings and not _BY_NAME.fullmatch(nodes.strings[leaf][:_LONGEST]):
@@ -110,6 +110,14 @@ def _near(page: Page, heading: tuple[int, int]) -> list[int]:
             break
         found.append(leaf)
     return [leaf for leaf in found if len(nodes.strings[leaf]) <= _LONGEST]
+
+
+def _in_headings(nodes: NodeTable, start: int, stop: int) -> set[int]:
+    """The first leaves of each heading that has leaves in a range."""
+    rows = np.flatnonzero(_IS_HEADING[nodes.tag])
+    spans = zip(nodes.first_leaf[rows].tolist(), nodes.last_leaf[rows].tolist(), strict=True)
+    near = [(first, last) for first, last in spans if first < stop and last > start]
+    return {leaf for first, last in near for leaf in range(first, min(last, first + _LONG))}
 
 
 def _dates(page: Page, near: list[int]) -> tuple[str | None, str | None, list[int]]:
@@ -133,8 +141,7 @@ def _dates(page: Page, near: list[int]) -> tuple[str | None, str | None, list[in
 def _date(page: Page, leaf: int, text: str) -> tuple[str | None, str]:
     """The date that a leaf tells and the words around it; None if it has other words."""
     row = int(page.nodes.parent[page.nodes.leaves[leaf]])
-    element = page.nodes.elements[row]
-    if element.tag == "time" and (told := dates.iso(element.get("datetime") or "")):
+    if page.nodes.tag[row] == _TIME and (told := dates.iso(elements_at(page.nodes, [row])[0].get("datetime") or "")):
         return told, text
     found = dates.find(text, page.language)
     if found is None:
@@ -162,17 +169,17 @@ def _named(page: Page, leaf: int, near: list[int]) -> str | None:
 
 
 def _is_called_author(page: Page, leaf: int) -> bool:
-    nodes, row = page.nodes, int(page.nodes.leaves[leaf])
+    nodes, row = page.nodes, page.nodes.leaves.item(leaf)
+    around: list[int] = []
     for _ in range(3):
-        row = int(nodes.parent[row])
-        if row < 0 or int(nodes.last_leaf[row] - nodes.first_leaf[row]) > 3:
-            return False
-        element = nodes.elements[row]
-        if "author" in (element.get("rel") or "").lower().split() or _AUTHOR_CLASS.search(
-            nodes.looks[nodes.look[row]][2]
-        ):
-            return True
-    return False
+        row = nodes.parent.item(row)
+        if row < 0 or nodes.last_leaf.item(row) - nodes.first_leaf.item(row) > 3:
+            break
+        around.append(row)
+    relations = attributes_at(nodes, around[::-1], "rel")
+    return any("author" in relation.lower().split() for relation in relations) or any(
+        _AUTHOR_CLASS.search(nodes.looks[nodes.look[row]][2]) for row in around
+    )
 
 
 def _name(page: Page, text: str) -> str | None:
@@ -191,8 +198,9 @@ def _last_change(page: Page) -> str | None:
 
 def _changes(page: Page) -> Iterator[str]:
     strings = page.nodes.strings
-    for leaf, text in enumerate(strings):
-        if "last" in text[:20].lower() and len(text) <= _LONGEST and (match := _LAST_CHANGE.match(text)):
+    for leaf in [leaf for leaf, text in enumerate(strings) if text[:1] in _BEGINS_CHANGE]:
+        text = strings[leaf]
+        if len(text) <= _LONGEST and (match := _LAST_CHANGE.match(text)):
             rest = text[match.end() :]
             if not any(map(str.isalnum, rest)) and leaf + 1 < len(strings):
                 rest = strings[leaf + 1][:_LONGEST]

@@ -8,16 +8,17 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.document.headline import Headline, headline_of
-from scrapy_pagelets.nodes import TAG, Bools, Floats, NodeTable
+from scrapy_pagelets.document.headline import Headline
+from scrapy_pagelets.nodes import CELL, TAG, TAGS, Bools, Floats, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.roles import is_template
-from scrapy_pagelets.templates.site import Site
 
 _WORD: Final = re.compile(r"\w")
-_HEADINGS: Final = [TAG[f"h{level}"] for level in range(1, 7)]
+_IS_HEADING: Final = np.isin(np.arange(len(TAGS)), [TAG[f"h{level}"] for level in range(1, 7)])
 #: Share of content from which on a heading belongs to it.
 _MOST: Final = 0.5
+#: Words of content without links that make a line prose, and the share of its words that are content.
+_PROSE, _NEARLY = 8, 0.7
 #: Leaves before and after the own heading that may say of the page what it declares, and their words.
 _BEFORE, _AFTER, _LONGEST = 8, 60, 12
 _PRICE: Final = re.compile(r"\D{0,5}?(\d{1,3}(?:[., ]\d{3})+|\d+)(?:[.,](\d{1,2}))?\D{0,5}")
@@ -26,7 +27,7 @@ _RUNS: Final = 2
 
 
 def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None) -> Floats:
-    """(m,) templateness of the leaves: 0 in the page's own heading and in headings of content, 1 in permalinks.
+    """(m,) templateness of the leaves: 0 in the own heading, headings and sentences of content, 1 in permalinks.
 
     If the page has an own heading, what stands above it as the name of the site is template, also where the cut of the
     page is in doubt.
@@ -37,6 +38,7 @@ def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None)
     headline : the page's own heading, if it has one
     """
     found = templateness.copy()
+    found[_sentences_of_content(nodes, ~is_template(found))] = 0
     if headline is not None:
         for row in (headline.row, *headline.sections):
             found[nodes.first_leaf[row] : nodes.last_leaf[row]] = 0
@@ -47,6 +49,16 @@ def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None)
     return found
 
 
+def _sentences_of_content(nodes: NodeTable, keep: Bools) -> Bools:
+    """(m,) leaves of lines of prose that are nearly all content: without the words of a link, a sentence breaks off."""
+    line = np.cumsum(nodes.gap >= CELL)
+    words = np.bincount(line, nodes.words)
+    kept = np.bincount(line, nodes.words * keep)
+    prose = np.bincount(line, nodes.words * (keep & ~nodes.anchor[nodes.leaves]))
+    whole: Bools = ((prose >= _PROSE) & (kept >= _NEARLY * words))[line]
+    return whole
+
+
 def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves of headings such as "Returns" or "See also" that a site repeats inside of its content.
 
@@ -55,7 +67,7 @@ def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
     mask = np.zeros(len(keep), np.bool_)
     words = np.append(0, np.cumsum(nodes.words))
     kept = np.append(0, np.cumsum(nodes.words * keep))
-    rows = np.flatnonzero(np.isin(nodes.tag, _HEADINGS))
+    rows = np.flatnonzero(_IS_HEADING[nodes.tag])
     first, last, above = nodes.first_leaf[rows], nodes.last_leaf[rows], nodes.parent[rows]
     start, end = nodes.first_leaf[above], nodes.last_leaf[above]
     others = words[end] - words[start] - (words[last] - words[first])
@@ -112,9 +124,3 @@ def permalinks(nodes: NodeTable) -> Bools:
             if 0 < leaves.stop - leaves.start <= _RUNS and not _WORD.search("".join(nodes.strings[leaves])):
                 mask[leaves] = True
     return mask
-
-
-def with_headline(page: Page, site: Site) -> tuple[Floats, Headline | None]:
-    """Templateness of the leaves of a page, (m,), as its site and the page itself know it; and its own heading."""
-    headline = headline_of(page, site.pages_alike(page), site.pages - 1)
-    return corrected(page.nodes, site.templateness(page), headline), headline

@@ -6,7 +6,7 @@ Scripts leave a formula in several forms: what is seen, MathML for screen reader
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -95,10 +95,10 @@ def is_display(element: etree._Element) -> bool:
     return any(_DISPLAY.search(node.get(name, "")) for node in nodes for name in ("class", "display", "type"))
 
 
-def delimiters(root: etree._Element) -> re.Pattern[str] | None:
+def delimiters(scripts: Iterable[etree._Element]) -> re.Pattern[str] | None:
     """How formulas are written in the text of a page whose script sets them in the browser; None if it has none."""
     found = None
-    for script in root.iter("script"):
+    for script in scripts:
         text = (script.text or "")[:_MOST]
         if _TOLD.search(text):
             return _WITH_DOLLARS
@@ -129,8 +129,11 @@ def once(nodes: NodeTable, keep: Bools) -> NodeTable:
     ----------
     keep : (m,) a mask of the leaves
     """
+    rows = list(_outermost(nodes))
+    if not rows:
+        return nodes
     strings, gap = list(nodes.strings), nodes.gap.copy()
-    for row in _outermost(nodes):
+    for row in rows:
         leaves = slice(int(nodes.first_leaf[row]), int(nodes.last_leaf[row]))
         if leaves.stop - leaves.start > 1 and keep[leaves].all() and (shown := _form(nodes, row)):
             gap[leaves.start + 1 : leaves.stop] = GLUED
@@ -141,7 +144,7 @@ def once(nodes: NodeTable, keep: Bools) -> NodeTable:
 def _outermost(nodes: NodeTable) -> Iterator[int]:
     """Rows of the formulas, without those inside of others."""
     found = [
-        bool(_SET.search(look[2])) if look[0] in ("span", "div") else look[0] in ("math", "mjx-container")
+        bool(look[2] and _SET.search(look[2])) if look[0] in ("span", "div") else look[0] in ("math", "mjx-container")
         for look in nodes.looks
     ]
     end = 0

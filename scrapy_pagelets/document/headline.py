@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.nodes import TAG, Ints, NodeTable
+from scrapy_pagelets.core import compiled
+from scrapy_pagelets.document.json_ld import types_of, values_of
+from scrapy_pagelets.document.kinds import is_work
+from scrapy_pagelets.nodes import TAG, TAGS, TEXT, Ints, Look, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.words import WORD
 
@@ -20,6 +23,8 @@ _MOST: Final = 200
 #: Characters of a title that are compared.
 _TITLE: Final = 1000
 _HEADINGS: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
+_FIRST_LEVEL: Final = TAG["h1"]
+_IS_HEADING: Final = np.isin(np.arange(len(TAGS)), list(_HEADINGS))
 #: Names of classes, ids and properties of a heading that is in no heading element.
 _NAMED: Final = re.compile(
     r"(?:^|[\s_-])(?:headline|heading|(?:(?:entry|post|page|article|product|main|content|doc|thread|topic)[_-]?)?title)"
@@ -36,10 +41,15 @@ _OFTEN: Final = 0.2
 _OFTEN_WITH_DIGITS: Final = 0.5
 #: Weight of a heading that some other pages have as well.
 _SECTION: Final = 0.4
+#: Weight of a title in JSON-LD, which may be a number of a product or the name of another page.
+_DECLARED: Final = 0.8
 #: Marks of permalinks at the ends of headings.
 _MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff"
 #: Share of the words of a title that a heading must have if other words stand around it on both sides.
 _LEAST: Final = 0.3
+
+#: The words of a title, and its weight.
+_Title = tuple[list[str], float]
 
 
 @dataclass(frozen=True)
@@ -61,10 +71,12 @@ class Headline:
 
 
 def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Sequence[int] = ()) -> Headline | None:
-    """Find the page's own heading: the heading that the title of the page names.
+    """Find the page's own heading: the heading that a title of the page names, or that links to the page have as text.
 
-    A heading that stands at the same place of many other pages is the name of the site; one that stands there on a few
-    is the name of a section, and the heading only if the page has no other.
+    The titles are those of the page itself, of Open Graph and of JSON-LD. A heading that stands at the same place of
+    many other pages is the name of the site; one that stands there on a few is the name of a section, and the heading
+    only if the page has no other. If no title names a heading, it is the only one of the first level; without that, a
+    heading with the text of a link by which the page leads to itself, as the entry of a menu.
 
     Parameters
     ----------
@@ -75,11 +87,11 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     if alike is None:
         alike = np.zeros(len(page.nodes.leaves), np.int64)
     for row in named:
-        if text := _text(page.nodes, row):
+        if text := heading_text(page.nodes, row):
             return Headline(row, text)
-    told = [words for title in (page.title, _shared_title(page)) if (words := _words(title[:_TITLE]))]
-    found = [_Candidate.of(page, row, weight, alike, told) for row, weight in _candidates(page.nodes)]
-    found = [one for one in found if 0 < one.words <= _LONGEST]
+    told = [(words, weight) for title, weight in _titles(page) if (words := _words(title[:_TITLE]))]
+    candidates = (_Candidate.of(page, row, weight, alike, told) for row, weight in _candidates(page.nodes))
+    found = [one for one in candidates if one is not None]
     banners = [one.row for one in found if one.is_often(pages) and one.is_first_level]
     found = [one for one in found if not one.is_often(pages)]
     sections = [one.row for one in found if one.likeness > 0 and one.others > 1 and one.is_first_level]
@@ -88,8 +100,21 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
         above = (tuple(row for row in rows if row < best.row) for rows in (sections, banners))
         return Headline(best.row, best.text, *above)
     first_levels = [one for one in found if one.is_first_level]
-    only = first_levels[0] if len(first_levels) == 1 else None  # the title names the site, and nothing else
-    return Headline(only.row, only.text) if only else None
+    if len(first_levels) == 1:  # the title names the site, and nothing else
+        return Headline(first_levels[0].row, first_levels[0].text)
+    return _linked(page, alike, pages)
+
+
+def _linked(page: Page, alike: Ints, pages: int) -> Headline | None:
+    """The first heading with the text of a link by which the page leads to itself."""
+    nodes = page.nodes
+    own = [i for i in np.flatnonzero(nodes.links.key == page.key).tolist() if "#" not in nodes.links.href[i]]
+    texts = {heading_text(nodes, int(nodes.links.row[i])).casefold() for i in own[:_MOST]} - {""}
+    for row, _ in _candidates(nodes) if texts else ():
+        text = heading_text(nodes, row)
+        if text.casefold() in texts and not _is_often(text, _others(nodes, row, alike), pages):
+            return Headline(row, text)
+    return None
 
 
 @dataclass(frozen=True)
@@ -99,7 +124,6 @@ class _Candidate:
     Attributes
     ----------
     row, text : as in `Headline`
-    words : number of its words
     weight : how likely an element of its kind is the own heading
     likeness : to the titles of the page, 0 to 1
     others : number of other pages with the same text at the same place
@@ -108,19 +132,23 @@ class _Candidate:
 
     row: int
     text: str
-    words: int
     weight: float
     likeness: float
     others: int
     is_first_level: bool
 
     @classmethod
-    def of(cls, page: Page, row: int, weight: float, alike: Ints, titles: Sequence[list[str]]) -> _Candidate:
-        text = _text(page.nodes, row)
+    def of(cls, page: Page, row: int, weight: float, alike: Ints, titles: Sequence[_Title]) -> _Candidate | None:
+        """The candidate in a row; None if it has no words or too many, or if nothing speaks for it."""
+        text = heading_text(page.nodes, row)
         words = _words(text)
-        likeness = max((_likeness(words, title) for title in titles), default=0.0) if words else 0.0
-        others = _others(page.nodes, row, alike)
-        return cls(row, text, len(words), weight, likeness, others, page.nodes.tag[row] == TAG["h1"])
+        if not 0 < len(words) <= _LONGEST:
+            return None
+        likeness = max([surely * _likeness(words, title) for title, surely in titles], default=0.0)
+        is_first_level = page.nodes.tag.item(row) == _FIRST_LEVEL
+        if not likeness and not is_first_level:
+            return None
+        return cls(row, text, weight, likeness, _others(page.nodes, row, alike), is_first_level)
 
     @property
     def score(self) -> float:
@@ -129,13 +157,27 @@ class _Candidate:
 
     def is_often(self, pages: int) -> bool:
         """Whether it stands at the same place of so many of the other pages that it is the name of the site."""
-        most = _OFTEN_WITH_DIGITS if any(map(str.isdecimal, self.text)) else _OFTEN
-        return self.others > max(1, most * pages)
+        return _is_often(self.text, self.others, pages)
+
+
+def _is_often(text: str, others: int, pages: int) -> bool:
+    most = _OFTEN_WITH_DIGITS if any(map(str.isdecimal, text)) else _OFTEN
+    return others > max(1, most * pages)
+
+
+def _titles(page: Page) -> Iterator[tuple[str, float]]:
+    """What tells the title of the page, with its weight: ``<title>``, Open Graph, and the one work of JSON-LD."""
+    yield page.title, 1.0
+    yield _shared_title(page), 1.0
+    works = [each for each in page.objects if any(map(is_work, types_of(each)))]
+    for work in works if len(works) == 1 else ():
+        for name in ("headline", "name"):
+            yield from ((value, _DECLARED) for value in values_of(work.get(name))[:1] if isinstance(value, str))
 
 
 def _shared_title(page: Page) -> str:
     """The title that a page declares for those who share it (Open Graph); "" if there is none."""
-    metas = islice(page.root.iter("meta"), _MOST)
+    metas = page.declared["meta"][:_MOST]
     return next((str(meta.get("content", "")) for meta in metas if meta.get("property") == "og:title"), "")
 
 
@@ -147,13 +189,17 @@ def _others(nodes: NodeTable, row: int, alike: Ints) -> int:
 
 def _candidates(nodes: NodeTable) -> Iterator[tuple[int, float]]:
     """Rows that may be the heading, with a weight; heading elements before others."""
-    levels = ((row, _HEADINGS[tag]) for row, tag in enumerate(nodes.tag.tolist()) if tag in _HEADINGS)
-    for row, level in islice(levels, _MOST):
-        yield row, 1.5 - 0.1 * level
-    named = [look[0] not in _NEVER and bool(_NAMED.search(f"{look[1]} {look[2]}")) for look in nodes.looks]
-    rows = (row for row, look in enumerate(nodes.look.tolist()) if named[look] and nodes.tag[row] != TAG["#text"])
-    for row in islice(rows, _MOST):
+    for row in np.flatnonzero(_IS_HEADING[nodes.tag])[:_MOST].tolist():
+        yield row, 1.5 - 0.1 * _HEADINGS[nodes.tag[row]]
+    named = np.array(list(map(_is_named, nodes.looks)), np.bool_)[nodes.look]
+    for row in np.flatnonzero(named & (nodes.tag != TEXT))[:_MOST].tolist():
         yield row, 0.8
+
+
+@lru_cache(65536)
+def _is_named(look: Look) -> bool:
+    """Whether class or id say that an element is a heading."""
+    return look[0] not in _NEVER and bool(_NAMED.search(f"{look[1]} {look[2]}"))
 
 
 def _likeness(words: list[str], title: list[str]) -> float:
@@ -167,18 +213,19 @@ def _likeness(words: list[str], title: list[str]) -> float:
 
 
 def _stands_in(words: list[str], title: list[str]) -> bool:
-    return any(title[i : i + len(words)] == words for i in range(len(title) - len(words) + 1))
+    return words[0] in title and any(title[i : i + len(words)] == words for i in range(len(title) - len(words) + 1))
 
 
 def _words(text: str) -> list[str]:
     return WORD.findall(text.casefold())
 
 
-def _text(nodes: NodeTable, row: int) -> str:
+@compiled("text")
+def heading_text(nodes: NodeTable, row: int) -> str:
     """Text of a heading without the marks of permalinks; "" if it is too long."""
-    leaves = slice(int(nodes.first_leaf[row]), int(nodes.last_leaf[row]))
-    if leaves.stop - leaves.start > _LONGEST or nodes.words[leaves].sum() > _LONGEST:
+    leaves = slice(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
+    if leaves.stop - leaves.start > _LONGEST or sum(nodes.words[leaves].tolist()) > _LONGEST:
         return ""
     pieces = zip(nodes.gap[leaves].tolist(), nodes.strings[leaves], strict=True)
-    text = "".join((" " if gap else "") + string for gap, string in pieces)
+    text = "".join([" " + string if gap else string for gap, string in pieces])
     return " ".join(text.strip(_MARKS).split())

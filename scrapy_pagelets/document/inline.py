@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import groupby
 from typing import Final, NamedTuple
@@ -46,12 +46,14 @@ class Run:
     text : the text, without markup; of a picture its alternative text
     source : URL of a picture; "" for text
     title : title of a picture
+    leaf : index of the leaf of the page that has the text, of a formula that of its first; -1 if no leaf has it
     """
 
     text: str
     style: Style = PLAIN
     source: str = ""
     title: str = ""
+    leaf: int = field(default=-1, compare=False)
 
 
 BREAK: Final = Run("\n")

@@ -23,13 +23,17 @@ _DECODER: Final = json.JSONDecoder(strict=False)
 _MAIN: Final = ("@graph", "mainEntity", "mainEntityOfPage")
 
 
-def objects_of(root: etree._Element) -> list[Object]:
+def objects_of(elements: Iterable[etree._Element]) -> list[Object]:
     """Return the objects that describe the page, in document order: those at the top, in graphs, and main entities.
 
     Objects in other properties (reviews, comments, related products) are not among them. Scripts that cannot be parsed,
     and those beyond half a million characters, are left out.
+
+    Parameters
+    ----------
+    elements : the ``script`` elements of the page
     """
-    queue = deque(value for text in _scripts(root) for value in values_of(_parsed(text)))
+    queue = deque(value for text in _scripts(elements) for value in values_of(_parsed(text)))
     found: list[Object] = []
     for _ in range(_MOST):
         if not queue:
@@ -43,9 +47,9 @@ def objects_of(root: etree._Element) -> list[Object]:
     return found
 
 
-def _scripts(root: etree._Element) -> Iterator[str]:
+def _scripts(elements: Iterable[etree._Element]) -> Iterator[str]:
     left = _LONGEST
-    for script in root.iter("script"):
+    for script in elements:
         if "ld+json" in (script.get("type") or "").lower():
             text = script.text or ""
             if len(text) <= left:

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from scrapy_pagelets.document.blocks import Block
 from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.content import with_headline
+from scrapy_pagelets.document.decision import decided
 from scrapy_pagelets.document.inline import Run, fence_length, written
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.roles import is_template
 from scrapy_pagelets.templates.site import Site
 
 
@@ -23,8 +22,8 @@ def markdown(page: Page, site: Site) -> str:
     <BLANKLINE>
     All about *green* tea.
     """
-    templateness, headline = with_headline(page, site)
-    return markdown_of(document_of(page, ~is_template(templateness), headline))
+    decision = decided(page, site)
+    return markdown_of(document_of(page, decision.content, decision.headline))
 
 
 def markdown_of(block: Block) -> str:

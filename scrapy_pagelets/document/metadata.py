@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
+from itertools import islice
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -16,7 +17,7 @@ from scrapy_pagelets.characters import quoted, readable
 from scrapy_pagelets.document import breadcrumbs, dates, microdata
 from scrapy_pagelets.document.byline import byline_of
 from scrapy_pagelets.document.headline import Headline, headline_of
-from scrapy_pagelets.document.json_ld import Object, by_id, objects_of, types_of, values_of
+from scrapy_pagelets.document.json_ld import Object, by_id, types_of, values_of
 from scrapy_pagelets.document.kinds import is_page, is_work
 from scrapy_pagelets.nodes import Bools
 from scrapy_pagelets.page import Page
@@ -83,8 +84,8 @@ def metadata_of(page: Page, headline: Headline | None = None) -> Metadata:
     >>> found["author"], found["published"], found["modified"]
     ('A. Bo', '2024-05-02', None)
     """
-    objects = objects_of(page.root)
-    marked = microdata.marked(page.root)
+    objects = page.objects
+    marked = page.microdata
     canonical = page.declared_canonical_url or ""
     told = _Told(page, objects, marked, canonical)
     byline = byline_of(page, headline or headline_of(page))
@@ -109,7 +110,7 @@ class _Told:
         self._ids = by_id(objects)
         self._work = _one([each for each in objects if any(map(is_work, types_of(each)))], page, canonical)
         self._about = _one([each for each in objects if any(map(is_page, types_of(each)))], page, canonical)
-        self._metas = _metas(page.root)
+        self._metas = _metas(page.declared["meta"])
         self._properties = microdata.properties_of(marked)
 
     def date(self, name: str, metas: str) -> str | None:
@@ -209,10 +210,10 @@ def _key(page: Page, address: str) -> list[int]:
     return [key] if key else []
 
 
-def _metas(root: etree._Element) -> dict[str, str]:
+def _metas(elements: Iterable[etree._Element]) -> dict[str, str]:
     """The first value of each ``<meta>`` by its name in lower case; values that are blank do not count."""
     found: dict[str, str] = {}
-    for _, meta in zip(range(_MOST), root.iter("meta"), strict=False):
+    for meta in islice(elements, _MOST):
         name = (meta.get("property") or meta.get("name") or meta.get("http-equiv") or "").strip().lower()
         content = (meta.get("content") or "")[:_LONGEST]
         if name and name not in found and content.strip():

@@ -10,8 +10,6 @@ from lxml import etree
 
 from scrapy_pagelets.document.kinds import is_work
 
-#: One search for both, because it is what takes most of the time.
-_MARKED: Final = etree.XPath("descendant::*[@itemprop or @itemtype]")
 #: Elements with properties that are looked at.
 _MOST: Final = 2000
 _DEEPEST: Final = 100
@@ -19,11 +17,6 @@ _DEEPEST: Final = 100
 _MOST_INSIDE: Final = 200
 #: Attributes that hold the value of a property, in the order of precedence; without one, it is the text.
 _VALUES: Final = ("content", "datetime", "src", "href")
-
-
-def marked(root: etree._Element) -> list[etree._Element]:
-    """Return the elements with a property or a type, in document order."""
-    return list(_MARKED(root))
 
 
 def properties_of(marked: Iterable[etree._Element]) -> dict[str, list[etree._Element]]:

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from lxml import etree
 
+from scrapy_pagelets.document.content import permalinks
 from scrapy_pagelets.nodes import TAG, Bools, NodeTable
 
 #: Attributes where scripts that load pictures late find their address.
@@ -68,6 +69,8 @@ def _largest(candidates: str) -> str:
 def shown_with(nodes: NodeTable, keep: Bools) -> Bools:
     """(n,) the pictures that stand in the content: beside the run of text that they share the smallest element with.
 
+    Permalinks of headings do not count: they are template in the midst of the content.
+
     Parameters
     ----------
     keep : (m,) a mask of the leaves that are content
@@ -76,8 +79,9 @@ def shown_with(nodes: NodeTable, keep: Bools) -> Bools:
     rows = np.flatnonzero(nodes.tag == TAG["img"])
     if not len(rows) or not keep.any():
         return found
-    after = np.minimum(nodes.first_leaf[rows], len(keep) - 1)
-    before = np.maximum(nodes.first_leaf[rows] - 1, 0)
+    texts = np.flatnonzero(keep | ~permalinks(nodes))
+    place = np.searchsorted(texts, nodes.first_leaf[rows])
+    before, after = texts[np.maximum(place - 1, 0)], texts[np.minimum(place, len(texts) - 1)]
     for row, left, right in zip(rows.tolist(), before.tolist(), after.tolist(), strict=True):
         image = nodes.elements[row]
         if is_tiny(image) or _BUTTON.fullmatch(source_of(image).rpartition("/")[2]):

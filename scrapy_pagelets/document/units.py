@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -114,11 +115,24 @@ def sentences(unit: Unit) -> Iterator[Unit]:
         yield unit
         return
     lead, words = unit.lead, unit.words - words_of(unit.block)
-    for runs in _divided(unit.block.runs):
-        part = replace(unit.block, runs=runs)
-        path = (*unit.path, unit.origin)
+    path = (*unit.path, unit.origin)
+    parts = list(_divided(unit.block.runs))
+    for runs, leaves in zip(parts, _leaves_of(parts, unit.block.leaves), strict=True):
+        part = replace(unit.block, runs=runs, leaves=leaves)
         yield replace(unit, block=part, lead=lead, path=path, words=words + words_of(part))
         lead, words = (), 0
+
+
+def _leaves_of(parts: Sequence[Sequence[Run]], leaves: list[int]) -> Iterator[list[int]]:
+    """Yield the leaves of each part of a paragraph; two parts share one if its text is divided."""
+    known = [[run.leaf for run in part if run.leaf >= 0] for part in parts]
+    ends = [len(leaves)]
+    for own in reversed(known[1:]):
+        ends.append(bisect_left(leaves, own[0]) if own else ends[-1])
+    start = 0
+    for own, end in zip(known, reversed(ends), strict=True):
+        yield leaves[start : max(end, bisect_right(leaves, own[-1]) if own else end)]
+        start = end
 
 
 def _divided(runs: Sequence[Run]) -> Iterator[list[Run]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -37,7 +38,8 @@ def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:
     if not len(leaves):
         return np.zeros(0)
     starts = _starts(nodes, leaves)
-    texts = ["".join(nodes.strings[leaf] for leaf in run) for run in np.split(leaves, starts[1:])]
+    strings = [nodes.strings[leaf] for leaf in leaves.tolist()]
+    texts = ["".join(strings[start:end]) for start, end in pairwise((*starts.tolist(), len(strings)))]
     template = np.maximum(np.maximum.reduceat(templateness[leaves], starts), _LEAST)
     odds: Floats = ((1 - template) / template)[runs_of_tokens(texts)]
     return np.minimum(1, odds / np.quantile(odds, 1 - _SURE)) if len(odds) else odds
@@ -46,5 +48,6 @@ def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:
 def _starts(nodes: NodeTable, leaves: Ints) -> Ints:
     """Numbers of the leaves before which a word cannot go on."""
     apart = (nodes.gap[leaves] > GLUED) | (np.diff(leaves, prepend=-2) > 1)
-    apart |= np.fromiter((bool(nodes.spaces.get(leaf)) for leaf in leaves.tolist()), np.bool_, len(leaves))
+    if nodes.spaces:
+        apart |= np.fromiter((bool(nodes.spaces.get(leaf)) for leaf in leaves.tolist()), np.bool_, len(leaves))
     return np.flatnonzero(apart)

@@ -15,9 +15,10 @@ import numpy as np
 
 from scrapy_pagelets.links.hits import hits
 
-#: Best hubs whose links are followed, and pagelets that are remembered.
+#: Best hubs whose links are followed, and pagelets and pages that are remembered.
 _HUBS: Final = 10
 _MOST: Final = 2000
+_VISITED: Final = 20_000
 
 
 class Distiller:
@@ -26,6 +27,10 @@ class Distiller:
     Parameters
     ----------
     most : number of pagelets that are remembered; the oldest are forgotten first
+
+    Attributes
+    ----------
+    added : number of pages that were added
 
     Examples
     --------
@@ -39,6 +44,7 @@ class Distiller:
     """
 
     def __init__(self, most: int = _MOST) -> None:
+        self.added = 0
         self._relevance: dict[int, float] = {}
         self._lists: deque[Sequence[int]] = deque(maxlen=most)
         self._lock = Lock()
@@ -53,7 +59,10 @@ class Distiller:
         lists : for each pagelet that is no template, the keys of the pages that it links to
         """
         with self._lock:
+            self.added += 1
             self._relevance[page] = relevance
+            if len(self._relevance) > _VISITED:
+                del self._relevance[next(iter(self._relevance))]
             self._lists.extend(links for links in lists if len(links) > 1)
 
     def expected(self) -> dict[int, float]:

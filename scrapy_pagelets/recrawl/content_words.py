@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final, Self
@@ -11,8 +12,10 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.duplicates.shingles import tokens
-from scrapy_pagelets.nodes import SPACE, Bools, NodeTable
+from scrapy_pagelets.nodes import SPACE, Bools, Floats, NodeTable
+from scrapy_pagelets.templates.roles import is_template
 
 #: Bytes of a hash.
 _BYTES: Final = 16
@@ -25,9 +28,14 @@ _MARKS: Final = "|/\\·•:;,.-–—¶#§»«>…"
 #: Different words of a content that are counted; of longer ones, a sample.
 MOST_WORDS: Final = 4096
 
+#: What has at most this templateness is in doubt; and the most contents with it that are compared.
+_DOUBTFUL: Final = 0.9
+_MOST_CUTS: Final = 32
+
 Counts = NDArray[np.uint32]
 
 
+@compiled("text")
 def content_of(nodes: NodeTable, keep: Bools) -> str:
     """The words of the leaves to keep, in document order, separated by single spaces; no marks are added to them.
 
@@ -50,6 +58,21 @@ def content_of(nodes: NodeTable, keep: Bools) -> str:
     return " ".join("".join(pieces).split())
 
 
+def contents_with_doubtful(nodes: NodeTable, templateness: Floats) -> Iterator[str]:
+    """Yield what the content would be if the threshold of the page were higher, step by step.
+
+    A change of the template may lower the threshold a little; then one of these is the content that the page had
+    before, if that still stands on it.
+
+    Parameters
+    ----------
+    templateness : (m,) of the leaves, 0 to 1
+    """
+    doubtful = np.unique(templateness[is_template(templateness) & (templateness <= _DOUBTFUL)])
+    for highest in doubtful[:_MOST_CUTS]:
+        yield content_of(nodes, templateness <= highest)
+
+
 def content_hash(text: str) -> str | None:
     r"""Hash of the words of a content in their order, 32 hexadecimal digits; None if there are none.
 
@@ -61,9 +84,15 @@ def content_hash(text: str) -> str | None:
     >>> content_hash("A rose is a rose.") == content_hash("A rose is a rose")
     False
     """
-    visible = _INVISIBLE.sub("", unicodedata.normalize("NFC", text))
-    words = "".join(word for word in visible.split() if word.strip(_MARKS))
+    words = visible_words(text)
     return blake2b(words.encode(), digest_size=_BYTES).hexdigest() if words else None
+
+
+@compiled("text")
+def visible_words(text: str) -> str:
+    """A text in composed form without white space, invisible characters and marks that stand alone."""
+    visible = _INVISIBLE.sub("", unicodedata.normalize("NFC", text))
+    return "".join(word for word in visible.split() if word.strip(_MARKS))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,65 @@
+"""The decision what of a page is template: one function for crawls, archives, commands, benchmarks and notebooks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scrapy_pagelets.document.content import corrected, said_of_itself
+from scrapy_pagelets.document.headline import Headline, headline_of
+from scrapy_pagelets.document.metadata import Metadata, metadata_of
+from scrapy_pagelets.nodes import Bools, Floats
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.roles import is_template
+from scrapy_pagelets.templates.site import Site
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What of a page is template, and what the page tells of itself.
+
+    Attributes
+    ----------
+    templateness : (m,) of each leaf, 0 to 1
+    headline : the page's own heading
+    metadata : what the page tells of itself
+    effect : by the name of the stat, what each rule of the user has done to the page
+    """
+
+    templateness: Floats
+    headline: Headline | None
+    metadata: Metadata
+    effect: dict[str, int]
+
+    @property
+    def content(self) -> Bools:
+        """(m,) the leaves that are content."""
+        return ~is_template(self.templateness)
+
+
+def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision:
+    """Decide what of a page is template, as its site, the page itself and the rules of the user know it.
+
+    What the page says of itself is content; breadcrumbs that the page calls so are template. Rules decide last.
+
+    Parameters
+    ----------
+    site : has learnt the page
+    by_method : (m,) what another method than the default one says: only rules overrule it
+
+    Examples
+    --------
+    >>> site = Site("example.com")
+    >>> page = Page.parse(b"<title>Tea</title><h1>Tea</h1><p>All about green tea.", "http://example.com/")
+    >>> decision = decided(page, site)
+    >>> decision.headline.text, decision.content.tolist()
+    ('Tea', [True, True])
+    """
+    headline = headline_of(page, site.pages_alike(page), site.pages - 1, named=page.marks.headline)
+    told = metadata_of(page, headline)
+    found = by_method
+    if found is None:
+        found = corrected(page.nodes, site.templateness(page), headline)
+        found[told.trail] = 1
+        found[said_of_itself(page, headline, told.names, told.prices)] = 0
+    templateness, effect = page.marks.applied(page.nodes, found)
+    return Decision(templateness, headline, told, effect)
