@@ -34,7 +34,10 @@ _COMPONENTS: Final = {
         "scrapy_pagelets.pipelines.duplicates.DuplicatesPipeline": 300,
         "scrapy_pagelets.pipelines.index.IndexPipeline": 400,
     },
-    "EXTENSIONS": {"scrapy_pagelets.crawler.extensions.SiteReport": 500},
+    "EXTENSIONS": {
+        "scrapy_pagelets.crawler.extensions.SiteReport": 500,
+        "scrapy_pagelets.crawler.extensions.Preparation": 500,
+    },
 }
 #: Serves all requests strictly by priority. Scrapy's default queue alternates between sites regardless of priority.
 _QUEUE: Final = "scrapy.pqueues.ScrapyPriorityQueue"

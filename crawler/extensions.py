@@ -1,4 +1,4 @@
-"""The extension that logs progress and a summary of each site."""
+"""The extensions that log progress and a summary of each site, and that prepare the process for a crawl."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import Final, Self
 
 from scrapy import signals
 from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
 
 from scrapy_pagelets.characters import visible
 from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.garbage import COLLECTOR
+from scrapy_pagelets.session.preparation import prepare
+from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.templates.detection.incremental import RepeatedPagelets
 
 logger = logging.getLogger(__name__)
@@ -79,3 +83,32 @@ class SiteReport:
         stats = self.session.stats
         words = stats.get_value("pagelets/words", 0) if stats is not None else 0
         return round(100 * stats.get_value("pagelets/words/template", 0) / words) if stats is not None and words else 0
+
+
+class Preparation:
+    """Prepare the process for a crawl: load what the pages will need, and let Python collect garbage less often.
+
+    See `session.preparation` and `session.garbage`.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.session = session_of(crawler)
+        if is_for_single_pages(crawler):
+            raise NotConfigured
+        crawler.signals.connect(self.spider_opened, signals.spider_opened)
+        crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
+        self._open = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def spider_opened(self) -> None:
+        await in_thread(prepare, self.session.config)
+        self._open = True
+        COLLECTOR.begin()
+
+    def engine_stopped(self) -> None:
+        if self._open:
+            self._open = False
+            COLLECTOR.end()

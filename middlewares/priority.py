@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter, defaultdict
+from collections import OrderedDict
 from collections.abc import AsyncIterator
 from math import sqrt
 from pathlib import Path
@@ -39,6 +39,8 @@ _INHERITED: Final = "_pagelets_inherited"
 _FILE: Final = "pagelets-topic.npz"
 #: The hubs of a site are scored after this many of its pages.
 _PAGES: Final = 10
+#: Sites whose hubs are remembered.
+_SITES: Final = 200
 
 
 class PriorityMiddleware(BaseSpiderMiddleware):
@@ -73,8 +75,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         self.topic = self._topic()
         self._scored: WeakKeyDictionary[Response, PageScores | None] = WeakKeyDictionary()
         self._relevance = 0.0
-        self._distillers: defaultdict[str, Distiller] = defaultdict(Distiller)
-        self._pages: Counter[str] = Counter()
+        self._distillers: OrderedDict[str, Distiller] = OrderedDict()
         queue = load_object(crawler.settings["SCHEDULER_PRIORITY_QUEUE"])
         #: None if requests that wait cannot be raised.
         self._waiting = waiting_of(crawler) if self.topic and not job and issubclass(queue, RaisingQueue) else None
@@ -123,16 +124,23 @@ class PriorityMiddleware(BaseSpiderMiddleware):
         scores = self._scored.get(response)
         if self._waiting is None or scores is None:
             return []
-        site = urls.site_of(response.url)
-        self._distillers[site].add(urls.key(response.url), scores.relevance, scores.lists)
-        self._pages[site] += 1
-        if self._pages[site] % _PAGES:
+        distiller = self._distiller_of(urls.site_of(response.url))
+        distiller.add(urls.key(response.url), scores.relevance, scores.lists)
+        if distiller.added % _PAGES:
             return []
-        expected = await in_thread(self._distillers[site].expected)
+        expected = await in_thread(distiller.expected)
         raised = [self._waiting.raised(page, _priority(relevance)) for page, relevance in expected.items()]
         found = [request for request in raised if request is not None]
         self.session.count("priority/raised", len(found))
         return found
+
+    def _distiller_of(self, site: str) -> Distiller:
+        """The distiller of a site; those of sites that have had no page for long are forgotten."""
+        distiller = self._distillers.setdefault(site, Distiller())
+        self._distillers.move_to_end(site)
+        if len(self._distillers) > _SITES:
+            self._distillers.popitem(last=False)
+        return distiller
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request:
         if response is None:

@@ -138,13 +138,13 @@ class MenuSubdigraphMiddleware:
     async def _wait_and_learn(self, request: Request, response: Response) -> None:
         """Wait until the template of the page's class is known, and learn the page."""
         assert isinstance(response, HtmlResponse)
-        page, page_outline, targets = await in_thread(self._read, response)
-        site = await in_thread(self.session.sites.of, page)
+        page, page_outline, targets, site, is_learnt = await in_thread(self._read, response)
         self.traffic.arrived(request, targets)
         history = self._history_of(site)
         history.add(page)
-        searches = self._searches.setdefault(site.name, [])
-        running = next((search for search in searches if same_class(search.outline, page_outline)), None)
+        if is_learnt:
+            return
+        running = self._running(site, page_outline)
         if running is not None:
             await running.done.wait()
         elif not site.fits(page_outline) and not self._closing:
@@ -152,9 +152,19 @@ class MenuSubdigraphMiddleware:
             await self._search(site, history, page, page_outline, request)
         await in_thread(self._learn, page)
 
-    def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int], Targets]:
+    def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int], Targets, Site, bool]:
+        """Read a page, and learn it at once if there is nothing to wait for: that saves a change of threads."""
         page = self.session.page(response)
-        return page, outline(page.nodes), link_targets(page)
+        page_outline, targets, site = outline(page.nodes), link_targets(page), self.session.sites.of(page)
+        may_learn = site.fits(page_outline) and self._running(site, page_outline) is None
+        if may_learn:
+            self._learn(page)
+        return page, page_outline, targets, site, may_learn
+
+    def _running(self, site: Site, page_outline: frozenset[int]) -> _RunningSearch | None:
+        """The running search for the template of such pages, None if there is none."""
+        searches = list(self._searches.get(site.name, ()))
+        return next((search for search in searches if same_class(search.outline, page_outline)), None)
 
     def _learn(self, page: Page) -> None:
         self.session.sites.learn(page)
@@ -175,7 +185,7 @@ class MenuSubdigraphMiddleware:
             self.session.count("templates/over_budget")
             return
         running = _RunningSearch(page_outline)
-        self._searches[site.name].append(running)
+        self._searches.setdefault(site.name, []).append(running)
         history.loads += MAX_LOADS
         search = MenuSearch(self.session, self.prober, self.traffic, site, history.shapes)
         try:
@@ -186,6 +196,8 @@ class MenuSubdigraphMiddleware:
         finally:
             history.loads -= MAX_LOADS - search.loads
             self._searches[site.name].remove(running)
+            if not self._searches[site.name]:
+                del self._searches[site.name]
             running.done.set()
         self.session.count("templates/probed")
         self.session.count(f"templates/subdigraph/{len(search.best)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import MutableMapping
 from dataclasses import MISSING, is_dataclass
 from typing import Any, Final
 
@@ -73,9 +74,10 @@ class Fields:
 
     def _is_set(self, item: Any, field: str) -> bool:
         """True if the spider has set a field; blank values do not count if they are the default of the item's type."""
-        if not ItemAdapter.is_item(item) or field not in list(ItemAdapter(item)):
+        content = _content_of(item)
+        if content is None or field not in list(content):
             return False
-        value = ItemAdapter(item)[field]
+        value = content[field]
         if not _is_blank(value):
             return True
         return not getattr(self._crawler.spider, "yields_blanks", False) and not _is_default(item, field, value)
@@ -87,12 +89,13 @@ class Fields:
         return alternative if isinstance(item, dict) and alternative not in item and alternative not in taken else None
 
     def _write(self, item: Any, name: str, field: str, value: Any) -> bool:
-        if not ItemAdapter.is_item(item):
+        content = _content_of(item)
+        if content is None:
             what = "this is not an item; yield a dict, a dataclass, an attrs class or an Item"
             self._count_and_warn("missing", item, field, what)
             return False
         try:
-            ItemAdapter(item)[field] = value
+            content[field] = value
         except Exception:  # validators can raise anything
             what = "the type has no such field, or does not accept our value; change it, or PAGELETS_FIELDS"
             self._count_and_warn("missing", item, field, what)
@@ -111,16 +114,20 @@ class Fields:
 
 def value_of(item: Any, field: str | None) -> Any:
     """Return the value of a field of an item, None without one; a ``defaultdict`` does not create it."""
-    if field is None or not ItemAdapter.is_item(item) or field not in list(ItemAdapter(item)):
-        return None
-    return ItemAdapter(item)[field]
+    content = None if field is None else _content_of(item)
+    return content[field] if content is not None and field in list(content) else None
+
+
+def _content_of(item: Any) -> MutableMapping[str, Any] | None:
+    """The fields of an item of any type, None if it is no item."""
+    if isinstance(item, dict):  # as most are: to ask itemadapter each time would take longer than all else
+        return item
+    return ItemAdapter(item) if ItemAdapter.is_item(item) else None
 
 
 def _can_have(item: Any, field: str) -> bool:
     """True if an item has a field or is a dict, which takes any."""
-    if not ItemAdapter.is_item(item):
-        return False
-    return isinstance(item, dict) or field in ItemAdapter(item).field_names()
+    return isinstance(item, dict) or (ItemAdapter.is_item(item) and field in ItemAdapter(item).field_names())
 
 
 def _is_blank(value: Any) -> bool:

@@ -28,10 +28,11 @@ _MOST: Final = 32
 
 @dataclass(eq=False)
 class _Held:
-    """An item that waits, with its response and the key of its page."""
+    """An item that waits, with its response, the context and the key of its page."""
 
     item: Any
     response: HtmlResponse
+    context: PageContext
     site: Site
     key: int
     timer: asyncio.TimerHandle | None = None
@@ -73,7 +74,9 @@ class FirstPages:
         held = None
         if context is not None:
             with suppress(Exception):  # the pipelines will meet it again, and report it
-                held = _Held(copied(item), response, *await in_thread(self._learn, context))
+                if (learnt := context.learnt_by) is None:
+                    learnt = await in_thread(self._learn, context)
+                held = _Held(copied(item), response, context, *learnt)
             self._release_ready()
         if held is None or self._closing or held.has(self.session.config.first_pages):
             await self._process(item, response=response)
@@ -94,6 +97,7 @@ class FirstPages:
     def _hold(self, held: _Held) -> None:
         self.session.count("first_pages/held")
         self._held.append(held)
+        held.context.item_arrived()
         held.timer = asyncio.get_running_loop().call_later(LIMIT, self._release, held, "late")
         while len(self._held) > _MOST or sum(len(one.response.body) for one in self._held) > self._max_size:
             self._release(self._held[0], "full")
@@ -108,8 +112,11 @@ class FirstPages:
         task.add_done_callback(self._processed)
 
     async def _process_held(self, held: _Held) -> None:
-        async with self._room:
-            await self._process(held.item, response=held.response)
+        try:
+            async with self._room:
+                await self._process(held.item, response=held.response)
+        finally:
+            held.context.item_left()
 
     def _processed(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)

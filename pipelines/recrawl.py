@@ -14,9 +14,9 @@ from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.feed_reader import Feed, FeedError
 from scrapy_pagelets.pipelines.base import PagePipeline
-from scrapy_pagelets.recrawl.content_words import content_of
+from scrapy_pagelets.recrawl.content_words import content_hash, content_of, contents_with_doubtful
 from scrapy_pagelets.recrawl.version_store import FILE, VersionDiskError, VersionStore, VersionStoreError
-from scrapy_pagelets.recrawl.versions import COLUMNS, NEEDED, Change, PageVersion, change
+from scrapy_pagelets.recrawl.versions import CHANGED, COLUMNS, NEEDED, SAME, Change, PageVersion, change
 from scrapy_pagelets.session.crawl_session import abort_crawl
 from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.session.threads import in_thread
@@ -87,13 +87,21 @@ class RecrawlPipeline(PagePipeline):
         found = None
         try:
             if (source := self._earlier or self._store) is not None:
-                found = change(source.find(page.key), now)
+                earlier = source.find(page.key)
+                found = change(earlier, now)
+                if found.kind == CHANGED and earlier is not None and self._stands_on(context, earlier):
+                    found, now = Change(SAME, 0.0), now._replace(hash=earlier.hash)
             if self._store is not None:
                 self._store.put(page.key, now)
         except sqlite3.Error as error:
             sentence = "%s is not compared with its earlier version, or not kept for the next crawl: %s"
             self.session.warn("recrawl/failed", sentence, context.url, error)
         return found
+
+    def _stands_on(self, context: PageContext, earlier: PageVersion) -> bool:
+        """Whether the page still has its earlier content, of which some has only become doubtful."""
+        contents = contents_with_doubtful(context.page.nodes, context.templateness())
+        return any(content_hash(content) == earlier.hash for content in contents)
 
     async def spider_closed(self, spider: Spider, reason: str) -> None:
         await in_thread(self._close, reason == "finished")

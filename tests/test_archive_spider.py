@@ -1,11 +1,13 @@
 """The spider ``archive``: pages are as clean as those of a live crawl, and nothing is fetched."""
 
 import gzip
+import json
 import random
+import signal
 
 import pytest
 
-from tests.crawling import SITE, crawl, page, words
+from tests.crawling import LIMIT, SITE, crawl, page, run_spider, start, words
 from tests.server import SiteServer
 from tests.test_archives import HTML, raw_record, response, write_warc
 from tests.test_crawl import KEYS, PAGES
@@ -191,3 +193,66 @@ def test_odd_records_do_no_harm(tmp_path):
     ]
     assert found.stat("archive/skipped/no_url") == 5
     assert found.errors == []
+
+
+@pytest.mark.parametrize("items", [1, 16])
+def test_items_come_in_the_order_of_the_archive(tmp_path, items):
+    listed = list(pages("http://example.com/"))
+    random.Random(0).shuffle(listed)
+    settings = {"CONCURRENT_ITEMS": items, "CONCURRENT_REQUESTS": items}
+    found = crawl(tmp_path, "archive", path=warc(tmp_path / "x.warc", listed), settings=settings)
+    assert found.urls == [url for url, _ in listed]
+    assert found.stats["response_received_count"] == len(listed)
+
+
+@pytest.mark.parametrize("limit", ["CLOSESPIDER_PAGECOUNT", "CLOSESPIDER_ITEMCOUNT"])
+def test_a_limit_ends_the_archive(tmp_path, limit):
+    names = [f"blog{a}{b}" for a in "abcdefghij" for b in "abcdefghij"]
+    path = warc(tmp_path / "x.warc", pages("http://example.com/", names))
+    found = crawl(tmp_path, "archive", path=path, settings={limit: 5})
+    assert found.stats["finish_reason"] == limit.lower()
+    assert 5 <= len(found.lines) < 50
+    assert found.urls == [f"http://example.com/{name}" for name in names[: len(found.lines)]]
+    assert found.errors == []
+
+
+def test_a_stopped_archive_finishes_the_page_that_it_is_at(tmp_path):
+    names = [f"blog{a}{b}{c}" for a in "abcdefghij" for b in "abcdefghij" for c in "abcdefghij"]
+    path = warc(tmp_path / "x.warc", pages("http://example.com/", names))
+    feed = tmp_path / "feed.jsonl"
+    process = start("crawl", "archive", "-a", f"path={path}", "-o", str(feed), "-s", "LOG_LEVEL=INFO")
+    assert process.stderr
+    log = ""
+    while "cleaning them" not in log:
+        log += process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    log += process.communicate(timeout=LIMIT)[1]
+    assert "Traceback" not in log
+    assert "'finish_reason': 'shutdown'" in log
+    lines = [json.loads(line) for line in feed.read_text(encoding="utf-8").splitlines()]
+    assert len(lines) < len(names)
+    assert [line["url"] for line in lines] == [f"http://example.com/{name}" for name in names[: len(lines)]]
+    assert all(line["text"].startswith("Heading blog") for line in lines)
+
+
+COUNTING = """
+from scrapy_pagelets.crawler.spiders import archive
+from scrapy_pagelets.session import crawl_session
+
+parse, parsed = crawl_session.parse, []
+crawl_session.parse = lambda text: parsed.append(text) or parse(text)
+archive._KEPT = {kept}
+
+class Spider(archive.ArchiveSpider):
+    name = "stranger"
+    def closed(self, reason):
+        self.crawler.stats.set_value("parsed", len(parsed))
+"""
+
+
+@pytest.mark.parametrize(("kept", "times"), [(1_000_000, 1), (0, 2)])
+def test_pages_of_a_small_archive_are_parsed_once(tmp_path, kept, times):
+    path = warc(tmp_path / "x.warc", pages("http://example.com/"))
+    found = run_spider(tmp_path, COUNTING.format(kept=kept), path=path)
+    assert len(found.lines) == len(NAMES)
+    assert found.stats["parsed"] == times * len(NAMES)

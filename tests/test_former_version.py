@@ -16,6 +16,7 @@ from scrapy.spiderloader import SpiderLoader
 from scrapy.utils.misc import load_object
 
 from scrapy_pagelets import Addon
+from scrapy_pagelets.crawler.extensions import SiteReport
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.duplicates.shingles import tokens
 from scrapy_pagelets.index.pending_pages import PendingPages
@@ -267,7 +268,8 @@ def test_documented_settings_have_the_documented_spiders():
 def test_a_former_path_switches_a_component_off():
     settings = BaseSettings({"EXTENSIONS": {"scrapy_pagelets.crawler.report.SiteReport": None}, "EXTENSIONS_BASE": {}})
     Addon().update_settings(settings)
-    assert [*settings.getdict("EXTENSIONS").values()] == [None]
+    found = settings.getdict("EXTENSIONS").items()
+    assert [priority for path, priority in found if load_object(path) is SiteReport] == [None]
 
 
 SPIDER = """

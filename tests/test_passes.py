@@ -157,14 +157,42 @@ def test_the_features_of_a_cut_are_finite(leaves, others):
     assert columns[:, CUT_FEATURES.index("cut_kept")] == pytest.approx(np.maximum(kept, 0.1 / total.sum()), abs=1e-4)
 
 
+def rated(values: Floats) -> Trees:
+    """A rating of one tree that compares the cut itself: it gives each cut its value."""
+    borders = (CUTS[:-1] + CUTS[1:]) / 2
+    return Trees(
+        np.full((len(borders), 1), CUT_FEATURES.index("cut_cut")),
+        borders[:, None].astype("f"),
+        np.column_stack([np.zeros(len(borders)), np.diff(values)]).astype("f"),
+        float(values[0]),
+    )
+
+
 @pytest.mark.parametrize("wanted", [0, 7, 15])
-def test_the_cut_with_the_highest_rating_is_taken(wanted):
-    """The rating is a single tree that compares the cut itself."""
-    column = CUT_FEATURES.index("cut_cut")
-    above, below = CUTS[wanted] - 0.01, CUTS[wanted] + 0.01
-    rating = Trees(np.full((1, 2), column), np.array([[above, below]], "f"), np.array([[0, 1, 0, 0]], "f"), 0.0)
+def test_a_cut_that_is_rated_far_above_all_others_is_taken(wanted):
     one, odds = of_leaves([(0, 3)])
-    assert best_cut(rating, cut_features(one.nodes, odds, 0)) == CUTS[wanted]
+    values = np.where(np.arange(len(CUTS)) == wanted, 0.0, -2.0)
+    assert best_cut(rated(values), cut_features(one.nodes, odds, 0)) == pytest.approx(CUTS[wanted], abs=1e-3)
+
+
+def test_the_cut_is_between_two_that_are_as_good():
+    one, odds = of_leaves([(0, 3)])
+    values = np.full(len(CUTS), -2.0)
+    values[[3, 12]] = 0  # -2 and 0.5
+    assert best_cut(rated(values), cut_features(one.nodes, odds, 0)) == pytest.approx(-0.75, abs=1e-3)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.floats(-0.3, 0), min_size=len(CUTS), max_size=len(CUTS)), st.data())
+def test_a_small_change_of_the_ratings_moves_the_cut_a_little(values, data):
+    """A rating that is up to 0.001 off moves no weight by more than a fifteenth, whatever cuts are as good."""
+    off = data.draw(st.lists(st.floats(-1e-3, 1e-3), min_size=len(CUTS), max_size=len(CUTS)))
+    one, odds = of_leaves([(0, 3)])
+    columns = cut_features(one.nodes, odds, 0)
+    before = best_cut(rated(np.array(values)), columns)
+    after = best_cut(rated(np.array(values) + off), columns)
+    assert CUTS[0] <= before <= CUTS[-1]
+    assert abs(after - before) < 0.2
 
 
 def test_a_page_without_text_has_no_cut():

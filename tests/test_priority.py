@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
-from scrapy import FormRequest, Request
+from scrapy import FormRequest, Request, signals
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.settings import Settings
@@ -343,6 +343,24 @@ def test_a_request_that_has_left_the_queue_is_not_raised():
     assert not queued.raise_("http://h/a", 8)
     queued.waiting.add(Request("http://h/a"))  # a second link to it
     assert not queued.raise_("http://h/a", 8)
+
+
+def test_a_request_that_the_dupefilter_drops_is_not_raised():
+    for dropped, is_raised in ((Request("http://h/a"), True), (None, False)):
+        queued, request = Queued(), Request("http://h/a")
+        queued.waiting.add(request)
+        queued.crawler.signals.send_catch_log(signals.request_dropped, request=dropped or request, spider=None)
+        assert queued.raise_("http://h/a", 8) is is_raised
+
+
+def test_the_hubs_of_many_sites_are_not_all_remembered(passing, monkeypatch):
+    monkeypatch.setattr("scrapy_pagelets.middlewares.priority._SITES", 2)
+    middleware = passing.middleware
+    first = middleware._distiller_of("a.example")
+    middleware._distiller_of("b.example")
+    assert middleware._distiller_of("a.example") is first
+    middleware._distiller_of("c.example")
+    assert [*middleware._distillers] == ["a.example", "c.example"]
 
 
 def test_an_original_that_leaves_the_queue_first_is_served_in_the_place_of_its_copy():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
-from scrapy_pagelets.templates.menu_links import candidates, dom_distances, hyperlink_distance, link_targets, links_of
+from scrapy_pagelets.templates.menu_links import candidates, dom_distances, hyperlink_distance, link_targets
 from scrapy_pagelets.urls import key
 from tests.trees import page, soups
 
@@ -199,7 +199,7 @@ def test_a_page_without_a_host_has_no_candidates():
 def test_a_page_links_to_what_acts_but_it_is_no_candidate():
     html = "<a href='/x'>x</a><a href='/x#y'>x</a><a href='/z'>z</a><a href='/logout'>l</a><a href='/quit'>Log out</a>"
     assert link_targets(page(html, URL)) == {key(f"http://example.com/{name}") for name in ("x", "z", "logout", "quit")}
-    assert len(links_of(page(html, URL))) == 5
+    assert len(page(html, URL).links) == 5
     assert found(html) == ["http://example.com/x", "http://example.com/z"]
 
 

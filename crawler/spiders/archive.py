@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Any, Final, Self
 
-from scrapy import Spider, signals
+from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.settings import BaseSettings
+from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_pagelets import urls
 from scrapy_pagelets.archives.reader import Record, expand, records
@@ -26,7 +27,8 @@ from scrapy_pagelets.middlewares.archived import archive_request, response_token
 from scrapy_pagelets.middlewares.rendering import RENDER
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
-from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.session.page_context import context_of
+from scrapy_pagelets.session.threads import in_thread, let_go
 from scrapy_pagelets.templates.detections import ETDM
 from scrapy_pagelets.templates.known_subdigraphs import KnownSubdigraphs, LinkedPages
 
@@ -34,16 +36,21 @@ logger = logging.getLogger(__name__)
 
 #: Records read by one call in a thread.
 _BATCH: Final = 32
+#: Bytes of the bodies of pages that stay in memory from the first pass to the second; parsed, a page takes twenty times
+#: as much.
+_KEPT: Final = 4_000_000
+#: Pages that are cut in threads while another one is in the pipelines.
+_AHEAD: Final = 4
 #: Pages rendered at the same time.
 _RENDERING: Final = 8
 
 
 class ArchiveSpider(Spider):
-    """Read pages from WARC files or folders in two passes: learn all sites, then yield each page as an item.
+    """Read pages from WARC files or folders in two passes: learn all sites, then pass each page on as an item.
 
     Nothing is fetched, even if pages are rendered: their resources come from the archive as well. Pages are rendered in
     the first pass, and the rendered responses are stored on disk for the second. Records that are not pages are counted
-    in ``pagelets/archive/skipped/<why>``.
+    in ``pagelets/archive/skipped/<why>``. The items come in the order of the archive, unless pages are rendered.
 
     Arguments (``-a name=value``)
     -----------------------------
@@ -63,11 +70,14 @@ class ArchiveSpider(Spider):
             logger.warning("%s", problem)
         self.path, self.base = path, arguments.beginning("base", base)
         self.sources = expand(path)
+        self._is_closing = False
+        self._passing: asyncio.Future[None] | None = None
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
         settings.set("PAGELETS_FIRST_PAGES", 1, "spider")  # all pages are known before the first one is cleaned
+        settings.set("CONCURRENT_ITEMS", 1, "spider")  # of one response; Scrapy makes as many tasks for each
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -79,24 +89,97 @@ class ArchiveSpider(Spider):
     async def start(self) -> AsyncIterator[Any]:
         self.session = session_of(self.crawler)
         self.session.resources = Resources(self.sources, self.base)
+        self._end_with_the_scraper()
         config = self.session.config
         self._subdigraphs = KnownSubdigraphs(config.probe) if config.detection == ETDM else None
+        self._kept: dict[tuple[str, int], HtmlResponse] = {}
+        self._kept_bytes = 0
         pages = await self._learn()
         if self._subdigraphs is not None:
             await self._learn_subdigraphs(self._subdigraphs)
         logger.info("%d pages in %d sources; cleaning them", pages, len(self.sources))
+        if not config.render and is_asyncio_available():
+            await self._clean()
+            return
+        async for request in self._requests():
+            yield request
+
+    def _end_with_the_scraper(self) -> None:
+        """Read no further page when the scraper closes, and let it wait for the item that is in the pipelines.
+
+        It waits for responses only, and these items come without one that it knows.
+        """
+        scraper: Any = self.crawler.engine.scraper
+        close = scraper.close_spider_async
+
+        async def close_spider_async() -> None:
+            self._is_closing = True
+            if self._passing is not None:
+                await asyncio.wait({self._passing})
+            await close()
+
+        scraper.close_spider_async = close_spider_async
+
+    async def _clean(self) -> None:
+        """Pass the pages to the pipelines, one after the other.
+
+        They take no way through scheduler and downloader, which would cost more than to clean them.
+        """
+        ahead: deque[asyncio.Task[HtmlResponse | None]] = deque()
+        try:
+            async for record in self._records():
+                if self._is_closing:
+                    break
+                ahead.append(asyncio.create_task(in_thread(self._cut, record)))
+                if len(ahead) >= _AHEAD:
+                    await self._pass_on(await ahead.popleft())
+            while ahead:
+                await self._pass_on(await ahead.popleft())
+        finally:
+            for task in ahead:
+                task.cancel()
+
+    def _cut(self, record: Record) -> HtmlResponse | None:
+        """The response of a page, which is cut for the pipelines; None if Scrapy does not accept its URL."""
+        if (request := self._request(record)) is None:
+            return None
+        response = self._kept.pop((record.source, record.offset), None) or _response(record)
+        response.request = request
+        context = context_of(response, self.session)
+        assert context is not None
+        with suppress(Exception):  # the pipelines will meet it again, and report it
+            context.cut()
+        return response
+
+    async def _pass_on(self, response: HtmlResponse | None) -> None:
+        """Pass a page to the pipelines, and wait until they are done, even if the crawl is stopped meanwhile."""
+        if response is None or self._is_closing:
+            return
+        self.crawler.signals.send_catch_log(
+            signals.response_received, response=response, request=response.request, spider=self
+        )
+        item = page_item(response.url, self.session.config)
+        scraper = self.crawler.engine.scraper
+        self._passing = asyncio.ensure_future(scraper.start_itemproc_async(item, response=response))
+        await asyncio.shield(self._passing)
+        let_go(response)
+
+    def _request(self, record: Record) -> Request | None:
+        try:
+            return archive_request(record, self.base)
+        except ValueError as error:
+            self.session.warn("archive/skipped/no_url", "%s is skipped, its URL is invalid: %s", record.url, error)
+            return None
+
+    async def _requests(self) -> AsyncIterator[Request]:
         async for record in self._records():
             # The archive is the queue: make no more requests than the engine can process.
             if self.crawler.engine.needs_backout():
                 await self.crawler.signals.wait_for(signals.scheduler_empty)
-            try:
-                request = archive_request(record, self.base)
-            except ValueError as error:
-                self.session.warn("archive/skipped/no_url", "%s is skipped, its URL is invalid: %s", record.url, error)
-                continue
-            if self.session.config.render:
-                request.meta[RENDER] = False  # the first pass has rendered it, or failed to
-            yield request
+            if (request := self._request(record)) is not None:
+                if self.session.config.render:
+                    request.meta[RENDER] = False  # the first pass has rendered it, or failed to
+                yield request
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         yield page_item(response.url, self.session.config)
@@ -106,14 +189,15 @@ class ArchiveSpider(Spider):
         skipped: Counter[str] = Counter()
         pages = 0
         rendering: set[asyncio.Task[None]] = set()
-        async for record in self._records(skipped):
-            pages += 1
+        async for batch in self._batches(skipped):
+            pages += len(batch)
             if not self.session.config.render:
-                await in_thread(self._learn_page, record)
+                await in_thread(self._learn_pages, batch)
                 continue
-            rendering.add(asyncio.create_task(self._render(record)))
-            if len(rendering) >= _RENDERING:
-                _, rendering = await asyncio.wait(rendering, return_when=asyncio.FIRST_COMPLETED)
+            for record in batch:
+                rendering.add(asyncio.create_task(self._render(record)))
+                if len(rendering) >= _RENDERING:
+                    _, rendering = await asyncio.wait(rendering, return_when=asyncio.FIRST_COMPLETED)
         if rendering:
             await asyncio.wait(rendering)
         for reason, count in skipped.items():
@@ -125,15 +209,20 @@ class ArchiveSpider(Spider):
             self.crawler.signals.connect(mark_failed, signals.engine_stopped)
         return pages
 
+    def _learn_pages(self, batch: list[Record]) -> None:
+        for record in batch:
+            self._learn_page(record)
+
     def _learn_page(self, record: Record) -> None:
+        response = _response(record)
         try:
-            self._learn_parsed(self._parsed(record))
+            self._learn_parsed(self.session.page(response))
         except Exception:
             self.session.failed(record.url)
-
-    def _parsed(self, record: Record) -> Page:
-        declared = record.headers.get("Content-Type", [""])[0]
-        return Page.parse(record.body, record.url, declared, self.session.config.limits)
+            return
+        if self._kept_bytes + len(record.body) <= _KEPT:
+            self._kept_bytes += len(record.body)
+            self._kept[record.source, record.offset] = response
 
     def _learn_parsed(self, page: Page) -> None:
         page_class = self.session.sites.learn(page)
@@ -166,7 +255,7 @@ class ArchiveSpider(Spider):
         """The page of a record of the first pass; None if it could not be learnt there."""
         with suppress(Exception):  # the first pass has reported it
             if not self.session.config.render:
-                return self._parsed(record)
+                return self.session.page(_response(record))
             response = self.session.responses.read(response_token(archive_request(record, self.base)))
             assert isinstance(response, HtmlResponse)
             return self.session.page(response)
@@ -190,12 +279,20 @@ class ArchiveSpider(Spider):
         self.session.responses.put(token, response)
         self._learn_parsed(self.session.page(response))
 
-    async def _records(self, skipped: Counter[str] | None = None) -> AsyncIterator[Record]:
+    async def _records(self) -> AsyncIterator[Record]:
+        async for batch in self._batches():
+            for record in batch:
+                yield record
+
+    async def _batches(self, skipped: Counter[str] | None = None) -> AsyncIterator[list[Record]]:
         for source in self.sources:
             all_records = records(source, self.base, skipped, quiet=skipped is None)
-            while batch := await in_thread(_next_batch, all_records):
-                for record in batch:
-                    yield record
+            while not self._is_closing and (batch := await in_thread(_next_batch, all_records)):
+                yield batch
+
+
+def _response(record: Record) -> HtmlResponse:
+    return HtmlResponse(record.url, headers=record.headers, body=record.body)
 
 
 def _next_batch(all_records: Iterator[Record]) -> list[Record]:

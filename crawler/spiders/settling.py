@@ -136,7 +136,7 @@ class SettlingPages:
         self.session.responses.put(token, response)
 
     async def _release(self, site: str, *, lasting: bool = True) -> None:
-        waiting, postponed = self._waiting[site], []
+        waiting, postponed = self._waiting.get(site, []), []
         while waiting:
             held = waiting.pop(0)
             if not lasting and held.number is not None and self.session.responses.lasts(held.token):
@@ -152,3 +152,5 @@ class SettlingPages:
             response.request = Request(response.url, meta={"pagelets_fetched_at": held.time, NUMBER: held.number})
             await self.crawler.engine.scraper.start_itemproc_async(self._make(response), response=response)
         waiting += postponed
+        if not waiting and self._waiting.get(site) is waiting:  # no other page has begun to release them
+            del self._waiting[site]

@@ -18,6 +18,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response, TextResponse
 from scrapy.utils.job import job_dir
 
+from scrapy_pagelets import core
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.characters import visible
 from scrapy_pagelets.errors import ConfigError
@@ -29,9 +30,10 @@ from scrapy_pagelets.rules.rules_file import read as read_rules
 from scrapy_pagelets.segmentation.segment_weights import load as load_weights
 from scrapy_pagelets.session.answered import AnsweredRequests
 from scrapy_pagelets.session.config import Config, unknown
+from scrapy_pagelets.session.recent import RecentSet
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import ResponseStore
-from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.session.threads import in_thread, let_go
 from scrapy_pagelets.templates.model import load
 from scrapy_pagelets.templates.site_cache import SiteCache
 from scrapy_pagelets.templates.site_store import SiteStore
@@ -41,6 +43,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 #: Pages above this size in bytes take seconds and cause a warning.
 _LARGE: Final = 10_000_000
+#: Problems of pages that are remembered, so that a page that is parsed again is not counted again.
+_REPORTED: Final = 10_000
 
 
 class CrawlSession:
@@ -61,6 +65,8 @@ class CrawlSession:
         for sentence in unknown(crawler.settings):
             self.count("settings/unknown")
             logger.warning("%s", sentence)
+        if core.MISSING:
+            logger.info("Pages are cleaned more slowly, without the compiled core: %s", core.MISSING)
         folder = self.config.store or job
         self._store = SiteStore(Path(folder) if folder else None, model, self._store_failed)
         self.sites = SiteCache(
@@ -80,7 +86,7 @@ class CrawlSession:
         self.resources: Resources | None = None
         #: Parsed pages, or the message of a `TooLarge`: the exception itself would keep the response alive.
         self._pages: WeakKeyDictionary[Response, Page | str] = WeakKeyDictionary()
-        self._reported: set[tuple[str, str]] = set()
+        self._reported: RecentSet[tuple[str, str]] = RecentSet(_REPORTED)
         self._lost: Counter[tuple[str, str]] = Counter()
         self._losing = Lock()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
@@ -102,6 +108,15 @@ class CrawlSession:
         if isinstance(page, str):
             raise TooLarge(page)
         return page
+
+    def parsed(self, response: Response) -> Page | None:
+        """Return the page of a response if it has been parsed."""
+        page = self._pages.get(response)
+        return page if isinstance(page, Page) else None
+
+    def forget(self, response: Response) -> None:
+        """Let go of the page of a response."""
+        let_go(self._pages.pop(response, None))
 
     def _parse(self, response: TextResponse) -> Page:
         text = self.text(response)
@@ -139,13 +154,11 @@ class CrawlSession:
 
     def _warn_once(self, url: str, name: str, message: str, *arguments: object) -> None:
         # Pages that were held back, or loaded for a template, are parsed again.
-        if (url, name) not in self._reported:
-            self._reported.add((url, name))
+        if self._reported.add((url, name)):
             self.warn(f"pages/{name}", message, url, *arguments)
 
     def _warn_of_rule(self, url: str, problem: str) -> None:
-        if (url, problem) not in self._reported:
-            self._reported.add((url, problem))
+        if self._reported.add((url, problem)):
             self.warn("rules/failed", "%s", problem)
 
     def cancel_menu_loads(self) -> None:

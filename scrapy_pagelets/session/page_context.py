@@ -11,22 +11,24 @@ from threading import RLock
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, ref
 
-import numpy as np
 from itemadapter import ItemAdapter
-from scrapy import Item
+from scrapy import Item, Request
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 
-from scrapy_pagelets.document.content import corrected, said_of_itself
-from scrapy_pagelets.document.headline import Headline, headline_of
-from scrapy_pagelets.document.metadata import Metadata, metadata_of
+from scrapy_pagelets.document.decision import Decision, decided
+from scrapy_pagelets.document.headline import Headline
+from scrapy_pagelets.document.page_fields import PageContent, told
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.methods import labels_of
 from scrapy_pagelets.segmentation.pagelet import Pagelet, pagelets_of
 from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
+from scrapy_pagelets.session.threads import let_go
 from scrapy_pagelets.templates.detections import FUSED
 from scrapy_pagelets.templates.roles import CONTENT
+from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.templates.site_cache import SiteCache
 from scrapy_pagelets.templates.site_counts import PageClass
 
 _current: ContextVar[PageContext | None] = ContextVar("pagelets_context", default=None)
@@ -53,11 +55,37 @@ class PageContext:
         self._session = session
         self._lock = RLock()
         self._page: Page | None = None
-        self._told: Metadata | None = None
         self._pagelets: dict[bool, list[Pagelet]] = {}
-        self._headline: tuple[Headline | None] | None = None
-        self._leaves: tuple[Ints, Floats] | None = None  # label and templateness of each leaf
-        self._effect: dict[str, int] = {}
+        self._decision: Decision | None = None
+        self._labels: Ints | None = None
+        self._items = 0
+        self._has_left = False
+
+    def item_arrived(self) -> None:
+        """Note that an item of the page waits, or is in the pipelines."""
+        self._items += 1
+
+    def item_left(self) -> None:
+        """Note that an item of the page has left the pipelines."""
+        self._items -= 1
+        self._release()
+
+    def response_left(self) -> None:
+        """Note that the spider has yielded everything that the response leads to."""
+        self._has_left = True
+        self._release()
+
+    def _release(self) -> None:
+        """Let go of the page as soon as it has no item left.
+
+        The garbage collector would come late: a response and its selector, which holds the parsed page, are a cycle.
+        """
+        response = self._response()
+        if self._items or not self._has_left or response is None:
+            return
+        self._session.forget(response)
+        let_go(self._page, self._decision, self._pagelets)
+        self._page, self._decision, self._labels, self._pagelets = None, None, None, {}
 
     @property
     def page(self) -> Page:
@@ -68,6 +96,14 @@ class PageContext:
                 assert response is not None
                 self._page = self._session.page(response)
             return self._page
+
+    @property
+    def learnt_by(self) -> tuple[Site, int] | None:
+        """The site that has learnt the page, and the key of the page; None if that is not known without waiting."""
+        response = self._response()
+        page = None if response is None else self._session.parsed(response)
+        site = None if page is None else self._session.sites.in_memory(page)
+        return None if page is None or site is None or page.key not in site.learnt.seen else (site, page.key)
 
     @property
     def page_class(self) -> PageClass | None:
@@ -84,13 +120,12 @@ class PageContext:
         whole : do not split pagelets that hold both content and template
         """
         with self._lock:
-            if self._leaves is None:
-                self._session.sites.learn(self.page)
-                unruled = self._templateness()
-                templateness, self._effect = self.page.marks.applied(self.page.nodes, unruled)
-                self._leaves = self._labels(templateness), templateness
+            templateness = self._decide().templateness
+            if self._labels is None:
+                config = self._session.config
+                self._labels = labels_of(self.page, config.segmenter, templateness, **config.options)
             if whole not in self._pagelets:
-                self._pagelets[whole] = pagelets_of(self.page, *self._leaves, whole=whole)
+                self._pagelets[whole] = pagelets_of(self.page, self._labels, templateness, whole=whole)
             return self._pagelets[whole]
 
     def content(self) -> list[Pagelet]:
@@ -99,69 +134,52 @@ class PageContext:
 
     def content_leaves(self) -> Bools:
         """Return a mask of the page's leaves, (m,): True for those of the content."""
-        mask = np.zeros(len(self.page.nodes.leaves), np.bool_)
-        for pagelet in self.content():
-            mask[pagelet.index] = True
-        return mask
+        return self._decide().content
 
     def templateness(self) -> Floats:
         """Return the templateness of the page's leaves, (m,), 0 to 1."""
-        self.cut()
-        assert self._leaves is not None
-        return self._leaves[1]
+        return self._decide().templateness
+
+    def left(self) -> PageContent:
+        """Return what is left of the page, for its fields."""
+        return PageContent(self.page, self._decide(), self._session.config.switches)
 
     def effect_of_rules(self) -> dict[str, int]:
         """Return what the rules of the user have done to the page, by the names of the stats."""
-        self.cut()
-        return self._effect
+        return self._decide().effect
 
     def metadata(self) -> dict[str, Any]:
         """Return URL, title, heading, language, time of fetching and what the page tells of itself, as in the feed."""
-        page, headline = self.page, self.headline
-        known = {
-            "url": page.url,
-            "title": page.title,
-            "headline": headline.text if headline else None,
-            "language": page.language,
-            "fetched_at": self.fetched_at,
-        }
-        return known | self._metadata().fields
-
-    def _metadata(self) -> Metadata:
-        with self._lock:
-            if self._told is None:
-                self._told = metadata_of(self.page, self.headline)
-            return self._told
-
-    def _templateness(self) -> Floats:
-        """What the method that decides says; the default one also heeds what the page tells of itself."""
-        found = self._session.sites.templateness(self.page)
-        if self._session.config.detection != FUSED:
-            return found
-        found, told = corrected(self.page.nodes, found, self.headline), self._metadata()
-        found[told.trail] = 1
-        found[said_of_itself(self.page, self.headline, told.names, told.prices)] = 0
-        return found
+        return told(self.page, self._decide(), self.fetched_at)
 
     @property
     def headline(self) -> Headline | None:
         """The page's own heading."""
-        with self._lock:
-            if self._headline is None:
-                site, named = self._session.sites.of(self.page), self.page.marks.headline
-                alike, others = site.pages_alike(self.page), site.pages - 1
-                self._headline = (headline_of(self.page, alike, others, named=named),)
-            return self._headline[0]
+        return self._decide().headline
 
-    def _labels(self, templateness: Floats) -> Ints:
-        config = self._session.config
-        return labels_of(self.page, config.segmenter, templateness, **config.options)
+    def _decide(self) -> Decision:
+        """Decide what is template, once."""
+        with self._lock:
+            if self._decision is None:
+                self._decision = decision_of(self.page, self._session.sites, self._session.config.detection)
+            return self._decision
 
     def fail(self) -> None:
         """Log the exception that is being handled, once per page."""
         if not self.failed:
             self.failed = True
             self._session.failed(self.url)
+
+
+def decision_of(page: Page, sites: SiteCache, detection: str) -> Decision:
+    """Let the site of a page learn it, and decide what is template.
+
+    Parameters
+    ----------
+    detection : the method that decides, one of ``detections.DETECTIONS``
+    """
+    sites.learn(page)
+    return decided(page, sites.of(page), None if detection == FUSED else sites.templateness(page))
 
 
 def fetched_at(response: Response) -> str:
@@ -190,7 +208,8 @@ def provide_contexts(crawler: Crawler) -> None:
     Scrapy passes items to the pipelines without their response. Only the scraper knows it reliably: a task inherits the
     context variables of the response that led to its request, and items of errbacks pass no spider middleware. This
     therefore wraps the scraper's public method for items. It also copies each item, because a spider may change an item
-    and yield it again while the pipelines still write to it.
+    and yield it again while the pipelines still write to it. And it sees when a response is done with: Scrapy has no
+    signal for that.
     """
     if crawler in _wrapped:
         return
@@ -203,13 +222,28 @@ def provide_contexts(crawler: Crawler) -> None:
     async def start_itemproc_async(item: Any, *, response: Any) -> None:
         context = context_of(response, session)
         context_before, places_before = _current.set(context), _places.set({})
+        if context is not None:
+            context.item_arrived()
         try:
             await process(item if context is None else copied(item), response=response)
         finally:
             _current.reset(context_before)
             _places.reset(places_before)
+            if context is not None:
+                context.item_left()
+
+    finish = scraper.slot.finish_response
+
+    def finish_response(result: Any, request: Request) -> None:
+        finish(result, request)
+        if isinstance(result, HtmlResponse):
+            if (context := _contexts.get(result)) is not None:
+                context.response_left()
+            else:
+                session.forget(result)
 
     scraper.start_itemproc_async = start_itemproc_async
+    scraper.slot.finish_response = finish_response
 
 
 def copied(item: Any) -> Any:

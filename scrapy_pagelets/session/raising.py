@@ -6,15 +6,16 @@ from collections import OrderedDict
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.pqueues import ScrapyPriorityQueue
 
 from scrapy_pagelets import urls
+from scrapy_pagelets.session.recent import RecentSet
 
 #: Request meta of a copy that overtakes its original.
 _COPY: Final = "_pagelets_raised"
-#: Requests that can be raised; the oldest are forgotten first.
+#: Requests that can be raised, and requests that have left the queue; the oldest are forgotten first.
 _MOST: Final = 50_000
 
 
@@ -25,9 +26,10 @@ class WaitingRequests:
         self._crawler = crawler
         #: Key of the URL -> the request, and how much of its priority can be replaced.
         self._waiting: OrderedDict[int, tuple[Request, int]] = OrderedDict()
-        self._left: set[bytes] = set()
+        self._left: RecentSet[bytes] = RecentSet(_MOST)
         #: Fingerprint -> a raised request that still waits, and whether its copy has overtaken it.
         self._raised: dict[bytes, tuple[Request, bool]] = {}
+        crawler.signals.connect(self.dropped, signals.request_dropped)
 
     def add(self, request: Request, added: int = 0) -> None:
         """Remember a request that is about to be queued, so that it can be raised.
@@ -40,6 +42,12 @@ class WaitingRequests:
             self._waiting.setdefault(urls.key(request.url), (request, added))
             if len(self._waiting) > _MOST:
                 self._waiting.popitem(last=False)
+
+    def dropped(self, request: Request) -> None:
+        """Forget a request that is not queued, because the dupefilter knows it."""
+        page = urls.key(request.url)
+        if self._waiting.get(page, (None, 0))[0] is request:
+            del self._waiting[page]
 
     def raised(self, page: int, priority: int) -> Request | None:
         """Return a copy with a higher priority of the request for a page, None if there is none to be raised.

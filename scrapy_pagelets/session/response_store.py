@@ -44,6 +44,8 @@ class ResponseStore:
         self._unwritten: dict[str, bytes] = {}
         if lasting is not None:
             _remove_unfinished(lasting)
+        #: The responses on disk: each request asks for one, and a look into the folder takes longer than the answer.
+        self._written = set(self._listed())
 
     @cached_property
     def _folder(self) -> Path | None:
@@ -60,6 +62,7 @@ class ResponseStore:
         """Store a response, replacing one with the same token."""
         content = _packed(response)
         self._unwritten[token] = content
+        self._written.discard(token)
         if self._folder is None:
             return
         try:
@@ -67,6 +70,7 @@ class ResponseStore:
         except OSError as error:
             self._failed(f"a page cannot be stored on disk and stays in memory: {error}")
         else:
+            self._written.add(token)
             del self._unwritten[token]
 
     def has(self, token: str) -> bool:
@@ -75,7 +79,7 @@ class ResponseStore:
 
     def lasts(self, token: str) -> bool:
         """True if a response with this token is stored on disk, where it outlives the process if the folder does."""
-        return token not in self._unwritten and (path := self._path(token)) is not None and path.exists()
+        return token in self._written
 
     def _path(self, token: str) -> Path | None:
         """The path for a response, without creating the folder; None if there is no folder."""
@@ -84,13 +88,20 @@ class ResponseStore:
 
     def tokens(self, prefix: str) -> list[str]:
         """Return the tokens with a prefix in a lasting folder, those of earlier runs included."""
-        paths = self._lasting.glob(f"{prefix}*") if self._lasting is not None else ()
-        return sorted(path.name for path in paths if path.suffix != _UNFINISHED)
+        return sorted(token for token in self._listed() if token.startswith(prefix))
+
+    def _listed(self) -> list[str]:
+        """The names of the files in a lasting folder."""
+        if self._lasting is not None:
+            with suppress(OSError):  # there is no folder yet, or it cannot be used, which `put` reports
+                return [path.name for path in self._lasting.iterdir() if path.suffix != _UNFINISHED]
+        return []
 
     def take(self, token: str) -> Response | None:
         """Remove and return a response, None if there is none; its request has the stored meta."""
         response = self.read(token)
         self._unwritten.pop(token, None)
+        self._written.discard(token)
         if (path := self._path(token)) is not None:
             path.unlink(missing_ok=True)
         return response
