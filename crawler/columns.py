@@ -12,7 +12,7 @@ import numpy as np
 from itemadapter import ItemAdapter, is_item
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
-from scrapy_pagelets.feed_schema import FEED, VERSION, FeedField
+from scrapy_pagelets.feed_schema import FEED, VERSION, arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,17 +28,7 @@ Row = dict[str, Any]
 
 def feed_types() -> dict[str, pa.DataType]:
     """Return the Arrow types of the columns that every feed has."""
-    return {field.name: _arrow_type(field) for field in FEED if not field.optional}
-
-
-def _arrow_type(field: FeedField) -> pa.DataType:
-    import pyarrow as pa
-
-    if field.kind == "object":
-        kind = pa.struct({part.name: _arrow_type(part) for part in field.parts})
-    else:
-        kind = {"string": pa.string(), "integer": pa.int32(), "number": pa.float64()}[field.kind]
-    return pa.list_(kind) if field.listed else kind
+    return {field.name: arrow_type(field) for field in FEED if not field.optional}
 
 
 class Columns:

@@ -7,7 +7,10 @@ which pipeline sets them. Fields may be added, but none is renamed or given anot
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 VERSION: Final = "1"
 
@@ -139,7 +142,8 @@ FEED: Final = (
     FeedField(
         "headline",
         "string",
-        "the page's own heading: the one that its title names, or its only `h1`; null if there is none",
+        "the page's own heading: the one that its title or its JSON-LD names, its only `h1`, or one with the text of a "
+        "link to the page itself; null if there is none",
         nullable=True,
     ),
     FeedField(
@@ -250,3 +254,14 @@ FEED: Final = (
     ),
     FeedField("changed_share", "number", "share of the words that differ, 0 to 1; null if unknown", nullable=True),
 )
+
+
+def arrow_type(field: FeedField) -> pa.DataType:
+    """The Arrow type of the column of a field; pyarrow must be installed."""
+    import pyarrow as pa
+
+    if field.kind == "object":
+        kind = pa.struct({part.name: arrow_type(part) for part in field.parts})
+    else:
+        kind = {"string": pa.string(), "integer": pa.int32(), "number": pa.float64()}[field.kind]
+    return pa.list_(kind) if field.listed else kind

@@ -1,0 +1,166 @@
+"""The command ``scrapy pagelets corpus``: clean a corpus of archived pages, on this machine or on a Spark cluster."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from scrapy.settings import BaseSettings
+from scrapy.utils.conf import arglist_to_dict
+
+from scrapy_pagelets.crawler.commands.terminal import show, warn
+from scrapy_pagelets.errors import CommandError, ConfigError, PageletsError
+from scrapy_pagelets.session.config import Config
+
+if TYPE_CHECKING:
+    from scrapy_pagelets.corpus.engines import Engine
+    from scrapy_pagelets.corpus.job import Report
+    from scrapy_pagelets.corpus.options import CorpusOptions
+
+_ENGINES: Final = ("duckdb", "spark")
+#: What each engine needs, and the extra that installs it.
+_NEEDED: Final = {"duckdb": ("duckdb", "pyarrow"), "spark": ("pyspark", "pyarrow")}
+_EXTRA: Final = {"duckdb": "corpus", "spark": "spark"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    parser.add_argument(
+        "input",
+        metavar="IN",
+        help="WARC, WACZ or Parquet files: a file, a folder, a glob in quotes, a list (.paths) or an index (.cdxj); "
+        "paths or URLs",
+    )
+    parser.add_argument(
+        "output", metavar="OUT", help="folder for the tables; it must be empty, or that of a job that was stopped"
+    )
+    parser.add_argument("--base", default="", help="prefix of relative names in a list or an index")
+    parser.add_argument("--engine", choices=_ENGINES, default="duckdb", help="where to run (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=0, help="number of processes (default: one for each processor)")
+    parser.add_argument("--memory", default="", help="memory of DuckDB, as 4GB (default: 40%% of the machine's)")
+    parser.add_argument(
+        "-s", dest="given", action="append", default=[], metavar="NAME=VALUE", help="set a setting (repeatable)"
+    )
+    parser.add_argument("--master", default="", help="of Spark: spark://HOST:PORT, yarn, local[4]")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the job; the exit code is 1 if a source could not be read to its end."""
+    _check_libraries(options.engine)
+    from scrapy_pagelets.corpus.inputs import sources_of
+    from scrapy_pagelets.corpus.job import CorpusJob, prepared
+
+    if options.workers < 0:
+        raise ConfigError(f"--workers is {options.workers}: give the number of processes, from 1")
+    settings = options.settings.copy()
+    settings.setdict(arglist_to_dict(options.given), "cmdline")
+    wanted = corpus_options(Config.from_settings(settings))
+    if options.engine == "spark":
+        from scrapy_pagelets.corpus.distributed import check
+
+        check(options.master)
+    sources = sources_of(options.input, options.base)
+    out = Path(options.output)
+    wanted = prepared(out, sources, wanted, options.engine)
+    engine = _engine(options, out)
+    try:
+        report = CorpusJob(engine, out, sources, wanted, warn).run()
+    finally:
+        engine.close()
+    return _show(report, out)
+
+
+def corpus_options(config: Config) -> CorpusOptions:
+    """The settings of a crawl that a corpus job follows.
+
+    Raises
+    ------
+    ConfigError : for a setting that it cannot follow
+    """
+    from scrapy_pagelets.corpus.options import CorpusOptions
+    from scrapy_pagelets.duplicates.threshold import Threshold
+    from scrapy_pagelets.templates.detections import CLASSIFIER, FUSED
+    from scrapy_pagelets.templates.model import load
+
+    if config.render:
+        raise ConfigError("PAGELETS_RENDER is on, but a corpus job renders no pages: switch it off")
+    if config.detection not in (FUSED, CLASSIFIER):
+        raise ConfigError(
+            f"PAGELETS_DETECTION is {config.detection}, but a corpus job decides by {FUSED} or {CLASSIFIER}: choose "
+            "one of them"
+        )
+    load(config.model)
+    return CorpusOptions(
+        started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        model=config.model,
+        detection=config.detection,
+        strict=config.strict,
+        segmenter=config.segmenter,
+        segmenter_options=config.options,
+        export=config.export,
+        formats=config.formats,
+        switches=config.switches,
+        chunks=config.chunks,
+        chunks_overlap=config.chunks_overlap,
+        rules=config.rules,
+        limits=config.limits,
+        duplicates=config.duplicates,
+        threshold=Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
+        shingle=config.duplicates_shingle,
+        within_sites=config.duplicates_scope == "site",
+    )
+
+
+def _check_libraries(engine: str) -> None:
+    if missing := [name for name in _NEEDED[engine] if find_spec(name) is None]:
+        raise CommandError(f"this needs {' and '.join(missing)}: pip install 'scrapy-pagelets[{_EXTRA[engine]}]'")
+
+
+def _engine(options: argparse.Namespace, out: Path) -> Engine:
+    if options.engine == "spark":
+        from scrapy_pagelets.corpus.distributed import SparkEngine
+
+        return SparkEngine(options.master)
+    from scrapy_pagelets.corpus.embedded import EmbeddedEngine
+    from scrapy_pagelets.corpus.engines import WORK
+
+    return EmbeddedEngine(out / WORK / "spill", options.workers, options.memory)
+
+
+def _show(report: Report, out: Path) -> int:
+    show(f"{report.pages} pages of {report.sites} sites are in {out}, {report.duplicates} of them near-duplicates")
+    show(f"{report.templates} templates, {report.links} links")
+    for line in _problems(report):
+        warn(line)
+    return 1 if report.broken else 0
+
+
+def _problems(report: Report) -> list[str]:
+    lines = [f"left out: {', '.join(f'{count} {reason}' for reason, count in sorted(report.skipped.items()))}"]
+    lines = lines if report.skipped else []
+    lines += [f"{count} pages could not be cleaned, the first is {url}: {why}" for why, count, url in report.failures]
+    if report.broken:
+        lines += [*report.broken, f"{len(report.broken)} sources could not be read to their end"]
+    return lines
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run as an application of its own, for ``spark-submit``; ``-s NAME=VALUE`` sets a setting."""
+    parser = argparse.ArgumentParser(prog="corpus.py", description="Clean a corpus of WARC or Parquet files on Spark.")
+    add_arguments(parser)
+    parser.set_defaults(engine="spark")
+    options = parser.parse_args(arguments)
+    options.settings = BaseSettings()
+    try:
+        return run(options)
+    except PageletsError as error:
+        warn(error)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

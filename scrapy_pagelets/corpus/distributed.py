@@ -1,0 +1,183 @@
+"""The engine on a Spark cluster: statements are Spark SQL, page work is `mapInArrow` in the executors."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from scrapy_pagelets.corpus.options import CorpusError
+from scrapy_pagelets.corpus.raw_pages import TableFunction
+from scrapy_pagelets.corpus.row_groups import whole_groups
+
+#: Spark 4 needs this version of Java.
+_JAVA: Final = 17
+_VERSION: Final = re.compile(r'version "(\d+)')
+_STANDALONE: Final = re.compile(r"spark://([^/]+):(\d+)")
+#: Seconds to wait for the port of a master.
+_PATIENCE: Final = 10.0
+#: Rows of a batch, which Spark holds in memory as a whole; pages are large.
+_BATCH: Final = 64
+#: Rows that a function gets at once, at least.
+_ROWS: Final = 64
+_SETTINGS: Final = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH),
+    # Sites are of all sizes: large partitions of a join are divided, and small ones joined.
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.adaptive.skewJoin.enabled": "true",
+    "spark.sql.parquet.compression.codec": "zstd",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+class SparkEngine:
+    """A Spark session; see `engines.Engine`. The output folder must be one that all machines see.
+
+    Parameters
+    ----------
+    master : ``spark://HOST:PORT``, ``yarn``, ``local[4]``; "" for that of spark-submit, or this machine
+
+    Raises
+    ------
+    CorpusError : if Spark cannot be started
+    """
+
+    binary = "BINARY"
+    round_sources = 10_000
+    round_pages = 2_000_000
+
+    def __init__(self, master: str = "") -> None:
+        from pyspark.sql import SparkSession
+
+        # Told at each call; what is used of pandas, which checks only, works.
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        builder: Any = SparkSession.builder.appName("scrapy-pagelets corpus")
+        for name, value in _SETTINGS.items():
+            builder = builder.config(name, value)
+        if master:
+            builder = builder.master(master)
+        try:
+            self._session: Any = builder.getOrCreate()
+            self._session.sparkContext.setLogLevel("ERROR")
+        except Exception as error:  # of Python, or of Java
+            raise CorpusError(f"Spark cannot be started: {_first_line(error)}") from None
+
+    def view(self, name: str, select: str) -> None:
+        """Give a name to the result of a statement."""
+        self._session.sql(select).createOrReplaceTempView(name)
+
+    def open(self, name: str, *folders: Path) -> None:
+        """Give a name to the rows of all files in some folders."""
+        self._session.read.parquet(*(f"file://{folder.absolute()}" for folder in folders)).createOrReplaceTempView(name)
+
+    def write(self, folder: Path, select: str) -> None:
+        """Store the result of a statement."""
+        self._store(self._session.sql(select), folder)
+
+    def rows(self, select: str) -> list[tuple[Any, ...]]:
+        """Return the result of a statement."""
+        return [tuple(row) for row in self._session.sql(select).collect()]
+
+    def map(
+        self,
+        folder: Path,
+        select: str,
+        function: TableFunction,
+        schema: pa.Schema,
+        keys: Sequence[str] = (),
+        order: Sequence[str] = (),
+    ) -> None:
+        """Store what a function makes of the rows of a statement; groups are spread over the executors."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        frame = self._session.sql(select)
+        if keys:
+            frame = frame.repartition(*keys).sortWithinPartitions(*keys, *order)
+        else:  # each row is a task, for example a file to read
+            frame = frame.repartition(max(1, frame.count()))
+        self._store(frame.mapInArrow(_mapped(function, tuple(keys), schema), from_arrow_schema(schema)), folder)
+
+    def _store(self, frame: Any, folder: Path) -> None:
+        try:
+            frame.write.parquet(f"file://{folder.absolute()}")
+        except Exception as error:  # of Python, of Java, or of a task
+            raise CorpusError(
+                f"Spark could not write {folder}: {_first_line(error)}; run the same command again, it continues where "
+                "it stopped"
+            ) from None
+
+    def close(self) -> None:
+        """End the session."""
+        self._session.stop()
+
+
+def _mapped(
+    function: TableFunction, keys: tuple[str, ...], schema: pa.Schema
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for batches of a partition, whose groups are whole and come one after the other."""
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for table in whole_groups(batches, keys, _ROWS if keys else 1):
+            for made in function(table):
+                yield from made.cast(schema).to_batches(_BATCH)
+
+    return run
+
+
+def check(master: str) -> None:
+    """Find out whether Spark can run, before anything is written.
+
+    Raises
+    ------
+    CorpusError : without the Java that Spark needs, or if a standalone master does not answer
+    """
+    _check_java()
+    _check_master(master)
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME", "")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    advice = f"install Java {_JAVA} or later (Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME"
+    if not java or not os.path.exists(java):
+        raise CorpusError(f"Spark needs Java, and there is none: {advice}")
+    try:
+        told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
+    except (OSError, subprocess.SubprocessError) as error:
+        raise CorpusError(f"Spark needs Java, and {java} does not run ({error}): {advice}") from None
+    match = _VERSION.search(told)
+    if match is None or int(match[1]) < _JAVA:
+        raise CorpusError(f"Spark needs Java {_JAVA}, {java} is {match[1] if match else 'another program'}: {advice}")
+
+
+def _check_master(master: str) -> None:
+    """Find out now whether a standalone master answers: Spark itself would try for minutes."""
+    match = _STANDALONE.match(master)
+    if match is None:
+        return
+    try:
+        with suppress(TimeoutError), socket.create_connection((match[1], int(match[2])), _PATIENCE):
+            return
+    except OSError as error:
+        raise CorpusError(_NO_MASTER.format(master=master, error=error.strerror or error)) from None
+    raise CorpusError(_NO_MASTER.format(master=master, error="it does not answer"))
+
+
+_NO_MASTER: Final = (
+    "there is no Spark cluster at {master}: {error}; start it, or give --master local[*] for this machine"
+)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]

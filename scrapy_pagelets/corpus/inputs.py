@@ -1,0 +1,219 @@
+"""The sources of a corpus job: WARC and WACZ files, Parquet of raw pages, lists of files, and records of an index."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import IO, Any, Final
+
+from scrapy_pagelets.corpus.options import CorpusError
+
+_SOURCE: Final = re.compile(r"\.(warc(\.(gz|zst|zstd))?|wacz|parquet)$", re.IGNORECASE)
+_LIST: Final = re.compile(r"\.paths(\.gz)?$", re.IGNORECASE)
+_INDEX: Final = re.compile(r"\.cdxj?(\.gz)?$", re.IGNORECASE)
+_REMOTE: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
+#: Columns of Common Crawl's index as Parquet.
+_FILE, _OFFSET, _LENGTH = COLUMNS = ("warc_filename", "warc_record_offset", "warc_record_length")
+_ADVICE: Final = (
+    "give WARC (.warc, .warc.gz, .warc.zst), .wacz or .parquet files, a folder or a glob of them, a list of files "
+    "(.paths) or an index (.cdx, .cdxj, Common Crawl's as .parquet)"
+)
+
+
+@dataclass
+class Source:
+    """A file that is read, or the records of it that an index has selected.
+
+    Attributes
+    ----------
+    path : of the file, or its URL
+    offsets, sizes : in bytes, of the records; None for the whole file
+    """
+
+    path: str
+    offsets: list[int] | None = None
+    sizes: list[int] | None = field(default=None, repr=False)
+
+    def row(self, number: int) -> dict[str, Any]:
+        """The source as a row of the table ``sources``."""
+        return {"source": number, "path": self.path, "offsets": self.offsets, "sizes": self.sizes}
+
+
+def sources_of(path: str, base: str = "") -> list[Source]:
+    """List the sources of a path or URL, files in the order of their names.
+
+    Parameters
+    ----------
+    path : a file, a folder, a glob, a list of files, or an index; local or, with fsspec, remote
+    base : what precedes relative names in lists and indexes; by default the folder that the list or index is in
+
+    Raises
+    ------
+    CorpusError : if there is none
+
+    Examples
+    --------
+    >>> sources_of("nowhere.warc.gz")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    scrapy_pagelets.corpus.options.CorpusError: nowhere.warc.gz does not exist: give WARC ...
+    """
+    try:
+        found = list(_sources(path, base))
+    except FileNotFoundError:
+        raise CorpusError(f"{path or 'the empty path'} does not exist: {_ADVICE}") from None
+    except (OSError, EOFError, UnicodeError) as error:
+        raise CorpusError(f"{path} cannot be read: {error}") from None
+    if not found:
+        raise CorpusError(f"{path} names no archive: {_ADVICE}")
+    return found
+
+
+def _sources(path: str, base: str) -> Iterator[Source]:
+    if _INDEX.search(path):
+        yield from _selected(_index_lines(path), base or _folder(path))
+    elif _LIST.search(path):
+        with reading(path) as file:
+            names = [line.strip() for line in _lines(path, file) if line.strip()]
+        yield from (Source(_absolute(name, base or _folder(path))) for name in names)
+    else:
+        files = list(_files(path))
+        for name in files:
+            if name.lower().endswith(".parquet") and (rows := _index_rows(name)) is not None:
+                yield from _selected(rows, base or _folder(name))
+            else:
+                yield Source(name)
+
+
+def _files(path: str) -> Iterator[str]:
+    """The files of a path, a folder or a glob."""
+    if is_remote(path):
+        yield from _remote_files(path)
+    elif os.path.isdir(path):
+        for folder, folders, names in os.walk(path):
+            folders.sort()
+            yield from (os.path.join(folder, name) for name in sorted(names) if _SOURCE.search(name))
+    elif os.path.exists(path):
+        yield path
+    elif glob.has_magic(path):
+        for name in sorted(glob.glob(path, recursive=True)):
+            yield from _files(name) if os.path.isdir(name) else [name]
+    else:
+        raise FileNotFoundError(path)
+
+
+def _remote_files(path: str) -> Iterator[str]:
+    if _SOURCE.search(path) and not glob.has_magic(path):
+        yield path
+        return
+    system, inside = file_system(path)
+    names = system.glob(inside) if glob.has_magic(inside) else system.find(inside)
+    yield from (system.unstrip_protocol(name) for name in sorted(names) if _SOURCE.search(name))
+
+
+def _selected(rows: Iterable[tuple[str, int, int]], base: str) -> Iterator[Source]:
+    """The records of an index by their files, in the order of their offsets."""
+    files: dict[str, list[tuple[int, int]]] = {}
+    for name, offset, size in rows:
+        files.setdefault(name, []).append((offset, size))
+    for name in sorted(files):
+        offsets, sizes = zip(*sorted(set(files[name])), strict=True)
+        yield Source(_absolute(name, base), list(offsets), list(sizes))
+
+
+def _index_lines(path: str) -> Iterator[tuple[str, int, int]]:
+    """File, offset and size of the pages of a CDXJ index: a key, a time, and a JSON object on each line."""
+    with reading(path) as file:
+        for number, line in enumerate(_lines(path, file), 1):
+            start = line.find("{")
+            if start < 0:
+                continue  # the header, or a blank line
+            try:
+                record = json.loads(line[start:])
+                if _is_page(record):
+                    yield record["filename"], int(record["offset"]), int(record["length"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise CorpusError(
+                    f"{path}, line {number}, is not of a CDXJ index ({type(error).__name__}: {error}): "
+                    "each line ends with a JSON object with filename, offset and length"
+                ) from None
+
+
+def _is_page(record: dict[str, Any]) -> bool:
+    mime = record.get("mime-detected") or record.get("mime") or "text/html"
+    return mime in _HTML and str(record.get("status", "200")) == "200"
+
+
+def _index_rows(path: str) -> Iterator[tuple[str, int, int]] | None:
+    """File, offset and size of the rows of an index as Parquet; None if the file holds something else."""
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        with reading(path) as file, ParquetFile(file) as table:
+            if not set(COLUMNS) <= set(table.schema_arrow.names):
+                return None
+            read = table.read(list(COLUMNS))
+    except (OSError, ArrowException):
+        return None  # it will be reported as a source that cannot be read
+    columns = (read[name].to_pylist() for name in COLUMNS)
+    return iter(list(zip(*columns, strict=True)))
+
+
+def _lines(path: str, file: IO[bytes]) -> Iterator[str]:
+    lines: Iterable[bytes] = gzip.GzipFile(fileobj=file) if path.lower().endswith(".gz") else file
+    return (line.decode("utf-8") for line in lines)
+
+
+def _absolute(name: str, base: str) -> str:
+    return name if is_remote(name) or os.path.isabs(name) else f"{base.rstrip('/')}/{name}" if base else name
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0] or "."
+
+
+def is_remote(path: str) -> bool:
+    """Return True for a URL.
+
+    >>> is_remote("s3://bucket/a.warc.gz"), is_remote("C/a.warc.gz")
+    (True, False)
+    """
+    return bool(_REMOTE.match(path))
+
+
+def file_system(path: str) -> tuple[Any, str]:
+    """The fsspec file system of a URL, and the path in it.
+
+    Raises
+    ------
+    CorpusError : if fsspec, or what it needs for such URLs, is not installed
+    """
+    try:
+        from fsspec.core import url_to_fs
+
+        system, inside = url_to_fs(path)
+    except ImportError as error:
+        raise CorpusError(f"{path} needs another library: pip install 'scrapy-pagelets[remote]' ({error})") from None
+    except ValueError as error:
+        raise CorpusError(f"{path} cannot be read: {error}") from None
+    return system, inside
+
+
+@contextmanager
+def reading(path: str) -> Iterator[IO[bytes]]:
+    """Open a file, local or remote, for reading."""
+    if is_remote(path):
+        system, inside = file_system(path)
+        with system.open(inside, "rb") as file:
+            yield file
+    else:
+        with open(path, "rb") as file:
+            yield file

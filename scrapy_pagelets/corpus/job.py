@@ -1,0 +1,337 @@
+"""The steps of the corpus job, the same on every engine.
+
+Two passes, as of the spider `archive`: what the pages of a site share is learnt, then each page is cleaned. Pages are
+first gathered from their sources, because those of a site need not be in one file. Every step writes a table, long ones
+in rounds; a job that is run again continues after the last complete one.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from scrapy_pagelets.corpus import near_duplicates, statements
+from scrapy_pagelets.corpus.engines import RESULTS, WORK, Engine, TableFolders, store
+from scrapy_pagelets.corpus.inputs import Source
+from scrapy_pagelets.corpus.options import CorpusError, CorpusOptions
+from scrapy_pagelets.corpus.page_cleaning import CleanSites, optional_fields
+from scrapy_pagelets.corpus.raw_pages import BROKEN, ReadPages, TableFunction
+from scrapy_pagelets.corpus.schemas import COUNTS, PAIRS, RAW, SOURCES, cleaned_schema
+from scrapy_pagelets.corpus.site_learning import LearnParts, MergeParts
+from scrapy_pagelets.feed_schema import FEED
+from scrapy_pagelets.templates.detection import relational
+
+_PLAN: Final = "job.json"
+#: Views on the rows of `cleaned_schema`, with their kinds.
+_VIEWS: Final = {
+    "cleaned_pages": "page", "cut_pagelets": "pagelet", "found_links": "link", "shingles": "shingle",
+    "origins": "origin", "contents": "content", "bands": "band", "failures": "failure",
+}  # fmt: skip
+_FORMS: Final = ("local", "global")
+
+Progress = Callable[[str], None]
+
+
+@dataclass
+class Report:
+    """What a job has done.
+
+    Attributes
+    ----------
+    pages, sites, links, templates, duplicates : rows of the tables; sites with pages
+    skipped : number of records that are not pages, by reason
+    broken : sentences about the sources that could not be read, or not to their end
+    failures : reason, number of pages, and URL of the first one that could not be cleaned
+    """
+
+    pages: int = 0
+    sites: int = 0
+    links: int = 0
+    templates: int = 0
+    duplicates: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    broken: list[str] = field(default_factory=list)
+    failures: list[tuple[str, int, str]] = field(default_factory=list)
+
+
+def prepared(out: Path, sources: Sequence[Source], options: CorpusOptions, engine: str) -> CorpusOptions:
+    """Make the output folder of a new job, or find an unfinished one there; return the options with the job's time.
+
+    Parameters
+    ----------
+    engine : its name; the rounds of another one are others
+
+    Raises
+    ------
+    CorpusError : if the folder has anything else
+    """
+    plan = out / WORK / _PLAN
+    wanted = {"sources": _digest(sources), "options": options.record(), "engine": engine}
+    try:
+        known = json.loads(plan.read_text(encoding="utf-8")) if plan.exists() else None
+        if known is None and out.exists() and any(out.iterdir()):
+            raise CorpusError(f"{out} is not empty: give another folder, or delete it")
+        if known is not None and {name: known.get(name) for name in wanted} != wanted:
+            raise CorpusError(
+                f"{out} has an unfinished job with other input, settings or engine: repeat that one, give another "
+                "folder, or delete it"
+            )
+        if known is None:
+            plan.parent.mkdir(parents=True, exist_ok=True)
+            part = plan.with_name(f"{plan.name}.part")
+            part.write_text(json.dumps(wanted | {"started": options.started}), encoding="utf-8")
+            part.replace(plan)
+            return options
+    except (OSError, ValueError) as error:
+        if isinstance(error, CorpusError):
+            raise
+        raise CorpusError(f"{out} cannot be used: {error}") from None
+    return replace(options, started=known["started"])
+
+
+def _digest(sources: Sequence[Source]) -> str:
+    from xxhash import xxh3_128
+
+    digest = xxh3_128()
+    for source in sources:
+        digest.update(json.dumps([source.path, source.offsets, source.sizes]).encode())
+    return digest.hexdigest()
+
+
+class CorpusJob:
+    """A job on an engine.
+
+    Parameters
+    ----------
+    out : the output folder, see `prepared`
+    progress : called with a sentence now and then
+    """
+
+    def __init__(
+        self, engine: Engine, out: Path, sources: Sequence[Source], options: CorpusOptions, progress: Progress
+    ) -> None:
+        self._engine = engine
+        self._tables = TableFolders(out)
+        self._sources = sources
+        self._options = options
+        self._progress = progress
+
+    def run(self) -> Report:
+        """Run all steps that have no result yet.
+
+        Raises
+        ------
+        CorpusError : if there is no page, or if a step fails
+        """
+        report = Report()
+        self._gather(report)
+        self._learn_large_sites()
+        self._clean()
+        if self._options.duplicates != "off":
+            self._find_near_duplicates()
+        self._store_links()
+        self._store_templates()
+        self._store_results()
+        self._count(report)
+        shutil.rmtree(self._tables.work)
+        return report
+
+    def _gather(self, report: Report) -> None:
+        rows = [source.row(number) for number, source in enumerate(self._sources)]
+        if not self._tables.exists("sources"):
+            store(self._tables.begin("sources"), pa.Table.from_pylist(rows, SOURCES))
+            self._tables.finish("sources")
+        self._open("sources")
+        step = self._engine.round_sources
+        for first in range(0, len(rows), step):
+            select = f"SELECT * FROM sources WHERE source BETWEEN {first} AND {first + step - 1}"
+            self._map(f"raw/{first:09d}", select, ReadPages(self._options.started), RAW)
+            self._progress(f"{min(first + step, len(rows))} of {len(rows)} sources are read")
+        self._engine.open("raw", *self._tables.parts("raw"))
+        self._read_problems(report)
+        [(report.pages, report.sites)] = self._engine.rows("SELECT COUNT(url), COUNT(DISTINCT site) FROM raw")
+        if not report.pages:
+            reasons = ", ".join(f"{count} {reason}" for reason, count in report.skipped.items()) or "it is empty"
+            shutil.rmtree(self._tables.work)
+            raise CorpusError(" ".join([f"the input has no HTML page: {reasons}.", *report.broken]))
+        self._progress(f"{report.pages} pages of {report.sites} sites")
+
+    def _read_problems(self, report: Report) -> None:
+        for (found,) in self._engine.rows(statements.SKIPPED):
+            source = json.loads(found)
+            report.skipped.update(source["skipped"])
+            if BROKEN & source["skipped"].keys():
+                report.broken += source["messages"] or [f"{source['path']} cannot be read"]
+
+    def _learn_large_sites(self) -> None:
+        options = self._options
+        self._write("large_sites", statements.LARGE_SITES.format(part=options.part))
+        self._write("places", statements.PLACES.format(part=options.part))
+        self._write("sample", statements.SAMPLE.format(part=options.part, sample=options.sample))
+        self._map(
+            "part_counts", statements.SAMPLED, LearnParts(options), COUNTS, keys=("site", "part"), order=("page",)
+        )
+        self._open("part_counts")
+        parts = "SELECT site, part, counts FROM part_counts"
+        self._map("site_counts", parts, MergeParts(), COUNTS, keys=("site",), order=("part",))
+        self._open("site_counts")
+
+    def _clean(self) -> None:
+        schema = cleaned_schema(optional_fields(self._options))
+        function = CleanSites(self._options)
+        rounds = list(self._rounds())
+        done = 0
+        for name, pages, select in rounds:
+            self._map(f"cleaned/{name}", select, function, schema, keys=("site", "chunk"), order=("page",))
+            done += pages
+            self._progress(f"{done} of {sum(pages for _, pages, _ in rounds)} pages are cleaned")
+        self._engine.open("cleaned", *self._tables.parts("cleaned"))
+        for name, kind in _VIEWS.items():
+            self._engine.view(name, f"SELECT {kind}.* FROM cleaned WHERE kind = '{kind}'")
+
+    def _rounds(self) -> Iterator[tuple[str, int, str]]:
+        """Name, number of pages and statement of each round: small sites by bucket, large ones by chunk."""
+        most, binary = self._engine.round_pages, self._engine.binary
+        for first, last, pages in _ranges(self._engine.rows(statements.SMALL_SIZES), most):
+            yield f"small-{first:05d}", pages, statements.SMALL.format(first=first, last=last, binary=binary)
+        sizes = self._engine.rows(statements.CHUNK_SIZES)
+        buckets = ", ".join(str(b) for (b,) in self._engine.rows("SELECT DISTINCT bucket FROM large_sites ORDER BY 1"))
+        for first, last, pages in _ranges(sizes, most):
+            yield f"large-{first:05d}", pages, statements.LARGE.format(first=first, last=last, buckets=buckets)
+
+    def _find_near_duplicates(self) -> None:
+        self._write("copies", near_duplicates.ORIGINALS)
+        self._write("band_places", near_duplicates.BAND_PLACES)
+        self._write("candidates", near_duplicates.CANDIDATES)
+        self._compare("near", "candidates")
+        self._write("best", near_duplicates.BEST)
+        self._connect("group_stars", near_duplicates.EDGES)
+        self._write("heads", near_duplicates.HEADS)
+        self._compare("near_heads", "heads")
+        self._write("verdicts", near_duplicates.VERDICTS)
+        self._progress("near-duplicates are found")
+
+    def _compare(self, name: str, pairs: str) -> None:
+        compare = near_duplicates.Compare(self._options.threshold)
+        select = near_duplicates.COMPARED.format(pairs=pairs)
+        self._map(name, select, compare, PAIRS, keys=("page",), order=("earlier", "canonical"))
+        self._open(name)
+
+    def _connect(self, name: str, edges: str) -> None:
+        """Find connected components: each round of large-star and small-star is written before the next one."""
+        number = 0
+        if not self._tables.exists(name):
+            self._write(f"{name}_0", edges, opened="stars")
+            changed = True
+            while changed:
+                number += 1
+                self._write(f"{name}_{number}", statements.ROUND, opened="next_stars")
+                changed = bool(self._engine.rows(relational.CHANGED)[0][0])
+                self._open(f"{name}_{number}", opened="stars")
+        self._write(name, "SELECT * FROM stars")
+
+    def _store_links(self) -> None:
+        self._write("links", statements.LINKS, opened="linked")
+
+    def _store_templates(self) -> None:
+        self._views(statements.LOCAL)
+        self._write("candidates_local", _candidates(), opened="template_candidates")
+        self._write("page_groups_local", relational.LOCAL_GROUPS)
+        self._views(statements.GLOBAL)
+        self._write("candidates_global", _candidates(), opened="template_candidates")
+        self._engine.view("originals", relational.CANDIDATES[0][1])
+        self._connect("template_stars", statements.GLOBAL_EDGES)
+        self._open("template_stars", opened="stars")
+        self._write("page_groups_global", relational.GLOBAL_GROUPS)
+        columns = {"local": "of_site", "global": "shingle"}
+        selects = (statements.TEMPLATES.format(form=form, column=columns[form]) for form in _FORMS)
+        self._write("templates", " UNION ALL ".join(selects), opened="found_templates")
+        self._progress("templates are found")
+
+    def _views(self, selects: Sequence[tuple[str, str]]) -> None:
+        for name, select in selects:
+            self._engine.view(name, select)
+
+    def _store_results(self) -> None:
+        off, wanted = self._options.duplicates == "off", optional_fields(self._options)
+        if off:
+            self._engine.view("verdicts", _NO_VERDICTS)
+        self._write("duplicates", near_duplicates.DUPLICATES)
+        self._write("pagelets", "SELECT * FROM cut_pagelets")
+        found = {
+            "near_duplicate_of": "d.url AS near_duplicate_of",
+            "similarity": "ROUND(v.similarity, 4) AS similarity",
+        }
+        fields = [one.name for one in FEED if not one.optional or one.name in wanted]
+        columns = ", ".join(["p.page", *(found.get(name, f"p.{name}") for name in fields)])
+        where = "WHERE v.duplicate_of IS NULL" if self._options.duplicates == "drop" else ""
+        self._write("pages", statements.FEED.format(columns=columns, where=where))
+
+    def _count(self, report: Report) -> None:
+        for name in RESULTS:
+            self._open(name, opened=f"result_{name}")
+        counts = {name: self._engine.rows(f"SELECT COUNT(*) FROM result_{name}")[0][0] for name in RESULTS}
+        report.pages, report.links, report.templates = counts["pages"], counts["links"], counts["templates"]
+        [(report.duplicates,)] = self._engine.rows(
+            "SELECT COUNT(*) FROM result_duplicates WHERE duplicate_of IS NOT NULL"
+        )
+        report.failures = [(reason, count, url) for reason, count, url in self._engine.rows(statements.FAILURES)]
+
+    def _write(self, name: str, select: str, *, opened: str = "") -> None:
+        if not self._tables.exists(name):
+            self._engine.write(self._tables.begin(name), select)
+            self._tables.finish(name)
+        self._open(name, opened=opened)
+
+    def _map(
+        self,
+        name: str,
+        select: str,
+        function: TableFunction,
+        schema: pa.Schema,
+        keys: Sequence[str] = (),
+        order: Sequence[str] = (),
+    ) -> None:
+        if not self._tables.exists(name):
+            self._engine.map(self._tables.begin(name), select, function, schema, keys, order)
+            self._tables.finish(name)
+
+    def _open(self, name: str, *, opened: str = "") -> None:
+        self._engine.open(opened or name, self._tables.folder(name))
+
+
+#: Without near-duplicates, no page has a verdict.
+_NO_VERDICTS: Final = """
+    SELECT page, page AS original, page AS duplicate_of, CAST(0 AS DOUBLE) AS similarity, page AS head FROM contents
+    WHERE page < 0
+"""
+
+
+def _candidates() -> str:
+    """Steps 1 and 2 of Figure 5 as one statement."""
+    *steps, (_, last) = relational.CANDIDATES
+    return f"WITH {', '.join(f'{name} AS ({select})' for name, select in steps)} {last}"
+
+
+def _ranges(sizes: Sequence[tuple[int, int]], most: int) -> Iterator[tuple[int, int, int]]:
+    """First and last number, and sum of the sizes, of runs of numbers with about ``most`` in all.
+
+    >>> list(_ranges([(0, 3), (1, 3), (4, 9), (5, 1)], 5))
+    [(0, 1, 6), (4, 4, 9), (5, 5, 1)]
+    """
+    first, total = None, 0
+    for number, size in sizes:
+        first = number if first is None else first
+        total += size
+        if total >= most:
+            yield first, number, total
+            first, total = None, 0
+    if first is not None:
+        yield first, sizes[-1][0], total

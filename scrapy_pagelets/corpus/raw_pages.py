@@ -1,0 +1,228 @@
+"""Read the pages of a source of a corpus job: each as it was received, with its site."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import pyarrow as pa
+from xxhash import xxh3_64_intdigest
+
+from scrapy_pagelets import urls
+from scrapy_pagelets.archives import reader
+from scrapy_pagelets.archives.record import Record, SkipRecord, checked
+from scrapy_pagelets.corpus.inputs import Source, file_system, is_remote, reading
+from scrapy_pagelets.corpus.options import BUCKETS
+from scrapy_pagelets.corpus.schemas import RAW
+
+#: Bits of a page number that count the pages of a source.
+POSITION: Final = 32
+#: Pages are sorted by site in runs of about this number of bytes, so that the pages of a site can be found again.
+_RUN: Final = 64 << 20
+#: Ranges of a remote file that are requested at once.
+_RANGES: Final = 64
+#: Reasons that make a source a broken one, see `reader.records`.
+BROKEN: Final = frozenset({"unreadable", "truncated", "bomb"})
+#: Names that the columns of raw pages may have, of which the first one present counts.
+_NAMES: Final = {
+    "url": ("url", "warc_target_uri"),
+    "body": ("body", "html", "content", "raw"),
+    "fetched_at": ("fetched_at", "date", "warc_date"),
+    "content_type": ("content_type", "mime"),
+}
+_ROWS: Final = 64
+
+
+class ReadPages:
+    """Read all pages of the sources in a table; the last row of each source says what was skipped in it.
+
+    Parameters
+    ----------
+    started : the time of pages without a date
+    """
+
+    def __init__(self, started: str) -> None:
+        self._started = started
+
+    def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
+        """Yield tables of the schema ``RAW``."""
+        for row in table.to_pylist():
+            yield from self._source(row["source"], Source(row["path"], row["offsets"], row["sizes"]))
+
+    def _source(self, number: int, source: Source) -> Iterator[pa.Table]:
+        skipped: Counter[str] = Counter()
+        rows: list[dict[str, Any]] = []
+        size = position = 0
+        with _warnings() as messages:
+            for position, record in enumerate(_records(source, skipped)):
+                rows.append(self._row((number << POSITION) + position, record))
+                size += len(record.body)
+                if size >= _RUN:
+                    yield _sorted(rows)
+                    rows, size = [], 0
+            names = [message.replace(os.fspath(name), source.path) for message, name in messages]
+        found = {"path": source.path, "skipped": dict(skipped), "messages": names}
+        rows.append({"page": number << POSITION, "bucket": -1, "skipped": json.dumps(found)})
+        yield _sorted(rows)
+
+    def _row(self, page: int, record: Record) -> dict[str, Any]:
+        site = urls.site_of(record.url)
+        return {
+            "page": page,
+            "site": site,
+            "bucket": bucket_of(site),
+            "key": urls.key(record.url),
+            "url": record.url,
+            "fetched_at": record.fetched_at or _date(record) or self._started,
+            "content_type": record.headers.get("Content-Type", [""])[0],
+            "body": record.body,
+            "skipped": None,
+        }
+
+
+def bucket_of(site: str) -> int:
+    """The bucket of a site."""
+    return xxh3_64_intdigest(site.encode("utf-8", "replace")) % BUCKETS
+
+
+def _sorted(rows: list[dict[str, Any]]) -> pa.Table:
+    return pa.Table.from_pylist(sorted(rows, key=lambda row: (row["bucket"], row["page"])), schema=RAW)
+
+
+def _date(record: Record) -> str | None:
+    try:
+        moment = parsedate_to_datetime(record.headers.get("Date", [""])[0]).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _records(source: Source, skipped: Counter[str]) -> Iterator[Record]:
+    """The pages of a source; what cannot be read is counted and logged, and never raises an error."""
+    try:
+        if source.path.lower().endswith(".parquet"):
+            yield from _of_parquet(source.path, skipped)
+            return
+        with _local(source) as paths:
+            for path in paths:
+                yield from reader.records(path, skipped=skipped)
+    except Exception as error:  # each file system and each library has errors of its own
+        skipped["unreadable"] += 1
+        _log.warning("%s cannot be read and is left out: %s", source.path, error)
+
+
+_log: Final = logging.getLogger(reader.__name__)
+
+
+@contextmanager
+def _local(source: Source) -> Iterator[list[str]]:
+    """Local WARC files with the records of a source: copies of what is remote, packed, or selected by an index."""
+    is_packed = source.path.lower().endswith(".wacz")
+    if not (source.offsets or is_packed or is_remote(source.path)):
+        yield [source.path]
+        return
+    with TemporaryDirectory(prefix="pagelets-") as folder:
+        copy = os.path.join(folder, os.path.basename(source.path.partition("?")[0]))
+        if source.offsets:
+            _copy_ranges(source, copy)
+        elif is_remote(source.path):
+            with reading(source.path) as file, open(copy, "wb") as local:
+                shutil.copyfileobj(file, local, 1 << 20)
+        yield _unpacked(copy if is_remote(source.path) else source.path, folder) if is_packed else [copy]
+
+
+def _copy_ranges(source: Source, copy: str) -> None:
+    offsets, sizes = source.offsets or [], source.sizes or []
+    with open(copy, "wb") as local:
+        if not is_remote(source.path):
+            with reading(source.path) as file:
+                for offset, size in zip(offsets, sizes, strict=True):
+                    file.seek(offset)
+                    local.write(file.read(size))
+            return
+        system, path = file_system(source.path)
+        for first in range(0, len(offsets), _RANGES):
+            starts, some = offsets[first : first + _RANGES], sizes[first : first + _RANGES]
+            ends = [start + size for start, size in zip(starts, some, strict=True)]
+            for content in system.cat_ranges([path] * len(starts), starts, ends, on_error="raise"):
+                local.write(content)
+
+
+def _unpacked(path: str, folder: str) -> list[str]:
+    """The WARC files of a WACZ file, which is a ZIP file with the folder ``archive``."""
+    with zipfile.ZipFile(path) as packed:
+        names = sorted(name for name in packed.namelist() if name.startswith("archive/") and ".warc" in name)
+        return [packed.extract(name, folder) for name in names]
+
+
+def _of_parquet(path: str, skipped: Counter[str]) -> Iterator[Record]:
+    from pyarrow.parquet import ParquetFile
+
+    with reading(path) as file, ParquetFile(file) as table:
+        present = table.schema_arrow.names
+        columns = {name: next((one for one in names if one in present), None) for name, names in _NAMES.items()}
+        if columns["url"] is None or columns["body"] is None:
+            raise ValueError(f"raw pages need the columns url and body (or html), it has {', '.join(present)}")
+        for batch in table.iter_batches(_ROWS, columns=[name for name in columns.values() if name]):
+            for row in batch.to_pylist():
+                try:
+                    yield _record({name: row.get(column) for name, column in columns.items()}, path)
+                except SkipRecord as reason:
+                    skipped[str(reason)] += 1
+
+
+def _record(row: dict[str, Any], path: str) -> Record:
+    body, url = row["body"], row["url"]
+    if not isinstance(url, str) or "://" not in url:
+        raise SkipRecord("no_url")
+    content_type = row["content_type"] or "text/html"
+    if isinstance(body, str):  # it was decoded already
+        body, content_type = body.encode("utf-8", "replace"), "text/html; charset=utf-8"
+    return Record(url, {"Content-Type": [content_type]}, 200, checked(body or b""), _time(row["fetched_at"]), path, 0)
+
+
+def _time(value: Any) -> str | None:
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    if not isinstance(value, datetime):
+        return None
+    return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class _Collected(logging.Handler):
+    """Keeps what the readers of archives log, each message with the name of the file."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.messages: list[tuple[str, str]] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        name = record.args[0] if isinstance(record.args, tuple) and record.args else ""
+        self.messages.append((record.getMessage(), str(name)))
+
+
+@contextmanager
+def _warnings() -> Iterator[list[tuple[str, str]]]:
+    handler = _Collected()
+    _log.addHandler(handler)
+    try:
+        yield handler.messages
+    finally:
+        _log.removeHandler(handler)
+
+
+#: What maps a table to tables, in a worker process or an executor.
+TableFunction = Callable[[pa.Table], Iterator[pa.Table]]

@@ -1,0 +1,132 @@
+"""A real Spark cluster on loopback, for tests: a standalone master and two workers, each with one processor.
+
+As a program it runs a command beside the cluster, and returns the command's exit code::
+
+    python tests/spark_cluster.py -- scrapy pagelets corpus IN OUT --engine spark --master {master}
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from threading import Condition, Thread
+from typing import IO, Self
+
+import pyspark
+
+ROOT = Path(__file__).resolve().parent.parent
+HOME = Path(pyspark.__file__).parent
+#: Seconds in which a process of the cluster must be there.
+LIMIT = 120
+_DEFAULTS = """\
+spark.driver.host 127.0.0.1
+spark.driver.bindAddress 127.0.0.1
+spark.sql.shuffle.partitions 2
+spark.ui.enabled false
+spark.executor.memory 1g
+spark.driver.memory 1g
+"""
+
+
+class _Log:
+    """The lines that a process writes, as they come."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.lines: list[str] = []
+        self._more = Condition()
+        self._thread = Thread(target=self._read, args=[stream], daemon=True)
+        self._thread.start()
+
+    def _read(self, stream: IO[str]) -> None:
+        with stream:
+            for line in stream:
+                with self._more:
+                    self.lines.append(line)
+                    self._more.notify_all()
+
+    def find(self, pattern: str) -> re.Match[str]:
+        """Wait for a line."""
+
+        def found() -> re.Match[str] | None:
+            return next((match for line in self.lines if (match := re.search(pattern, line))), None)
+
+        with self._more:
+            match = self._more.wait_for(found, LIMIT)
+        assert match, f"{pattern} is not in\n{''.join(self.lines)}"
+        return match
+
+    def count(self, pattern: str) -> int:
+        with self._more:
+            return sum(bool(re.search(pattern, line)) for line in self.lines)
+
+
+class SparkCluster:
+    """A master and two workers; ``environment`` is that of programs that use it."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="pagelets-spark-"))
+        (self._folder / "spark-defaults.conf").write_text(_DEFAULTS)
+        self.environment = {
+            **os.environ,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_CONF_DIR": str(self._folder),
+            "PYSPARK_PYTHON": sys.executable,
+            "PYTHONPATH": str(ROOT),
+        }
+        self._processes: list[subprocess.Popen[str]] = []
+        self.workers: list[_Log] = []
+        master = self._start("master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+        self.master = master.find(r"Starting Spark master at (spark://\S+)")[1]
+        for number in range(2):
+            options = ["--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", "0"]
+            folder = str(self._folder / f"worker{number}")
+            self.workers.append(self._start("worker.Worker", *options, "--work-dir", folder, self.master))
+        for worker in self.workers:
+            worker.find("Successfully registered with master")
+
+    def _start(self, name: str, *options: str) -> _Log:
+        command = [str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *options]
+        process = subprocess.Popen(command, env=self.environment, stderr=subprocess.PIPE, text=True)
+        self._processes.append(process)
+        assert process.stderr
+        return _Log(process.stderr)
+
+    def executors(self) -> list[int]:
+        """How many executors each worker has started."""
+        return [worker.count("Asked to launch executor") for worker in self.workers]
+
+    def kill_executor(self) -> None:
+        """Kill the executor of the first worker."""
+        worker = self._processes[1].pid
+        children = Path(f"/proc/{worker}/task/{worker}/children").read_text().split()
+        threads = [path.read_text().split() for path in Path(f"/proc/{worker}/task").glob("*/children")]
+        for pid in dict.fromkeys([*children, *(pid for found in threads for pid in found)]):
+            os.kill(int(pid), signal.SIGKILL)
+            return
+        raise AssertionError("the first worker has no executor")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in reversed(self._processes):
+            process.terminate()
+            process.wait()
+        shutil.rmtree(self._folder)
+
+
+def main() -> int:
+    command = sys.argv[sys.argv.index("--") + 1 :]
+    with SparkCluster() as cluster:
+        line = [part.replace("{master}", cluster.master) for part in command]
+        return subprocess.run(line, env=cluster.environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""The corpus job on a real Spark cluster: a standalone master and two workers on loopback."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.corpora import TABLES, run, table, two_sites, warc
+from tests.crawling import ROOT, scrapy
+from tests.spark_cluster import HOME, SparkCluster
+
+#: The module of the command, which is an application for spark-submit.
+APPLICATION = ROOT / "crawler" / "commands" / "corpus.py"
+LIMIT = 900
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with SparkCluster() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Two sites in three files, one of them broken, cleaned by DuckDB; sites have more pages than a task takes."""
+    folder = tmp_path_factory.mktemp("corpus")
+    for number in range(3):
+        warc(folder / f"part-{number}.warc.gz", two_sites()[number::3])
+    (folder / "part-3.warc.gz").write_bytes(b"no archive")
+    run(folder / "part-*.warc.gz", folder / "out")
+    return folder
+
+
+def tables(out):
+    return {name: table(out, name) for name in TABLES}
+
+
+def finished(process):
+    out, err = process.communicate(timeout=LIMIT)
+    return process.returncode, out, err
+
+
+def started(cluster, *command, stderr=subprocess.PIPE):
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, env=cluster.environment, stdout=pipe, stderr=stderr, text=True, cwd=ROOT)
+
+
+def test_both_engines_give_equal_tables(cluster, corpus, tmp_path):
+    command = ["pagelets", "corpus", str(corpus / "part-*.warc.gz"), str(tmp_path / "out"), "--engine", "spark"]
+    process = started(cluster, sys.executable, "-m", "scrapy", *command, "--master", cluster.master)
+    code, _, err = finished(process)
+    assert code == 1, err[-3000:]  # one source is broken
+    assert "part-3.warc.gz" in err
+    assert cluster.executors() == [1, 1]
+    theirs, ours = tables(tmp_path / "out"), tables(corpus / "out")
+    for name in TABLES:
+        assert theirs[name] == ours[name], name
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(TABLES)
+
+
+def test_an_application_survives_the_death_of_an_executor(cluster, corpus, tmp_path):
+    command = [str(HOME / "bin" / "spark-submit"), "--master", cluster.master, str(APPLICATION)]
+    files = str(corpus / "part-*.warc.gz")
+    process = started(cluster, *command, files, str(tmp_path / "out"), stderr=subprocess.STDOUT)
+    assert process.stdout
+    before, said = cluster.executors(), []
+    for line in process.stdout:  # spark-submit has but one stream for both of an application
+        said.append(line)
+        if "sources are read" in line:
+            cluster.kill_executor()
+    process.stdout.close()
+    err = "".join(said)
+    assert process.wait(LIMIT) == 1, err[-3000:]
+    assert "part-3.warc.gz" in err, err[-3000:]
+    assert cluster.executors()[0] == before[0] + 2  # it was started again
+    assert tables(tmp_path / "out") == tables(corpus / "out")
+
+
+def test_a_missing_cluster_is_named(tmp_path):
+    path = warc(tmp_path / "crawl.warc", two_sites())
+    command = ["pagelets", "corpus", str(path), str(tmp_path / "out"), "--engine", "spark"]
+    done = scrapy(*command, "--master", "spark://127.0.0.1:9")
+    assert done.returncode == 1
+    assert done.stderr.startswith("there is no Spark cluster at spark://127.0.0.1:9: Connection refused; start it")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "sentence"),
+    [('openjdk version "11.0.2" 2019-01-15', "Spark needs Java 17, {java} is 11"), (None, "there is none")],
+)
+def test_wrong_java_is_named(tmp_path, monkeypatch, told, sentence):
+    java = tmp_path / "home" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    if told is not None:
+        java.write_text(f"#!/bin/sh\necho '{told}' >&2\n")
+        java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+    path = warc(tmp_path / "crawl.warc", two_sites())
+    done = scrapy("pagelets", "corpus", str(path), str(tmp_path / "out"), "--engine", "spark")
+    assert done.returncode == 1
+    assert sentence.format(java=java) in done.stderr
+    assert "apt-get install openjdk-17-jre-headless" in done.stderr
+    assert not (tmp_path / "out").exists()
