@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_pagelets.crawler.commands import _COMMANDS, run_command
-from scrapy_pagelets.crawler.commands.report import count, feed_of
+from scrapy_pagelets.crawler.commands.report import feed_of
 from scrapy_pagelets.feed_reader import FeedError
+from scrapy_pagelets.report.summary import summary_of
 from tests.crawling import crawl, ends_quietly_when_its_pipe_closes, menu_site, scrapy, words
 from tests.server import SiteServer
 
@@ -32,22 +33,6 @@ def write(path, *lines):
     return path
 
 
-def test_pages_are_counted_by_site_and_template(tmp_path):
-    path = write(
-        tmp_path / "feed.jsonl",
-        line("http://a.example.com/1"),
-        line("http://b.example.com/2", share=0.25, words=(50,)),
-        line("http://example.com/3", "example.com#2", words=()),
-        line("http://other.org/", None),
-    )
-    table = count(feed_of(str(path)))
-    assert table.keys() == {"example.com", "other.org"}
-    row = table["example.com"]["example.com#1"]
-    assert (row.pages, row.chrome, row.kept, row.empty) == (2, 0.75, 80, 0)
-    assert table["example.com"]["example.com#2"].empty == 1
-    assert table["other.org"]["no template"].pages == 1
-
-
 def test_a_feed_is_reported_from_both_formats(tmp_path):
     settings = {"FEEDS": {str(tmp_path / "feed.jsonl"): {"format": "jsonl"}}}
     with SiteServer(routes=menu_site("home", *"abcd")) as server:
@@ -57,27 +42,12 @@ def test_a_feed_is_reported_from_both_formats(tmp_path):
     ]
     assert [done.returncode for done in reports] == [0, 0]
     assert reports[0].stdout == reports[1].stdout
-    head, site, template = reports[0].stdout.splitlines()
-    assert head.split() == ["site", "and", "template", "pages", "chrome", "words", "kept", "empty", "repeated"]
-    assert site.split()[:2] == [f"127.0.0.1:{server.port}", "5"]
-    assert template.split()[:2] == [f"127.0.0.1:{server.port}#1", "5"]
-    assert site.split()[3:] == ["62", "0", "0%"]
-
-
-def test_content_that_repeats_is_reported(tmp_path):
-    """Three of ten pages have a notice, one of them twice; a copy of a page and short texts do not count."""
-
-    def contents(number, *texts):
-        page = line(f"http://example.com/{number}", None, words=())
-        return page | {"pagelets": [{"role": "content", "words": len(t.split()), "text": t} for t in texts]}
-
-    notice = "We use cookies 12"
-    lines = [contents(n, f"{'abcdefghij'[n]} has words of its own here", "Read more") for n in range(7)]
-    lines += [contents(7, "one two three four", notice, notice.upper()), contents(8, "We use cookies 77")]
-    lines += [contents(9, notice, "five six")]
-    lines += [contents(n, "a has words of its own here", "Read more") for n in range(10, 13)]
-    row = count(feed_of(str(write(tmp_path / "feed.jsonl", *lines))))["example.com"]["no template"]
-    assert row.repeated == 4 * 4
+    totals, head, site, template, meaning = reports[0].stdout.splitlines()
+    assert totals.startswith("5 pages of 1 sites: 310 words kept, ")
+    assert head.split()[:3] == ["site", "and", "template"]
+    assert site.split()[:3] == [f"127.0.0.1:{server.port}", "5", "310"]
+    assert template.split()[:3] == [f"127.0.0.1:{server.port}#1", "5", "310"]
+    assert all(name.removesuffix(",") in meaning for name in head.split()[4:])
 
 
 @pytest.mark.parametrize(
@@ -100,7 +70,7 @@ def test_files_that_are_not_feeds_are_refused(tmp_path, name, content, sentence)
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(FeedError, match=sentence) as refused:
-        count(feed_of(str(path)))
+        summary_of(feed_of(str(path)))
     assert "\n" not in str(refused.value)
 
 

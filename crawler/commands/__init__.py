@@ -17,6 +17,7 @@ from scrapy_pagelets.errors import PageletsError
 #: are imported when `scrapy pagelets` runs; they import heavy libraries in ``run`` only.
 _COMMANDS: Final = {
     "chunks": ("write the chunks of a feed, one line of JSON each", "scrapy_pagelets.crawler.commands.chunks"),
+    "corpus": ("clean a corpus of WARC or Parquet files", "scrapy_pagelets.crawler.commands.corpus"),
     "diff": (
         "show which pages are new, gone or changed since an earlier crawl",
         "scrapy_pagelets.crawler.commands.diff",

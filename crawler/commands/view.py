@@ -1,28 +1,30 @@
-"""The command ``scrapy pagelets view``: draw the pagelets of a page over a picture of it by a browser."""
+"""The command ``scrapy pagelets view``: a page with its pagelets, what is stripped, and why, as one HTML file."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-from base64 import b64encode
-from html import escape
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_pagelets.crawler.commands.terminal import show
-from scrapy_pagelets.errors import CommandError
+from scrapy_pagelets.errors import CommandError, ConfigError
+from scrapy_pagelets.feed_reader import FeedError
 from scrapy_pagelets.session.config import Config
 
 if TYPE_CHECKING:
     import playwright.async_api as playwright
+    from playwright.async_api import FloatRect
 
+    from scrapy_pagelets.inspector.contents import Inspected
+    from scrapy_pagelets.inspector.source import PageSource
     from scrapy_pagelets.page import Page
     from scrapy_pagelets.rules.host_rules import Rules
-    from scrapy_pagelets.segmentation.pagelet import Pagelet
 
-#: Colour of a role.
-_COLORS: Final = {"content": "#1a7f37", "navigation": "#0969da", "template": "#bc4c00"}
 _TIMEOUT: Final = 60.0
+#: Largest height of a picture of a page, in pixels.
+_MAX_HEIGHT: Final = 16_000
 #: Options of the browser's screenshot, by the suffix of the file to write.
 _PICTURES: Final[dict[str, dict[str, Any]]] = {
     ".png": {"type": "png"},
@@ -30,19 +32,24 @@ _PICTURES: Final[dict[str, dict[str, Any]]] = {
     ".jpeg": {"type": "jpeg", "quality": 40},
 }
 _PAGES: Final = (".html", ".htm")
-#: Largest height of a picture, in pixels.
-_MAX_HEIGHT: Final = 16000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
-    parser.add_argument("page", metavar="URL-or-file", help="address of a page, or an HTML file")
-    parser.add_argument("--method", default="pagelets", help="segmentation method (default: pagelets)")
+    parser.add_argument("page", metavar="URL-or-file", help="address of a page, an HTML file, or a feed")
+    parser.add_argument("--page", dest="of_feed", metavar="URL", help="the page of the feed")
+    parser.add_argument("--source", metavar="FILE", help="HTML file, archive or folder with the page of the feed")
+    parser.add_argument("--store", metavar="FOLDER", help="what a crawl has learnt (its PAGELETS_STORE or JOBDIR)")
+    parser.add_argument("--rules", metavar="FILE", help="rules to apply, instead of those of PAGELETS_RULES")
+    parser.add_argument("--method", help="segmentation method (default: that of PAGELETS_SEGMENTER)")
     parser.add_argument("--segments", type=int, metavar="N", help="wanted number of segments, for methods that take it")
     parser.add_argument(
         "--whole", action="store_true", help="do not divide pagelets that have both content and template"
     )
     parser.add_argument("--no-scripts", action="store_true", help="do not run the scripts of the page")
+    parser.add_argument(
+        "--no-picture", action="store_true", help="show the text only; needs no browser, and a file or a feed"
+    )
     parser.add_argument(
         "--out",
         default="pagelets.html",
@@ -52,129 +59,144 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Render the page, cut it into pagelets, and draw them."""
+    """Cut the page into pagelets and write the inspector."""
     from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError, require_playwright
-    from scrapy_pagelets.rules.host_rules import Rules
-    from scrapy_pagelets.rules.rules_file import read
 
     if _suffix(options.out) not in (*_PAGES, *_PICTURES):
         raise CommandError(f"--out is {options.out}: give a file that ends in .html, .png or .jpg")
-    name = Config.from_settings({"PAGELETS_RULES": options.settings.get("PAGELETS_RULES")}).rules
-    rules = read(name) if name else Rules()
+    if options.no_picture and _suffix(options.out) in _PICTURES:
+        raise CommandError(f"--out is {options.out}, a picture, which --no-picture excludes: give a file in .html")
     try:
-        require_playwright()
-        asyncio.run(_view(options, rules))
+        if not options.no_picture:
+            require_playwright()
+        asyncio.run(_write(options))
+    except (ConfigError, FeedError):
+        raise
     except (MissingBrowser, RenderError, ImportError, OSError, ValueError) as error:
-        raise CommandError(f"{options.page} cannot be shown: {error}") from None
-
-
-async def _view(options: argparse.Namespace, rules: Rules) -> None:
-    from playwright.async_api import async_playwright
-
-    from scrapy_pagelets.rendering.browser import Browser, launch_options
-    from scrapy_pagelets.rendering.snapshot import page_of
-
-    url, document, lookup = _source(options.page)
-    picture = b""
-
-    async def look(shown: playwright.Page) -> None:
-        nonlocal picture
-        picture = await shown.screenshot(full_page=True, type="jpeg", quality=80)
-
-    async with async_playwright() as driver:
-        browser = Browser(
-            lambda: driver.chromium.launch(**launch_options()), scripts=not options.no_scripts, timeout=_TIMEOUT
-        )
-        frames = await browser.render(url, document, lookup, look=look)
-        page = rules.mark(page_of(frames, url))
-        pagelets = _pagelets(page, options)
-        drawn = _drawn(page, pagelets, picture)
-        if _suffix(options.out) in _PICTURES:
-            await browser.render("http://pagelets.invalid/", drawn, _nothing, look=lambda p: _write(p, options.out))
-        else:
-            Path(options.out).write_text(drawn, encoding="utf-8")
-        await browser.close()
-    for pagelet in pagelets:
-        show(f"{pagelet.id:4} {pagelet.role:10} {pagelet.templateness:.2f} {pagelet.words:5} {pagelet.text[:60]!r}")
-    show(f"picture: {options.out}")
+        hint = "; or use --no-picture" if isinstance(error, MissingBrowser) else ""
+        raise CommandError(f"{options.page} cannot be shown: {error}{hint}") from None
 
 
 def _suffix(name: str) -> str:
     return Path(name).suffix.lower()
 
 
-def _source(name: str) -> tuple[str, str | None, Any]:
-    """URL, document and resources of a file; for a page on the web, the URL only."""
-    from scrapy_pagelets.archives.resources import Resources
-    from scrapy_pagelets.limits import Limits
-    from scrapy_pagelets.page import decode
+async def _write(options: argparse.Namespace) -> None:
+    from scrapy_pagelets.inspector.source import source_of
+    from scrapy_pagelets.templates.model import load
 
-    if name.startswith(("http://", "https://")):
-        return name, None, None
-    path = Path(name).absolute()
-    if not path.is_file():
-        raise ValueError("there is no such file; an address begins with http:// or https://")
-    resources = Resources([str(path.parent), str(Path.cwd())])
+    config = Config.from_settings(options.settings)
+    rules = _rules(options.rules or config.rules)
+    load(config.model)
+    source = source_of(options.page, config.limits, options.of_feed, options.source)
+    page, picture, notes = await _load(options, config, source)
+    if page is not None:
+        page = rules.mark(page)
+    inspected = _inspected(options, config, page, source)
+    inspected = replace(inspected, notes=[*inspected.notes, *notes], twin=source.twin)
+    await _save(options.out, inspected, picture)
+    for pagelet in inspected.pagelets:
+        show(f"{pagelet.id:4} {pagelet.role:10} {pagelet.templateness:.2f} {pagelet.words:5} {pagelet.text[:60]!r}")
+    show(f"written: {options.out}")
+
+
+async def _load(
+    options: argparse.Namespace, config: Config, source: PageSource
+) -> tuple[Page | None, bytes, list[str]]:
+    """The page, its picture, and what cannot be shown; no page if all that is left of it is in the feed."""
+    from scrapy_pagelets.page import Page, parse
+    from scrapy_pagelets.rendering.browser import RenderError
+
+    if options.no_picture:
+        if source.document is None and source.line is None:
+            raise ValueError("--no-picture needs a file or a feed: save the page first")
+        return None if source.document is None else Page.from_root(parse(source.document), source.url), b"", []
+    try:
+        page, picture = await _rendered(source, config, scripts=not options.no_scripts)
+    except RenderError as error:
+        if source.line is None:
+            raise
+        return None, b"", [f"The page cannot be fetched any more ({error}): only what the feed has of it is shown."]
+    return page, picture, []
+
+
+async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tuple[Page, bytes]:
+    from playwright.async_api import async_playwright
+
+    from scrapy_pagelets.rendering.browser import Browser, launch_options
+    from scrapy_pagelets.rendering.snapshot import page_of
+
+    picture = b""
+
+    async def look(shown: playwright.Page) -> None:
+        nonlocal picture
+        size = await shown.evaluate("[innerWidth, Math.max(innerHeight, document.documentElement.scrollHeight)]")
+        clip: FloatRect = {"x": 0, "y": 0, "width": size[0], "height": min(size[1], _MAX_HEIGHT)}
+        picture = await shown.screenshot(full_page=True, clip=clip, type="jpeg", quality=70)
 
     async def lookup(url: str) -> tuple[str, bytes] | None:
-        return await asyncio.to_thread(resources.get, url)
+        assert source.resources is not None
+        return await asyncio.to_thread(source.resources.get, url)
 
-    document = decode(path.read_bytes())
-    Limits().check(document)
-    return path.as_uri(), document, lookup
+    async with async_playwright() as driver:
+        browser = Browser(lambda: driver.chromium.launch(**launch_options()), scripts=scripts, timeout=_TIMEOUT)
+        try:
+            found = lookup if source.resources is not None else None
+            frames = await browser.render(source.url, source.document, found, look=look)
+        finally:
+            await browser.close()
+    return page_of(frames, source.url, limits=config.limits), picture
 
 
-async def _nothing(_: str) -> None:
-    """Find no resource: the page contains all its resources."""
+def _rules(name: str) -> Rules:
+    from scrapy_pagelets.rules.host_rules import Rules
+    from scrapy_pagelets.rules.rules_file import read
+
+    return read(name) if name else Rules()
 
 
-def _pagelets(page: Page, options: argparse.Namespace) -> list[Pagelet]:
+def _inspected(options: argparse.Namespace, config: Config, page: Page | None, source: PageSource) -> Inspected:
+    from scrapy_pagelets.inspector.inspection import by_feed, by_site, from_feed, known_sites
     from scrapy_pagelets.segmentation.pagelet import segment
-    from scrapy_pagelets.templates.site import Site
 
-    site = Site(page.site)
-    site.learn(page)
+    if page is None:
+        assert source.line is not None
+        return from_feed(source.line)
+    store = options.store or config.store
+    if store and not list(Path(store).glob("pagelets-sites-*.sqlite")):
+        raise ValueError(f"the folder {store} has no store of sites: give the PAGELETS_STORE or JOBDIR of a crawl")
+    sites = known_sites(page, store, config.model, config.detection, config.strict)
+    if source.line is not None:
+        return by_feed(page, source.line, sites, told=bool(store))
+    method = options.method or config.segmenter
+    given = config.options if method == config.segmenter else {}
     wanted = {"segments": options.segments} if options.segments else {}
-    templateness, _ = page.marks.applied(page.nodes, site.templateness(page))
-    return segment(page, templateness, options.method, whole=options.whole, **wanted)
+    return by_site(page, sites, lambda p, t: segment(p, t, method, whole=options.whole, **given, **wanted))
 
 
-def _drawn(page: Page, pagelets: list[Pagelet], picture: bytes) -> str:
-    """An HTML page, without other files, that shows the picture and the boxes of the pagelets."""
-    assert page.layout is not None
-    width, height = page.layout.page_width, min(page.layout.page_height, _MAX_HEIGHT)
-    boxes = "".join(_box(page, pagelet) for pagelet in pagelets)
-    image = b64encode(picture).decode()
-    return f"""<!DOCTYPE html>
-<html><head><meta charset="utf-8"><title>{escape(page.title or page.url)}</title><style>
-html {{ overflow: auto }}
-body {{ margin: 0; position: relative; width: {width}px; height: {height}px; overflow: hidden }}
-img {{ position: absolute; left: 0; top: 0; width: {width}px }}
-div {{ position: absolute; box-sizing: border-box; border: 2px solid; border-radius: 3px }}
-b {{ position: absolute; right: 0; top: 0; padding: 0 4px; color: white; font: bold 13px sans-serif }}
-</style></head><body><img src="data:image/jpeg;base64,{image}" alt="">
-{boxes}</body></html>
-"""
+async def _save(name: str, inspected: Inspected, picture: bytes) -> None:
+    from scrapy_pagelets.inspector.contents import contents
+    from scrapy_pagelets.inspector.document import document
+
+    written = document(contents(inspected), picture)
+    if _suffix(name) in _PICTURES:
+        await _draw(name, written)
+    else:
+        Path(name).write_text(written, encoding="utf-8")
 
 
-def _box(page: Page, pagelet: Pagelet) -> str:
-    """HTML of boxes around the parts of a pagelet, with its number."""
-    from scrapy_pagelets.text import roots
+async def _draw(name: str, written: str) -> None:
+    """Write the page with its pagelets as a picture."""
+    from playwright.async_api import async_playwright
 
-    layout = page.layout
-    assert layout is not None
-    color = _COLORS.get(pagelet.role, "#8250df")
-    about = escape(f"{pagelet.id} {pagelet.role} {pagelet.templateness:.2f}, {pagelet.words} words", quote=True)
-    frames = []
-    for row in roots(page.nodes, pagelet.index):
-        if layout.visible[row]:
-            x, y, width, height = (float(c[row]) for c in (layout.x, layout.y, layout.width, layout.height))
-            frames.append(
-                f'<div title="{about}" style="left:{x:.0f}px;top:{y:.0f}px;width:{width:.0f}px;height:{height:.0f}px;'
-                f'border-color:{color};background:{color}1a"><b style="background:{color}">{pagelet.id}</b></div>\n'
-            )
-    return "".join(frames)
+    from scrapy_pagelets.rendering.browser import HEIGHT, WIDTH, launch_options
 
-
-async def _write(shown: playwright.Page, name: str) -> None:
-    await shown.screenshot(path=name, full_page=True, **_PICTURES[_suffix(name)])
+    async with async_playwright() as driver:
+        browser = await driver.chromium.launch(**launch_options())
+        try:
+            shown = await browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+            await shown.route("**/*", lambda route: route.fulfill(body=written, content_type="text/html"))
+            await shown.goto("http://pagelets.invalid/#plain")
+            await shown.screenshot(path=name, full_page=True, **_PICTURES[_suffix(name)])
+        finally:
+            await browser.close()

@@ -1,0 +1,179 @@
+"""What the inspector shows of a page, as values for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from scrapy_pagelets.document.builder import document_of
+from scrapy_pagelets.document.headline import Headline
+from scrapy_pagelets.document.markdown import markdown_of
+from scrapy_pagelets.inspector.rule_lines import rule
+from scrapy_pagelets.nodes import TAG, Bools, Floats, Ints, NodeTable
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.rules.marks import KEEP, STRIP, nearest
+from scrapy_pagelets.segmentation.gcuts import Described
+from scrapy_pagelets.segmentation.methods import BY_COSTS
+from scrapy_pagelets.segmentation.pagelet import Pagelet
+from scrapy_pagelets.segmentation.segment_weights import INNER, load
+from scrapy_pagelets.segmentation.vips import vips
+from scrapy_pagelets.segmentation.vips_tree import GREATEST, LEAST
+from scrapy_pagelets.templates.roles import is_template
+from scrapy_pagelets.text import plain, roots
+
+#: Runs of text that are shown, and characters of each; more would make the file too large for a browser.
+_LEAVES: Final = 20_000
+_RUN: Final = 2_000
+#: Characters of each of the texts.
+_TEXT: Final = 500_000
+#: Runs of text of a page whose segmentations are computed.
+_SEGMENTED: Final = 4_000
+#: The penalties of the slider for GCuts.
+_PENALTIES: Final = tuple(2.0**k for k in range(-4, 5))
+#: How the inspector writes a run of text: by the nearest of these elements.
+_FORMS: Final = {
+    **{f"h{level}": "heading" for level in range(1, 7)},
+    "li": "item", "dd": "item", "dt": "item", "pre": "code", "blockquote": "quote", "td": "cell", "th": "cell",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Inspected:
+    """A page with what was decided about it.
+
+    Attributes
+    ----------
+    page : the page
+    pagelets : each leaf is in one of them at most
+    templateness : (m,) of each leaf
+    headline : the page's own heading
+    decided_by : a sentence about who decided
+    reasons : sentences about some leaves
+    notes : sentences about what cannot be shown
+    xpaths : for a page made from a feed, the paths of each pagelet in the page that is gone
+    picture : the page as a browser shows it, JPEG; empty if it was not rendered
+    twin : the page that this one nearly repeats, see `twins.compared`
+    """
+
+    page: Page
+    pagelets: Sequence[Pagelet]
+    templateness: Floats
+    headline: Headline | None
+    decided_by: str
+    reasons: Callable[[Ints], list[str]]
+    notes: Sequence[str] = ()
+    xpaths: Mapping[int, Sequence[str]] | None = None
+    picture: bytes = b""
+    twin: dict[str, Any] | None = None
+
+
+def contents(inspected: Inspected) -> dict[str, Any]:
+    """Everything that the inspector shows, but the picture."""
+    page, shown = inspected.page, min(len(inspected.page.nodes.leaves), _LEAVES)
+    notes = list(inspected.notes)
+    if shown < len(page.nodes.leaves):
+        notes.append(f"The page has {len(page.nodes.leaves):,} runs of text; the first {shown:,} are shown.")
+    segmentations = {} if len(page.nodes.leaves) > _SEGMENTED else _segmentations(page, inspected.templateness)
+    if not segmentations:
+        notes.append("The page is too large for the sliders of VIPS and GCuts, or has no text.")
+    return {
+        "title": page.title or page.url,
+        "url": page.url,
+        "decidedBy": inspected.decided_by,
+        "notes": notes,
+        "leaves": _leaves(page, shown),
+        "pagelets": [_pagelet(inspected, pagelet, shown) for pagelet in inspected.pagelets],
+        "segmentations": segmentations,
+        "texts": _texts(inspected),
+        "twin": inspected.twin,
+        "size": [page.layout.page_width, page.layout.page_height] if page.layout else None,
+    }
+
+
+def _leaves(page: Page, shown: int) -> dict[str, Any]:
+    nodes = page.nodes
+    return {
+        "text": [text[:_RUN] for text in nodes.strings[:shown]],
+        "gap": nodes.gap[:shown].tolist(),
+        "form": _forms(nodes)[:shown],
+        "link": nodes.anchor[nodes.leaves[:shown]].tolist(),
+        "box": _boxes(page, nodes.leaves[:shown].tolist()),
+    }
+
+
+def _forms(nodes: NodeTable) -> list[str]:
+    names = list(dict.fromkeys(_FORMS.values()))
+    column = np.full(len(nodes), -1)
+    for tag, form in _FORMS.items():
+        column[nodes.tag == TAG[tag]] = names.index(form)
+    return [([*names, "text"])[number] for number in nearest(nodes, column)[nodes.leaves].tolist()]
+
+
+def _boxes(page: Page, rows: Sequence[int]) -> list[list[int] | None]:
+    """Left, top, width and height of rows that can be seen."""
+    layout = page.layout
+    if layout is None:
+        return []
+    columns = np.stack([layout.x, layout.y, layout.width, layout.height], 1)[rows].round().astype(int).tolist()
+    return [box if seen else None for box, seen in zip(columns, layout.visible[rows].tolist(), strict=True)]
+
+
+def _pagelet(inspected: Inspected, pagelet: Pagelet, shown: int) -> dict[str, Any]:
+    page, rows = inspected.page, roots(inspected.page.nodes, pagelet.index)
+    return {
+        "id": pagelet.id,
+        "role": pagelet.role,
+        "templateness": round(pagelet.templateness, 3),
+        "words": pagelet.words,
+        "text": pagelet.text[:_RUN],
+        "xpaths": pagelet.xpaths if inspected.xpaths is None else inspected.xpaths[pagelet.id],
+        "leaves": pagelet.index[pagelet.index < shown].tolist(),
+        "boxes": [box for box in _boxes(page, rows) if box],
+        "reasons": inspected.reasons(pagelet.index) if len(pagelet.index) else [],
+        "rules": {action: rule(page, rows, action) for action in (KEEP, STRIP)} if inspected.xpaths is None else {},
+    }
+
+
+def _segmentations(page: Page, templateness: Floats) -> dict[str, Any]:
+    """Labels of the leaves for each value of the sliders."""
+    if not len(page.nodes.leaves):
+        return {}
+    tree = vips(page)
+    described, learnt = Described.of(page, templateness), load(INNER, rendered=page.layout is not None)
+    cut, leaf_of = BY_COSTS["gcuts"](described, learnt), _number_of_leaf(page.nodes, described.tree.seen)
+    return {
+        "vips": {
+            "name": "VIPS: degree of coherence (PDoC)",
+            "values": list(range(LEAST, GREATEST + 1)),
+            "labels": [tree.labels(pdoc).tolist() for pdoc in range(LEAST, GREATEST + 1)],
+            "tree": [
+                {"parent": int(parent), "doc": int(doc)}
+                for parent, doc in zip(tree.parent.tolist(), tree.doc.tolist(), strict=True)
+            ],
+        },
+        "gcuts": {
+            "name": "GCuts: penalty (lambda)",
+            "values": list(_PENALTIES),
+            "labels": [cut(penalty)[leaf_of].tolist() for penalty in _PENALTIES],
+        },
+    }
+
+
+def _number_of_leaf(nodes: NodeTable, seen: Ints) -> Ints:
+    """(m,) Position of each leaf among the rows that GCuts cuts: runs of text and pictures."""
+    return np.searchsorted(seen, nodes.leaves)
+
+
+def _texts(inspected: Inspected) -> dict[str, str]:
+    page = inspected.page
+    keep: Bools = ~is_template(inspected.templateness)
+    everything = np.ones(len(keep), np.bool_)
+    return {
+        "textBefore": plain(page.nodes, everything)[:_TEXT],
+        "textAfter": plain(page.nodes, keep)[:_TEXT],
+        "markdownBefore": markdown_of(document_of(page, everything, None))[:_TEXT],
+        "markdownAfter": markdown_of(document_of(page, keep, inspected.headline))[:_TEXT],
+    }

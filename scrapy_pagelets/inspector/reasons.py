@@ -1,0 +1,178 @@
+"""Why a pagelet is content or template: each witness in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.document.decision import Decision
+from scrapy_pagelets.inspector.feature_names import in_words
+from scrapy_pagelets.nodes import Bools, Floats, Ints
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.rules.marks import KEEP, STRIP, Cause, nearest
+from scrapy_pagelets.templates.classifier import size_class
+from scrapy_pagelets.templates.page_features import NODE_FEATURES, node_features
+from scrapy_pagelets.templates.page_level import smoothed
+from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.templates.trees import sigmoid
+from scrapy_pagelets.text import roots
+
+#: Features of the classifier that are named.
+_STRONGEST: Final = 3
+#: Shares of words that count as all and as none.
+_ALL, _NONE = 0.99, 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Reasons:
+    """What spoke for the decision about a page.
+
+    Attributes
+    ----------
+    page : the page
+    site : what was known of its site; the page is among its pages
+    by_method : (m,) templateness of the leaves before the page itself and the rules had their say
+    decision : the decision
+    """
+
+    page: Page
+    site: Site
+    by_method: Floats
+    decision: Decision
+
+    def of(self, index: Ints) -> list[str]:
+        """Sentences about some leaves that stand together, the most telling first.
+
+        Parameters
+        ----------
+        index : (k,) the leaves, ascending; k > 0
+        """
+        return [
+            *self._by_rule(index),
+            *self._by_page(index),
+            *self._by_site(index),
+            *self.by_classifier(index),
+            self._all_together(index),
+        ]
+
+    @cached_property
+    def _words(self) -> Floats:
+        return np.maximum(self.page.nodes.words.astype(np.float64), 0.1)
+
+    @cached_property
+    def _alike(self) -> Ints:
+        return self.site.pages_alike(self.page)
+
+    @cached_property
+    def _in_template(self) -> Bools:
+        return self.site.in_subdigraph_template(self.page)
+
+    @cached_property
+    def _columns(self) -> Floats:
+        """(n, features) of all nodes, within the bounds of the classifier."""
+        evidence, known = self.site.model.page_evidence(self.page), self.site.model.classifier
+        return np.clip(node_features(self.page, evidence.features), known.low, known.high)
+
+    @cached_property
+    def _scores(self) -> tuple[Floats, Floats]:
+        """(n,) the classifier's templateness of all nodes, and the same after smoothing."""
+        scores = sigmoid(self.site.model.page_evidence(self.page).odds[:, 1])
+        return scores, smoothed(self.page.nodes, scores)
+
+    def _mean(self, values: Floats | Bools, index: Ints) -> float:
+        return float(np.average(values[index], weights=self._words[index]))
+
+    def _by_rule(self, index: Ints) -> Iterator[str]:
+        """The rules of the user that name it."""
+        for cause, mask in self._named.items():
+            if mask[index].any():
+                yield f"The rule {cause.action} for {cause.host} names {_part(self._mean(mask, index))}."
+
+    @cached_property
+    def _named(self) -> dict[Cause, Bools]:
+        """(m,) the leaves that each rule to keep or to strip names."""
+        nodes, found = self.page.nodes, {}
+        for cause, rows in self.page.marks.rows.items():
+            if cause.action in (KEEP, STRIP):
+                column = np.full(len(nodes), -1)
+                column[rows] = 0
+                found[cause] = nearest(nodes, column)[nodes.leaves] == 0
+        return found
+
+    @cached_property
+    def _ruled(self) -> Bools:
+        mask = np.zeros(len(self.page.nodes.leaves), np.bool_)
+        for named in self._named.values():
+            mask |= named
+        return mask
+
+    def _by_page(self, index: Ints) -> Iterator[str]:
+        """What the page tells of itself."""
+        if self.decision.headline is not None:
+            rows = (self.decision.headline.row, *self.decision.headline.sections)
+            nodes = self.page.nodes
+            if any(((index >= nodes.first_leaf[row]) & (index < nodes.last_leaf[row])).any() for row in rows):
+                yield "It has the page's own heading, which is always content."
+        final = self.decision.templateness[index]
+        changed = (final != self.by_method[index]) & ~self._ruled[index]
+        if (changed & (final == 1)).any():
+            yield "The page marks some of it as breadcrumbs, permalinks or the name of the site: template."
+        if (changed & (final == 0)).any():
+            yield "The page itself says that some of it is its heading, author, product or price: content."
+
+    def _by_site(self, index: Ints) -> Iterator[str]:
+        """What other pages of the site have in common with it."""
+        others = self.site.pages - 1
+        if others < 1:
+            yield "No other page of the site is known: the page alone decides."
+            return
+        repeated = self._alike[index] > 0
+        share = self._mean(self._alike > 0, index)
+        if share <= _NONE:
+            yield f"It stands on none of the {_others(others)}."
+        else:
+            typical = int(np.median(self._alike[index][repeated]))
+            yield f"{_part(share).capitalize()} stands at the same place on {typical} of the {_others(others)}."
+        if self._in_template.any():
+            share = self._mean(self._in_template, index)
+            yield f"{_part(share).capitalize()} is in the template of the pages that link to each other."
+
+    def by_classifier(self, index: Ints) -> Iterator[str]:
+        """What the page alone says: the classifier of nodes, and its smoothing over the tree."""
+        row = max(roots(self.page.nodes, index), key=self._words_below)
+        raw, smooth = (float(scores[row]) for scores in self._scores)
+        named = ", ".join(
+            f"{name} ({'template' if weight > 0 else 'content'})" for name, weight in self._strongest(row)
+        )
+        yield f"By the page alone, the classifier says {raw:.2f}; what counts most: {named}."
+        if abs(raw - smooth) >= 0.005:
+            yield f"Smoothed over the tree of the page: {smooth:.2f}."
+
+    def _all_together(self, index: Ints) -> str:
+        return f"All together: {self._mean(self.decision.templateness, index):.2f}; from 0.50 on it is template."
+
+    def _words_below(self, row: int) -> float:
+        nodes = self.page.nodes
+        return float(self._words[nodes.first_leaf[row] : nodes.last_leaf[row]].sum())
+
+    def _strongest(self, row: int) -> list[tuple[str, float]]:
+        """The features that move the classifier's odds of a node most, against the mean node of the page."""
+        weight = self.site.model.classifier.weight[size_class(self.page.nodes)[row]]
+        pull = weight * (self._columns[row] - self._columns.mean(axis=0))
+        strongest = np.argsort(-np.abs(pull), kind="stable")[:_STRONGEST].tolist()
+        return [(in_words(NODE_FEATURES[number]), float(pull[number])) for number in strongest]
+
+
+def _others(number: int) -> str:
+    return "one other page" if number == 1 else f"{number} other pages"
+
+
+def _part(share: float) -> str:
+    """What share of its words: "all of it", "none of it", "some of it (40 %)"."""
+    if share >= _ALL:
+        return "all of it"
+    return "none of it" if share <= _NONE else f"some of it ({share:.0%})"

@@ -1,0 +1,119 @@
+"""Where the inspector finds a page: on the web, in a file, or in a feed and the archive that it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from scrapy_pagelets.archives.reader import expand, records
+from scrapy_pagelets.archives.resources import Resources
+from scrapy_pagelets.feed_reader import Feed, Line, content_text
+from scrapy_pagelets.inspector.twins import compared
+from scrapy_pagelets.limits import Limits
+from scrapy_pagelets.page import decode
+
+_FEEDS: Final = (".jsonl", ".jl", ".jsonl.gz", ".jl.gz", ".parquet")
+_COLUMNS: Final = ("title", "text", "template", "pagelets", "near_duplicate_of", "similarity")
+#: Pages of a feed that a message names.
+_NAMED: Final = 5
+
+
+@dataclass(frozen=True, eq=False)
+class PageSource:
+    """A page to inspect.
+
+    Attributes
+    ----------
+    url : of the page
+    document : its HTML; None if it has to be fetched
+    resources : its style sheets and pictures; None if they have to be fetched
+    line : what a feed says of it
+    twin : the page that it nearly repeats, see `twins.compared`
+    """
+
+    url: str
+    document: str | None = None
+    resources: Resources | None = None
+    line: Line | None = None
+    twin: dict[str, Any] | None = None
+
+
+def is_address(name: str) -> bool:
+    """Return whether a page is named by its address on the web."""
+    return name.startswith(("http://", "https://"))
+
+
+def source_of(name: str, limits: Limits, page: str | None = None, archive: str | None = None) -> PageSource:
+    """Find a page.
+
+    Parameters
+    ----------
+    name : an address, an HTML file, or a feed
+    limits : of the page
+    page : the URL of the page in the feed; None if the feed has one page only
+    archive : HTML file, archive or folder that the page of the feed is in; None if it is still on the web
+
+    Raises
+    ------
+    ValueError : if there is no such file or page
+    FeedError : if the feed cannot be read
+    """
+    if is_address(name):
+        return PageSource(name)
+    path = Path(name).absolute()
+    if not path.is_file():
+        raise ValueError("there is no such file; an address begins with http:// or https://")
+    if not name.lower().endswith(_FEEDS):
+        return _of_file(path, limits)
+    source = _of_feed(name, page)
+    return source if archive is None else _in_archive(source, archive, limits)
+
+
+def _of_file(path: Path, limits: Limits) -> PageSource:
+    document = decode(path.read_bytes())
+    limits.check(document)
+    return PageSource(path.as_uri(), document, Resources([str(path.parent), str(Path.cwd())]))
+
+
+def _of_feed(name: str, url: str | None) -> PageSource:
+    line: Line | None = None
+    others: list[str] = []
+    for found in Feed(name, _COLUMNS, ("text", "role", "templateness", "xpaths"), one_of=("pagelets", "text")):
+        if url in (None, found["url"]) and line is None:
+            line = found
+        elif len(others) < _NAMED:
+            others.append(found["url"])
+    if line is None:
+        raise ValueError(f"the feed has no page {url}; it has {', '.join(others)}")
+    if url is None and others:
+        raise ValueError(f"the feed has several pages: choose one with --page, such as {line['url']}")
+    return PageSource(line["url"], line=line, twin=_twin(name, line))
+
+
+def _twin(name: str, line: Line) -> dict[str, Any] | None:
+    url = line.get("near_duplicate_of")
+    if not url:
+        return None
+    other = next((found for found in Feed(name, _COLUMNS, one_of=("pagelets", "text")) if found["url"] == url), None)
+    return None if other is None else compared(url, content_text(line), content_text(other))
+
+
+def _in_archive(source: PageSource, archive: str, limits: Limits) -> PageSource:
+    path = Path(archive)
+    if path.is_file() and path.suffix.lower() in (".html", ".htm"):
+        return replace(_of_file(path.absolute(), limits), url=source.url, line=source.line, twin=source.twin)
+    sources = expand(archive)
+    for one in sources:
+        for record in records(one, quiet=True):
+            if record.url == source.url:
+                document = decode(record.body, _charset(record.headers))
+                limits.check(document)
+                return replace(source, document=document, resources=Resources(sources))
+    raise ValueError(f"{archive} has no page {source.url}")
+
+
+def _charset(headers: Mapping[str, Any]) -> str | None:
+    declared = headers.get("Content-Type")
+    return declared[0] if declared else None

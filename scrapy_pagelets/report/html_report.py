@@ -1,0 +1,149 @@
+"""Write the report as one HTML file that loads and runs nothing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from importlib.resources import files
+from typing import Final
+
+from scrapy_pagelets.characters import visible
+from scrapy_pagelets.report.charts import curves
+from scrapy_pagelets.report.summary import Class, SiteSummary, Summary, Totals
+
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+#: Sites, classes of a site, and texts of each that are shown.
+_SITES: Final = 200
+_CLASSES: Final = 20
+_TEXTS: Final = 20
+#: Sites whose classes and texts are shown.
+_OPENED: Final = 50
+_COLUMNS: Final = ("pages", "words kept", "words stripped", "share stripped", "near-duplicates", "nothing left")
+
+
+def document(summary: Summary, feed: str) -> str:
+    """The HTML file.
+
+    Parameters
+    ----------
+    feed : path of the feed, for commands that show its pages
+
+    Raises
+    ------
+    ImportError : if matplotlib is not installed
+    """
+    body = "\n".join(_parts(summary, feed))
+    style = files("scrapy_pagelets.report").joinpath("report.css").read_text(encoding="utf-8")
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Report on {_text(feed)}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def _parts(summary: Summary, feed: str) -> Iterator[str]:
+    yield f"<h1>Report on {_text(feed)}</h1>"
+    yield _cards(summary)
+    yield f"<figure>{curves(summary.curve)}<figcaption class=soft>In the order of the feed.</figcaption></figure>"
+    yield from _doubtful(summary, feed)
+    yield "<h2>Sites and classes of pages</h2>"
+    sites = sorted(summary.sites.items(), key=lambda item: -item[1].pages)
+    yield _table("All words of the pages; a share is of all words together.", sites[:_SITES])
+    if len(sites) > _SITES:
+        yield f"<p class=soft>and {len(sites) - _SITES:,} sites with fewer pages.</p>"
+    for name, site in sites[:_OPENED]:
+        yield from _site(name, site, all_pagelets=summary.all_pagelets)
+    yield from _groups(summary)
+
+
+def _cards(summary: Summary) -> str:
+    cards = {
+        "pages": f"{summary.pages:,}",
+        "sites": f"{len(summary.sites):,}",
+        "words kept": f"{summary.kept:,}",
+        "words stripped": f"{summary.stripped:,}",
+        "share stripped": f"{summary.share:.0%}",
+        "near-duplicates": f"{summary.duplicates:,}",
+        "nothing left": f"{summary.empty:,}",
+    }
+    return f"<dl class=cards>{''.join(f'<div><dt>{n}</dt><dd>{v}</dd></div>' for n, v in cards.items())}</dl>"
+
+
+def _doubtful(summary: Summary, feed: str) -> Iterator[str]:
+    yield "<h2>Pages to look at</h2>"
+    if not summary.doubtful:
+        yield "<p>No page is doubtful.</p>"
+        return
+    yield "<p class=soft>The most doubtful first; the command shows the page, what is stripped, and why.</p><ul>"
+    for page in summary.doubtful:
+        command = f"scrapy pagelets view {shlex.quote(feed)} --page {shlex.quote(page.url)}"
+        yield f"<li>{_text(page.url)}<br>{_text(page.reason)}<br><code>{_text(command)}</code></li>"
+    yield "</ul>"
+
+
+def _site(name: str, site: SiteSummary, *, all_pagelets: bool) -> Iterator[str]:
+    classes = sorted(site.classes.items(), key=lambda item: -item[1].pages)
+    yield f"<details><summary>{_text(name)}: {site.pages:,} pages, {site.share:.0%} stripped</summary>"
+    if site.repeated:
+        yield f"<p>Content that a tenth of its pages or more share; it may be template:</p>{_list(site.repeated)}"
+    for number, page_class in classes[:_CLASSES]:
+        yield from _class(number, page_class, all_pagelets=all_pagelets)
+    if len(classes) > _CLASSES:
+        yield f"<p class=soft>and {len(classes) - _CLASSES:,} classes with fewer pages.</p>"
+    yield "</details>"
+
+
+def _class(name: str, page_class: Class, *, all_pagelets: bool) -> Iterator[str]:
+    known = f", {page_class.known:,} known when the last was cleaned" if page_class.known else ""
+    yield f"<h3>{_text(name)}: {page_class.pages:,} pages{known}, {page_class.share:.0%} stripped</h3>"
+    if texts := page_class.texts.top(_TEXTS):
+        yield f"<p>What was stripped most, with the number of pages:</p>{_list(texts)}"
+    elif not all_pagelets:
+        yield "<p class=soft>Crawl with PAGELETS_EXPORT=all to see the texts that were stripped.</p>"
+
+
+def _groups(summary: Summary) -> Iterator[str]:
+    yield "<h2>Near-duplicates</h2>"
+    if not summary.groups:
+        yield "<p>No page nearly repeats another one.</p>"
+        return
+    yield "<ul>"
+    for url, size, named in summary.groups:
+        more = f" and {size - len(named):,} more" if size > len(named) else ""
+        yield f"<li>{_text(url)}<br>like it: {', '.join(map(_text, named))}{more}</li>"
+    yield "</ul>"
+
+
+def _table(caption: str, rows: Sequence[tuple[str, Totals]]) -> str:
+    head = "".join(f"<th scope=col>{name}</th>" for name in ("site", *_COLUMNS))
+    lines = "".join(f"<tr><td>{_text(name)}</td>{_cells(totals)}</tr>" for name, totals in rows)
+    return (
+        f'<div class=scroll tabindex=0 role=region aria-label="Sites"><table><caption>{caption}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
+    )
+
+
+def _cells(totals: Totals) -> str:
+    values = (f"{n:,}" for n in (totals.pages, totals.kept, totals.stripped))
+    cells = [*values, f"{totals.share:.0%}", f"{totals.duplicates:,}", f"{totals.empty:,}"]
+    return "".join(f"<td>{cell}</td>" for cell in cells)
+
+
+def _list(texts: Iterable[tuple[str, int]]) -> str:
+    return f"<ul>{''.join(f'<li>{count:,} × {_text(text)}</li>' for text, count in list(texts)[:_TEXTS])}</ul>"
+
+
+def _text(text: str) -> str:
+    return escape(visible(text))

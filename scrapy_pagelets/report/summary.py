@@ -1,0 +1,286 @@
+"""Count what a feed says, in one pass and bounded memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from heapq import heappush, heappushpop, nlargest
+from typing import Final
+
+from scrapy_pagelets.feed_reader import CONTENT, Line, pagelets
+from scrapy_pagelets.report.frequent import Frequent
+from scrapy_pagelets.urls import site_of
+
+NO_CLASS: Final = "no template"
+#: Content repeats if at least this many pages of a site have it, and at least this share of them.
+_LEAST: Final = 3
+_REPEATED: Final = 0.1
+#: Shorter pagelets, in words, may repeat by chance.
+_WORDS: Final = 4
+#: Texts that are counted of each class and of each site, at most, and in all of them together, as long as they are few.
+_TEXTS: Final = 2_000
+_ALL_TEXTS: Final = 200_000
+_LEAST_TEXTS: Final = 5
+#: Characters of a text that are kept.
+_LONGEST: Final = 160
+#: Pages that are named as doubtful, groups of duplicates, pages of a group, and duplicates whose group is remembered.
+_DOUBTFUL: Final = 50
+_GROUPS: Final = 50
+_NAMED: Final = 5
+_REMEMBERED: Final = 200_000
+#: A class needs this many pages before one of them can be the odd one out.
+_KNOWN: Final = 10
+#: A page is the odd one out if its share differs from the mean by so many standard deviations, and by so much.
+_DEVIATIONS: Final = 3.0
+_DIFFERENCE: Final = 0.3
+#: Little is left if these words, and this part of the mean of the class, are not reached.
+_FEW_WORDS: Final = 20
+_FEW: Final = 0.1
+#: Templateness at which a pagelet could as well be decided otherwise, and the share of such words that is doubtful.
+_UNSURE: Final = (0.3, 0.7)
+_MOSTLY: Final = 0.5
+#: Points of the curves, half of the most.
+_POINTS: Final = 25
+_DIGITS: Final = str.maketrans("123456789", "0" * 9)
+
+
+@dataclass
+class Totals:
+    """Counts of some pages.
+
+    Attributes
+    ----------
+    pages, duplicates, empty : all of them; near-duplicates; those of which nothing is left
+    kept, stripped : words of the content; words of the template
+    """
+
+    pages: int = 0
+    duplicates: int = 0
+    empty: int = 0
+    kept: int = 0
+    stripped: int = 0
+
+    @property
+    def share(self) -> float:
+        """The chrome ratio: stripped words divided by all words, of all pages together."""
+        return self.stripped / max(1, self.kept + self.stripped)
+
+    def count(self, other: Totals) -> None:
+        """Add other counts."""
+        self.pages += other.pages
+        self.duplicates += other.duplicates
+        self.empty += other.empty
+        self.kept += other.kept
+        self.stripped += other.stripped
+
+
+@dataclass
+class Class(Totals):
+    """The pages of one template.
+
+    Attributes
+    ----------
+    texts : what was stripped from them, by number of pages
+    known : pages that were known when the last of them was cleaned
+    """
+
+    texts: Frequent = field(default_factory=lambda: Frequent(_TEXTS))
+    known: int = 0
+    _mean: float = 0.0
+    _squares: float = 0.0
+
+    def odd(self, share: float) -> bool:
+        """Whether a page with this share of template is unlike the others; it is counted with them."""
+        difference = share - self._mean
+        odd = (
+            self.pages > _KNOWN
+            and abs(difference) >= _DIFFERENCE
+            and abs(difference) >= _DEVIATIONS * math.sqrt(self._squares / (self.pages - 1))
+        )
+        self._mean += difference / max(1, self.pages)
+        self._squares += difference * (share - self._mean)
+        return odd
+
+
+@dataclass
+class SiteSummary(Totals):
+    """The pages of one site.
+
+    Attributes
+    ----------
+    classes : by the id of the template
+    contents : content pagelets, by number of pages
+    """
+
+    classes: dict[str, Class] = field(default_factory=dict)
+    contents: Frequent = field(default_factory=lambda: Frequent(_TEXTS))
+
+    @property
+    def repeated(self) -> list[tuple[str, int]]:
+        """Content that many pages share, with the number of the pages: perhaps template that was kept.
+
+        Source: Bar-Yossef & Rajagopalan 2002, Figure 4, with a share of the pages as the least number.
+        """
+        least = max(_LEAST, _REPEATED * self.pages)
+        return sorted(self.contents.at_least(least), key=lambda found: -found[1])
+
+
+@dataclass(order=True)
+class Doubtful:
+    """A page whose cleaning should be looked at.
+
+    Attributes
+    ----------
+    weight : how doubtful
+    url : of the page
+    reason : a sentence
+    """
+
+    weight: float
+    url: str
+    reason: str = field(compare=False)
+
+
+@dataclass
+class Summary(Totals):
+    """Everything that the report says.
+
+    Attributes
+    ----------
+    sites : by name
+    curve : totals of adjacent pages in the order of the feed, of equal numbers of pages
+    all_pagelets : whether the feed has the pagelets that were stripped
+    """
+
+    sites: dict[str, SiteSummary] = field(default_factory=dict)
+    curve: list[Totals] = field(default_factory=list)
+    all_pagelets: bool = False
+    _step: int = 1
+    _doubtful: list[Doubtful] = field(default_factory=list)
+    _groups: dict[str, list[str]] = field(default_factory=dict)
+    _sizes: dict[str, int] = field(default_factory=dict)
+    _original: dict[str, str] = field(default_factory=dict)
+
+    def add(self, line: Line) -> None:
+        """Count a page."""
+        one = _counted(line)
+        about = line.get("template") or {}
+        site, page_class = self._of(site_of(line["url"]), about.get("id") or NO_CLASS)
+        if isinstance(pages := about.get("pages"), int) and pages > 0:  # other tools may write anything
+            page_class.known = pages
+        for totals in (self, site, page_class):
+            totals.count(one)
+        self._point(one)
+        self._texts(line, site, page_class)
+        if (doubtful := _doubt(line, one, page_class)) is not None:
+            keep = heappush if len(self._doubtful) < _DOUBTFUL else heappushpop
+            keep(self._doubtful, doubtful)
+        if original := line.get("near_duplicate_of"):
+            self._duplicate(line["url"], str(original))
+
+    @property
+    def doubtful(self) -> list[Doubtful]:
+        """Pages to look at, the most doubtful first."""
+        return sorted(self._doubtful, key=lambda one: (-one.weight, one.url))
+
+    @property
+    def groups(self) -> list[tuple[str, int, list[str]]]:
+        """The largest groups of near-duplicates: the first page, how many are like it, and some of them."""
+        largest = nlargest(_GROUPS, self._sizes.items(), key=lambda group: group[1])
+        return [(url, size, self._groups[url]) for url, size in largest]
+
+    def _of(self, name: str, number: str) -> tuple[SiteSummary, Class]:
+        """The site and the class of a page. Later ones remember fewer texts, so that memory is bounded."""
+        most = max(_LEAST_TEXTS, min(_TEXTS, _ALL_TEXTS // (len(self.sites) + 1)))
+        if (site := self.sites.get(name)) is None:
+            site = self.sites[name] = SiteSummary(contents=Frequent(most))
+        if (page_class := site.classes.get(number)) is None:
+            page_class = site.classes[number] = Class(texts=Frequent(most))
+        return site, page_class
+
+    def _point(self, one: Totals) -> None:
+        if not self.curve or self.curve[-1].pages == self._step:
+            if len(self.curve) == 2 * _POINTS:
+                self.curve = list(_pairs(self.curve))
+                self._step *= 2
+            self.curve.append(Totals())
+        self.curve[-1].count(one)
+
+    def _texts(self, line: Line, site: SiteSummary, page_class: Class) -> None:
+        content, stripped = set(), set()
+        for pagelet in pagelets(line):
+            text = " ".join(pagelet["text"].split())
+            if pagelet["role"] != CONTENT:
+                self.all_pagelets = True
+                stripped.add(text[:_LONGEST])
+            elif pagelet["words"] >= _WORDS:
+                content.add(text.casefold().translate(_DIGITS)[:_LONGEST])
+        for text in stripped - {""}:
+            page_class.texts.add(text)
+        for text in content:
+            site.contents.add(text)
+
+    def _duplicate(self, url: str, original: str) -> None:
+        first = self._original.get(original, original)
+        if len(self._original) < _REMEMBERED:
+            self._original[url] = first
+        if first in self._sizes or len(self._sizes) < _REMEMBERED:
+            self._sizes[first] = self._sizes.get(first, 0) + 1
+            named = self._groups.setdefault(first, [])
+            if len(named) < _NAMED:
+                named.append(url)
+
+
+def summary_of(lines: Iterable[Line]) -> Summary:
+    """Count the pages of a feed.
+
+    Raises
+    ------
+    FeedError : if the file is not a feed
+    """
+    summary = Summary()
+    for line in lines:
+        summary.add(line)
+    return summary
+
+
+def _counted(line: Line) -> Totals:
+    """The counts of one page. What was stripped follows from the share if the feed has no pagelets of the template."""
+    listed = pagelets(line)
+    kept = sum(pagelet["words"] for pagelet in listed if pagelet["role"] == CONTENT)
+    stripped = sum(pagelet["words"] for pagelet in listed if pagelet["role"] != CONTENT)
+    share = (line.get("template") or {}).get("share") or 0.0
+    if not stripped and 0 < share < 1:
+        stripped = round(kept * share / (1 - share))
+    return Totals(1, int(bool(line.get("near_duplicate_of"))), int(not kept), kept, stripped)
+
+
+def _doubt(line: Line, one: Totals, page_class: Class) -> Doubtful | None:
+    """Why a page is doubtful, the gravest reason only."""
+    url, others = line["url"], page_class.pages - 1
+    mean = (page_class.kept - one.kept) / max(1, others)
+    odd = page_class.odd((line.get("template") or {}).get("share") or one.share)
+    if not one.kept:
+        return Doubtful(4.0, url, "Nothing is left of it.")
+    if others and one.kept < min(_FEW_WORDS, _FEW * mean):
+        return Doubtful(3.0, url, f"Only {one.kept} words are left, of others like it {mean:.0f} on average.")
+    if (unsure := _unsure(line)) >= _MOSTLY:
+        return Doubtful(1.0 + unsure, url, f"{unsure:.0%} of its words could as well have been decided otherwise.")
+    if odd:
+        return Doubtful(1.0, url, f"{one.share:.0%} of it was stripped, unlike the other pages of its class.")
+    return None
+
+
+def _unsure(line: Line) -> float:
+    """The share of words in pagelets that are neither surely content nor surely template."""
+    listed = pagelets(line)
+    least, most = _UNSURE
+    unsure = sum(pagelet["words"] for pagelet in listed if least < (pagelet.get("templateness") or 0.0) < most)
+    return float(unsure / max(1, sum(pagelet["words"] for pagelet in listed)))
+
+
+def _pairs(points: list[Totals]) -> Iterator[Totals]:
+    for first, second in zip(points[::2], points[1::2], strict=True):
+        first.count(second)
+        yield first

@@ -1,0 +1,312 @@
+"""The inspector in a real browser: what it shows, how it is used, and that nothing of the page runs or loads."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Page as Tab
+from playwright.async_api import async_playwright
+
+from scrapy_pagelets.rendering.browser import launch_options
+from tests.crawling import SITE, answer, scrapy
+from tests.server import SiteServer
+
+HOSTILE = """<html><head><title></title></iframe></script><script>alert(1)</script></title>
+<meta http-equiv=refresh content="0;url=http://evil.example/"><style>@import url(//evil.example/x.css);
+p { background: url(http://evil.example/b.png) }</style></head>
+<body onload="document.title='hacked'"><div id="a&quot;]{}</style><script>" class="x\\22 }*{display:none"><p>
+&lt;/script&gt;&lt;script&gt;document.title='hacked'&lt;/script&gt;&lt;!-- &lt;![CDATA[ </p></div>
+<img src=x onerror="document.title='hacked'"><a href="javascript:document.title='hacked'">Click here</a>
+<iframe srcdoc="<script>parent.document.title='hacked'</script>"></iframe>
+<p>${picture} $data The end.</p></body></html>"""
+
+
+def inspect(path: Path, act: Callable[[Tab], Awaitable[Any]], **options: Any) -> Any:
+    """Open a file in Chromium, act, and check that it has neither failed nor asked for anything."""
+
+    async def run() -> Any:
+        async with async_playwright() as driver:
+            browser = await driver.chromium.launch(**launch_options())
+            tab = await browser.new_page(**options)
+            asked: list[str] = []
+            failed: list[str] = []
+            tab.on("request", lambda request: asked.append(request.url))
+            tab.on("pageerror", lambda error: failed.append(str(error)))
+            tab.on("console", lambda message: failed.append(message.text))
+            await tab.goto(path.as_uri())
+            result = await act(tab)
+            await browser.close()
+            assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+            assert failed == []
+            return result
+
+    return asyncio.run(run())
+
+
+def view(folder, *arguments):
+    done = scrapy("pagelets", "view", *arguments, "--out", "x.html", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "x.html"
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """The inspector of a rendered page."""
+    return view(tmp_path_factory.mktemp("view"), str(SITE / "index.html"))
+
+
+@pytest.fixture(scope="module")
+def feed(tmp_path_factory):
+    """A feed with all pagelets of the bundled site, and the store of the crawl."""
+    folder = tmp_path_factory.mktemp("feed")
+    out, store = folder / "all.jsonl", f"PAGELETS_STORE={folder / 'store'}"
+    arguments = ("-a", f"path={SITE}", "-a", "base=http://x.example/", "-O", str(out))
+    done = scrapy("crawl", "archive", *arguments, "-s", "PAGELETS_EXPORT=all", "-s", store)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_choosing_in_the_list_and_on_the_page(shown):
+    async def act(tab):
+        entries = tab.locator("#list button")
+        await entries.nth(1).click()
+        assert await entries.nth(1).get_attribute("aria-pressed") == "true"
+        assert await tab.locator(".box.chosen").count() == 1
+        about = await tab.locator("#about").inner_text()
+        box = tab.locator(".box").nth(5)
+        number = int(await box.get_attribute("data-group"))
+        await box.click(position={"x": 4, "y": 4})
+        assert await entries.nth(number).get_attribute("aria-pressed") == "true"
+        return about
+
+    about = inspect(shown, act)
+    assert "1 · navigation · " in about
+    assert "No other page of the site is known" in about
+    assert "By the page alone, the classifier says" in about
+    assert "/html/body/div" in about
+    assert "To keep it: a rule for rules.toml" in about
+
+
+def test_the_keyboard_is_enough(shown):
+    async def act(tab):
+        await tab.locator("#list button").first.focus()
+        await tab.keyboard.press("Tab")
+        return await tab.locator("#about h2").first.inner_text(), await tab.evaluate(
+            "document.activeElement.dataset.group"
+        )
+
+    assert inspect(shown, act)[1] == "1"
+
+
+def test_the_sliders_change_the_segments(shown):
+    async def act(tab):
+        counts = {}
+        for name in ("vips", "gcuts"):
+            await tab.select_option("#outline", name)
+            for value in ("0", "8"):
+                await tab.fill("#slider", value)
+                counts[name, value] = await tab.locator("#list li").count(), await tab.inner_text("#value")
+        return counts
+
+    counts = inspect(shown, act)
+    assert counts["vips", "0"] == (1, "1")
+    assert counts["vips", "8"][0] > 10
+    assert counts["vips", "8"][1] == "9"
+    assert counts["gcuts", "0"] != counts["gcuts", "8"]
+
+
+def test_texts_before_and_after(shown):
+    async def act(tab):
+        await tab.select_option("#view", "plain")
+        plain = await tab.locator("pre").all_inner_texts()
+        await tab.select_option("#view", "markdown")
+        return plain, await tab.locator("#shown pre").all_inner_texts()
+
+    plain, markdown = inspect(shown, act)
+    assert "Docs Home" in plain[0]
+    assert "Docs Home" not in plain[1]
+    assert "The supported web servers are:" in plain[1]
+    assert markdown[1].startswith("# ")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("outline", ["pagelets", "vips"])
+def test_no_violation_of_accessibility(shown, scheme, outline):
+    async def act(tab):
+        found = []
+        for choice in ("picture", "text", "markdown"):
+            await tab.select_option("#view", choice)
+            await tab.select_option("#outline", outline)
+            await tab.locator("#list button").nth(2).click()
+            results = await Axe().run(tab)
+            found += [one["id"] for one in results.response["violations"]]
+        return found
+
+    assert inspect(shown, act, color_scheme=scheme, bypass_csp=True) == []
+
+
+def test_a_telephone_shows_all_without_sideways_scrolling(shown):
+    async def act(tab):
+        await tab.select_option("#view", "text")
+        return await tab.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+
+    width, room = inspect(shown, act, viewport={"width": 360, "height": 700})
+    assert width <= room
+
+
+@pytest.mark.parametrize("arguments", [["--no-picture"], []])
+def test_nothing_of_a_hostile_page_runs_or_loads(tmp_path, arguments):
+    (tmp_path / "page.html").write_text(HOSTILE)
+    path = view(tmp_path, "page.html", "--no-scripts", *arguments)
+
+    async def act(tab):
+        for choice in ("text", "plain", "markdown"):
+            await tab.select_option("#view", choice)
+        await tab.select_option("#view", "text")
+        for number in range(await tab.locator("#list button").count()):
+            await tab.locator("#list button").nth(number).click()
+        return await tab.title(), await tab.inner_text("#shown"), await tab.locator("a, iframe, #shown script").count()
+
+    title, text, active = inspect(path, act)
+    assert title.endswith("– pagelets")
+    assert "document.title='hacked'" in text
+    assert "${picture} $data The end." in text
+    assert active == 0
+
+
+def test_a_feed_shows_the_decision_of_its_crawl(feed):
+    lines = [json.loads(line) for line in feed.read_text().splitlines()]
+    line = next(line for line in lines if line["url"].endswith("/index.html"))
+    path = view(feed.parent, str(feed), "--page", line["url"], "--source", str(SITE / "index.html"), "--no-picture")
+
+    async def act(tab):
+        return (
+            await tab.locator("#list button").all_inner_texts(),
+            await tab.inner_text("#decided"),
+            await tab.inner_text("#notes"),
+        )
+
+    entries, decided, notes = inspect(path, act)
+    assert [entry.splitlines()[0] for entry in entries] == [
+        f"{p['id']} · {p['role']} · {p['templateness']:.2f}" for p in line["pagelets"]
+    ]
+    assert "with 35 pages known" in decided
+    assert notes == ""
+
+
+def test_a_store_tells_how_many_pages_have_it(feed):
+    lines = [json.loads(line) for line in feed.read_text().splitlines()]
+    url = next(line["url"] for line in lines if line["url"].endswith("/index.html"))
+    store = ("--store", str(feed.parent / "store"))
+    path = view(feed.parent, str(feed), "--page", url, "--source", str(SITE / "index.html"), "--no-picture", *store)
+
+    async def act(tab):
+        await tab.locator("#list button", has_text="navigation").first.click()
+        return await tab.inner_text("#about")
+
+    assert "stands at the same place on 34 of the 34 other pages" in inspect(path, act)
+
+
+def test_a_page_that_is_gone_is_shown_as_the_feed_has_it(tmp_path):
+    pagelets = [
+        {
+            "id": 3,
+            "xpaths": ["/html/body/p"],
+            "role": "content",
+            "templateness": 0.1,
+            "text": "Left\x00 of it.",
+            "words": 3,
+        }
+    ]
+    line = {"url": "http://127.0.0.1:9/gone", "title": "Gone", "pagelets": pagelets}
+    (tmp_path / "feed.jsonl").write_text(json.dumps(line) + "\n")
+    path = view(tmp_path, "feed.jsonl")
+
+    async def act(tab):
+        await tab.locator("#list button").click()
+        return await tab.inner_text("#notes"), await tab.inner_text("#about"), await tab.inner_text("#shown")
+
+    notes, about, text = inspect(path, act)
+    assert notes.startswith("The page cannot be fetched any more")
+    assert "/html/body/p" in about
+    assert "rule" not in about
+    assert "Left of it." in text
+
+
+def test_a_page_that_has_changed_is_said(tmp_path, feed):
+    (tmp_path / "new.html").write_text("<p>Another page now.")
+    url = json.loads(feed.read_text().splitlines()[0])["url"]
+    path = view(tmp_path, str(feed), "--page", url, "--source", "new.html", "--no-picture")
+
+    async def act(tab):
+        return await tab.inner_text("#notes")
+
+    assert "The page has changed since the crawl: " in inspect(path, act)
+
+
+def test_near_duplicates_stand_side_by_side(tmp_path):
+    twins = [
+        {"url": "http://127.0.0.1:9/a", "text": "We open at nine <b>.", "near_duplicate_of": "http://127.0.0.1:9/b"},
+        {"url": "http://127.0.0.1:9/b", "text": "We open at ten <b>."},
+    ]
+    (tmp_path / "feed.jsonl").write_text("\n".join(map(json.dumps, twins)))
+    path = view(tmp_path, "feed.jsonl", "--page", "http://127.0.0.1:9/a", "--no-picture")
+
+    async def act(tab):
+        await tab.select_option("#view", "twin")
+        return await tab.inner_text("del"), await tab.inner_text("ins"), await tab.locator("pre").all_inner_texts()
+
+    assert inspect(path, act) == ("nine", "ten", ["We open at nine <b>.", "We open at ten <b>."])
+
+
+def test_the_offered_rule_does_what_it_says(tmp_path, shown):
+    async def act(tab):
+        await tab.locator("#list button", has_text="navigation").first.click()
+        return await tab.inner_text("#about pre")
+
+    (tmp_path / "rules.toml").write_text(str(inspect(shown, act)))
+    path = view(tmp_path, str(SITE / "index.html"), "--rules", "rules.toml", "--no-picture")
+
+    async def kept(tab):
+        await tab.locator("#list button", has_text="Docs Home").first.click()
+        return await tab.inner_text("#about")
+
+    about = inspect(path, kept)
+    assert "· content · 0.00" in about
+    assert "The rule keep for * names all of it." in about
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "sentence"),
+    [
+        ("", ["feed.jsonl"], "feed.jsonl cannot be used: it has no pages\n"),
+        ('{"a": 1}\n', ["feed.jsonl"], "line 1 is not a page, it has no url, but only a"),
+        ('{"url": "http://a.example/", "text": "x"}\n{"url": "http', ["feed.jsonl"], "line 2 is not a page"),
+        ('{"url": "http://a.example/", "text": "x"}\n' * 2, ["feed.jsonl"], "choose one with --page"),
+        (
+            '{"url": "http://a.example/", "text": "x"}\n',
+            ["feed.jsonl", "--page", "x"],
+            "the feed has no page x; it has http://a",
+        ),
+        ('{"url": "http://a.example/", "text": "x"}\n', ["feed.jsonl", "--source", "none"], "none"),
+        ("", ["http://a.example/"], "--no-picture needs a file or a feed"),
+        ("", ["feed.jsonl", "--rules", "none.toml"], "none.toml cannot be read"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(tmp_path, content, arguments, sentence):
+    (tmp_path / "feed.jsonl").write_text(content)
+    done = scrapy("pagelets", "view", *arguments, "--no-picture", cwd=tmp_path)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert sentence in done.stderr
+    assert done.stderr.count(" cannot be ") <= 1
+
+
+def test_the_rendered_page_is_fetched_once(tmp_path):
+    with SiteServer(routes={"/": answer("<p>Hello.")}) as server:
+        view(tmp_path, server.url(""))
+        assert server.hits.count("/") == 1
