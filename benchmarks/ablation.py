@@ -12,8 +12,8 @@ with fewer trees and fewer pages of each site.
   which needs no training.
 - The strict forms: each paper's method alone decides. What it finds is removed as template, the rest stays.
 
-    python benchmarks/ablation.py --picture docs/ablation.svg
-    python benchmarks/ablation.py --only cmake,boost,flow14,hides,drupalcz --every 20 --trees 10    # a quick look
+    python -m benchmarks ablation --picture docs/ablation.svg
+    python -m benchmarks ablation --only cmake,boost,flow14,hides,drupalcz --every 20 --trees 10    # a quick look
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
-from labelled_pages import (
+
+from benchmarks.labelled_pages import (
     ALONE_AND_KNOWN,
     FEWEST,
     SETS,
@@ -40,9 +41,8 @@ from labelled_pages import (
     of_site,
     read,
 )
-from page_sets import SITES
-from tools import referee, table
-
+from benchmarks.page_sets import SITES
+from benchmarks.tools import option_parser, referee, table
 from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
 from scrapy_pagelets.templates.cut import shifted
@@ -59,7 +59,7 @@ from scrapy_pagelets.templates.training.model_training import Material, Part, cu
 from scrapy_pagelets.templates.training.training_tables import Leaves
 from scrapy_pagelets.templates.trees import sigmoid
 
-#: The columns of the third pass, see `model.site_columns`.
+#: The columns of the third pass, see `model.site_parts`.
 CONTEXT = "in_context"
 THIRD = (*PAGE_FEATURES[SHARED_FEATURES], CONTEXT, *SITE_FEATURES)
 #: Number of pages of a site on which the methods of the papers are tried.
@@ -112,10 +112,10 @@ EVIDENCE: dict[str, Kind] = {
 }  # fmt: skip
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     add_options(parser)
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     score = referee(args.referee)
     sets = read(args, score)
     material = Material.of([example for name in SETS for example in sets[name]], args.trees)
@@ -312,7 +312,3 @@ def draw(
         axes.grid(alpha=0.3)
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     figure.savefig(picture, metadata={"Date": None})
-
-
-if __name__ == "__main__":
-    main()

@@ -1,44 +1,47 @@
 """What chunks that follow a page's structure gain for retrieval: the known-item queries of ``retrieval.py``.
 
-Data: the sites below ``--data``, and feeds of them with ``text``, ``markdown`` and ``chunks`` (``--feeds``, a file for
-each site), made with models that have not seen them. For each site of the name NAME and the fold N (``tools.fold``):
-
-    scrapy crawl archive -a path=.data/sites/NAME -a base=http://site.example/ -O .data/chunks/NAME.jsonl \
-        -s PAGELETS_MODEL=.data/models/fold-N.npz -s PAGELETS_FORMATS=text,markdown -s PAGELETS_CHUNKS=200
-
+Each site below ``--data`` is cleaned as archives are, by the model that was trained without its family (``--models``).
 A query is the text of a link, and its answer the page that the link leads to; the text of the link is removed from the
 page that has it. Here a document of the index is a chunk. A page has the rank of its best chunk, among pages. Compared
-are whole pages, windows of `--words` words, the Markdown divided at its headings (sections that are longer are cut into
-windows), and our chunks; each with the page's title as title, or with the headings above the chunk as further words of
-the title. All are made from the same Markdown, without the targets of its links. The ranking is BM25 as in
-``retrieval.py``, without feedback. Tokens are estimated as in the feed: bytes in UTF-8, divided by three; those of the
-five best documents are what a language model would read.
+are whole pages, windows of so many words, the Markdown divided at its headings (sections that are longer are cut into
+windows), and our chunks, for each number of words in ``--words``; each with the page's title as title, or with the
+headings above the chunk as further words of the title. All are made from the same Markdown, without the targets of its
+links. The ranking is BM25 as in ``retrieval.py``, without feedback. Tokens are estimated as in the feed: bytes in
+UTF-8, divided by three; those of the five best documents are what a language model would read.
 
-    python benchmarks/chunks.py --feeds .data/chunks
+    python -m benchmarks chunks
+    python -m benchmarks chunks --words 200 --every 3
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import logging
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import retrieval
 from markdown_it import MarkdownIt
-from tools import names, referee, sites_below, table
 
-from scrapy_pagelets.document.chunks import tokens_of
-from scrapy_pagelets.page import Page
+from benchmarks import retrieval
+from benchmarks.page_sets import SITES, Job, add_options, of_sites, read_pages
+from benchmarks.quality import check_models
+from benchmarks.tools import names, option_parser, referee, sites_below, table
+from scrapy_pagelets import Page, Site
+from scrapy_pagelets.document.blocks import Block
+from scrapy_pagelets.document.builder import document_of
+from scrapy_pagelets.document.chunks import chunks_of, tokens_of
+from scrapy_pagelets.document.decision import decided
+from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.retrieval.collection import MemoryCollection
 from scrapy_pagelets.retrieval.search import query_of
 from scrapy_pagelets.retrieval.term_weights import Floats
+from scrapy_pagelets.segmentation.pagelet import segment
 from scrapy_pagelets.words import WORD, words
 
 #: Documents that a language model reads.
@@ -53,16 +56,24 @@ class Piece(NamedTuple):
     headings: tuple[str, ...] = ()
 
 
-#: A way to cut a page, from its line of the feed and the number of words.
-Cutter = Callable[[dict[str, Any], int], list[Piece]]
+class Cleaned(NamedTuple):
+    """The content of a page: its document, the same as Markdown, and the number of the pagelet of each leaf."""
+
+    document: Block
+    markdown: str
+    pagelets: dict[int, int]
 
 
-def whole(line: dict[str, Any], _: int) -> list[Piece]:
-    return [Piece(visible(line["markdown"]))]
+#: A way to cut a page, from its content and the number of words.
+Cutter = Callable[[Cleaned, int], list[Piece]]
 
 
-def windows(line: dict[str, Any], size: int) -> list[Piece]:
-    return [Piece(text) for text in windows_of(visible(line["markdown"]), size)]
+def whole(page: Cleaned, _: int) -> list[Piece]:
+    return [Piece(visible(page.markdown))]
+
+
+def windows(page: Cleaned, size: int) -> list[Piece]:
+    return [Piece(text) for text in windows_of(visible(page.markdown), size)]
 
 
 def windows_of(text: str, size: int) -> Iterator[str]:
@@ -72,9 +83,9 @@ def windows_of(text: str, size: int) -> Iterator[str]:
         yield text[start:end]
 
 
-def sections(line: dict[str, Any], size: int) -> list[Piece]:
+def sections(page: Cleaned, size: int) -> list[Piece]:
     """The Markdown from each heading to the next; windows of longer sections."""
-    markdown = visible(line["markdown"])
+    markdown = visible(page.markdown)
     lines = markdown.split("\n")
     tokens = PARSER.parse(markdown)
     heads = [(i, t) for i, t in enumerate(tokens) if t.type == "heading_open" and t.level == 0 and t.map]
@@ -88,41 +99,39 @@ def sections(line: dict[str, Any], size: int) -> list[Piece]:
     return [Piece(t, path) for part, path in zip(parts, paths, strict=True) for t in windows_of(part, size)]
 
 
-def chunks(line: dict[str, Any], _: int) -> list[Piece]:
-    return [Piece(visible(chunk["markdown"]), tuple(chunk["headings"])) for chunk in line["chunks"]]
+def chunks(page: Cleaned, size: int) -> list[Piece]:
+    return [
+        Piece(visible(chunk.markdown), chunk.headings) for chunk in chunks_of(page.document, size, 0, page.pagelets)
+    ]
 
 
-SYSTEMS: dict[str, Cutter] = {
-    "whole pages": whole,
-    "windows": windows,
-    "Markdown by headings": sections,
-    "chunks": chunks,
-}
+WHOLE = "whole pages"
+SYSTEMS: dict[str, Cutter] = {"windows": windows, "Markdown by headings": sections, "chunks": chunks}
+#: Those whose documents have headings above them.
+HEADED = ("Markdown by headings", "chunks")
 
 
 class Pieces:
     """The pieces of all pages as a collection, without the texts of the queries' links."""
 
-    def __init__(self, sites: list[Lined], cut: Cutter, size: int, queries: Queries, *, headed: bool) -> None:
+    def __init__(self, sites: list[CleanedSite], cut: Cutter, size: int, queries: Queries, *, headed: bool) -> None:
         taken = defaultdict(list)
         for site, link in queries:
             taken[site.name, link.source].append(link)
         self.page: list[retrieval.Key] = []
         self.tokens: list[int] = []
-        self.words = 0
         texts, titles = [], []
-        for lined in sites:
-            for path, line in lined.lines.items():
-                pieces = [piece for piece in cut(line, size) if piece.text.strip()]
+        for site, pages in sites:
+            for path, page in pages.items():
+                pieces = [piece for piece in cut(page, size) if piece.text.strip()]
                 shown = [piece.text for piece in pieces]
                 self.tokens += map(tokens_of, shown)
-                self.words += sum(len(WORD.findall(text)) for text in shown)
-                for link in taken[lined.site.name, path]:
+                for link in taken[site.name, path]:
                     shown = retrieval.without(shown, link)
-                title = lined.site.titles[path]
+                title = site.titles[path]
                 texts += [[text] for text in shown]
                 titles += [" ".join((title, *piece.headings)) if headed else title for piece in pieces]
-                self.page += [(lined.site.name, path)] * len(pieces)
+                self.page += [(site.name, path)] * len(pieces)
         self.collection = MemoryCollection(texts, titles)
 
     def answers(self, queries: Queries) -> tuple[Floats, Floats]:
@@ -146,72 +155,101 @@ def visible(markdown: str) -> str:
     return _LINK.sub("]", markdown)
 
 
-class Lined(NamedTuple):
-    """A site with its lines of the feed, by path."""
+class CleanedSite(NamedTuple):
+    """A site with its cleaned pages, by path."""
 
     site: retrieval.Site
-    lines: dict[str, dict[str, Any]]
+    pages: dict[str, Cleaned]
 
 
 Queries = list[tuple[retrieval.Site, retrieval.Link]]
 
 
-def load(args: argparse.Namespace) -> list[Lined]:
-    score, folder = referee(args.referee), sites_below(args.data)
-    only = names(args.only)
-    found = []
-    for entry in json.loads((folder / "sites.json").read_text(encoding="utf-8")):
-        feed = args.feeds / f"{entry['name']}.jsonl"
-        if feed.exists() and (not only or entry["name"] in only):
-            found.append(site_of(entry, folder / entry["name"], score, score.read(feed)))
-    if not found:
-        sys.exit(f"{args.feeds} has no feed of a site: name a folder of feeds with --feeds")
-    return found
+def cleaned(job: Job, entry: dict[str, Any]) -> CleanedSite:
+    """Learn all pages of a site, and clean those with gold."""
+    logging.disable()
+    pages, bodies = read_pages(job)
+    learnt = Site(job.site, job.model, job.strict)
+    for page in pages:
+        learnt.learn(page)
+    with_gold = {each.gold["path"]: i for i, each in enumerate(job.pages) if each.gold}
+    site = retrieval.Site(job.site, {path: pages[i].title for path, i in with_gold.items()})
+    content = {path: " ".join(words((job.pages[i].gold or {})["content"])) for path, i in with_gold.items()}
+    site.links = [link for path, i in with_gold.items() for link in retrieval.links_of(entry, path, bodies[i], content)]
+    return CleanedSite(site, {path: cleaned_page(pages[i], learnt) for path, i in with_gold.items()})
 
 
-def site_of(entry: dict[str, Any], folder: Path, score: Any, feed: list[dict[str, Any]]) -> Lined:
-    gold = score.read(folder / "gold.jsonl.gz")
-    lines = {path: line for path, line in score.by_path(feed, [g["path"] for g in gold]).items() if line is not None}
-    bodies = {g["path"]: (folder / g["path"]).read_bytes() for g in gold if g["path"] in lines}
-    titles = {path: Page.parse(body, retrieval.HOST + path).title for path, body in bodies.items()}
-    site = retrieval.Site(entry["name"], titles)
-    content = {g["path"]: " ".join(words(g["content"])) for g in gold if g["path"] in lines}
-    site.links = [link for path, body in bodies.items() for link in retrieval.links_of(entry, path, body, content)]
-    return Lined(site, lines)
+def cleaned_page(page: Page, site: Site) -> Cleaned:
+    decision = decided(page, site)
+    document = document_of(page, decision.content, decision.headline)
+    pagelets = segment(page, decision.templateness)
+    return Cleaned(
+        document, markdown_of(document), {leaf: each.id for each in pagelets for leaf in each.index.tolist()}
+    )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(".data"))
-    parser.add_argument("--feeds", type=Path, default=Path(".data/chunks"))
-    parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--only", default="", help="comma-separated names of sites; default: all with a feed")
-    parser.add_argument("--words", type=int, default=200, help="words of a window; default: 200, as in the feeds")
-    args = parser.parse_args()
-    sites = load(args)
-    queries = retrieval.queries_of([lined.site for lined in sites])
-    print(f"{len(sites)} sites, {sum(len(lined.lines) for lined in sites)} pages, {len(queries)} queries\n")
-    found: dict[tuple[str, bool], Floats] = {}
-    rows = []
-    for system, cut in SYSTEMS.items():
-        for headed in (False, True) if system in ("chunks", "Markdown by headings") else (False,):
-            pieces = Pieces(sites, cut, args.words, queries, headed=headed)
-            places, read = pieces.answers(queries)
-            found[system, headed] = places
-            figures = [float(np.mean(1 / places)), float(np.mean(retrieval.ndcg(places))), float(np.mean(places <= 1))]
-            name = f"{system}, with headings" if headed else system
-            rows.append([name, *figures, len(pieces.page), pieces.words, sum(pieces.tokens), round(np.mean(read))])
-            print(*rows[-1], file=sys.stderr, flush=True)
-    table(["index of", "MRR", "nDCG@10", "first", "documents", "words", "tokens", f"of {READ}"], rows)
-    print()
-    ours = 1 / found["chunks", True]
-    rows = [
-        [f"chunks, with headings : {system}{', with headings' * headed}", *retrieval.gain(ours, 1 / places)]
-        for (system, headed), places in found.items()
-        if (system, headed) != ("chunks", True)
+def options(argv: Sequence[str]) -> argparse.Namespace:
+    parser = option_parser(__name__, __doc__)
+    add_options(parser)
+    parser.add_argument("--only", default="", help="comma-separated names of sites")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th site")
+    parser.add_argument("--words", default="100,200,400", help="words of a document; default: %(default)s")
+    return parser.parse_args(argv)
+
+
+def load(args: argparse.Namespace) -> list[CleanedSite]:
+    folder = sites_below(args.data)
+    about = {each["name"]: each for each in json.loads((folder / "sites.json").read_text(encoding="utf-8"))}
+    scored = argparse.Namespace(**{**vars(args), "every": 1})  # every page of a site
+    jobs = [
+        job
+        for job in of_sites(scored, SITES[0], referee(args.referee))
+        if not args.only or job.site in names(args.only)
     ]
-    table(["against", "MRR", "p"], rows)
+    jobs = jobs[:: args.every]
+    check_models({job.model for job in jobs})
+    return [cleaned(job, about[job.site]) for job in jobs]
 
 
-if __name__ == "__main__":
-    main()
+def main(argv: Sequence[str]) -> None:
+    args = options(argv)
+    sites = load(args)
+    queries = retrieval.queries_of([site for site, _ in sites])
+    print(f"{len(sites)} sites, {sum(len(pages) for _, pages in sites)} pages, {len(queries)} queries\n")
+    found: dict[tuple[str, int, bool], Floats] = {}
+    rows = []
+    for system, cut, size, headed in compared([int(size) for size in args.words.split(",")]):
+        pieces = Pieces(sites, cut, size, queries, headed=headed)
+        places, read = pieces.answers(queries)
+        found[system, size, headed] = places
+        figures = [float(np.mean(1 / places)), float(np.mean(retrieval.ndcg(places))), float(np.mean(places <= 1))]
+        rows.append([
+            named(system, headed), size or "-", *figures, len(pieces.page), sum(pieces.tokens), round(np.mean(read)),
+        ])  # fmt: skip
+        print(*rows[-1], file=sys.stderr, flush=True)
+    table(["index of", "size", "MRR", "nDCG@10", "first", "documents", "tokens", f"of {READ}"], rows)
+    print()
+    rows = [
+        [
+            f"chunks, with headings : {named(system, headed)}",
+            size,
+            *retrieval.gain(1 / found["chunks", size, True], 1 / places),
+        ]
+        for (system, size, headed), places in found.items()
+        if size and (system, headed) != ("chunks", True)
+    ]
+    table(["against", "size", "MRR", "p"], rows)
+
+
+def compared(sizes: Sequence[int]) -> Iterator[tuple[str, Cutter, int, bool]]:
+    """Yield each index: the way to cut pages and its name, the number of words, whether headings are added."""
+    yield WHOLE, whole, 0, False
+    for size in sizes:
+        for system, cut in SYSTEMS.items():
+            yield system, cut, size, False
+            if system in HEADED:
+                yield system, cut, size, True
+
+
+def named(system: str, headed: bool) -> str:
+    return f"{system}, with headings" if headed else system

@@ -5,21 +5,21 @@ Data: WARC files and their gold in ``content/`` below ``--data .data``. The func
 in the text. For these sets the program also prints how many of the snippets are there, and the scores of the hosts with
 several pages, where pages can be compared.
 
-    python benchmarks/content.py --sets news-05
-    python benchmarks/content.py --sets news-05 --feeds out/content     # print an earlier run again
+    python -m benchmarks content --sets news-05
+    python -m benchmarks content --sets news-05 --feeds out/content     # print an earlier run again
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from tools import last_lines, names, need, referee, run, table
+from benchmarks.tools import last_lines, names, need, option_parser, referee, run, table
 
 SETS = "wcxb-dev,articles,news-05,news-13"
 #: Number of pages of a host from which on its pages can be compared.
@@ -28,14 +28,14 @@ SOME_PAGES = 3
 Lines = list[dict[str, Any]]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--sets", default=SETS, help=f"comma-separated names of sets ({SETS})")
     parser.add_argument("--out", type=Path, default=Path("out/content"))
     parser.add_argument("--feeds", type=Path, help="score the feeds in this folder, without cleaning anything")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     sets = [name for name in SETS.split(",") if name in names(args.sets)]
     if not sets:
         sys.exit(f"--sets must name at least one of {SETS}")
@@ -113,7 +113,3 @@ def leaks(feed: Lines, gold: Lines) -> tuple[int, float, float]:
 def folded(text: str) -> str:
     """Text without case and without differences of white space."""
     return " ".join(text.casefold().split())
-
-
-if __name__ == "__main__":
-    main()

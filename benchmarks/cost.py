@@ -1,100 +1,122 @@
-"""What cleaning a page costs, in milliseconds and in multiples of the lxml parse of the same page.
+"""What cleaning a page costs, in multiples of the lxml parse of the same page, and what comes out, beside other tools.
 
-Data: a folder of sites (``--data .data``). All other pages of a site are learnt before its sample is cleaned. The
-sample is deterministic: pages at equal distances in the order of their paths. Every repetition starts from bytes and
-runs all steps for a page one after the other, including the bare parse and the other tools; the fastest repetition
-counts. Compare the multiples, not the milliseconds, between machines.
+Data: a folder of sites with gold (``--data .data``). All other pages of a site are learnt before its sample is cleaned.
+The sample is deterministic: pages at equal distances in the order of their paths. Every repetition starts from bytes
+and runs all steps for a page, then the bare parse and the other tools on the same page; CPU time is measured. Cold is
+the first repetition, in which nothing has seen the page yet; warm is the fastest of the others. F1 of the words is the
+referee's (``--referee ../shared/bench``), by the shipped model or by the models that were trained without the site
+(``--models .data/models``). Tools that are not installed are left out: ``pip install trafilatura resiliparse
+readability-lxml justext boilerpy3 turbohtml``. Compare the multiples, not the milliseconds, between machines.
 
-    python benchmarks/cost.py --only hexo,jdo,typer --pages 4
+    python -m benchmarks cost --only hexo,jdo,typer --pages 4
 """
 
 from __future__ import annotations
 
-import argparse
-import importlib.util
+import logging
 import statistics
+import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from time import perf_counter
+from time import process_time
+from types import ModuleType
 
 import numpy as np
 from lxml import etree
-from tools import names, sites_below, table
 
-from scrapy_pagelets import Page, Site, segment
+from benchmarks.peers import FAST_AND_SLOW, Extract, is_installed
+from benchmarks.tools import fold, names, option_parser, referee, sites_below, table
+from scrapy_pagelets import Page, Site, core, segment
 from scrapy_pagelets.archives.reader import Record, expand, records
 from scrapy_pagelets.document.metadata import metadata_of
 from scrapy_pagelets.page import decode, parse
+from scrapy_pagelets.templates.model import LABELLED
 from scrapy_pagelets.text import plain
 
 REFERENCE = "lxml parse alone"
 STEPS = ("decode", "parse", "node table", "learn", "templateness", "metadata", "segment", "records and text")
 #: Steps that a spider has done already; the plugin starts from its tree.
 SPIDERS = ("decode", "parse")
+OURS, FROM_TREE = "all, from bytes", "all, from the spider's tree"
+#: Seconds of each step, for each repetition.
+Times = dict[str, list[float]]
 
-Peer = Callable[[str], object]
 
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
+    parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--models", type=Path, help="folder with fold-0.npz ..., trained without the sites")
     parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
     parser.add_argument("--pages", type=int, default=5, help="number of sample pages of each site")
-    parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--no-peers", action="store_true", help="leave out trafilatura and resiliparse, if installed")
-    args = parser.parse_args()
-    only, peers = names(args.only), {} if args.no_peers else installed_peers()
-    best: dict[str, list[float]] = defaultdict(list)
-    sites = [f for f in sorted(sites_below(args.data).iterdir()) if f.is_dir() and (not only or f.name in only)]
-    for folder in sites:
-        for times in measure(folder, args.pages, args.repetitions, peers):
-            for step, seconds in times.items():
-                best[step].append(seconds * 1000)
-    if not best:
+    parser.add_argument("--repetitions", type=int, default=3, help="two or more; the first is the cold one")
+    parser.add_argument("--no-peers", action="store_true", help="leave out all other tools")
+    args = parser.parse_args(argv)
+    if args.repetitions < 2:
+        parser.error("--repetitions must be at least 2: the first is the cold one")
+    folders = [
+        folder
+        for folder in sorted(sites_below(args.data).iterdir())
+        if folder.is_dir() and (not args.only or folder.name in names(args.only))
+    ]
+    if not folders:
         raise SystemExit("no page to measure: --only matches no site")
-    print(f"{len(best[REFERENCE])} pages of {len(sites)} sites, best of {args.repetitions}\n")
-    report(best, list(peers))
+    logging.disable()  # some tools log a line for each page
+    warnings.simplefilter("ignore")
+    score = referee(args.referee)
+    peers = {
+        name: tool() for name, tool in FAST_AND_SLOW.items() if not args.no_peers and is_installed(name, FAST_AND_SLOW)
+    }
+    times: list[Times] = []
+    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for folder in folders:
+        model = str(args.models / f"fold-{fold(folder.name)}.npz") if args.models else LABELLED
+        gold = {line["path"]: line for line in score.read(folder / "gold.jsonl.gz")}
+        for record, page_times, texts in measure(folder, model, args.pages, args.repetitions, peers):
+            times.append(page_times)
+            if line := gold.get(record.url.partition(".example/")[2]):
+                for tool, text in texts.items():
+                    found[tool][folder.name].append(f1(text, line, score))
+    core_line = f"without the compiled core ({core.MISSING})" if core.MISSING else "with the compiled core"
+    print(f"{len(times)} pages of {len(folders)} sites, {core_line}\n")
+    report(times, peers, {tool: statistics.mean(map(statistics.mean, sites.values())) for tool, sites in found.items()})
 
 
-def installed_peers() -> dict[str, Peer]:
-    """The other tools that are installed, as functions from decoded HTML to text."""
-    found: dict[str, Peer] = {}
-    if importlib.util.find_spec("trafilatura"):
-        import trafilatura
-
-        found["trafilatura"] = trafilatura.extract
-        found["trafilatura, fast"] = lambda text: trafilatura.extract(text, fast=True)
-    if importlib.util.find_spec("resiliparse"):
-        from resiliparse.extract.html2text import extract_plain_text
-
-        found["resiliparse"] = lambda text: extract_plain_text(text, main_content=True)
-    return found
+def f1(text: str, line: dict[str, object], score: ModuleType) -> float:
+    """The referee's F1 of the words of a page."""
+    url = f"http://site.example/{line['path']}"
+    return float(score.score_content([{"url": url, "text": text}], [{**line, "url": url}])["f1"])
 
 
-def measure(folder: Path, count: int, repetitions: int, peers: dict[str, Peer]) -> Iterator[dict[str, float]]:
-    """The fewest seconds of each step, for each page of a site's sample."""
+def measure(
+    folder: Path, model: str, count: int, repetitions: int, peers: Mapping[str, Extract]
+) -> Iterator[tuple[Record, Times, dict[str, str]]]:
+    """Each page of a site's sample with its times and the text that each tool finds."""
     found = [record for source in expand(str(folder)) for record in records(source, f"http://{folder.name}.example/")]
     sample = found[:: max(1, len(found) // count)][:count]
     sampled = {record.url for record in sample}
     others = [Page.parse(record.body, record.url) for record in found if record.url not in sampled]
-    best: list[dict[str, float]] = [{} for _ in sample]
+    times: list[Times] = [defaultdict(list) for _ in sample]
+    texts: list[dict[str, str]] = [{} for _ in sample]
     for _ in range(repetitions):
-        site = Site(folder.name)
+        site = Site(folder.name, model)
         for page in others:
             site.learn(page)
-        for fastest, record in zip(best, sample, strict=True):
-            for step, seconds in steps(record, site, peers):
-                fastest[step] = min(seconds, fastest.get(step, seconds))
-    yield from best
+        for page_times, page_texts, record in zip(times, texts, sample, strict=True):
+            for step, seconds in steps(record, site, peers, page_texts):
+                page_times[step].append(seconds)
+    yield from zip(sample, times, texts, strict=True)
 
 
-def steps(record: Record, site: Site, peers: dict[str, Peer]) -> Iterator[tuple[str, float]]:
-    """Clean a page; yield each step and its seconds."""
-    times = [perf_counter()]
+def steps(
+    record: Record, site: Site, peers: Mapping[str, Extract], texts: dict[str, str]
+) -> Iterator[tuple[str, float]]:
+    """Clean a page, and collect the texts of all tools; yield each step and its seconds of CPU time."""
+    times = [process_time()]
 
     def done(step: str) -> tuple[str, float]:
-        times.append(perf_counter())
+        times.append(process_time())
         return step, times[-1] - times[-2]
 
     declared = record.headers.get("Content-Type")
@@ -116,43 +138,36 @@ def steps(record: Record, site: Site, peers: dict[str, Peer]) -> Iterator[tuple[
     for pagelet in content:
         pagelet.record()
         keep |= pagelet.leaves
-    plain(page.nodes, keep)
+    texts[OURS] = plain(page.nodes, keep)
     yield done("records and text")
 
     body = text.encode("utf-8", "replace") or b"<html/>"
-    times.append(perf_counter())
+    times.append(process_time())
     etree.fromstring(body, etree.HTMLParser(encoding="utf-8", huge_tree=True))
     yield done(REFERENCE)
     for name, peer in peers.items():
-        peer(text)
+        texts[name] = peer(record.body)
         yield done(name)
 
 
-def report(best: dict[str, list[float]], peers: list[str]) -> None:
-    """Print a line for each step; sums and multiples are computed page by page."""
-    parsed = best[REFERENCE]
-    whole = [sum(times) for times in zip(*(best[step] for step in STEPS), strict=True)]
-    added = [sum(times) for times in zip(*(best[step] for step in STEPS if step not in SPIDERS), strict=True)]
-    lines = {step: best[step] for step in (REFERENCE, *STEPS)}
-    lines |= {"all, from bytes": whole, "all, from the spider's tree": added}
-    lines |= {name: best[name] for name in peers}
-    table(
-        ["step", "mean ms", "median ms", "mean x parse", "median x parse", "max x parse"],
-        [
-            [name, *(f"{v:.2f}" for v in (statistics.mean(ms), statistics.median(ms), *multiples(ms, parsed)))]
-            for name, ms in lines.items()
-        ],
-    )
+def report(times: Sequence[Times], peers: Mapping[str, Extract], quality: Mapping[str, float]) -> None:
+    """Print a line for each step and each tool; sums and multiples are computed page by page."""
+    for page in times:
+        page[OURS] = [sum(parts) for parts in zip(*(page[step] for step in STEPS), strict=True)]
+        added = (page[step] for step in STEPS if step not in SPIDERS)
+        page[FROM_TREE] = [sum(parts) for parts in zip(*added, strict=True)]
+    rows = []
+    for name in (REFERENCE, *STEPS, FROM_TREE, OURS, *peers):
+        cold = [page[name][0] / min(page[REFERENCE]) for page in times]
+        warm = [min(page[name][1:]) / min(page[REFERENCE]) for page in times]
+        milliseconds = 1000 * statistics.mean(min(page[name][1:]) for page in times)
+        columns = (milliseconds, statistics.mean(warm), statistics.median(warm), np.quantile(warm, 0.95), max(warm))
+        rows.append([name, *(f"{v:.2f}" for v in (*columns, statistics.mean(cold), np.quantile(cold, 0.95)))])
+        rows[-1].append(f"{quality[name]:.3f}" if name in quality else "")
+    head = ["CPU time of", "ms", "x parse, mean", "median", "p95", "max", "cold, mean", "p95", "F1"]
+    table(head, rows)
     print()
+    ours = sum(min(page[OURS][1:]) for page in times)
     for name in peers:
-        print(f"{name} takes {sum(best[name]) / sum(whole):.1f} times as long as all steps from bytes")
-
-
-def multiples(times: list[float], parsed: list[float]) -> tuple[float, float, float]:
-    """Mean, median and largest multiple of the parse."""
-    ratios = [one / other for one, other in zip(times, parsed, strict=True)]
-    return statistics.mean(ratios), statistics.median(ratios), max(ratios)
-
-
-if __name__ == "__main__":
-    main()
+        peer = sum(min(page[name][1:]) for page in times)
+        print(f"{name} takes {peer / ours:.2f} times as long as all our steps from bytes")

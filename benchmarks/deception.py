@@ -1,6 +1,6 @@
 """Sites that mislead the comparison of pages: content that other pages repeat, and a template that changes.
 
-    python benchmarks/deception.py
+    python -m benchmarks deception
 
 Hostile: the content of one page is posted on further pages of its site; measured is how much of it is lost on the first
 page. Relaunch: 30 pages of one site, then 30 of another under the same host, each cleaned when it comes; measured is
@@ -10,12 +10,10 @@ how much template is left, and how much content is lost, compared with the secon
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tools import sites_below, table
-
+from benchmarks.tools import option_parser, sites_below, table
 from scrapy_pagelets.archives.reader import expand, records
 from scrapy_pagelets.nodes import Bools
 from scrapy_pagelets.page import Page
@@ -27,10 +25,10 @@ _MARKS = "abcdefghij"
 _COPIES = (1, 3, 10)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
-    folder = sites_below(parser.parse_args().data)
+    folder = sites_below(parser.parse_args(argv).data)
     table(("hostile: site", "pages of it", "hostile pages", "lost, mean", "lost, worst"), hostile(folder))
     print()
     table(("relaunch", "template left", "content lost"), relaunch(folder))
@@ -102,7 +100,3 @@ def content(site: Site, page: Page) -> Bools:
 def share(page: Page, part: Bools, whole: Bools) -> float:
     """Return the words of a part over those of the whole."""
     return float(page.nodes.words[part].sum() / max(1, page.nodes.words[whole].sum()))
-
-
-if __name__ == "__main__":
-    main()

@@ -6,8 +6,8 @@ stands in the content of each page by its gold: recall, and precision where more
 taken over the sites. trafilatura runs with everything switched on that its Markdown can have, markdownify on the whole
 page; a tool that is not installed is left out. Data: ``sites/`` below ``--data .data``.
 
-    python benchmarks/document.py
-    python benchmarks/document.py --only hexo,python3 --sites
+    python -m benchmarks document
+    python -m benchmarks document --only hexo,python3 --sites
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from page_sets import SITES, Job, add_options, of_sites, read_pages
-from peers import WRITERS, is_installed
-from quality import OURS, check_models
-from tools import names, referee, sites_below, table
 
+from benchmarks.page_sets import SITES, Job, add_options, of_sites, read_pages
+from benchmarks.peers import WRITERS, is_installed
+from benchmarks.quality import OURS, check_models
+from benchmarks.tools import names, option_parser, referee, sites_below, table
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.document.markdown import markdown
 
@@ -39,8 +39,8 @@ PARTS = {
 Scores = dict[str, dict[str, Any]]
 
 
-def main() -> None:
-    args = options()
+def main(argv: Sequence[str]) -> None:
+    args = options(argv)
     jobs = [
         job for job in of_sites(args, args.set, referee(args.referee)) if not args.only or job.site in names(args.only)
     ]
@@ -59,14 +59,14 @@ def main() -> None:
         table([f"site ({OURS})", *PARTS], [[site, *means([scores], OURS)] for site, scores in found.items()])
 
 
-def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(argv: Sequence[str]) -> argparse.Namespace:
+    parser = option_parser(__name__, __doc__)
     add_options(parser)
     parser.add_argument("--set", choices=SITES, default=SITES[0], help="set of sites; default: %(default)s")
     parser.add_argument("--only", default="", help="comma-separated names of sites")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="score only every N-th page of a site")
     parser.add_argument("--sites", action="store_true", help="also print a row for each site")
-    return parser.parse_args()
+    return parser.parse_args(argv)
 
 
 def scored(tools: Sequence[str], folder: Path, root: Path, job: Job) -> Scores:
@@ -109,7 +109,3 @@ def means(found: Collection[Scores], tool: str) -> list[str]:
         values = [[one[key] for one in scores if key in one] for key in ("recall", "precision")]
         cells.append(" / ".join(f"{np.mean(value):.3f}" for value in values if value) or "-")
     return cells
-
-
-if __name__ == "__main__":
-    main()

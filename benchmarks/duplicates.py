@@ -1,14 +1,14 @@
 """Near-duplicates: speed, size and accuracy.
 
-    python benchmarks/duplicates.py speed               # signatures and index, beside rensa, gaoya and datasketch
-    python benchmarks/duplicates.py sites --feeds DIR   # pairs within the sites of a folder of feeds, judged again
-    python benchmarks/duplicates.py twins --feed FEED   # the same texts in three templates; the table of the paper
-    python benchmarks/duplicates.py grafts              # the same texts in the templates of many sites, without a crawl
+    python -m benchmarks duplicates speed               # signatures and index, beside rensa, gaoya and datasketch
+    python -m benchmarks duplicates sites --feeds DIR   # pairs within the sites of a folder of feeds, judged again
+    python -m benchmarks duplicates twins --feed FEED   # the same texts in three templates; the table of the paper
+    python -m benchmarks duplicates grafts              # the same texts in the templates of many sites, without a crawl
 
 ``speed`` uses texts of the sites of ``--data`` and random sketches; ``pip install rensa gaoya`` for the comparison.
 Times are processor time; compare times of the same run only. ``sites`` and ``twins`` need the referee (``--referee``).
-``sites`` applies the default settings to the texts of existing feeds (``benchmarks/sites.py``), and to gold and full
-text. ``grafts`` compares content whose words count the same with content that is weighed (`certainty`).
+``sites`` applies the default settings to the texts of existing feeds (``python -m benchmarks sites``), and to gold and
+full text. ``grafts`` compares content whose words count the same with content that is weighed (`certainty`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ import argparse
 import gzip
 import json
 import random
-import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import combinations
@@ -28,9 +27,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from grafts import Graft, article_texts, grafts_of
-from tools import need, referee, sites_below, table
 
+from benchmarks.grafts import Graft, article_texts, grafts_of
+from benchmarks.tools import need, option_parser, referee, sites_below, table
 from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.certainty import word_weights
@@ -46,8 +45,6 @@ from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.text import plain
 from scrapy_pagelets.urls import key, site_of
 from scrapy_pagelets.words import words
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the tests are no part of the package
 from tests.oracles.minima import largest, near, signature
 
 THRESHOLD = 0.8
@@ -63,8 +60,8 @@ GRAFTED, AT_ONCE = 40, 3
 CUTS = ("pagelets", "cclus", "gcuts-top", "gcuts")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("what", choices=("speed", "sites", "twins", "grafts"))
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
@@ -72,7 +69,7 @@ def main() -> None:
     parser.add_argument("--feed", type=Path, help="output of `scrapy crawl archive` on the twins, for `twins`")
     parser.add_argument("--model", default=LABELLED, help="name or path of the model, for `grafts`")
     parser.add_argument("--sizes", default="100000,1000000", help="numbers of documents, for `speed`")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     {"speed": speed, "sites": sites, "twins": twins, "grafts": grafts}[args.what](args)
 
 
@@ -437,7 +434,3 @@ def minima(gold: list[dict[str, Any]], texts: dict[str, str]) -> tuple[float, fl
         elif a["template"] == b["template"]:
             other.append(not near(marks[a["url"]], marks[b["url"]]))
     return float(np.mean(same)), float(np.mean(other))
-
-
-if __name__ == "__main__":
-    main()

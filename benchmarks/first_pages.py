@@ -5,18 +5,17 @@ Each site is served on loopback and crawled by a plain spider with the add-on, o
 of the first 1, 2, 5, 10 pages of the first crawl, and of each class, are means over the sites. ``--set`` passes
 further settings to all crawls.
 
-    python benchmarks/first_pages.py --only hexo,jdo,naodeng
-    python benchmarks/first_pages.py --sites .data/sites2 --set PAGELETS_PROBE=0 CONCURRENT_REQUESTS=1
+    python -m benchmarks first_pages --only hexo,jdo,naodeng
+    python -m benchmarks first_pages --sites .data/sites2 --set PAGELETS_PROBE=0 CONCURRENT_REQUESTS=1
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,8 +23,10 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import scrapy
 from scrapy.http import HtmlResponse, Response
-from throughput import WITH, Answers
-from tools import ROOT, last_lines, names, need, referee, run, table
+
+from benchmarks.throughput import WITH, Answers
+from benchmarks.tools import last_lines, names, need, option_parser, referee, run, table
+from tests.server import SiteServer
 
 FIRST = (1, 2, 5, 10)
 ALL_KNOWN = "all known"
@@ -57,14 +58,14 @@ class NumberingSpider(scrapy.Spider):
                 yield scrapy.Request(url)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--sites", type=Path, nargs="+", default=[Path(".data/sites"), Path(".data/sites2")])
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
     parser.add_argument("--wait", type=int, nargs="*", default=[1, 10], help="values of PAGELETS_FIRST_PAGES")
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings of all crawls")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     score, chosen = referee(args.referee), names(args.only)
     found = [
         of_site(folder / site["name"], site["start"], args.wait, args.set, score)
@@ -89,9 +90,6 @@ def sites_of(folder: Path) -> list[dict[str, Any]]:
 
 def of_site(folder: Path, start: str, waits: list[int], given: list[str], score: ModuleType) -> dict[str, list[Row]]:
     """The pages of each crawl of a site, in the order of the first crawl."""
-    sys.path.insert(0, str(ROOT))
-    from tests.server import SiteServer
-
     gold = {line["path"]: line for line in score.read(folder / "gold.jsonl.gz")}
     with SiteServer(routes={"/*": Answers(folder, 0.0)}) as server, tempfile.TemporaryDirectory() as temporary:
         feeds = {}
@@ -140,7 +138,3 @@ def cell(found: list[dict[str, list[Row]]], label: str, order: str, n: int) -> s
         first = [scores for group in groups.values() for scores in group[:n]]
         means.append([sum(column) / len(first) for column in zip(*first, strict=True)])
     return ", ".join(f"{sum(column) / len(means):.3f}" for column in zip(*means, strict=True))
-
-
-if __name__ == "__main__":
-    main()

@@ -19,20 +19,19 @@ There are two kinds of topics. Which pages are relevant is decided without the c
 Every second topic, at random, is for reporting; the parameters were chosen on the others, in a simulation of such
 crawls.
 
-    python benchmarks/focused.py --topics 6 --picture docs/focused.svg
-    python benchmarks/focused.py --crawls out/focused --picture docs/focused.svg
+    python -m benchmarks focused --topics 6 --picture docs/focused.svg
+    python -m benchmarks focused --crawls out/focused --picture docs/focused.svg
 """
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import math
 import random
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,14 +41,15 @@ import numpy as np
 import scrapy
 from scrapy.http import HtmlResponse, Response
 from scrapy.linkextractors import LinkExtractor
-from throughput import Answers, Reply
-from tools import ROOT, last_lines, run, sites_below, table
 
+from benchmarks.throughput import Answers, Reply
+from benchmarks.tools import last_lines, option_parser, run, sites_below, table
 from scrapy_pagelets.links.relevance import PageScores, score
 from scrapy_pagelets.middlewares.priority import PriorityMiddleware
 from scrapy_pagelets.segmentation.pagelet import pagelets_of
 from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.words import words
+from tests.server import SiteServer
 
 #: A page of the data: its site and its path.
 Key = tuple[str, str]
@@ -192,8 +192,8 @@ def _shuffled(values: Iterable[Any], seed: int) -> list[Any]:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--pages", type=int, default=500, help="number of pages that a crawl may fetch")
     parser.add_argument("--topics", type=int, default=6, help="number of topics of each kind")
@@ -202,7 +202,7 @@ def main() -> None:
     )
     parser.add_argument("--crawls", type=Path, help="print the crawls of this folder, without crawling")
     parser.add_argument("--picture", type=Path, help="SVG file to draw the curves into")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     data = Data(sites_below(args.data))
     kinds = dict(zip(("words", "sections"), (topics[: args.topics] for topics in data.topics()), strict=True))
     if args.crawls is None:
@@ -226,9 +226,6 @@ def crawl(data: Data, variant: str, topic: FocusedTopic, pages: int, out: Path) 
     file = file_of(out, variant, topic)
     if file.exists():
         return
-    sys.path.insert(0, str(ROOT))
-    from tests.server import SiteServer
-
     fetched: list[Key] = []
     with ExitStack() as stack:
         urls = []
@@ -325,7 +322,3 @@ def draw(curves: dict[str, np.ndarray], picture: Path) -> None:
         axes.grid(alpha=0.3)
     axes.legend()
     figure.savefig(picture, metadata={"Date": None})
-
-
-if __name__ == "__main__":
-    main()

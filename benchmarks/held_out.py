@@ -1,7 +1,7 @@
 r"""Crawl a site with the model that was trained without it, as a ``--crawl`` command of the referee.
 
     python ../shared/bench/crawl_sites.py --sites .data/sites --out .data/feeds \
-        --crawl "python benchmarks/held_out.py .data/models {url} {feed}"
+        --crawl "python -m benchmarks held_out .data/models {url} {feed}"
 
 The name of the feed must be the name of the site, which names its family (``families.json``) and so its fold.
 """
@@ -9,19 +9,15 @@ The name of the feed must be the name of the site, which names its family (``fam
 from __future__ import annotations
 
 import subprocess
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from tools import fold
+from benchmarks.tools import fold
 
 
-def main() -> int:
-    models, url, feed, *options = sys.argv[1:]
+def main(argv: Sequence[str]) -> int:
+    models, url, feed, *options = argv
     model = Path(models, f"fold-{fold(Path(feed).stem)}.npz")
     return subprocess.call(
         ["scrapy", "crawl", "site", "-a", f"url={url}", "-O", feed, "-s", f"PAGELETS_MODEL={model.resolve()}", *options]
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

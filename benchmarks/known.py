@@ -6,23 +6,23 @@ by a model that has learnt from it. Nothing is crawled. Nodes are template from 
 smoothing, their templateness comes from the mean log odds of their leaves, weighted by words. ``--picture`` needs
 matplotlib.
 
-    python benchmarks/known.py --picture docs/known.svg
+    python -m benchmarks known --picture docs/known.svg
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
-from tools import fold, log_odds, names, referee, sites_below, table
 
+from benchmarks.tools import fold, log_odds, names, option_parser, referee, sites_below, table
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.templates.model import mean_odds
+from scrapy_pagelets.templates.classifier import mean_odds
 from scrapy_pagelets.templates.page_level import smoothed
 from scrapy_pagelets.templates.site_counts import Observation, SiteCounts
 from scrapy_pagelets.templates.training.labels import Example, by_gold
@@ -33,14 +33,14 @@ NUMBERS = (1, 2, 3, 5, 10, 20, 50)
 PAGES = 6
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
     parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
     parser.add_argument("--picture", type=Path, help="SVG file for the curves")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     score, folder = referee(args.referee), sites_below(args.data)
     scores = np.array(
         [of_site(site, args.models, score) for site in sorted(folder.iterdir())
@@ -106,7 +106,3 @@ def draw(means: np.ndarray, picture: Path) -> None:
     axes.grid(alpha=0.3)
     axes.legend()
     figure.savefig(picture, metadata={"Date": None})
-
-
-if __name__ == "__main__":
-    main()

@@ -10,9 +10,9 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
-from page_sets import MIXED, SITES
-from tools import families, names, need, sites_below
 
+from benchmarks.page_sets import MIXED, SITES
+from benchmarks.tools import families, names, need, sites_below
 from scrapy_pagelets import Page
 from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.templates.training.labels import Example, by_gold

@@ -7,23 +7,21 @@ given, on average. All figures are from the same pages, cleaned alone and, of si
 the site known: the F1 of content words, as the mean over the pages of a site, then over sites; of single pages, over
 pages. The models have fewer trees and see fewer pages of each site than the shipped one.
 
-    python benchmarks/learning_curve.py --picture docs/learning-curve.svg
-    python benchmarks/learning_curve.py --sites 9 --singles 0 --pages 4 --every 20 --trees 10    # a quick look
+    python -m benchmarks learning_curve --picture docs/learning-curve.svg
+    python -m benchmarks learning_curve --sites 9 --singles 0 --pages 4 --every 20 --trees 10    # a quick look
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from labelled_pages import ALONE_AND_KNOWN, SETS, Scored, add_options, alone_and_known, read
-from page_sets import MIXED, SITES
-from tools import log_odds, referee, table
-
+from benchmarks.labelled_pages import ALONE_AND_KNOWN, SETS, Scored, add_options, alone_and_known, read
+from benchmarks.page_sets import MIXED, SITES
+from benchmarks.tools import log_odds, option_parser, referee, table
 from scrapy_pagelets import Site
 from scrapy_pagelets.templates.training.labels import Example
 from scrapy_pagelets.templates.training.model_training import f1, train
@@ -37,12 +35,12 @@ Sets = Mapping[str, Sequence[Example]]
 Curve = dict[int, dict[str, float]]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     add_options(parser)
     parser.add_argument("--sites", type=int, nargs="*", default=NUMBERS_OF_SITES, metavar="N", help="numbers of sites")
     parser.add_argument("--singles", type=int, nargs="*", default=NUMBERS_OF_SINGLES, metavar="N", help="of pages")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     sets = read(args, referee(args.referee))
     of_sites, singles = shuffled([example for name in SITES for example in sets[name]]), shuffled(sets[MIXED])
     everything = figures(joined(of_sites) + joined(singles), sets, args.trees)
@@ -122,7 +120,3 @@ def draw(curves: Mapping[str, Curve], picture: Path) -> None:
     figure.axes[0].set_ylabel("content F1, families left out")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(ALONE_AND_KNOWN))
     figure.savefig(picture, metadata={"Date": None})
-
-
-if __name__ == "__main__":
-    main()

@@ -11,28 +11,27 @@ Queries are the twenty words that occur most often per page among the words of f
 content of 5 to 15 % of the pages and on five or more sites. The figures are means over the queries of two shares among
 the top 10 and 50 authorities: navigation pages, and pages whose gold content has the word.
 
-    python benchmarks/links.py --out out/links
-    python benchmarks/links.py --scale 1000000     # times on a made-up crawl of that many links, in parses of its JSON
+    python -m benchmarks links --out out/links
+    python -m benchmarks links --scale 1000000     # times on a made-up crawl of that many links, in parses of its JSON
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tools import fold, names, need, referee, run, sites_below, table
 
+from benchmarks.tools import fold, names, need, option_parser, referee, run, sites_below, table
 from scrapy_pagelets import Page
 from scrapy_pagelets.links.clever import VERSIONS, clever
 from scrapy_pagelets.links.cocitation import related
@@ -51,15 +50,15 @@ SHARE = (0.05, 0.15)
 TOPS = (10, 50)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
     parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
     parser.add_argument("--out", type=Path, default=Path("out/links"))
     parser.add_argument("--scale", type=int, metavar="LINKS", help="only measure times, with that many links")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     if args.scale:
         scale(args.scale)
         return
@@ -233,7 +232,3 @@ def clock(run_: Callable[[], Any]) -> float:
     start = time.process_time()
     run_()
     return time.process_time() - start
-
-
-if __name__ == "__main__":
-    main()

@@ -12,18 +12,17 @@ field. ``cost`` is CPU time in multiples of the lxml parse of the same pages: ou
 has anyway, the others' from a parsed tree if they take one. Tools that are not installed are left out; extruct returns
 raw structures, of which the first value of each property counts.
 
-    python benchmarks/metadata.py
-    python benchmarks/metadata.py --wrong ours
+    python -m benchmarks metadata
+    python -m benchmarks metadata --wrong ours
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
@@ -31,8 +30,8 @@ from typing import Any
 from urllib.parse import urljoin
 
 from lxml import html
-from tools import ROOT, need, table
 
+from benchmarks.tools import ROOT, need, option_parser, table
 from scrapy_pagelets.archives.reader import Reader, expand, records
 from scrapy_pagelets.document.metadata import metadata_of
 from scrapy_pagelets.page import Page, decode, parse
@@ -59,12 +58,12 @@ class Sample:
     right: dict[str, Any]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--part", choices=("seen", "held out"), help="only the pages of one part of the gold")
     parser.add_argument("--wrong", default="", metavar="TOOL", help="also print what a tool has wrong")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     logging.disable()
     samples = list(samples_of(args.data, args.part))
     tools = installed()
@@ -266,7 +265,3 @@ def print_wrong(samples: list[Sample], values: list[Values]) -> None:
             value, right = each.get(field), sample.right[field]
             if is_told(right) if not value else not is_right(value, sample, field):
                 print(f"{sample.name[:70]}  {field}: {value!r}, not {right[:3]!r}")
-
-
-if __name__ == "__main__":
-    main()

@@ -13,8 +13,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from tools import fold, names, need, sites_below
-
+from benchmarks.tools import fold, names, need, sites_below
 from scrapy_pagelets import Page
 from scrapy_pagelets.archives.reader import Reader, expand, records
 from scrapy_pagelets.templates.model import LABELLED

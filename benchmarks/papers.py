@@ -15,8 +15,8 @@ in the gold content. Ours is the default, ``fused``, with all pages of a site kn
 - 2003: mean average precision of queries with many answers, names of pages that list others, on all text cut by VIPS
   without a browser; see ``retrieval.py``.
 
-    python benchmarks/papers.py
-    python benchmarks/papers.py --sites 12     # the same on fewer sites
+    python -m benchmarks papers
+    python -m benchmarks papers --sites 12     # the same on fewer sites
 """
 
 from __future__ import annotations
@@ -29,13 +29,12 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import retrieval
-import segments
-from ablation import repeated
-from smoothing import Judged, folders_of, lowest_odds, model_of, odds_of, of_site, pages_of, rows
-from subdigraphs import Folder, search
-from tools import referee, sites_below, table
 
+from benchmarks import retrieval, segments
+from benchmarks.ablation import repeated
+from benchmarks.smoothing import Judged, folders_of, lowest_odds, model_of, odds_of, of_site, pages_of, rows
+from benchmarks.subdigraphs import Folder, search
+from benchmarks.tools import option_parser, referee, sites_below, table
 from scrapy_pagelets.nodes import Bools
 from scrapy_pagelets.retrieval.search import printed
 from scrapy_pagelets.templates.mapping.equality import same_signature
@@ -57,13 +56,13 @@ DATA = """
 Figures = tuple[float, float, float]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
     parser.add_argument("--sites", type=int, metavar="N", help="no more than so many sites, spread over the list")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     score = referee(args.referee)
     folders = spread(folders_of(args.data), args.sites)
     found = [*templates(folders, args.models, score), *blocks(args), *feedback(args)]
@@ -201,7 +200,3 @@ def feedback(args: argparse.Namespace) -> Iterator[list[Any]]:
         base = base or means
         cells = [f"{mean:.3f} ({mean / none - 1:+.1%})" for mean, none in zip(means, base, strict=True)]
         yield [f"2003: MAP, {way}", *(cells if way != "none" else means), reported]
-
-
-if __name__ == "__main__":
-    main()

@@ -14,6 +14,49 @@ def trafilatura() -> Extract:
     return lambda body: extract(body) or ""
 
 
+def trafilatura_fast() -> Extract:
+    """Return trafilatura without its fallbacks."""
+    from trafilatura import extract
+
+    return lambda body: extract(body, fast=True) or ""
+
+
+def readability() -> Extract:
+    """Return readability-lxml, which gives HTML; its text is that of the elements."""
+    from lxml import html
+    from readability import Document
+
+    return lambda body: " ".join(html.fromstring(Document(body).summary() or "<p/>").itertext())
+
+
+def justext() -> Extract:
+    """Return jusText with the stop words of English."""
+    from justext import get_stoplist
+    from justext import justext as paragraphs_of
+
+    stop_words = get_stoplist("English")
+    return lambda body: "\n".join(p.text for p in paragraphs_of(body, stop_words) if not p.is_boilerplate)
+
+
+def boilerpy() -> Extract:
+    """Return BoilerPy3 with the extractor for articles."""
+    from boilerpy3.extractors import ArticleExtractor
+
+    extractor = ArticleExtractor(raise_on_failure=False)
+    return lambda body: str(extractor.get_content(body.decode("utf-8", "replace")))
+
+
+def turbohtml() -> Extract:
+    """Return the article extractor of turbohtml."""
+    from turbohtml import parse
+
+    def content(body: bytes) -> str:
+        article = parse(body).article()
+        return str(article.text or "") if article else ""
+
+    return content
+
+
 def resiliparse() -> Extract:
     """Return Resiliparse, which extracts the main content only."""
     from resiliparse.extract.html2text import extract_plain_text
@@ -61,6 +104,15 @@ def markdownify() -> Extract:
 
 #: Functions that import a tool and return it, by name.
 PEERS: dict[str, Callable[[], Extract]] = {"trafilatura": trafilatura, "resiliparse": resiliparse}
+#: Those whose speed is compared.
+FAST_AND_SLOW: dict[str, Callable[[], Extract]] = {
+    **PEERS,
+    "trafilatura, fast": trafilatura_fast,
+    "readability-lxml": readability,
+    "jusText": justext,
+    "BoilerPy3": boilerpy,
+    "turbohtml": turbohtml,
+}
 #: Those that write Markdown.
 WRITERS: dict[str, Callable[[], Extract]] = {"trafilatura": trafilatura_markdown, "markdownify": markdownify}
 

@@ -15,9 +15,9 @@ over the sites, every other mean over pages. ``precision``, ``recall`` and ``tmp
 gold has the full text) are ours. The peers get the same bytes, and one that is not installed is left out. ``full text``
 is a page without any cleaning.
 
-    python benchmarks/quality.py
-    python benchmarks/quality.py --model labelled --sets sites2,wcxb-dev --every 5 --worst 10
-    python benchmarks/quality.py --tools "trafilatura,resiliparse,full text"
+    python -m benchmarks quality
+    python -m benchmarks quality --model labelled --sets sites2,wcxb-dev --every 5 --worst 10
+    python -m benchmarks quality --tools "trafilatura,resiliparse,full text"
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-from page_sets import KINDS, MIXED, OTHER, SETS, SITES, Job, add_options, jobs_of, read_pages
-from peers import PEERS, is_installed
-from tools import names, need, referee, table
 
+from benchmarks.page_sets import KINDS, MIXED, OTHER, SETS, SITES, Job, add_options, jobs_of, read_pages
+from benchmarks.peers import PEERS, is_installed
+from benchmarks.tools import names, need, option_parser, referee, table
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.document.content import with_headline
+from scrapy_pagelets.document.decision import decided
 from scrapy_pagelets.templates.model import ModelError, load
 from scrapy_pagelets.text import plain
 
@@ -67,8 +67,8 @@ class Scored:
     scores: dict[str, dict[str, float]]
 
 
-def main() -> None:
-    args = options()
+def main(argv: Sequence[str]) -> None:
+    args = options(argv)
     tools = [tool for tool in TOOLS if tool in names(args.tools) and (tool not in PEERS or is_installed(tool))]
     jobs = list(jobs_of(args, referee(args.referee)))
     if not jobs or not tools:
@@ -83,15 +83,15 @@ def main() -> None:
         print(f"\nNot held out: the model {args.model} may have learnt from pages of {', '.join((*SITES, MIXED))}.")
 
 
-def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(argv: Sequence[str]) -> argparse.Namespace:
+    parser = option_parser(__name__, __doc__)
     add_options(parser)
     parser.add_argument("--sets", default=",".join(SETS), help="comma-separated names of sets; default: %(default)s")
     parser.add_argument("--only", default="", help="comma-separated names of sites, or domains in sets of pages")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="score only every N-th page of a set or site")
     parser.add_argument("--worst", type=int, default=0, metavar="N", help="also print the worst N pages of each set")
     parser.add_argument("--tools", default=",".join(TOOLS), help="comma-separated; default: %(default)s")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     for option, known in (("sets", SETS), ("tools", TOOLS)):
         if unknown := sorted(names(getattr(args, option)) - set(known)):
             parser.error(f"--{option} takes {', '.join(known)}, not {', '.join(unknown)}")
@@ -152,7 +152,7 @@ def ours(job: Job, pages: Sequence[Page]) -> Extract:
 
     def content(page: Page, _: bytes) -> str:
         keep = np.zeros(len(page.nodes.leaves), np.bool_)
-        for part in segment(page, with_headline(page, site)[0]):
+        for part in segment(page, decided(page, site).templateness):
             if part.role == "content":
                 keep |= part.leaves
         return plain(page.nodes, keep)
@@ -209,7 +209,3 @@ def print_worst(label: str, pages: Sequence[Scored], tool: str, count: int) -> N
     for page in sorted(pages, key=lambda page: page.scores[tool]["f1"])[:count]:
         scores = "  ".join(f"{page.scores[tool][key]:.3f}" for key in ("f1", "precision", "recall"))
         print(f"  {scores}  {page.kind or '-'}  {page.url}")
-
-
-if __name__ == "__main__":
-    main()

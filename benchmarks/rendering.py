@@ -4,8 +4,8 @@ The walk: a page of the bundled site, with its body repeated until it has a give
 browser and then built into a `Page`; the figures are medians of the repetitions. Pages per second: pages of a folder,
 rendered concurrently, with style sheets and images from the folder. Seconds of two machines cannot be compared.
 
-    python benchmarks/rendering.py
-    python benchmarks/rendering.py --archive .data/segments/random --pages 40
+    python -m benchmarks rendering
+    python -m benchmarks rendering --archive .data/segments/random --pages 40
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
 from lxml import etree
 from playwright.async_api import Page as Shown
 from playwright.async_api import Playwright, async_playwright
-from tools import table
 
+from benchmarks.tools import option_parser, table
 from scrapy_pagelets import Page
 from scrapy_pagelets.archives.reader import expand, records
 from scrapy_pagelets.archives.resources import Resources
@@ -34,13 +35,13 @@ PAGE = Path(__file__).parent.parent / "tests" / "site" / "reference" / "apache.h
 URL = "http://example.com/page.html"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--elements", default="1850,9200", help="sizes of the pages for the walk")
     parser.add_argument("--repetitions", type=int, default=7)
     parser.add_argument("--archive", type=Path, help="a folder whose first level names the hosts")
     parser.add_argument("--pages", type=int, default=40, help="number of pages of the folder, at equal distances")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     asyncio.run(measure(args))
 
 
@@ -118,7 +119,3 @@ async def throughput(driver: Playwright, folder: Path, pages: int, scripts: bool
 async def rendered(browser: Browser, url: str, document: str, lookup: Lookup) -> None:
     frames = await browser.render(url, document, lookup)
     await asyncio.to_thread(page_of, frames, url)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,11 +1,11 @@
 """What search gains from pagelets: a known-item test on crawled sites, with and without feedback.
 
 Data: the sites below ``--data``, and feeds of them made with models that have not seen them (``--feeds``, a file for
-each site, see ``benchmarks/held_out.py``). A query is the text of a link, and its answer is the page that the link
-leads to. A link qualifies if it has two or more words, is in the content by the rule of the gold, has its words in the
-gold content, leads to another page with gold, and shares its words with no link to any other target in the whole crawl.
-Each target has one query, and each site its first 25, by the hash of words and target. The text of the link itself is
-removed from the page that has it.
+each site, see ``python -m benchmarks held_out``). A query is the text of a link, and its answer is the page that the
+link leads to. A link qualifies if it has two or more words, is in the content by the rule of the gold, has its words in
+the gold content, leads to another page with gold, and shares its words with no link to any other target in the whole
+crawl. Each target has one query, and each site its first 25, by the hash of words and target. The text of the link
+itself is removed from the page that has it.
 
 Collections: all text of the body (raw), trafilatura's text, cleaned pages, and pagelets, each with the title of the
 page; all sites in one collection, as in a search engine, and each site by itself. The figures are means over queries of
@@ -24,11 +24,11 @@ A text of nothing but stop words is no query. All text is cut by VIPS without a 
 the feeds, and are left out if there are none. The figures are means of average precision and precision at 10, as
 printed and by default.
 
-    python benchmarks/retrieval.py --feeds .data/feeds
-    python benchmarks/retrieval.py --feeds .data/feeds --topics       # queries with many answers
-    python benchmarks/retrieval.py --feeds .data/feeds --titles       # the weight of titles
-    python benchmarks/retrieval.py --feeds .data/feeds --noise        # menus of another site added to pages
-    python benchmarks/retrieval.py --feeds .data/feeds --worst 20     # where pagelets with feedback are worst
+    python -m benchmarks retrieval --feeds .data/feeds
+    python -m benchmarks retrieval --feeds .data/feeds --topics       # queries with many answers
+    python -m benchmarks retrieval --feeds .data/feeds --titles       # the weight of titles
+    python -m benchmarks retrieval --feeds .data/feeds --noise        # menus of another site added to pages
+    python -m benchmarks retrieval --feeds .data/feeds --worst 20     # where pagelets with feedback are worst
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ import numpy as np
 from lxml import html
 from numpy.typing import NDArray
 from scipy.stats import permutation_test
-from tools import names, referee, sites_below, table
 
+from benchmarks.tools import names, option_parser, referee, sites_below, table
 from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.retrieval.collection import MemoryCollection
@@ -563,8 +563,8 @@ def worst(queries: list[tuple[Site, Link]], found: dict[tuple[str, str], Floats]
     table(["query", "site", "answer", "raw", "pagelets", "with segments"], rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--feeds", type=Path, default=Path(".data/feeds"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
@@ -576,7 +576,7 @@ def main() -> None:
     parser.add_argument("--noise", action="store_true")
     parser.add_argument("--topics", action="store_true", help="queries with many answers")
     parser.add_argument("--worst", type=int, default=0, metavar="N")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     sites = load(args)
     if args.topics:
         many(sites)
@@ -596,7 +596,3 @@ def main() -> None:
     report(alone, half | True)
     if args.worst:
         worst(queries, found, args.worst)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,12 +5,12 @@ content, footer) and inner (menu, article, title). The referee computes the meas
 F1 over characters), averaged over pages, on the runs of text and the pictures that are in a block. The shipped weights
 were learnt without the split ``test``.
 
-    python benchmarks/segments.py                     # all methods and trivial cuts, on the split test
-    python benchmarks/segments.py --rendered out/vips # the same on pages rendered by Chromium, cached in out/vips
-    python benchmarks/segments.py --curve curve.svg   # adjusted Rand index against lambda
-    python benchmarks/segments.py --times             # milliseconds at 300 to 10,000 nodes
-    python benchmarks/segments.py --worst gcuts       # the pages of the other splits on which a method is worst
-    python benchmarks/segments.py --families          # each family of pages by weights that were learnt from the others
+    python -m benchmarks segments                     # all methods and trivial cuts, on the split test
+    python -m benchmarks segments --rendered out/vips # the same on pages rendered by Chromium, cached in out/vips
+    python -m benchmarks segments --curve curve.svg   # adjusted Rand index against lambda
+    python -m benchmarks segments --times             # milliseconds at 300 to 10,000 nodes
+    python -m benchmarks segments --worst gcuts       # the pages of the other splits on which a method is worst
+    python -m benchmarks segments --families          # each family of pages by weights that were learnt from the others
 
 A family is the pages of one look: made by a content system, laid out by tables or not, short or long. Methods with
 costs learn from the splits ``train`` and ``validation`` without the family, and their lambda is the best one for the
@@ -36,10 +36,10 @@ from typing import Any
 
 import numpy as np
 from lxml import html
-from tools import names, need, referee, table
-from vips import pages as shown
-from vips import render
 
+from benchmarks.tools import names, need, option_parser, referee, table
+from benchmarks.vips import pages as shown
+from benchmarks.vips import render
 from scrapy_pagelets import Page
 from scrapy_pagelets.nodes import TAG, Ints
 from scrapy_pagelets.segmentation.gcuts import Described
@@ -109,8 +109,8 @@ def family(body: bytes) -> str:
     return f"{look}, {'short' if len(nodes.leaves) < LONG else 'long'}"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--splits", help="comma-separated (default: test; with --families train,validation)")
@@ -120,7 +120,7 @@ def main() -> None:
     parser.add_argument("--times", action="store_true")
     parser.add_argument("--worst", metavar="METHOD")
     parser.add_argument("--families", action="store_true", help="judge each family by weights learnt from the others")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     splits = names(args.splits or "test")
     if args.times:
         times()
@@ -347,7 +347,3 @@ def built(size: int) -> Page:
     )
     text = f"<div><ul>{menu}</ul></div><div>{body}</div><div id='footer'><p>Imprint</p><p>2026</p></div>"
     return Page.parse(text.encode(), "http://example.com/")
-
-
-if __name__ == "__main__":
-    main()

@@ -6,9 +6,9 @@ template. Feeds, logs and ``scores.json`` stay in ``--out``; ``--feeds DIR`` pri
 ``--detection`` crawls with several methods instead, each into a folder of its own (``out/sites-etdm``), and prints a
 row of means for each.
 
-    python benchmarks/sites.py --only hexo,jdo,typer --out out/sites
-    python benchmarks/sites.py --feeds out/sites
-    python benchmarks/sites.py --detection etdm,fused,classifier,local,global --every 2
+    python -m benchmarks sites --only hexo,jdo,typer --out out/sites
+    python -m benchmarks sites --feeds out/sites
+    python -m benchmarks sites --detection etdm,fused,classifier,local,global --every 2
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ import argparse
 import json
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tools import need, run, sites_below, table
+from benchmarks.tools import need, option_parser, run, sites_below, table
 
 WORST = 5
 #: The referee puts the URL of the site and the path of the feed in.
@@ -28,8 +29,8 @@ CRAWL = "scrapy crawl site -a url={url} -O {feed}"
 _PER_TEMPLATE = re.compile(r"'pagelets/probe/pages_per_template': ([\d.]+)")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--only", default="", help="comma-separated names of sites; default: all")
@@ -37,7 +38,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/sites"))
     parser.add_argument("--feeds", type=Path, help="print this folder of an earlier run, without crawling")
     parser.add_argument("--detection", default="", help="comma-separated values of PAGELETS_DETECTION to compare")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     folder = args.feeds or args.out
     if not args.detection:
         if args.feeds is None:
@@ -149,7 +150,3 @@ def reason(row: dict[str, Any]) -> str:
     if kept > lost:
         return f"template is kept: {kept:.1%} of the words exported are wrong, {lost:.1%} of the content is lost"
     return f"content is lost: {lost:.1%} of it, {kept:.1%} of the words exported are wrong"
-
-
-if __name__ == "__main__":
-    main()

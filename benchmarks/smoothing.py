@@ -13,13 +13,12 @@ With `--rendered`, only the strict form on rendered pages, which a browser rende
 rendered pages, which has learnt from their appearance, beside the one of pages as received on the same trees. Pages of
 other sites judge, as above. `--out` writes the model that has learnt from all of these sites.
 
-    python benchmarks/smoothing.py
-    python benchmarks/smoothing.py --rendered out/smoothing     # renders 1,150 pages on the first run
+    python -m benchmarks smoothing
+    python -m benchmarks smoothing --rendered out/smoothing     # renders 1,150 pages on the first run
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import random
 import shlex
@@ -31,14 +30,15 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
-from tools import fold, log_odds, referee, sites_below, table
-from vips import pages as shown
-from vips import render
 
+from benchmarks.tools import fold, log_odds, option_parser, referee, sites_below, table
+from benchmarks.vips import pages as shown
+from benchmarks.vips import render
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.nodes import TEXT, Floats, NodeTable
+from scrapy_pagelets.templates.classifier import mean_odds
 from scrapy_pagelets.templates.isotonic import smooth
-from scrapy_pagelets.templates.model import LABELLED, load, mean_odds
+from scrapy_pagelets.templates.model import LABELLED, load
 from scrapy_pagelets.templates.page_level import scores, smoothed
 from scrapy_pagelets.templates.training.labels import FOLDS, Example, by_gold, by_sites
 from scrapy_pagelets.templates.training.model_training import f1, node_f1
@@ -61,14 +61,14 @@ class Judged:
     odds: Floats | None
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
     parser.add_argument("--rendered", type=Path, metavar="FOLDER", help="render the pages, and keep them here")
     parser.add_argument("--out", type=Path, metavar="FILE", help="with --rendered, write the model of all sites")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     score = referee(args.referee)
     if args.rendered:
         args.rendered.mkdir(parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ def by_look(folders: Sequence[Path], score: ModuleType, renderings: Path, out: P
         judged.append([Judged(gold, None) for gold in golds])
     model, folds = train(learnt)
     if out:
-        about = {"command": shlex.join(["python", *sys.argv])}
+        about = {"command": shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])}
         replace(model, about=about | model.about).save(out)
     head = [f"strict, rendered, {len(judged)} sites", "cost of a section", "nodes' F1", "content F1"]
     for name, models in (
@@ -219,7 +219,3 @@ def learnt(found: dict[float, Floats], fold: Floats) -> tuple[str, Floats]:
     chosen = sorted(set(best))
     span = f"{chosen[0]:g}" if len(chosen) == 1 else f"{chosen[0]:g} to {chosen[-1]:g}"
     return span, np.array([found[best[number]][site] for site, number in enumerate(fold)])
-
-
-if __name__ == "__main__":
-    main()

@@ -2,21 +2,22 @@
 
 Pages, models and scores are those of ``quality.py``: families of sites, or hosts, are left out of the models.
 
-    python benchmarks/strict.py --every 6 --picture docs/strict.svg
+    python -m benchmarks strict --every 6 --picture docs/strict.svg
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import defaultdict
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from page_sets import SETS, jobs_of
-from quality import BATCH, OURS, WORKERS, Scored, check_models, mean, scored
-from tools import referee, table
+from benchmarks.page_sets import SETS, jobs_of
+from benchmarks.quality import BATCH, OURS, WORKERS, Scored, check_models, mean, scored
+from benchmarks.tools import option_parser, referee, table
 
 VALUES = (-1.0, -0.5, 0.0, 0.5, 1.0)
 KEYS = ("precision", "recall", "f1")
@@ -24,15 +25,15 @@ KEYS = ("precision", "recall", "f1")
 Curves = dict[str, dict[float, list[float | None]]]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="score only every N-th page of a set or site")
     parser.add_argument("--sets", default=",".join(SETS), help="comma-separated names of sets; default: %(default)s")
     parser.add_argument("--picture", type=Path, help="SVG file for the curves")
-    args = parser.parse_args(namespace=argparse.Namespace(model="", only=""))
+    args = parser.parse_args(argv, namespace=argparse.Namespace(model="", only=""))
     curves = measured(args)
     table(
         ["set", *(f"{key} at {value:g}" for key in KEYS for value in VALUES)],
@@ -75,7 +76,3 @@ def draw(curves: Curves, picture: Path) -> None:
     for axes in (left, right):
         axes.grid(alpha=0.3)
     figure.savefig(picture, metadata={"Date": None})
-
-
-if __name__ == "__main__":
-    main()

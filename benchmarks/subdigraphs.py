@@ -9,13 +9,12 @@ of them; only those of the set; all, with the pages of the set counted as one cl
 the ETDM of the set as an override, so that what is in it is template whatever the model says. The figures are the F1 of
 content words. Use sites that the shipped model has not learnt from.
 
-    python benchmarks/subdigraphs.py
-    python benchmarks/subdigraphs.py --sites .data/sites2 --content
+    python -m benchmarks subdigraphs
+    python -m benchmarks subdigraphs --sites .data/sites2 --content
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 from collections import Counter, defaultdict
@@ -26,8 +25,8 @@ from types import ModuleType
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
-from tools import need, referee, table
 
+from benchmarks.tools import need, option_parser, referee, table
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.nodes import Bools, Floats
 from scrapy_pagelets.probing.menu_search import MAX_LOADS
@@ -85,12 +84,12 @@ class Search:
     loads: int
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--sites", type=Path, default=Path(".data/sites"), help="folder of sites, with sites.json")
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--content", action="store_true", help="clean pages of sites that know the loaded pages only")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     folders = list(folders_below(args.sites))
     starts = [(folder, page) for folder in folders if (page := folder.page(folder.host + folder.start)) is not None]
     rows = [
@@ -194,7 +193,3 @@ def overridden(page: Page, leaves: Bools, gold: str, score: ModuleType) -> Count
     known = set(score.words(gold))
     found = (word for leaf in np.flatnonzero(leaves) for word in score.words(page.nodes.strings[leaf]))
     return Counter("content" if word in known else "template" for word in found)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import os
@@ -38,6 +39,15 @@ def _cell(value: Any) -> str:
     if value is None:
         return "-"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def option_parser(module: str, description: str | None) -> argparse.ArgumentParser:
+    """A parser of the options of a suite, given its module's name and docstring."""
+    return argparse.ArgumentParser(
+        f"python -m {module.replace('.', ' ')}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def need(path: Path, what: str) -> Path:

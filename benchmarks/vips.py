@@ -5,19 +5,18 @@ renders the pages once, without scripts, into ``--out out/vips``. The program pr
 adjusted Rand index and NMI of the leaves at each PDoC, for VIPS with and without a browser, in the current and in the
 published form. ``top`` are the parts of the first level, ``inner`` the innermost ones.
 
-    python benchmarks/vips.py                                     # on the test split
-    python benchmarks/vips.py --split train,validation            # how PDoC was chosen
-    python benchmarks/vips.py --split train,validation --worst 6  # the worst pages, drawn over their screenshots
-    python benchmarks/vips.py --fit                               # weights of separators, from train and validation
-    python benchmarks/vips.py --times                             # milliseconds by number of nodes
+    python -m benchmarks vips                                     # on the test split
+    python -m benchmarks vips --split train,validation            # how PDoC was chosen
+    python -m benchmarks vips --split train,validation --worst 6  # the worst pages, drawn over their screenshots
+    python -m benchmarks vips --fit                               # weights of separators, from train and validation
+    python -m benchmarks vips --times                             # milliseconds by number of nodes
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -29,8 +28,8 @@ from typing import Any, Final
 import numpy as np
 from lxml import html
 from scipy.optimize import minimize
-from tools import names, need, referee, table
 
+from benchmarks.tools import names, need, option_parser, referee, table
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.nodes import Floats, Ints
 from scrapy_pagelets.page import Page, decode
@@ -64,8 +63,8 @@ MEASURES: Final = ("b_cubed_chars", "adjusted_rand", "nmi")
 SIZES: Final = (300, 1_000, 3_000, 10_000, 100_000)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str]) -> None:
+    parser = option_parser(__name__, __doc__)
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--out", type=Path, default=Path("out/vips"))
@@ -73,7 +72,7 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--times", action="store_true")
     parser.add_argument("--worst", type=int, default=0)
-    options = parser.parse_args()
+    options = parser.parse_args(argv)
     if options.times:
         times()
         return
@@ -311,7 +310,3 @@ def least(work: Callable[[], object], repeat: int = 3) -> float:
         work()
         found.append((process_time() - start) * 1000)
     return min(found)
-
-
-if __name__ == "__main__":
-    main()

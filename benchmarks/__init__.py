@@ -1,0 +1,1 @@
+"""The benchmarks: ``python -m benchmarks --list`` names them. They are no part of the installed package."""
