@@ -1,20 +1,23 @@
 # make demo   crawl the bundled site, or URL=https://..., and show one line of the feed
-# make test   check style and types, and run the tests
+# make test   check style and types, and run the tests, with the compiled core and in part without it
 # make clean  remove the files that building and running leave behind; make distclean also removes .venv
 SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 FEED := out/demo.jsonl
+CORE := setup.py $(wildcard scrapy_pagelets/core/*.pyx scrapy_pagelets/core/*.pxd scrapy_pagelets/core/*.hpp)
+# What is tested a second time without the compiled core.
+IN_PYTHON := $(addprefix tests/test_,$(addsuffix .py,quality crawl))
 URL ?=
 export FEED URL
 
-.PHONY: demo test chromium postgresql clean distclean
+.PHONY: demo test compiler chromium java postgresql clean distclean
 
 # The first suitable Python; an active virtualenv makes no difference.
 define FIND_PYTHON
-for python in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
-	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && break; python=; \
+for python in $(PYTHON) python3 python3.13 python3.12 python3.11 python3.14; do \
+	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null && break; python=; \
 done
 endef
 
@@ -27,7 +30,7 @@ $(VENV)/.made:
 			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3 python3-venv >/dev/null; \
 			$(FIND_PYTHON); \
 		fi; \
-		if [ -z "$$python" ]; then echo "Python 3.11, 3.12 or 3.13 is required: install one, or set PYTHON=..." >&2; exit 1; fi; \
+		if [ -z "$$python" ]; then echo "Python 3.11 to 3.14 is required: install one, or set PYTHON=..." >&2; exit 1; fi; \
 		if ! "$$python" -c 'import ensurepip, venv' 2>/dev/null; then \
 			package="$$("$$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')"; \
 			if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
@@ -41,14 +44,15 @@ $(VENV)/.made:
 	fi; \
 	touch $@
 
-$(VENV)/.installed: pyproject.toml | $(VENV)/.made
+# With a C++ compiler, the compiled core is built; without one, pages are cleaned in Python.
+$(VENV)/.installed: pyproject.toml $(CORE) | $(VENV)/.made
 	@echo "Installing scrapy-pagelets and its dependencies ..."
 	@$(PIP) install --quiet --editable '.[archive,corpus]'
 	@touch $@
 
-$(VENV)/.installed-dev: pyproject.toml | $(VENV)/.made
+$(VENV)/.installed-dev: pyproject.toml $(CORE) | $(VENV)/.made compiler
 	@echo "Installing scrapy-pagelets and its development dependencies ..."
-	@$(PIP) install --quiet --editable '.[dev]'
+	@SCRAPY_PAGELETS_CORE=required $(PIP) install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
 
 define SHOW_FEED
@@ -86,6 +90,22 @@ demo: $(VENV)/.installed
 	fi
 	@$(BIN)/python -c "$$SHOW_FEED"
 
+# The tests compile the core, once with the sanitizers of GCC.
+define COMPILES
+command -v cc >/dev/null && echo '#include <Python.h>' | \
+	c++ -fsyntax-only -x c++ -I"$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')" - 2>/dev/null
+endef
+
+compiler: | $(VENV)/.made
+	@if ! { $(COMPILES); }; then \
+		package="$$($(BIN)/python -c 'import sys; print("python%d.%d-dev" % sys.version_info[:2])')"; \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing g++ and $$package with apt-get ..."; \
+			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq g++ "$$package" >/dev/null; \
+		fi; \
+		{ $(COMPILES); } || { echo "The tests need a C++ compiler: apt-get install g++ $$package." >&2; exit 1; }; \
+	fi
+
 # The tests of rendered pages use a real browser.
 chromium: $(VENV)/.installed-dev
 	@check='from scrapy_pagelets.rendering.browser import launch_options; launch_options()'; \
@@ -110,15 +130,27 @@ postgresql:
 		sh -c "$$check" >/dev/null 2>&1 || { echo "The tests need PostgreSQL: apt-get install postgresql." >&2; exit 1; }; \
 	fi
 
-test: $(VENV)/.installed-dev chromium postgresql
+# The tests of the corpus job start a real Spark cluster.
+java:
+	@check='java -version 2>&1 | sed -n "s/.* version \"\([0-9]*\).*/\1/p" | grep -qE "^(1[7-9]|[2-9][0-9])$$"'; \
+	if ! sh -c "$$check"; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing a Java runtime with apt-get ..."; \
+			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless >/dev/null; \
+		fi; \
+		sh -c "$$check" || { echo "The tests need Java 17 or later: apt-get install default-jre-headless." >&2; exit 1; }; \
+	fi
+
+test: $(VENV)/.installed-dev chromium java postgresql
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2
+	SCRAPY_PAGELETS_CORE=off $(BIN)/pytest -n 2 $(IN_PYTHON)
 
 clean:
 	rm -rf out build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -path ./$(VENV) -prune -o -path ./.data -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean
-	rm -rf $(VENV)
+	rm -rf $(VENV) scrapy_pagelets/core/*.cpp scrapy_pagelets/core/*.so

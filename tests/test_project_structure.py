@@ -31,8 +31,6 @@ EXCEPTIONS = {("scrapy_pagelets", "scrapy_pagelets.crawler.addon"), ("scrapy_pag
 ENTRIES = ("scrapy_pagelets", "scrapy_pagelets.crawler.addon", "scrapy_pagelets.crawler.settings",
            "scrapy_pagelets.crawler.commands", "scrapy_pagelets.crawler.spiders.site",
            "scrapy_pagelets.crawler.spiders.archive")  # fmt: skip
-#: Forms of the papers that no command runs yet: detection as SQL.
-WAITING = {"scrapy_pagelets.templates.detection.relational"}
 #: Deprecated aliases: paths that documents of an earlier version name.
 DEPRECATED = {"scrapy_pagelets.crawler.report", "scrapy_pagelets.links.tables"}
 #: Commands, spiders and pipelines have the names of what they are about.
@@ -156,7 +154,7 @@ def test_there_is_no_circle_of_modules_or_of_packages():
 def test_every_module_is_reached_from_a_crawl_or_a_command():
     reached = set().union(*(nx.descendants(graph(), entry) | {entry} for entry in ENTRIES))
     packages = {name_of(module) for module in modules() if module.name == "__init__.py"}
-    assert set(graph()) - packages - reached == WAITING | DEPRECATED
+    assert set(graph()) - packages - reached == DEPRECATED
 
 
 def test_no_two_modules_have_one_name():
