@@ -66,7 +66,7 @@ def crawls(draw, names=NUMBERS):
     return pages, links, sites, sketches
 
 
-def literally(pages, links, sites, sketches, authority=None, least=2, share=0.0):
+def literally(pages, links, sites, sketches, authority=None, least=2):
     """Definition 4, literally: equal shingles and, with an authority, connected pages.
 
     Duplicates are one page: by their sketches, or, in Figure 4 alone, by their shingles.
@@ -77,7 +77,6 @@ def literally(pages, links, sites, sketches, authority=None, least=2, share=0.0)
         by_shingles = sketches is None and authority is None
         mark = tuple(pages[page]) if by_shingles else (sketches or {}).get(page, ("page", page))
         original[page] = first.setdefault(mark, page)
-    least = max(least, share * len(set(original.values())))
     found = []
     for shingle in {s for owned in pages.values() for s in owned if s}:
         graph = networkx.Graph()
@@ -115,11 +114,11 @@ def stream(pages, links, sites, sketches, authority, order=None):
     return crawl.templates()
 
 
-@given(crawls(), st.integers(2, 4), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
-def test_local_is_figure_4(crawl, least, share):
+@given(crawls(), st.integers(2, 4))
+def test_local_is_figure_4(crawl, least):
     pages, links, sites, sketches = crawl
-    expected = literally(pages, links, sites, sketches, None, least, share)
-    assert local_templates(rows(pages), sketches=sketches, least=least, share=share) == expected
+    expected = literally(pages, links, sites, sketches, None, least)
+    assert local_templates(rows(pages), sketches=sketches, least=least) == expected
 
 
 @settings(deadline=None)
@@ -156,7 +155,7 @@ def test_relational_form_is_the_same(crawl, authority, least):
     pages, links, sites, sketches = crawl
     table = rows(pages)
     options = {"sketches": sketches, "least": least}
-    assert relational.local_templates(table, share=0.3, **options) == local_templates(table, share=0.3, **options)
+    assert relational.local_templates(table, **options) == local_templates(table, **options)
     options |= {"authority": authority, "sites": sites}
     assert relational.global_templates(table, links, **options) == global_templates(table, links, **options)
 
@@ -293,12 +292,10 @@ def test_templates_grow_during_a_crawl():
     assert crawl.templates() == [RepeatedPagelet(7, (("a", 0), ("b", 0), ("c", 0), ("c", 2), ("d", 0)))]
 
 
-def test_support_rule():
+def test_least_pages_of_a_template():
     pages = {page: [1 if page < 30 else 2, 3 if page < 2 else 4, 1000 + page] for page in range(100)}
     assert [t.shingle for t in local_templates(rows(pages))] == [1, 2, 3, 4]
     assert [t.shingle for t in local_templates(rows(pages), least=3)] == [1, 2, 4]
-    assert [t.shingle for t in local_templates(rows(pages), least=3, share=0.3)] == [1, 2, 4]
-    assert [t.shingle for t in local_templates(rows(pages), least=3, share=0.31)] == [2, 4]
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20))), st.sets(st.integers(0, 25)))
@@ -350,8 +347,8 @@ def test_bundled_site(site):
     # Its pages link to each other in their menu, so Figure 5 finds nearly all of Figure 4.
     assert {t.shingle for t in connected} <= {t.shingle for t in local}
     assert len(connected) >= 0.8 * len(local)
-    on_half = local_templates(table, least=3, share=0.5)
-    assert 5 <= len(on_half) < len(local)
+    on_ten = local_templates(table, least=10)
+    assert 5 <= len(on_ten) < len(local)
 
 
 def stream_of(table, links):
@@ -381,16 +378,9 @@ def test_bad_tables(local, table, sentence):
 
 
 @DETECT
-def test_bad_support(detect):
+def test_bad_least(detect):
     with pytest.raises(ValueError, match="least is 1"):
         detect([], least=1)
-
-
-@LOCAL
-@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
-def test_bad_share(local, share):
-    with pytest.raises(ValueError, match="share is"):
-        local([], share=share)
 
 
 @GLOBAL

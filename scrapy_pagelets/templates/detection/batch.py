@@ -12,7 +12,6 @@ each page, and LINKS ``(source, target)``. A page is an integer or a string, a s
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from math import ceil
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -51,7 +50,7 @@ class RepeatedPagelet(NamedTuple):
 
 
 def local_templates(
-    pagelets: Pagelets, *, sketches: Mapping[Key, int] | None = None, least: int = 2, share: float = 0.0
+    pagelets: Pagelets, *, sketches: Mapping[Key, int] | None = None, least: int = 2
 ) -> list[RepeatedPagelet]:
     """Figure 4: find the pagelets with equal shingles, after duplicate pages are removed.
 
@@ -65,7 +64,6 @@ def local_templates(
         counts. A page without a sketch has no duplicates, so ``{}`` removes nothing. By default, pages are duplicates
         if their pagelets have the same shingles in the same order
     least : minimum number of pages of a template, 2 or more
-    share : minimum share of all pages without duplicates, 0 to 1; a template needs this share and ``least`` pages
 
     Returns
     -------
@@ -73,17 +71,16 @@ def local_templates(
 
     Raises
     ------
-    ValueError : if the table has another form, or ``least`` or ``share`` is out of range
+    ValueError : if the table has another form, or ``least`` is out of range
 
     Examples
     --------
     >>> local_templates([("a", 0, 7), ("a", 1, 5), ("b", 0, 7), ("b", 1, 6), ("copy of b", 0, 7), ("copy of b", 1, 6)])
     [RepeatedPagelet(shingle=7, pagelets=(('a', 0), ('b', 0)))]
     """
-    table = read(pagelets, sketches)
-    needed = support(least, share, len(np.unique(table.mark)))
-    table = table.candidates()
-    return _templates(table, table.shingle, needed)
+    check_least(least)
+    table = read(pagelets, sketches).candidates()
+    return _templates(table, table.shingle, least)
 
 
 def global_templates(
@@ -126,13 +123,13 @@ def global_templates(
     [('a', 'b'), ('c', 'd')]
     """
     check(authority)
+    check_least(least)
     table = read(pagelets, sketches or {})
-    needed = support(least, 0.0, 0)
     graph = _Graph(table.candidates())
     edges = [] if authority == "domain" else graph.linked(table.links(links))
     if authority != "links":
         edges.append(graph.sited(table.original, table.sites(sites)))
-    return _templates(graph.table, graph.components(edges)[graph.vertex], needed)
+    return _templates(graph.table, graph.components(edges)[graph.vertex], least)
 
 
 class GlobalTemplates:
@@ -198,10 +195,10 @@ class GlobalTemplates:
 
     def templates(self, least: int = 2) -> list[RepeatedPagelet]:
         """Return the templates of the pages added so far, in the order of ``global_templates``."""
-        needed = support(least, 0.0, 0)
+        check_least(least)
         result = []
         for group in self._components.groups():
-            if len(group) >= needed:
+            if len(group) >= least:
                 rows = sorted((page, pagelet) for shingle, page in group for pagelet in self._pagelets[page][shingle])
                 result.append(RepeatedPagelet(group[0][0], tuple(rows)))
         return sorted(result)
@@ -237,13 +234,11 @@ class GlobalTemplates:
                 self._components.union((shingle, first), (shingle, page))
 
 
-def support(least: int, share: float, pages: int) -> int:
-    """Minimum number of pages of a template: ``least``, or the share of the pages if that is more."""
+def check_least(least: int) -> int:
+    """Return the minimum number of pages of a template if it is valid, else raise ValueError."""
     if least < 2:
         raise ValueError(f"least is {least}: a template is on several pages, give 2 or more")
-    if not 0 <= share <= 1:
-        raise ValueError(f"share is {share}: give a share of the pages from 0 to 1")
-    return max(least, ceil(share * pages - 1e-9))
+    return least
 
 
 def check(authority: Authority) -> Authority:

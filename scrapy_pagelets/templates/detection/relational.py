@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from scrapy_pagelets.templates.detection.batch import Authority, RepeatedPagelet, check, support
+from scrapy_pagelets.templates.detection.batch import Authority, RepeatedPagelet, check, check_least
 from scrapy_pagelets.templates.detection.pagelet_tables import Key, Links, Pagelets, columns, read
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ TEMPLATES: Final = """
 
 
 def local_templates(
-    pagelets: Pagelets, *, sketches: Mapping[Key, int] | None = None, least: int = 2, share: float = 0.0
+    pagelets: Pagelets, *, sketches: Mapping[Key, int] | None = None, least: int = 2
 ) -> list[RepeatedPagelet]:
     """``batch.local_templates`` on DuckDB.
 
@@ -119,9 +119,8 @@ def local_templates(
     """
     with _loaded(pagelets, sketches) as connection:
         run(connection, CANDIDATES)
-        pages = connection.sql("SELECT COUNT(DISTINCT original) FROM originals").fetchall()[0][0]
         run(connection, (("page_groups", LOCAL_GROUPS),))
-        return templates(connection, support(least, share, pages))
+        return templates(connection, check_least(least))
 
 
 def global_templates(
@@ -144,7 +143,7 @@ def global_templates(
         run(connection, (("stars", TEMPLATE_LINKS[authority]),))
         connect(connection)
         run(connection, (("page_groups", GLOBAL_GROUPS),))
-        return templates(connection, support(least, 0.0, 0))
+        return templates(connection, check_least(least))
 
 
 def run(connection: DuckDBPyConnection, steps: Steps) -> None:
