@@ -55,6 +55,8 @@ _JOBS: Final = {
     ),
     "SCHEDULER_DISK_QUEUE": ("scrapy.squeues.PickleLifoDiskQueue", "scrapy_pagelets.crawler.jobs.WholeLifoQueue"),
 }
+#: The scheduler of a crawl that several processes share through Redis.
+_SHARED_SCHEDULER: Final = "scrapy_pagelets.crawler.shared_scheduler.SharedScheduler"
 _PARQUET: Final = "scrapy_pagelets.crawler.exporters.ParquetItemExporter"
 
 
@@ -74,7 +76,9 @@ class Addon:
             if (extension := load_object(theirs)) not in configured:  # do not override a choice of the project
                 with suppress(KeyError):
                     settings.replace_in_component_priority_dict("EXTENSIONS_BASE", extension, load_object(ours))
-        if settings.get("JOBDIR"):
+        if settings.get("PAGELETS_REDIS"):
+            settings.set("SCHEDULER", _SHARED_SCHEDULER, "addon")
+        elif settings.get("JOBDIR"):
             for setting, (theirs, ours) in _JOBS.items():
                 if settings.get(setting) == theirs:
                     settings.set(setting, ours, "addon")

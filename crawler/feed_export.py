@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +17,7 @@ from scrapy_pagelets.crawler.exporters import ParquetItemExporter, require_pyarr
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 
 _FAILED: Final = "feedexport/failed_count/"
+_LINES: Final = ("jsonlines", "jsonl", "jl")
 _REMEDY: Final = "make room on the disk, or name another file, and crawl again"
 
 
@@ -30,14 +32,21 @@ class Feeds(FeedExporter):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._failing: set[str] = set()
-        self._flushes = bool(job_dir(crawler.settings))
+        self._worker = "" if (shared := session_of(crawler).shared) is None else shared.worker
+        self._flushes = bool(job_dir(crawler.settings) or self._worker)
         for uri, options in self.feeds.items():
+            if self._worker and (problem := _not_in_parts(uri, options)):
+                abort_crawl(crawler, f"{_shown(uri)} cannot be written by a shared crawl: {problem}")
             exporter = self.exporters[options["format"]]
             if isinstance(exporter, type) and issubclass(exporter, ParquetItemExporter):
                 try:
                     require_pyarrow()
                 except ImportError as error:
                     abort_crawl(crawler, f"{_shown(uri)} cannot be written: {error}")
+
+    def _start_new_batch(self, batch_id: int, uri: str, *arguments: Any, **options: Any) -> FeedSlot:
+        """Open a feed; in a shared crawl, each process has a part of its own."""
+        return super()._start_new_batch(batch_id, _part(uri, self._worker), *arguments, **options)
 
     def item_scraped(self, item: Any, spider: Spider) -> None:
         """Write an item to each feed, even if another feed fails."""
@@ -92,6 +101,27 @@ class Feeds(FeedExporter):
         session.warn("feeds/failed", "%s cannot be written: %s", name, error)
         if items:
             session.record_loss(what % name, _REMEDY, items)
+
+
+def _not_in_parts(uri: str, options: Mapping[str, Any]) -> str:
+    """Why a feed cannot be written in parts, of which each line outlives a killed process; "" if it can."""
+    if options["format"] not in _LINES:
+        return "choose JSON lines (.jsonl), of which a killed process leaves whole lines"
+    if urlsplit(uri).scheme not in ("", "file"):
+        return "name a file, other storages get a feed only when the process ends"
+    return "a killed process would lose compressed lines" if options.get("postprocessing") else ""
+
+
+def _part(uri: str, worker: str) -> str:
+    """The name of the part of a feed that one process of a shared crawl writes.
+
+    >>> _part("out/cleaned.jsonl", "host-4711-a0b1")
+    'out/cleaned.part-host-4711-a0b1.jsonl'
+    """
+    if not worker:
+        return uri
+    start, dot, end = uri.rpartition(".")
+    return f"{start}.part-{worker}{dot}{end}" if dot and "/" not in end else f"{uri}.part-{worker}"
 
 
 def _shown(uri: str) -> str:

@@ -67,9 +67,9 @@ class HandoverMiddleware:
             return None
         if (loading := self.session.menu_loads.pop(token, None)) is not None:
             await asyncio.wait({loading})
-        elif not self.session.responses.has(token):
+        elif not self.session.handovers.has(token):
             return None
-        stored = await in_thread(self.session.responses.take, token)
+        stored = await in_thread(self.session.handovers.take, token)
         if stored is None:
             return None
         self.session.count("probe/handed_over")

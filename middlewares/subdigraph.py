@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final, Self
 
@@ -186,6 +188,30 @@ class MenuSubdigraphMiddleware:
             return
         running = _RunningSearch(page_outline)
         self._searches.setdefault(site.name, []).append(running)
+        try:
+            async with self._alone(site):
+                if not self._closing and not site.fits(page_outline):
+                    await self._search_now(running, site, history, page, request)
+        finally:
+            self._searches[site.name].remove(running)
+            if not self._searches[site.name]:
+                del self._searches[site.name]
+            running.done.set()
+
+    @asynccontextmanager
+    async def _alone(self, site: Site) -> AsyncIterator[None]:
+        """In a shared crawl: wait until no other process searches on a site, and learn what it has found."""
+        if (shared := self.session.shared) is None:
+            yield
+            return
+        async with shared.searching(site.name):
+            await in_thread(self.session.sites.exchange_site, site)
+            yield
+            await in_thread(self.session.sites.exchange_site, site)
+
+    async def _search_now(
+        self, running: _RunningSearch, site: Site, history: _SiteHistory, page: Page, request: Request
+    ) -> None:
         history.loads += MAX_LOADS
         search = MenuSearch(self.session, self.prober, self.traffic, site, history.shapes)
         try:
@@ -195,10 +221,6 @@ class MenuSubdigraphMiddleware:
             linked = await in_thread(search.learn, page)
         finally:
             history.loads -= MAX_LOADS - search.loads
-            self._searches[site.name].remove(running)
-            if not self._searches[site.name]:
-                del self._searches[site.name]
-            running.done.set()
         self.session.count("templates/probed")
         self.session.count(f"templates/subdigraph/{len(search.best)}")
         if not search.possible:

@@ -16,6 +16,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_pagelets.session.closing import before_closing
 from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.leases import lease_of
 from scrapy_pagelets.session.page_context import PageContext, context_of, copied
 from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.templates.site import Site
@@ -98,6 +99,7 @@ class FirstPages:
         self.session.count("first_pages/held")
         self._held.append(held)
         held.context.item_arrived()
+        self.session.leases.hold(lease_of(held.response))
         held.timer = asyncio.get_running_loop().call_later(LIMIT, self._release, held, "late")
         while len(self._held) > _MOST or sum(len(one.response.body) for one in self._held) > self._max_size:
             self._release(self._held[0], "full")
@@ -117,6 +119,7 @@ class FirstPages:
                 await self._process(held.item, response=held.response)
         finally:
             held.context.item_left()
+            self.session.leases.let_go(lease_of(held.response))
 
     def _processed(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)

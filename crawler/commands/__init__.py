@@ -27,6 +27,7 @@ _COMMANDS: Final = {
         "scrapy_pagelets.crawler.commands.duplicates",
     ),
     "index": ("write a feed to a search index", "scrapy_pagelets.crawler.commands.index"),
+    "merge": ("put the parts of a shared crawl together", "scrapy_pagelets.crawler.commands.merge"),
     "rank": (
         "rank the pages of a crawl by their links, or show related pages",
         "scrapy_pagelets.crawler.commands.rank",

@@ -13,6 +13,7 @@ from scrapy_pagelets.crawler.spiders.request_journal import Held, RequestJournal
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.fingerprints import fingerprint_of
+from scrapy_pagelets.session.leases import LEASE, lease_of
 from scrapy_pagelets.session.page_context import fetched_at
 from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.urls import site_of
@@ -46,6 +47,8 @@ class SettlingPages:
         self._ask = ask
         self._journal = journal
         self._waiting: dict[str, list[Held]] = {}
+        #: Token of a settling page -> the lease of its request in a shared crawl.
+        self._leases: dict[str, str | None] = {}
         self._settled = journal.names("settled")
 
     async def resume(self, times: Mapping[str, str]) -> None:
@@ -108,6 +111,8 @@ class SettlingPages:
         assert response.request is not None
         token = _PREFIX + fingerprint_of(self.crawler, response.request)
         await in_thread(self._learn_and_store, token, response, page)
+        self._leases[token] = lease_of(response)
+        self.session.leases.hold(self._leases[token])
         held = Held(response.meta.get(NUMBER), page.site, token, fetched_at(response))
         self._journal.hold(held)
         waiting = self._waiting.setdefault(page.site, [])
@@ -120,6 +125,11 @@ class SettlingPages:
     def is_settled(self, site: str) -> bool:
         """True if the pages of a site need not wait any longer."""
         return site in self._settled
+
+    @property
+    def any(self) -> bool:
+        """True if a page is held back."""
+        return any(self._waiting.values())
 
     async def release(self, *, lasting: bool = True) -> None:
         """Release all pages.
@@ -143,14 +153,18 @@ class SettlingPages:
                 postponed.append(held)
                 continue
             response = await in_thread(self.session.responses.take, held.token)
+            lease = self._leases.pop(held.token, None)
             if response is None:
                 self._lose()
                 self._journal.settle(held.number, page=False)
+                self.session.leases.let_go(lease)
                 continue
             assert isinstance(response, HtmlResponse)
             assert self.crawler.engine is not None
-            response.request = Request(response.url, meta={"pagelets_fetched_at": held.time, NUMBER: held.number})
+            meta = {"pagelets_fetched_at": held.time, NUMBER: held.number, LEASE: lease}
+            response.request = Request(response.url, meta=meta)
             await self.crawler.engine.scraper.start_itemproc_async(self._make(response), response=response)
+            self.session.leases.let_go(lease)
         waiting += postponed
         if not waiting and self._waiting.get(site) is waiting:  # no other page has begun to release them
             del self._waiting[site]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import shutil
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -41,6 +42,7 @@ _KILLED: Final = (
     "the job in {} cannot be continued: it was killed in a version that saved its requests only at the end of a run. "
     "Crawl again with a new JOBDIR"
 )
+_NOT_SHARED: Final = "-a pages cannot be combined with PAGELETS_REDIS: each process would count its own pages"
 #: Pages of sitemaps whose keys are kept: probes prefer them.
 _MAX_LISTED: Final = 100_000
 _ARGUMENTS: Final = "url, urls, depth, pages and sitemap"
@@ -82,6 +84,7 @@ class SiteSpider(Spider):
         self._spare: list[tuple[str, int]] = []
         self._seen_links: set[int] = set()
         self._finished = False
+        self._releasing: asyncio.Future[None] | None = None
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -110,6 +113,8 @@ class SiteSpider(Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         self.session = session_of(self.crawler)
+        if self.session.shared is not None and self.pages:
+            abort_crawl(self.crawler, _NOT_SHARED)
         self.session.start_hosts.update(map(host_of, self.start_urls))
         await self._resume()
         meta: dict[str, Any] = {"pagelets_start": True, FOLLOWED: True}
@@ -159,7 +164,8 @@ class SiteSpider(Spider):
             self.session.failed(response.url)
             yield self.item(response)
             return
-        if start and not self._is_own(response.url):
+        # In a shared crawl, another process may have followed the start page to this host.
+        if (start or self.session.shared is not None) and not self._is_own(response.url):
             self.hosts.add(_host(response.url))
             self.journal.add_names("host", [_host(response.url)])
         depth = response.meta.get("depth", 0) + 1
@@ -280,6 +286,8 @@ class SiteSpider(Spider):
     def spider_idle(self) -> None:
         """Request spare pages instead of those that failed, if the number of pages is limited."""
         assert self.crawler.engine is not None
+        if self.session.shared is not None and self.held.any and self._releasing is None:
+            self._releasing = asyncio.ensure_future(self._release_held())
         missing = max(0, self.pages - self._received)
         spare, self._spare = self._spare[:missing], self._spare[missing:]
         self.journal.drop_spare(len(spare))
@@ -288,6 +296,14 @@ class SiteSpider(Spider):
             self.crawler.engine.crawl(self._page(url, depth))
         if spare:
             raise DontCloseSpider
+
+    async def _release_held(self) -> None:
+        """Release the pages that are held back in a shared crawl, whose processes end when nothing is held back."""
+        try:
+            await in_thread(self.session.sites.exchange)
+            await self.held.release()
+        finally:
+            self._releasing = None
 
     def _page(self, url: str, depth: int) -> Request:
         return Request(url, errback=self.failed, meta={"depth": depth, FOLLOWED: True})

@@ -22,6 +22,7 @@ from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, IdentityD
 from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.outgoing import FOLLOWED
 from scrapy_pagelets.session.rendered_response import RenderedResponse
+from scrapy_pagelets.session.response_store import page_of_token
 from scrapy_pagelets.session.threads import in_thread
 
 logger = logging.getLogger(__name__)
@@ -86,8 +87,10 @@ class Prober:
     async def load(self, probe: Request) -> Loaded:
         """Load a page and count failures. A slow page continues to load, because the spider may request it."""
         token = probe.meta[HANDOVER_TOKEN]
-        if token in self.session.menu_loads or self.session.responses.has(token):
+        if token in self.session.menu_loads or self.session.handovers.has(token):
             return Loaded(asked=False)  # loaded for another template, or before the crawl was interrupted
+        if not await self._claims(token):
+            return Loaded(asked=False)  # another process requests it, or has loaded it
         task = asyncio.ensure_future(self._download(probe))
         self.session.menu_loads[token] = task
         task.add_done_callback(partial(self._release, token))
@@ -111,6 +114,11 @@ class Prober:
         except TooLarge:
             self.session.count("probe/failed/too_large")
             return Loaded()
+
+    async def _claims(self, token: str) -> bool:
+        """Reserve a page in a shared crawl, so that no other process requests it."""
+        shared = self.session.shared
+        return shared is None or await in_thread(shared.frontier.claim, page_of_token(token))
 
     def _release(self, token: str, task: asyncio.Future[Any]) -> None:
         """Let go of a response once it is stored: nobody may ever request it."""
@@ -142,6 +150,13 @@ class Prober:
         return probe
 
     async def _download(self, probe: Request) -> Response | Exception:
+        try:
+            return await self._downloaded(probe)
+        finally:
+            if (shared := self.session.shared) is not None:
+                await in_thread(shared.frontier.give_up, page_of_token(probe.meta[HANDOVER_TOKEN]))
+
+    async def _downloaded(self, probe: Request) -> Response | Exception:
         assert self.crawler.engine is not None
         engine: Any = self.crawler.engine
         result: Request | Response = probe
@@ -158,7 +173,7 @@ class Prober:
                 engine._slot.nextcall.schedule()  # the downloader has room for another request
         self.session.count("probe/loaded")
         if _is_handed_over(result):
-            await in_thread(self.session.responses.put, probe.meta[HANDOVER_TOKEN], _received(result, sent))
+            await in_thread(self.session.handovers.put, probe.meta[HANDOVER_TOKEN], _received(result, sent))
         return result
 
     def _failed(self, probe: Request, error: Exception) -> Loaded:

@@ -15,7 +15,7 @@ from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.feed_schema import FEED, FeedField
 from scrapy_pagelets.limits import Limits
 from scrapy_pagelets.session import values
-from scrapy_pagelets.templates.detections import DETECTIONS, ETDM, FUSED
+from scrapy_pagelets.templates.detections import COUNTED, DETECTIONS, ETDM, FUSED
 
 #: The names of the fields of the feed.
 FIELDS: Final = tuple(field.name for field in FEED)
@@ -129,6 +129,12 @@ class Config:
     index: str = _setting("", values.index)
     #: PAGELETS_INDEX_PURGE: whether a finished crawl deletes those pages of its sites that it has not seen.
     index_purge: bool = _setting(False, values.flag)
+    #: PAGELETS_REDIS: URL of the Redis server through which several processes share one crawl.
+    redis: str = _setting("", values.server)
+    #: PAGELETS_REDIS_KEY: name of the shared crawl, which begins all of its keys in Redis.
+    redis_key: str = _setting("", values.words)
+    #: PAGELETS_REDIS_LEASE: seconds without a sign of life after which other processes take over the requests of one.
+    redis_lease: float = _setting(30.0, values.decimal("give seconds, from 1 to 3600", 1, 3600))
     #: PAGELETS_FIELDS: other names for fields of the feed, None to leave a field out.
     fields: Mapping[str, str | None] = _setting(MappingProxyType({}), values.names(FIELDS))
 
@@ -150,6 +156,8 @@ class Config:
             raise ConfigError(
                 "PAGELETS_DETECTION is etdm, which needs pages that link each other: set PAGELETS_PROBE to their number"
             )
+        if self.redis and (alone := self._not_shared()):
+            raise ConfigError(f"{alone} cannot be combined with PAGELETS_REDIS: see docs/shared-crawl.md")
         if (name := self._duplicate_name()) is not None:
             raise ConfigError(f"PAGELETS_FIELDS gives two fields the name {name}: give each a different name")
 
@@ -180,6 +188,13 @@ class Config:
         if self.segmenter in EXPANDING and find_spec("maxflow") is None:
             return f"{self.segmenter} needs PyMaxflow for rendered pages: pip install 'scrapy-pagelets[render]'"
         return ""
+
+    def _not_shared(self) -> str:
+        """A setting that does not work in a shared crawl, "" if there is none."""
+        for name in ("store", "templates", "index", "index_purge"):
+            if getattr(self, name):
+                return setting_of(name)
+        return f"{setting_of('detection')}={self.detection}" if self.detection in COUNTED else ""
 
     def _duplicate_name(self) -> str | None:
         """A name that two fields of one item share, None if there is none."""

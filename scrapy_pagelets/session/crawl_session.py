@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
@@ -29,14 +29,19 @@ from scrapy_pagelets.rules.host_rules import Rules
 from scrapy_pagelets.rules.rules_file import read as read_rules
 from scrapy_pagelets.segmentation.segment_weights import load as load_weights
 from scrapy_pagelets.session.answered import AnsweredRequests
+from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.config import Config, unknown
+from scrapy_pagelets.session.leases import Leases
 from scrapy_pagelets.session.recent import RecentSet
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import ResponseStore
 from scrapy_pagelets.session.threads import in_thread, let_go
 from scrapy_pagelets.templates.model import load
 from scrapy_pagelets.templates.site_cache import SiteCache
-from scrapy_pagelets.templates.site_store import SiteStore
+from scrapy_pagelets.templates.site_store import SiteStore, meaning
+
+if TYPE_CHECKING:
+    from scrapy_pagelets.session.shared_crawl import SharedCrawl
 
 logger = logging.getLogger(__name__)
 
@@ -67,13 +72,24 @@ class CrawlSession:
             logger.warning("%s", sentence)
         if core.MISSING:
             logger.info("Pages are cleaned more slowly, without the compiled core: %s", core.MISSING)
+        #: Digest of the model and of all hashes, which all processes of a shared crawl have in common.
+        self.meaning = meaning(model) if self.config.redis else ""
+        #: The part of this process in a crawl that several processes share; None for a crawl by itself.
+        self.shared = self._share(crawler)
+        #: The requests of a shared crawl that this process works on.
+        self.leases = Leases()
         folder = self.config.store or job
         self._store = SiteStore(Path(folder) if folder else None, model, self._store_failed)
         self.sites = SiteCache(
-            self._store, self.config.model, detection=self.config.detection, strict=self.config.strict
+            self._store if self.shared is None else self.shared.sites,
+            self.config.model,
+            detection=self.config.detection,
+            strict=self.config.strict,
         )
         self.answered = AnsweredRequests(self._store, job)
         self.responses = ResponseStore(Path(job, "pagelets-responses") if job else None, self._store_failed)
+        #: Responses that were loaded for templates, until the spider requests their pages.
+        self.handovers = self.responses if self.shared is None else self.shared.responses
         #: Tasks that load, or have loaded, pages for templates, by token; the spider has not requested these pages yet.
         self.menu_loads: dict[str, asyncio.Future[Any]] = {}
         #: The identities of sent requests, except those with a session (`identity.Identities`).
@@ -91,6 +107,14 @@ class CrawlSession:
         self._losing = Lock()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
         crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
+
+    def _share(self, crawler: Crawler) -> SharedCrawl | None:
+        """Connect to the other processes of a shared crawl; commands that show single pages take no part in it."""
+        if not self.config.redis or is_for_single_pages(crawler):
+            return None
+        from scrapy_pagelets.session.shared_crawl import SharedCrawl
+
+        return SharedCrawl(self.config, crawler, self)
 
     def page(self, response: TextResponse) -> Page:
         """Return the page of a response, which is parsed only once; may run in a thread.
@@ -227,6 +251,8 @@ class CrawlSession:
         self.answered.save()
         self._store.close()
         self.responses.close()
+        if self.shared is not None:
+            self.shared.server.close()
 
 
 def _loaded(setting: str, read: Callable[[str], T], name: str) -> T:

@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 #: Keys of request meta that are stored with a response.
 _META: Final = ("download_latency", "download_slot")
+#: Number of hexadecimal digits of a token of `identity.token_of` behind the fingerprint of the request.
+_REST: Final = 32
 #: Suffix of a file that is being written.
 _UNFINISHED: Final = ".new"
 #: The modules of pickled classes in an earlier version -> in this one.
@@ -60,7 +62,7 @@ class ResponseStore:
 
     def put(self, token: str, response: Response) -> None:
         """Store a response, replacing one with the same token."""
-        content = _packed(response)
+        content = packed(response)
         self._unwritten[token] = content
         self._written.discard(token)
         if self._folder is None:
@@ -117,7 +119,7 @@ class ResponseStore:
                 logger.warning("%s cannot be read: %s", path, error)
                 return None
         try:
-            return _unpacked(content)
+            return unpacked(content)
         except Exception as error:  # truncated, or of another version: unpickling can raise anything
             logger.warning("the stored page %s cannot be read: %r", token, error)
             return None
@@ -128,7 +130,13 @@ class ResponseStore:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _packed(response: Response) -> bytes:
+def page_of_token(token: str) -> str:
+    """Return the fingerprint of the request in a token of `identity.token_of`."""
+    return token[:-_REST]
+
+
+def packed(response: Response) -> bytes:
+    """Serialise a response to bytes."""
     frames = response.frames if isinstance(response, RenderedResponse) else ()
     about = {name: getattr(response, name) for name in ("flags", "ip_address", "protocol")}
     request = response.request
@@ -137,9 +145,10 @@ def _packed(response: Response) -> bytes:
     return pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
 
 
-def _unpacked(packed: bytes) -> Response:
+def unpacked(content: bytes) -> Response:
+    """Restore a response from the result of ``packed``."""
     # An earlier version did not store the last two parts.
-    url, status, headers, body, frames, about, meta = (*_Unpickler(BytesIO(packed)).load(), {}, {})[:7]
+    url, status, headers, body, frames, about, meta = (*_Unpickler(BytesIO(content)).load(), {}, {})[:7]
     about["request"] = Request(url, meta=meta) if meta else None
     if frames:
         return RenderedResponse(url=url, status=status, headers=headers, body=body, frames=frames, **about)

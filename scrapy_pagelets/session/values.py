@@ -20,6 +20,8 @@ Reader = Callable[[Any], Any]
 
 #: Longer values are truncated in messages.
 _SHOWN: Final = 100
+#: How the URL of a Redis server may begin.
+_REDIS: Final = ("redis://", "rediss://", "unix://")
 _FLAGS: Final = {"0": False, "1": True, "false": False, "true": True}
 
 
@@ -118,6 +120,14 @@ def index(value: Any) -> str:
             kind_of(name)
     except IndexUnusable as error:
         raise ValueError(f"cannot be used: {error}") from error
+    return name
+
+
+def server(value: Any) -> str:
+    """Read the URL of a Redis server, "" for none."""
+    name = path(value)
+    if name and not name.startswith(_REDIS):
+        _refuse(value, "give the URL of a Redis server, such as redis://localhost:6379/0")
     return name
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Final, Protocol
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -13,17 +13,33 @@ import numpy as np
 from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates import page_level
-from scrapy_pagelets.templates.detection.incremental import FORMS, RepeatedPagelets
+from scrapy_pagelets.templates.detection.incremental import FORMS, Pagelets, RepeatedPagelets
 from scrapy_pagelets.templates.detections import CLASSIFIER, ETDM, FUSED
 from scrapy_pagelets.templates.model import LABELLED
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.site_counts import PageClass
-from scrapy_pagelets.templates.site_store import SiteStore
 
 #: Entries of all sites in memory, of about 60 bytes each, or 150 without the core (``python -m benchmarks memory``).
 _CAPACITY: Final = 2_000_000
 #: Pages of a site that are learnt before it is written; a killed process loses up to this many.
 _FLUSH: Final = 50
+
+
+class Store(Protocol):
+    """Where a `SiteCache` keeps its sites: `SiteStore`, or `shared.sites.SharedSites`."""
+
+    @property
+    def lasting(self) -> bool:
+        """Whether what is written outlives the process, or is read by others."""
+
+    def load(self, site: Site) -> None:
+        """Read what is stored about a site."""
+
+    def save(self, site: Site) -> bool:
+        """Write a site; return False if that fails."""
+
+    def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
+        """Write the pagelets of pages, and read those that other processes have written."""
 
 
 class SiteCache:
@@ -48,7 +64,7 @@ class SiteCache:
 
     def __init__(
         self,
-        store: SiteStore,
+        store: Store,
         model: str = LABELLED,
         capacity: int = _CAPACITY,
         detection: str = FUSED,
@@ -151,6 +167,22 @@ class SiteCache:
                 self._save(site)
             if self.repeated is not None:
                 self._exchange(self.repeated)
+
+    def exchange(self) -> None:
+        """Write the sites in memory that have changed, and read what other processes have learnt since."""
+        with self._lock:
+            sites = list(self._loaded.values())
+        for site in sites:
+            self.exchange_site(site)
+
+    def exchange_site(self, site: Site) -> None:
+        """Write a site if it has changed, and read what other processes have learnt about it."""
+        with self._lock:
+            changed = site.name in self._changed
+        if changed:
+            self._save(site)
+        else:
+            self._store.load(site)
 
     def _share(self, page: Page, repeated: RepeatedPagelets) -> None:
         with self._lock:

@@ -1,0 +1,268 @@
+"""The scheduler of a crawl that several processes share through Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+import zlib
+from collections import deque
+from contextlib import suppress
+from typing import Any, Final
+
+from scrapy import Request, Spider, signals
+from scrapy.core.scheduler import BaseScheduler, Scheduler
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DontCloseSpider
+from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.request import request_from_dict
+from twisted.internet.defer import Deferred
+
+from scrapy_pagelets.errors import PageletsError
+from scrapy_pagelets.session.closing import before_closing
+from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
+from scrapy_pagelets.session.fingerprints import fingerprint_of
+from scrapy_pagelets.session.leases import LEASE
+from scrapy_pagelets.session.recent import RecentSet
+from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.shared.frontier import Lease, State, Waiting
+from scrapy_pagelets.shared.server import RedisAway, RedisFull
+
+logger = logging.getLogger(__name__)
+
+#: Seconds between two exchanges with Redis: at least, and while this process waits for requests.
+_LEAST: Final = 0.02
+_HUNGRY: Final = 0.1
+#: Exchanges in the time after which a process that makes none is taken for dead.
+_BEATS: Final = 6
+#: Fingerprints that need not be sent to Redis again.
+_MOST_SEEN: Final = 100_000
+_FULL: Final = (
+    "%s. This process stops. Nothing is lost: give Redis more memory (maxmemory, or room on its disk), and start the "
+    "processes again with the same settings"
+)
+_UNREADABLE: Final = "requests of the shared crawl could not be read"
+
+
+class SharedScheduler(BaseScheduler):
+    """Share the requests of a crawl with other processes, at least once: a request is lost by no killed process.
+
+    ``PAGELETS_REDIS`` switches this scheduler on. Requests are queued in Redis, by priority, and of equal ones the
+    oldest first. A process leases as many as it can send at a time. A request is done when its callback has yielded
+    everything and its items are written (`Leases`). The requests of a process that gives no sign of life are queued
+    again after ``PAGELETS_REDIS_LEASE`` seconds. Start requests are filtered like others, because each process makes
+    them. Each process ends when no process has anything left to do.
+
+    Redis is asked in threads, by one task: it hands over what is new, and gets new requests. While Redis is away, the
+    task waits, and with it the crawl.
+
+    ``pagelets/shared/leased`` counts the requests that this process has got, ``pagelets/shared/alone`` those that
+    cannot be sent to others.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.session = session_of(crawler)
+        assert self.session.shared is not None
+        self.shared = self.session.shared
+        self._leases = self.session.leases
+        self._leases.changed = self._wake
+        self._new: list[Waiting] = []
+        self._here: deque[Request] = deque()
+        self._in_engine: dict[Request, str] = {}
+        self._seen: RecentSet[str] = RecentSet(_MOST_SEEN)
+        self._held: set[str] = set()
+        self._state = State(queued=1)  # until Redis has been asked
+        self._has_nothing_to_do = False
+        self._interruptions = 0
+        self._closing = False
+        self._stopped = ""
+        self._stopping: asyncio.Future[None] | None = None
+        self._capacity = crawler.settings.getint("CONCURRENT_REQUESTS")
+        self._woken = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        crawler.signals.connect(self.spider_idle, signals.spider_idle)
+        before_closing(crawler, self.shared.server.stop_waiting)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> BaseScheduler:  # type: ignore[override]
+        # Commands that show single pages take no part in a crawl.
+        return Scheduler.from_crawler(crawler) if session_of(crawler).shared is None else cls(crawler)
+
+    def open(self, spider: Spider) -> Deferred[None]:
+        return deferred_from_coro(self._open())
+
+    async def _open(self) -> None:
+        try:
+            joined = await in_thread(self.shared.frontier.begin, self.session.meaning)
+        except PageletsError as error:
+            abort_crawl(self.crawler, error)
+        if not joined:
+            self._state = State(finished=True)
+            sentence = "this crawl has just finished: to crawl again, wait ten minutes or set PAGELETS_REDIS_KEY"
+            logger.info("%s", sentence)
+            return
+        slot = self._engine._slot
+        remove = slot.remove_request
+
+        def remove_request(request: Request) -> None:
+            remove(request)
+            if (lease := self._in_engine.pop(request, None)) is not None:
+                self._leases.end(lease)
+
+        # The engine has no signal for this moment: callback and items of the request are through.
+        slot.remove_request = remove_request
+        self._task = asyncio.ensure_future(self._run())
+
+    @property
+    def _engine(self) -> Any:
+        return self.crawler.engine
+
+    def has_pending_requests(self) -> bool:
+        if self._state.finished:
+            return False
+        return bool(self._here or self._new or self._leases.done or not self._state.exhausted)
+
+    def enqueue_request(self, request: Request) -> bool:
+        if self._state.finished:
+            return False
+        request.meta.pop(LEASE, None)
+        page = fingerprint_of(self.crawler, request)
+        is_filtered = not request.dont_filter or bool(request.meta.get("is_start_request"))
+        if is_filtered and not self._seen.add(page):
+            self._count("dupefilter/filtered")
+            return False
+        self._has_nothing_to_do = False
+        try:
+            content = zlib.compress(pickle.dumps(request.to_dict(spider=self.crawler.spider)), 1)
+        except Exception as error:  # pickling can raise anything
+            sentence = "a request cannot be sent to other processes, and is lost if this one is killed: %s: %r"
+            self.session.warn("shared/alone", sentence, request.url, error)
+            self._here.append(request)
+            return True
+        self._new.append(Waiting(page, is_filtered, request.priority, content))
+        self._wake()
+        return True
+
+    def next_request(self) -> Request | None:
+        if not self._here:
+            return None
+        request = self._here.popleft()
+        if (lease := request.meta.get(LEASE)) is not None:
+            self._in_engine[request] = lease
+        self._count("scheduler/dequeued")
+        if len(self._here) < self._capacity // 2 and self._state.queued:
+            self._wake()
+        return request
+
+    def spider_idle(self) -> None:
+        """Keep the spider open until no process has anything left to do."""
+        if not self._state.finished:
+            self._has_nothing_to_do = True
+            self._wake()
+            raise DontCloseSpider
+
+    def close(self, reason: str) -> Deferred[None]:
+        return deferred_from_coro(self._close())
+
+    async def _close(self) -> None:
+        if self._task is None:
+            return
+        self._closing = True
+        self._wake()
+        await self._task
+        if self._state.finished or self._stopped == "redis_failed":
+            return
+        try:
+            with suppress(RedisFull):
+                await self._hand_over()
+            done = () if self._new else self._leases.done
+            await in_thread(self.shared.frontier.exchange, done=tuple(done), leaves=True)
+        except PageletsError as error:
+            logger.warning("others will take over the requests of this process: %s", error)
+
+    def _count(self, stat: str, by: int = 1) -> None:
+        if self.session.stats is not None and by:
+            self.session.stats.inc_value(stat, by)
+
+    def _wake(self) -> None:
+        self._woken.set()
+
+    async def _run(self) -> None:
+        """Exchange with Redis until the crawl has finished."""
+        try:
+            while not (self._state.finished or self._closing):
+                self._woken.clear()
+                await self._exchange()
+                self._engine._slot.nextcall.schedule()
+                await asyncio.sleep(_LEAST)
+                is_hungry = not self._here and not self._state.finished
+                beat = self.session.config.redis_lease / _BEATS
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._woken.wait(), min(beat, _HUNGRY) if is_hungry else beat)
+        except RedisAway:
+            return  # the crawl is closing
+        except RedisFull as error:
+            self._stop("redis_full", _FULL, error)
+        except PageletsError as error:  # the crawl is lost, or a command refused
+            self._stop("redis_failed", "%s", error)
+
+    def _stop(self, reason: str, sentence: str, error: Exception) -> None:
+        self._stopped = reason
+        logger.error(sentence, error)
+        self.crawler.signals.connect(mark_failed, signals.engine_stopped)
+        self._stopping = asyncio.ensure_future(self._engine.close_spider_async(reason=reason))
+
+    async def _exchange(self) -> None:
+        """Hand over what is new, and get requests."""
+        # Before the new requests: those that a page has led to are queued before it counts as done.
+        done = tuple(self._leases.done)
+        await self._hand_over()
+        held = await self._newly_held()
+        wants = max(0, self._capacity - len(self._here))
+        frontier, has = self.shared.frontier, None
+        if self.shared.server.interruptions != self._interruptions:
+            has = self._leases.all
+        interruptions = self.shared.server.interruptions
+        ready = self._has_nothing_to_do and not (self._new or self._leases.all or self._here)
+        self._state, leases = await in_thread(
+            frontier.exchange, done=done, held=held, wants=wants, has=has, ready=ready
+        )
+        self._interruptions = interruptions
+        self._leases.done.difference_update(done)
+        self._held.difference_update(done)
+        self._held.update(held)
+        for lease in leases:
+            self._take(lease)
+
+    async def _hand_over(self) -> None:
+        if new := self._new[:]:
+            self._count("dupefilter/filtered", await in_thread(self.shared.frontier.push, new))
+            self._count("scheduler/enqueued", len(new))
+            del self._new[: len(new)]
+
+    async def _newly_held(self) -> list[str]:
+        """Requests of which only items are left, which wait; others get to know what their pages have taught us."""
+        held = [lease for lease in self._leases.waiting if lease not in self._held]
+        if self._here or self._leases.busy or not held:
+            return []
+        await in_thread(self.session.sites.exchange)
+        return held
+
+    def _take(self, lease: Lease) -> None:
+        """Make a request out of a lease."""
+        if lease.id in self._leases:  # taken for dead meanwhile, this process has got it back
+            return
+        try:
+            request = request_from_dict(pickle.loads(zlib.decompress(lease.content)), spider=self.crawler.spider)
+        except Exception as error:  # damaged, or of another version: unpickling can raise anything
+            logger.warning("a request of the shared crawl cannot be read: %r", error)
+            self.session.record_loss(_UNREADABLE, "use the same version of the project in all processes")
+            self._leases.done.add(lease.id)
+            return
+        request.meta[LEASE] = lease.id
+        self._leases.begin(lease.id)
+        if lease.probed:
+            self.shared.responses.expect(lease.id.rpartition(":")[0])
+        self._here.append(request)
+        self._count("pagelets/shared/leased")

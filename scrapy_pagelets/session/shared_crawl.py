@@ -1,0 +1,98 @@
+"""What a process needs to take part in a crawl that several processes share through Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from secrets import token_hex
+from typing import Final, Protocol
+
+from scrapy.crawler import Crawler
+from scrapy.utils.asyncio import is_asyncio_available
+from scrapy.utils.job import job_dir
+from xxhash import xxh3_64_hexdigest
+
+from scrapy_pagelets.errors import ConfigError
+from scrapy_pagelets.session.config import Config
+from scrapy_pagelets.session.shared_responses import SharedResponses
+from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.shared.frontier import Frontier
+from scrapy_pagelets.shared.server import RedisAway, Server
+from scrapy_pagelets.shared.sites import SharedSites
+
+logger = logging.getLogger(__name__)
+
+#: Seconds between two questions whether another process has ended its search.
+_PAUSE: Final = 0.2
+
+
+class Session(Protocol):
+    """What of the session of a crawl is needed here."""
+
+    def warn(self, name: str, message: str, *arguments: object) -> None:
+        """Count and log a problem."""
+
+
+class SharedCrawl:
+    """The part of one process in a shared crawl.
+
+    Attributes
+    ----------
+    worker : name of this process, which no other has
+    server : the connection to Redis
+    frontier : the requests of the crawl
+    sites : the sites that all processes learn
+    responses : responses that were loaded for templates
+    """
+
+    def __init__(self, config: Config, crawler: Crawler, session: Session) -> None:
+        if not is_asyncio_available():
+            raise ConfigError("PAGELETS_REDIS needs the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")
+        if job := job_dir(crawler.settings):
+            raise ConfigError(f"JOBDIR ({job}) cannot be combined with PAGELETS_REDIS, which keeps the job itself")
+        self.worker = _worker()
+        self.server = Server(
+            config.redis,
+            f"pagelets:{config.redis_key or _key(crawler)}:",
+            lambda sentence: session.warn("redis/away", "%s", sentence),
+            lambda sentence: logger.info("%s", sentence),
+        )
+        failed: Callable[[str], None] = lambda sentence: session.warn("store/failed", "%s", sentence)  # noqa: E731
+        self.frontier = Frontier(self.server, self.worker, config.redis_lease)
+        self.sites = SharedSites(self.server, failed)
+        self.responses = SharedResponses(self.server, failed)
+
+    @asynccontextmanager
+    async def searching(self, site: str) -> AsyncIterator[None]:
+        """Wait until no other process searches for a template of a site, and keep the others from it meanwhile."""
+        try:
+            while not await in_thread(self.frontier.begin_search, site):
+                await asyncio.sleep(_PAUSE)
+        except RedisAway:  # the crawl is closing
+            yield
+            return
+        try:
+            yield
+        finally:
+            try:
+                await in_thread(self.frontier.end_search, site)
+            except RedisAway:
+                logger.debug("the search for a template of %s ends when this process has ended", site)
+
+
+def _worker() -> str:
+    host = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname())
+    return f"{host}-{os.getpid()}-{token_hex(2)}"
+
+
+def _key(crawler: Crawler) -> str:
+    """The name of the crawl: that of the spider, and a hash of the pages that it starts from."""
+    spider = crawler.spider
+    assert spider is not None
+    starts = "\n".join(map(str, getattr(spider, "start_urls", ())))
+    return f"{spider.name}:{xxh3_64_hexdigest(starts.encode())[:8]}"

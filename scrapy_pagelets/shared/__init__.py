@@ -1,0 +1,1 @@
+"""What many processes that crawl together share through Redis; no Scrapy, no Twisted."""

@@ -1,0 +1,216 @@
+"""The frontier that many processes share: requests that wait, and requests that a process works on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from secrets import token_hex
+from typing import Any, Final, NamedTuple
+
+from scrapy_pagelets.errors import ConfigError, PageletsError
+from scrapy_pagelets.shared.server import Server
+
+#: The keys of a crawl, behind its prefix; all are deleted when the crawl has finished.
+NAMES: Final = (
+    "crawl", "number", "pages", "requests", "queue", "leases", "held", "workers", "ready", "last", "patience",
+    "probing", "probed", "searching", "responses", "meaning", "sites", "versions",
+    "contents", "bands", "addresses", "exact", "compared",
+)  # fmt: skip
+#: Seconds for which it is known that a crawl has finished, so that a process that starts late does not begin it again.
+REMEMBERED: Final = 600
+#: Requests that are written at once.
+_BATCH: Final = 500
+
+
+class CrawlLost(PageletsError):
+    """Raised if Redis does not know the crawl any more: it was restarted without its data, or flushed."""
+
+
+class Waiting(NamedTuple):
+    """A request to be queued.
+
+    Attributes
+    ----------
+    page : fingerprint of the request
+    filter : whether the request is dropped if the page was requested before
+    priority : as in Scrapy, the highest first
+    content : the request as bytes
+    """
+
+    page: str
+    filter: bool
+    priority: int
+    content: bytes
+
+
+class Lease(NamedTuple):
+    """A request that this process works on.
+
+    Attributes
+    ----------
+    id : fingerprint of the request and a number, parted by a colon
+    content : the request as bytes
+    probed : whether its response may be stored, because it was loaded for a template
+    """
+
+    id: str
+    content: bytes
+    probed: bool
+
+
+class State(NamedTuple):
+    """The state of the frontier.
+
+    Attributes
+    ----------
+    queued : number of requests that wait
+    leased : number of requests that any process works on
+    held : number of pages whose links are known, and whose items wait for other pages of their site
+    finished : whether nothing is left, and all processes know it
+    """
+
+    queued: int = 0
+    leased: int = 0
+    held: int = 0
+    finished: bool = False
+
+    @property
+    def exhausted(self) -> bool:
+        """True if no further page can be found."""
+        return not self.queued and not self.leased
+
+
+class Frontier:
+    """The frontier of a crawl, as one of its processes sees it. Its methods wait for Redis, so use it in threads.
+
+    A request that leaves the queue is leased to a process until the process says that it is done. All changes are
+    made by scripts, which Redis runs one at a time: a request is always in the queue, leased, held or done. A process
+    that has not made an exchange for ``lease`` seconds is taken for dead, and its requests are queued again.
+
+    Parameters
+    ----------
+    worker : name of this process
+    lease : seconds without an exchange after which a process is taken for dead
+    """
+
+    def __init__(self, server: Server, worker: str, lease: float) -> None:
+        self.worker = worker
+        self._server = server
+        self._lease = lease
+        self._crawl = ""
+        self._push = server.script("push.lua")
+        self._exchange = server.script("exchange.lua")
+
+    def begin(self, meaning: str) -> bool:
+        """Join the crawl, or begin it; returns False if it has finished a short while ago.
+
+        Parameters
+        ----------
+        meaning : digest of everything that must be the same in all processes
+
+        Raises
+        ------
+        ConfigError : if the crawl was begun with another meaning
+        """
+        key = self._server.key
+
+        def begin(redis: Any) -> bool:
+            if redis.exists(key + "finished"):
+                return False
+            redis.set(key + "crawl", token_hex(8), nx=True)
+            self._crawl = redis.get(key + "crawl").decode()
+            redis.set(key + "meaning", meaning, nx=True)
+            if redis.get(key + "meaning").decode() == meaning:
+                return True
+            raise ConfigError(
+                "this process would learn something else than the others of the crawl: give all of them the same "
+                "version of scrapy-pagelets and the same settings, or give this crawl a PAGELETS_REDIS_KEY of its own"
+            )
+
+        return self._server.call(begin)
+
+    def push(self, requests: Sequence[Waiting]) -> int:
+        """Queue requests; returns the number of those that were dropped, because their pages are known.
+
+        Raises
+        ------
+        RedisFull : if there is no memory left
+        """
+        dropped = 0
+        for start in range(0, len(requests), _BATCH):
+            arguments: list[Any] = [self._crawl]
+            for one in requests[start : start + _BATCH]:
+                arguments += one.page, int(one.filter), one.priority, one.content
+            dropped += self._push(arguments)
+        return dropped
+
+    def exchange(
+        self,
+        *,
+        done: Collection[str] = (),
+        held: Collection[str] = (),
+        wants: int = 0,
+        has: Collection[str] | None = None,
+        ready: bool = False,
+        leaves: bool = False,
+    ) -> tuple[State, list[Lease]]:
+        """Tell what this process has done, and that it lives; get requests to work on.
+
+        Parameters
+        ----------
+        done : requests that are done
+        held : requests whose page is held
+        wants : maximal number of requests to lease
+        has : all requests that this process works on, if a reply may have been lost; any others are queued again
+        ready : whether the process has nothing left to do
+        leaves : whether the process ends: its requests are queued again
+
+        Raises
+        ------
+        CrawlLost : if Redis does not know the crawl any more
+        """
+        about: dict[str, Any] = {"worker": self.worker, "crawl": self._crawl, "lease": self._lease, "wants": wants}
+        about |= {"done": list(done), "held": list(held), "ready": ready, "leaves": leaves}
+        about |= {"names": NAMES, "remembered": REMEMBERED}
+        if has is not None:
+            about["has"] = list(has)
+        word, *reply = self._exchange([json.dumps(about)])
+        if word == b"lost":
+            raise CrawlLost(
+                f"Redis at {self._server.name} does not know the crawl any more: it was flushed, or restarted without "
+                "its data. Start Redis with --appendonly yes, and crawl again"
+            )
+        if word == b"finished":
+            return State(finished=True), []
+        queued, leased, in_hand, *leases = reply
+        found = [Lease(leases[i].decode(), leases[i + 1], bool(leases[i + 2])) for i in range(0, len(leases), 3)]
+        return State(queued, leased, in_hand), found
+
+    def claim(self, page: str) -> bool:
+        """Reserve a page that is to be loaded for a template; False if anybody has requested it, or is about to."""
+        key = self._server.key
+
+        def claim(redis: Any) -> bool:
+            if redis.hget(key + "pages", page) == b"requested" or redis.sismember(key + "probed", page):
+                return False
+            if not redis.hsetnx(key + "probing", page, self.worker):
+                return False
+            # Between the two questions, a process may have taken the request.
+            if redis.hget(key + "pages", page) != b"requested":
+                return True
+            redis.hdel(key + "probing", page)
+            return False
+
+        return self._server.call(claim)
+
+    def give_up(self, page: str) -> None:
+        """Release a page that was reserved."""
+        self._server.call(lambda redis: redis.hdel(self._server.key + "probing", page))
+
+    def begin_search(self, site: str) -> bool:
+        """Reserve the search for a template of a site; False if another process is searching."""
+        return bool(self._server.call(lambda redis: redis.hsetnx(self._server.key + "searching", site, self.worker)))
+
+    def end_search(self, site: str) -> None:
+        """Release the search for a template of a site."""
+        self._server.call(lambda redis: redis.hdel(self._server.key + "searching", site))

@@ -1,0 +1,166 @@
+"""A connection to Redis that waits while the server is away."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+from scrapy_pagelets.errors import ConfigError, PageletsError
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+T = TypeVar("T")
+#: Seconds after which a server that does not answer counts as away, and between two attempts to reach it.
+_TIMEOUT: Final = 10.0
+_PAUSES: Final = (0.1, 0.3, 1.0, 2.0)
+#: The first version of Redis whose scripts are refused as a whole when there is no memory left.
+_OLDEST: Final = (7, 0)
+
+
+class RedisAway(PageletsError):
+    """Raised if the server cannot be reached and the crawl ends, so that waiting for it makes no sense."""
+
+
+class RedisRefuses(PageletsError):
+    """Raised if the server does not do what it is asked for, perhaps because the user may not."""
+
+
+class RedisFull(PageletsError):
+    """Raised if the server has no memory, or no room on disk, for what is to be written."""
+
+
+class Server:
+    """A Redis server, and the keys of one crawl on it. Thread-safe; its methods wait, so use it in threads.
+
+    Parameters
+    ----------
+    url : ``redis://``, ``rediss://`` or ``unix://``, as redis-py reads it
+    key : prefix of all keys of the crawl
+    away : called with a sentence when the server cannot be reached
+    back : called with a sentence when it can be reached again
+
+    Raises
+    ------
+    ConfigError : if the server cannot be used; the message says why and what to do
+    """
+
+    def __init__(self, url: str, key: str, away: Callable[[str], None], back: Callable[[str], None]) -> None:
+        self.key = key
+        self.name = shown(url)
+        self._away, self._back = away, back
+        self._closing = threading.Event()
+        self._lock = threading.Lock()
+        self._is_away = False
+        #: How often the server was away; what it has received shortly before may be lost.
+        self.interruptions = 0
+        self._redis = _connected(url)
+        with _problems(self.name):
+            _check(self._redis, self.name)
+
+    def call(self, function: Callable[[Redis], T]) -> T:
+        """Call a function with a client; while the server is away, wait and call it again.
+
+        Raises
+        ------
+        RedisFull : if the server refuses to write
+        RedisAway : if the server is away and the crawl is closing
+        """
+        from redis.exceptions import ConnectionError, OutOfMemoryError, ResponseError, TimeoutError
+
+        attempt = 0
+        while True:
+            try:
+                result = function(self._redis)
+            except (ConnectionError, TimeoutError) as error:
+                self._note_away(error)
+                if self._closing.wait(_PAUSES[min(attempt, len(_PAUSES) - 1)]):
+                    raise RedisAway(f"Redis at {self.name} cannot be reached") from error
+                attempt += 1
+            except ResponseError as error:
+                if isinstance(error, OutOfMemoryError) or str(error).startswith("MISCONF"):
+                    raise RedisFull(f"Redis at {self.name} is full ({error})") from error
+                raise RedisRefuses(f"Redis at {self.name} refuses a command ({error})") from error
+            else:
+                self._note_back()
+                return result
+
+    def script(self, name: str) -> Callable[[list[Any]], Any]:
+        """Return a function that runs a script of this package with a list of arguments."""
+        script = self._redis.register_script(files(__package__).joinpath(name).read_text(encoding="utf-8"))
+        return lambda arguments: self.call(lambda _: script(keys=[self.key], args=arguments))
+
+    def stop_waiting(self) -> None:
+        """Raise `RedisAway` from now on instead of waiting."""
+        self._closing.set()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._redis.close()
+
+    def _note_away(self, error: Exception) -> None:
+        with self._lock:
+            if not self._is_away:
+                self._is_away = True
+                self.interruptions += 1
+                self._away(f"Redis at {self.name} cannot be reached, the crawl waits for it: {error}")
+
+    def _note_back(self) -> None:
+        with self._lock:
+            if self._is_away:
+                self._is_away = False
+                self._back(f"Redis at {self.name} is back, the crawl goes on")
+
+
+def shown(url: str) -> str:
+    """Return the address of a server for messages, without user and password.
+
+    >>> shown("redis://:secret@localhost:6379/2")
+    'localhost:6379/2'
+    """
+    parts = urlsplit(url)
+    return parts.netloc.rpartition("@")[2] + parts.path
+
+
+def _connected(url: str) -> Redis:
+    try:
+        from redis import Redis
+        from redis.backoff import NoBackoff
+        from redis.retry import Retry
+    except ImportError:
+        raise ConfigError("PAGELETS_REDIS needs the library redis: pip install 'scrapy-pagelets[redis]'") from None
+    try:
+        return Redis.from_url(
+            url, socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT, retry=Retry(NoBackoff(), 0)
+        )
+    except ValueError as error:
+        raise ConfigError(f"PAGELETS_REDIS cannot be used: {error}") from error
+
+
+@contextmanager
+def _problems(name: str) -> Iterator[None]:
+    from redis.exceptions import RedisError
+
+    try:
+        yield
+    except RedisError as error:
+        sentence = "start a server (redis-server), or correct the address in PAGELETS_REDIS"
+        raise ConfigError(f"Redis at {name} cannot be used: {sentence} ({error})") from error
+
+
+def _check(redis: Redis, name: str) -> None:
+    """Refuse a server that is too old, or that may throw away what a crawl needs."""
+    about: Any = redis.info()
+    version = tuple(int(part) for part in about["redis_version"].split(".")[:2])
+    if version < _OLDEST:
+        raise ConfigError(f"Redis at {name} has version {about['redis_version']}: a shared crawl needs 7.0 or later")
+    policy = about.get("maxmemory_policy", "noeviction")
+    if about.get("maxmemory") and policy != "noeviction":
+        raise ConfigError(
+            f"Redis at {name} throws keys away when its memory is full (maxmemory-policy {policy}), so pages of the "
+            "crawl would be lost: set maxmemory-policy to noeviction"
+        )
