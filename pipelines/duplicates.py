@@ -18,6 +18,7 @@ from scrapy_pagelets.duplicates.sketch import encode
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.pipelines.base import PagePipeline
 from scrapy_pagelets.session.page_context import PageContext
+from scrapy_pagelets.shared.server import RedisProblem
 from scrapy_pagelets.text import plain
 
 logger = logging.getLogger(__name__)
@@ -41,7 +42,9 @@ class DuplicatesPipeline(PagePipeline):
     def open_spider(self) -> None:
         super().open_spider()
         job = job_dir(self.crawler.settings)
-        self._store = self._open_file(Path(job, _FILE)) if job else self._open(None)
+        store = self._open_file(Path(job, _FILE)) if job else self._open(None)
+        shared = self.session.shared
+        self._store = store if shared is None else shared.contents(store)
 
     def _open_file(self, path: Path) -> ContentStore:
         """The content store of a job; a temporary one if its file cannot be used."""
@@ -103,7 +106,7 @@ class DuplicatesPipeline(PagePipeline):
         )
         try:
             verdict, sketch = self._store.add(document)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, RedisProblem) as error:
             self.session.warn("duplicates/failed", "%s is not compared with other pages: %s", context.url, error)
             self.session.record_loss(
                 "pages were not compared with others", "make room on the disk and crawl them again"

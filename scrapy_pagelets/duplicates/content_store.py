@@ -136,6 +136,21 @@ class _Content(NamedTuple):
         return np.full(len(self.shingles), 255, np.uint8) if self.weights is None else self.weights
 
 
+class Prepared(NamedTuple):
+    """A document with everything that is computed of it alone; it can be sent to other processes.
+
+    Attributes
+    ----------
+    key : its URL and the hashes by which it is looked up
+    content : its shingles and their weights
+    sketch : (128,)
+    """
+
+    key: _DocumentKey
+    content: _Content
+    sketch: Hashes
+
+
 class _Resemblance(NamedTuple):
     """How much a text resembles a content, and whether that reaches the threshold; the best one is the largest."""
 
@@ -237,21 +252,39 @@ class ContentStore:
         ------
         ValueError : if there is not one weight for each word
         """
+        if (read := self._read(document)) is None:
+            return None, None
+        key, token = read
+        with self._lock:
+            if (known := self._exact(key)) is not None:
+                return known
+        return self.enter(self._prepared(key, token, document))
+
+    def prepare(self, document: Document) -> Prepared | None:
+        """Compute everything that `enter` needs; None for a text with fewer words than a shingle."""
+        read = self._read(document)
+        return None if read is None else self._prepared(*read, document)
+
+    def enter(self, prepared: Prepared) -> tuple[Verdict | None, Hashes]:
+        """Compare a prepared text with earlier ones and add it, see `add`."""
+        key, made, sketch = prepared
+        with self._lock:  # another thread may have added the same text in the meantime
+            return self._exact(key) or (self._near(key, made, sketch), sketch)
+
+    def _read(self, document: Document) -> tuple[_DocumentKey, Tokens] | None:
+        """The key of a document, and its words; None if they are fewer than those of a shingle."""
         token = tokens(document.text)
         if document.weights is not None and len(document.weights) != len(token):
             raise ValueError(f"there are {len(document.weights)} weights for {len(token)} words")
         if len(token) < self._size:
-            return None, None
+            return None
         exact = xxh3_64_intdigest(token.tobytes()) >> 1
         site = xxh3_64_intdigest(document.site.encode()) >> 1
-        key = _DocumentKey(document.url, document.address, site, site if self._within_sites else 0, exact)
-        with self._lock:
-            if (known := self._exact(key)) is not None:
-                return known
+        return _DocumentKey(document.url, document.address, site, site if self._within_sites else 0, exact), token
+
+    def _prepared(self, key: _DocumentKey, token: Tokens, document: Document) -> Prepared:
         made = self._content(token, document.weights)
-        sketch = minhash(made.shingles)
-        with self._lock:  # another thread may have added the same text in the meantime
-            return self._exact(key) or (self._near(key, made, sketch), sketch)
+        return Prepared(key, made, minhash(made.shingles))
 
     def _content(self, token: Tokens, weights: Floats | None) -> _Content:
         if weights is None or self._within_sites:

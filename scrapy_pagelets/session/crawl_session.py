@@ -72,8 +72,8 @@ class CrawlSession:
             logger.warning("%s", sentence)
         if core.MISSING:
             logger.info("Pages are cleaned more slowly, without the compiled core: %s", core.MISSING)
-        #: Digest of the model and of all hashes, which all processes of a shared crawl have in common.
-        self.meaning = meaning(model) if self.config.redis else ""
+        #: What all processes of a shared crawl have in common: the model, all hashes, and how pages are compared.
+        self.meaning = f"{meaning(model)} {self.config.comparison}" if self.config.redis else ""
         #: The part of this process in a crawl that several processes share; None for a crawl by itself.
         self.shared = self._share(crawler)
         #: The requests of a shared crawl that this process works on.

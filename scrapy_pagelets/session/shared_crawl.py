@@ -17,10 +17,12 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.job import job_dir
 from xxhash import xxh3_64_hexdigest
 
+from scrapy_pagelets.duplicates.content_store import ContentStore
 from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.session.shared_responses import SharedResponses
 from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.shared.contents import SharedContents
 from scrapy_pagelets.shared.frontier import Frontier
 from scrapy_pagelets.shared.server import RedisAway, Server
 from scrapy_pagelets.shared.sites import SharedSites
@@ -66,6 +68,15 @@ class SharedCrawl:
         self.frontier = Frontier(self.server, self.worker, config.redis_lease)
         self.sites = SharedSites(self.server, failed)
         self.responses = SharedResponses(self.server, failed)
+
+    def contents(self, store: ContentStore) -> SharedContents:
+        """Return a store of contents that compares pages with those of all processes.
+
+        Parameters
+        ----------
+        store : an empty one, which becomes the copy of this process
+        """
+        return SharedContents(self.server, store)
 
     @asynccontextmanager
     async def searching(self, site: str) -> AsyncIterator[None]:

@@ -9,9 +9,8 @@ from typing import Any
 
 from scrapy.http import Response
 
-from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.session.response_store import packed, page_of_token, unpacked
-from scrapy_pagelets.shared.server import Server
+from scrapy_pagelets.shared.server import RedisProblem, Server
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +49,7 @@ class SharedResponses:
 
         try:
             self._server.call(put)
-        except PageletsError as error:
+        except RedisProblem as error:
             self._failed(f"a page that was loaded for a template cannot be stored and will be fetched again: {error}")
 
     def take(self, token: str) -> Response | None:

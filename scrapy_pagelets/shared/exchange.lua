@@ -4,7 +4,8 @@
 -- KEYS: the prefix of all keys. ARGV: a JSON object, see `Frontier.exchange`.
 -- Returns {"lost"}, {"finished"} or {"going on", queued, leased, held, id, content, probed, id, content, probed, ...}.
 local key, about = KEYS[1], cjson.decode(ARGV[1])
-local worker, now = about.worker, tonumber(redis.call("TIME")[1])
+local worker, time = about.worker, redis.call("TIME")
+local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
 
 if redis.call("GET", key .. "crawl") ~= about.crawl then
   return {redis.call("GET", key .. "finished") == about.crawl and "finished" or "lost"}

@@ -14,7 +14,7 @@ from scrapy_pagelets.shared.server import Server
 NAMES: Final = (
     "crawl", "number", "pages", "requests", "queue", "leases", "held", "workers", "ready", "last", "patience",
     "probing", "probed", "searching", "responses", "meaning", "sites", "versions",
-    "contents", "bands", "addresses", "exact", "compared",
+    "contents",
 )  # fmt: skip
 #: Seconds for which it is known that a crawl has finished, so that a process that starts late does not begin it again.
 REMEMBERED: Final = 600

@@ -22,15 +22,19 @@ _PAUSES: Final = (0.1, 0.3, 1.0, 2.0)
 _OLDEST: Final = (7, 0)
 
 
-class RedisAway(PageletsError):
+class RedisProblem(PageletsError):
+    """Base class of the errors of a server that has worked at the start of the crawl."""
+
+
+class RedisAway(RedisProblem):
     """Raised if the server cannot be reached and the crawl ends, so that waiting for it makes no sense."""
 
 
-class RedisRefuses(PageletsError):
+class RedisRefuses(RedisProblem):
     """Raised if the server does not do what it is asked for, perhaps because the user may not."""
 
 
-class RedisFull(PageletsError):
+class RedisFull(RedisProblem):
     """Raised if the server has no memory, or no room on disk, for what is to be written."""
 
 

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from scrapy_pagelets.errors import PageletsError
-from scrapy_pagelets.shared.server import Server
+from scrapy_pagelets.shared.server import RedisProblem, Server
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.site_counts import SiteCounts
 from scrapy_pagelets.templates.site_store import pack, unpack
@@ -41,7 +40,7 @@ class SharedSites:
         with self._lock:
             try:
                 version, learnt = self._read(site)
-            except PageletsError as error:
+            except RedisProblem as error:
                 self._failed(f"the data of {site.name} cannot be read: {error}")
             else:
                 if learnt is not None:
@@ -64,7 +63,7 @@ class SharedSites:
                     if self._replace([site.name, version, content]):
                         self._versions[site] = version + 1
                         return True
-            except PageletsError as error:
+            except RedisProblem as error:
                 site.keep(observations)
                 self._failed(f"the data of {site.name} cannot be written, the crawl goes on with its own: {error}")
                 return False

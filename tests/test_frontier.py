@@ -1,0 +1,229 @@
+"""The shared frontier on a real Redis: no request is ever lost, and none is given to two processes that live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from scrapy_pagelets.duplicates.content_store import ContentStore, Document
+from scrapy_pagelets.errors import ConfigError
+from scrapy_pagelets.page import Page
+from scrapy_pagelets.shared.contents import SharedContents
+from scrapy_pagelets.shared.frontier import CrawlLost, Frontier, Waiting
+from scrapy_pagelets.shared.server import RedisAway, RedisFull, Server, shown
+from scrapy_pagelets.shared.sites import SharedSites
+from scrapy_pagelets.templates.site import Site
+from tests.redis_server import RedisServer
+
+#: Seconds after which a worker that is silent counts as dead.
+LEASE = 0.3
+KEY = "pagelets:test:"
+
+
+def ignored(_: str) -> None:
+    """What a server says in passing."""
+
+
+@pytest.fixture
+def server(empty_redis: RedisServer) -> Iterator[Server]:
+    connection = Server(empty_redis.url, KEY, ignored, ignored)
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def join(server: Server) -> Callable[[str], Frontier]:
+    def joined(worker: str) -> Frontier:
+        frontier = Frontier(server, worker, LEASE)
+        assert frontier.begin("one meaning")
+        return frontier
+
+    return joined
+
+
+def asked(*pages: str, priority: int = 0, filtered: bool = True) -> list[Waiting]:
+    return [Waiting(page, filtered, priority, page.encode()) for page in pages]
+
+
+def leased(frontier: Frontier, wants: int = 10) -> list[str]:
+    return [lease.id.partition(":")[0] for lease in frontier.exchange(wants=wants)[1]]
+
+
+def test_requests_go_out_by_priority_and_age_and_each_page_once(join):
+    one, other = join("one"), join("other")
+    assert one.push(asked("a", "b", "a")) == 1
+    assert other.push(asked("b", "c")) == 1
+    assert one.push(asked("urgent", priority=5)) == 0
+    assert leased(one, 2) == ["urgent", "a"]
+    assert leased(other) == ["b", "c"]
+    assert one.push(asked("a")) == 1  # leased pages are known as well
+    assert one.push(asked("a", filtered=False)) == 0
+    assert leased(one) == ["a"]
+
+
+def test_what_is_done_is_gone_and_the_last_one_ends_the_crawl(join, empty_redis):
+    one, other = join("one"), join("other")
+    one.push(asked("a", "b"))
+    (a,), (b,) = (frontier.exchange(wants=1)[1] for frontier in (one, other))
+    state, _ = one.exchange(done=[a.id], ready=True)
+    assert (state.queued, state.leased, state.exhausted, state.finished) == (0, 1, False, False)
+    state, _ = other.exchange(held=[b.id])
+    assert (state.leased, state.held, state.exhausted) == (0, 1, True)
+    assert not one.exchange(ready=True)[0].finished  # an item still waits
+    assert other.exchange(done=[b.id], ready=True)[0].finished
+    assert one.exchange(ready=True)[0].finished
+    assert empty_redis.client.keys() == [f"{KEY}finished".encode()]
+    assert not Frontier(one._server, "late", LEASE).begin("one meaning")
+
+
+def test_a_worker_that_is_silent_loses_its_requests_and_its_claims(join):
+    dead, alive = join("dead"), join("alive")
+    dead.push(asked("a", "b", "c"))
+    a, b, _ = dead.exchange(wants=3)[1]
+    dead.exchange(done=[a.id], held=[b.id])
+    assert (dead.claim("probed"), alive.claim("probed")) == (True, False)
+    assert (dead.begin_search("site"), alive.begin_search("site")) == (True, False)
+    taken: list[str] = []
+    while len(taken) < 2:  # its lease ends
+        taken += leased(alive)
+    assert sorted(taken) == ["b", "c"]
+    assert (alive.claim("probed"), alive.begin_search("site")) == (True, True)
+
+
+def test_nobody_is_taken_for_dead_after_a_time_in_which_redis_was_away(join, empty_redis):
+    one, other = join("one"), join("other")
+    one.push(asked("a"))
+    assert leased(one) == ["a"]
+    other.exchange()
+    # As if nobody had been able to reach Redis for a long time.
+    for key in ("last", "patience"):
+        empty_redis.client.set(KEY + key, 0)
+    empty_redis.client.zadd(KEY + "workers", {"one": 0, "other": 0})
+    assert leased(other) == []
+    assert one.exchange()[0].leased == 1
+
+
+def test_requests_of_which_a_worker_does_not_know_are_queued_again(join):
+    one = join("one")
+    one.push(asked("a", "b"))
+    a, _ = one.exchange(wants=2)[1]
+    assert one.exchange(has=[a.id])[0].queued == 1
+    assert leased(one) == ["b"]
+
+
+def test_a_worker_that_leaves_gives_its_requests_back(join):
+    one, other = join("one"), join("other")
+    one.push(asked("a", "b"))
+    a, _ = one.exchange(wants=2)[1]
+    one.exchange(done=[a.id], leaves=True)
+    assert leased(other) == ["b"]
+
+
+def test_a_page_is_loaded_for_a_template_or_requested_but_not_both(join):
+    one, other = join("one"), join("other")
+    one.push(asked("a", "b"))
+    assert one.claim("a")
+    assert leased(other) == ["b"]
+    assert not one.claim("b")
+    one.give_up("a")
+    assert leased(other) == ["a"]
+
+
+def test_a_crawl_that_redis_has_lost_is_an_error(join, empty_redis):
+    one = join("one")
+    empty_redis.client.flushall()
+    one.push(asked("a"))
+    with pytest.raises(CrawlLost, match="Start Redis with --appendonly yes"):
+        one.exchange()
+    assert empty_redis.client.keys() == []
+
+
+def test_processes_that_would_not_learn_the_same_are_refused(join, server):
+    join("one")
+    with pytest.raises(ConfigError, match="same version"):
+        Frontier(server, "other", LEASE).begin("another meaning")
+
+
+def test_a_full_redis_takes_no_request_but_what_is_done(join, empty_redis):
+    one = join("one")
+    one.push(asked("a"))
+    (a,) = one.exchange(wants=1)[1]
+    empty_redis.client.config_set("maxmemory", 1)
+    try:
+        with pytest.raises(RedisFull):
+            one.push(asked("b"))
+        assert one.exchange(done=[a.id])[0].leased == 0
+    finally:
+        empty_redis.client.config_set("maxmemory", 0)
+    one.push(asked("b"))
+    assert leased(one) == ["b"]
+
+
+def test_a_server_that_is_away_is_waited_for_until_the_crawl_closes(empty_redis):
+    said: list[str] = []
+    server = Server(empty_redis.url, KEY, said.append, said.append)
+    empty_redis.stop()
+    server.stop_waiting()
+    with pytest.raises(RedisAway):
+        server.call(lambda redis: redis.get("x"))
+    empty_redis.start()
+    assert server.call(lambda redis: redis.get("x")) is None
+    server.close()
+    assert ["cannot be reached" in said[0], "is back" in said[1], server.interruptions] == [True, True, 1]
+
+
+def test_a_server_that_cannot_be_used_is_refused(empty_redis):
+    with pytest.raises(ConfigError, match="start a server"):
+        Server("redis://:secret@127.0.0.1:1/0", KEY, ignored, ignored)
+    empty_redis.client.config_set("maxmemory", "1gb")
+    empty_redis.client.config_set("maxmemory-policy", "allkeys-lru")
+    try:
+        with pytest.raises(ConfigError, match="set maxmemory-policy to noeviction"):
+            Server(empty_redis.url, KEY, ignored, ignored)
+    finally:
+        empty_redis.client.config_set("maxmemory-policy", "noeviction")
+        empty_redis.client.config_set("maxmemory", 0)
+    assert "secret" not in shown("redis://:secret@127.0.0.1:1/0")
+
+
+def page(name: str) -> Page:
+    menu = "<div id=menu><a href=a>A</a> <a href=b>B</a> <a href=c>C</a></div>"
+    return Page.parse(f"{menu}<p>All there is to say of {name}.".encode(), f"http://example.com/{name}")
+
+
+def test_what_two_processes_learn_of_a_site_adds_up(server):
+    ours, theirs = Site("example.com"), Site("example.com")
+    stores = SharedSites(server, ignored), SharedSites(server, ignored)
+    for site, store, names in ((ours, stores[0], "ab"), (theirs, stores[1], "bc")):
+        store.load(site)
+        for name in names:
+            site.learn(page(name))
+    assert [stores[0].save(ours), stores[1].save(theirs)] == [True, True]
+    stores[0].load(ours)
+    together = Site("example.com")
+    for name in "abc":
+        together.learn(page(name))
+    assert ours.pages == theirs.pages == 3
+    probe = page("d")
+    assert ours.templateness(probe).tolist() == theirs.templateness(probe).tolist()
+    assert ours.templateness(probe).tolist() == together.templateness(probe).tolist()
+
+
+def test_contents_are_compared_with_those_of_all_processes(server):
+    words = " ".join(f"word{i}" for i in range(60))
+    documents = [
+        Document(f"http://{host}/", text, number, host)
+        for number, (host, text) in enumerate((("a", words), ("b", words + " more"), ("c", "x " * 30), ("d", words)))
+    ]
+    alone = ContentStore(None)
+    expected = [alone.add(document)[0] for document in documents]
+    stores = [SharedContents(server, ContentStore(None)) for _ in range(2)]
+    found = [stores[number % 2].add(document)[0] for number, document in enumerate(documents)]
+    # A page that another process repeats, because the first one was killed, gets the same verdict.
+    again = [stores[1 - number % 2].add(document)[0] for number, document in enumerate(documents)]
+    alone.close()
+    for store in stores:
+        store.close()
+    assert found == again == expected
+    assert [verdict and verdict.url for verdict in found] == [None, "http://a/", None, "http://a/"]
