@@ -12,7 +12,7 @@ IN_PYTHON := $(addprefix tests/test_,$(addsuffix .py,quality crawl))
 URL ?=
 export FEED URL
 
-.PHONY: demo test compiler chromium java postgresql clean distclean
+.PHONY: demo test compiler chromium java postgresql redis clean distclean
 
 # The first suitable Python; an active virtualenv makes no difference.
 define FIND_PYTHON
@@ -130,6 +130,16 @@ postgresql:
 		sh -c "$$check" >/dev/null 2>&1 || { echo "The tests need PostgreSQL: apt-get install postgresql." >&2; exit 1; }; \
 	fi
 
+# The tests of shared crawls use a real server, which they start and stop.
+redis:
+	@if ! command -v redis-server >/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing redis-server with apt-get ..."; \
+			apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server >/dev/null; \
+		fi; \
+		command -v redis-server >/dev/null || { echo "The tests need Redis: apt-get install redis-server." >&2; exit 1; }; \
+	fi
+
 # The tests of the corpus job start a real Spark cluster.
 java:
 	@check='java -version 2>&1 | sed -n "s/.* version \"\([0-9]*\).*/\1/p" | grep -qE "^(1[7-9]|[2-9][0-9])$$"'; \
@@ -141,7 +151,7 @@ java:
 		sh -c "$$check" || { echo "The tests need Java 17 or later: apt-get install default-jre-headless." >&2; exit 1; }; \
 	fi
 
-test: $(VENV)/.installed-dev chromium java postgresql
+test: $(VENV)/.installed-dev chromium java postgresql redis
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

@@ -9,10 +9,10 @@ import pytest
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.shared.contents import SharedContents
 from scrapy_pagelets.shared.frontier import CrawlLost, Frontier, Waiting
 from scrapy_pagelets.shared.server import RedisAway, RedisFull, Server, shown
-from scrapy_pagelets.shared.sites import SharedSites
+from scrapy_pagelets.shared.shared_contents import SharedContents
+from scrapy_pagelets.shared.shared_sites import SharedSites
 from scrapy_pagelets.templates.site import Site
 from tests.redis_server import RedisServer
 

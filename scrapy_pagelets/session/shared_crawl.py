@@ -22,10 +22,10 @@ from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.session.shared_responses import SharedResponses
 from scrapy_pagelets.session.threads import in_thread
-from scrapy_pagelets.shared.contents import SharedContents
 from scrapy_pagelets.shared.frontier import Frontier
 from scrapy_pagelets.shared.server import RedisAway, Server
-from scrapy_pagelets.shared.sites import SharedSites
+from scrapy_pagelets.shared.shared_contents import SharedContents
+from scrapy_pagelets.shared.shared_sites import SharedSites
 
 logger = logging.getLogger(__name__)
 

@@ -26,7 +26,7 @@ _FLUSH: Final = 50
 
 
 class Store(Protocol):
-    """Where a `SiteCache` keeps its sites: `SiteStore`, or `shared.sites.SharedSites`."""
+    """Where a `SiteCache` keeps its sites: `SiteStore`, or `shared.shared_sites.SharedSites`."""
 
     @property
     def lasting(self) -> bool:
