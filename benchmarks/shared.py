@@ -38,7 +38,7 @@ HEAD = ("crawl", "kills", "pages", "missing", "doubled", "fetched twice", "left 
 _PAGE = re.compile(r"\.(x?html?|php|aspx?)([?#]|$)|/[^./]*$")
 #: Seconds between two kills, at least and at most; a process has started after four of them.
 _BETWEEN = (4.0, 10.0)
-_LEASE = 5
+_LEASE = 10
 
 
 class Sites(NamedTuple):
@@ -189,6 +189,10 @@ def scored(
     return Crawl(name, kills, lines, hits, left_out, f1, template_f1, memory, seconds)
 
 
+def _ignored(*_: object) -> None:
+    """What a server does about a client that is gone."""
+
+
 @contextmanager
 def served(args: argparse.Namespace, folder: Path) -> Iterator[Sites]:
     """The sites on loopback."""
@@ -198,6 +202,7 @@ def served(args: argparse.Namespace, folder: Path) -> Iterator[Sites]:
     only = set(filter(None, args.only.split(",")))
     every = json.loads((data / "sites.json").read_text(encoding="utf-8"))
     about = [site for site in every if not only or site["name"] in only]
+    crawl_sites.http.server.ThreadingHTTPServer.handle_error = _ignored  # a killed process resets its connections
     servers = [crawl_sites.serve(str(data / site["name"])) for site in about]
     names = {server.server_address[1]: site["name"] for server, site in zip(servers, about, strict=True)}
     starts = folder / "starts.txt"

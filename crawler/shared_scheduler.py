@@ -251,7 +251,9 @@ class SharedScheduler(BaseScheduler):
 
     def _take(self, lease: Lease) -> None:
         """Make a request out of a lease."""
-        if lease.id in self._leases:  # taken for dead meanwhile, this process has got it back
+        if lease.id in self._leases:
+            # Taken for dead meanwhile, this process has got it back; Redis does not know that its page is held.
+            self._held.discard(lease.id)
             return
         try:
             request = request_from_dict(pickle.loads(zlib.decompress(lease.content)), spider=self.crawler.spider)

@@ -20,7 +20,9 @@ from scrapy import Request
 from scrapy_pagelets.crawler.commands import merge as merge_command
 from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.crawler.fingerprint import PageFingerprinter
-from tests.crawling import ROOT, SETTINGS, SITE, options
+from scrapy_pagelets.shared.frontier import Frontier
+from scrapy_pagelets.shared.server import Server
+from tests.crawling import ROOT, SETTINGS, SITE, options, scrapy
 from tests.redis_server import RedisServer
 from tests.server import SiteServer, html
 
@@ -155,6 +157,40 @@ def holder(workers: Workers) -> int:
     return int(worker.decode().rsplit("-", 2)[1])
 
 
+@pytest.fixture
+def other(workers: Workers) -> Iterator[Frontier]:
+    """Another process of the crawl that the first worker has begun."""
+    client: Any = workers.redis.client
+    until(lambda: bool(client.keys("*:meaning")))
+    [key] = client.keys("*:meaning")
+    server = Server(workers.redis.url, key.decode().removesuffix("meaning"), lambda _: None, lambda _: None)
+    frontier = Frontier(server, "other", LEASE)
+    assert frontier.begin(client.get(key).decode())
+    yield frontier
+    server.close()
+
+
+@pytest.fixture
+def one(workers: Workers) -> subprocess.Popen[bytes]:
+    return workers.start(PAGELETS_PROBE=0)
+
+
+def test_a_process_that_is_taken_for_dead_goes_on(one, other, workers, alone):
+    until(lambda: bool(other.exchange(wants=1)[1]))
+
+    def waits() -> bool:
+        state, _ = other.exchange()
+        return (state.queued, state.leased) == (0, 1) and state.held > 0
+
+    until(waits)  # for the request that the other one has
+    one.send_signal(signal.SIGSTOP)
+    until(lambda: other.exchange()[0].held == 0)
+    one.send_signal(signal.SIGCONT)
+    other.exchange(leaves=True)
+    assert workers.wait() == [0]
+    assert texts(workers).keys() == alone.keys()
+
+
 def test_the_crawl_waits_while_redis_is_away(workers, alone):
     gate = closed_gate(workers.server)
     workers.start(PAGELETS_PROBE=0)
@@ -195,6 +231,30 @@ def test_a_crawl_without_redis_ends_with_one_sentence(workers):
     assert len(errors) == 1
     assert "Redis at 127.0.0.1:1/0 cannot be used: start a server (redis-server)" in errors[0]
     assert "Traceback" not in workers.log(0)
+
+
+@pytest.mark.parametrize(
+    ("options_of_crawl", "sentence"),
+    [
+        (("-s", "JOBDIR={}"), "JOBDIR ({}) cannot be combined with PAGELETS_REDIS"),
+        (("-a", "pages=5"), "-a pages cannot be combined with PAGELETS_REDIS"),
+        (("-o", "feed.csv"), "feed.csv cannot be written by a shared crawl: choose JSON lines"),
+    ],
+)
+def test_what_cannot_be_shared_is_refused(empty_redis, tmp_path, options_of_crawl, sentence):
+    redis, extra = f"PAGELETS_REDIS={empty_redis.url}", [part.format(tmp_path) for part in options_of_crawl]
+    done = scrapy(
+        "crawl",
+        "site",
+        "-a",
+        "url=http://127.0.0.1:1/",
+        "-s",
+        redis,
+        *(part.format(tmp_path) for part in options_of_crawl),
+    )
+    assert done.returncode == 1
+    assert sentence.format(tmp_path) in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def line(url: str, text: str = "") -> bytes:

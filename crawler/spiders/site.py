@@ -97,6 +97,8 @@ class SiteSpider(Spider):
             spider = super().from_crawler(crawler, *args, **kwargs)
         except ValueError as error:
             abort_crawl(crawler, error)
+        if spider.pages and crawler.settings.get("PAGELETS_REDIS"):
+            abort_crawl(crawler, _NOT_SHARED)
         if job := job_dir(crawler.settings):
             spider.journal = RequestJournal(Path(job, _JOURNAL))
             if spider.journal.goes_on:  # Scrapy's queue is redundant, and damaged if that run was killed
@@ -113,8 +115,6 @@ class SiteSpider(Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         self.session = session_of(self.crawler)
-        if self.session.shared is not None and self.pages:
-            abort_crawl(self.crawler, _NOT_SHARED)
         self.session.start_hosts.update(map(host_of, self.start_urls))
         await self._resume()
         meta: dict[str, Any] = {"pagelets_start": True, FOLLOWED: True}
