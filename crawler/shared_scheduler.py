@@ -66,7 +66,7 @@ class SharedScheduler(BaseScheduler):
         assert self.session.shared is not None
         self.shared = self.session.shared
         self._leases = self.session.leases
-        self._leases.changed = self._wake
+        self._leases.changed, self._leases.failed = self._wake, self._fail
         self._new: list[Waiting] = []
         self._here: deque[Request] = deque()
         self._in_engine: dict[Request, str] = {}
@@ -200,16 +200,21 @@ class SharedScheduler(BaseScheduler):
                 beat = self.session.config.redis_lease / _BEATS
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._woken.wait(), min(beat, _HUNGRY) if is_hungry else beat)
-        except RedisAway:
-            return  # the crawl is closing
-        except RedisFull as error:
+        except Exception as error:  # a bug of ours must not keep the crawl from ending
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        """Stop because Redis is full, has lost the crawl or refuses a command."""
+        if isinstance(error, RedisFull):
             self._stop("redis_full", _FULL, error)
-        except PageletsError as error:  # the crawl is lost, or a command refused
+        elif not isinstance(error, RedisAway):  # which says that the crawl is closing
             self._stop("redis_failed", "%s", error)
 
     def _stop(self, reason: str, sentence: str, error: Exception) -> None:
+        if self._stopped:
+            return
         self._stopped = reason
-        logger.error(sentence, error)
+        logger.error(sentence, error, exc_info=not isinstance(error, PageletsError))
         self.crawler.signals.connect(mark_failed, signals.engine_stopped)
         self._stopping = asyncio.ensure_future(self._engine.close_spider_async(reason=reason))
 

@@ -82,6 +82,9 @@ class DuplicatesPipeline(PagePipeline):
         found = await self.computed(self._compare, context, text if isinstance(text, str) else None)
         if found is None:
             return
+        if isinstance(found, RedisProblem):
+            self.session.leases.abandon(context.lease, found)
+            raise DropItem(f"another process will compare {context.url}: {found}", log_level="DEBUG")
         verdict, sketch = found
         if verdict is not None:
             self._count_or_drop(context, verdict)
@@ -89,8 +92,12 @@ class DuplicatesPipeline(PagePipeline):
         self.fields.put(item, "similarity", round(verdict.similarity, 4) if verdict else None)
         self.fields.put(item, "sketch", sketch)
 
-    def _compare(self, context: PageContext, text: str | None) -> tuple[Verdict | None, str | None] | None:
+    def _compare(
+        self, context: PageContext, text: str | None
+    ) -> tuple[Verdict | None, str | None] | RedisProblem | None:
         """Compare a page with earlier pages; return its near-duplicate and its sketch, None if the store fails.
+
+        In a shared crawl, return an error if Redis fails: the item must not be written, it would be doubled.
 
         Parameters
         ----------
@@ -106,7 +113,9 @@ class DuplicatesPipeline(PagePipeline):
         )
         try:
             verdict, sketch = self._store.add(document)
-        except (sqlite3.Error, RedisProblem) as error:
+        except RedisProblem as error:
+            return error
+        except sqlite3.Error as error:
             self.session.warn("duplicates/failed", "%s is not compared with other pages: %s", context.url, error)
             self.session.record_loss(
                 "pages were not compared with others", "make room on the disk and crawl them again"

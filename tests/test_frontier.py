@@ -9,6 +9,7 @@ import pytest
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.session.leases import Leases
 from scrapy_pagelets.shared.frontier import CrawlLost, Frontier, Waiting
 from scrapy_pagelets.shared.server import RedisAway, RedisFull, Server, shown
 from scrapy_pagelets.shared.shared_contents import SharedContents
@@ -185,6 +186,24 @@ def test_a_server_that_cannot_be_used_is_refused(empty_redis):
         empty_redis.client.config_set("maxmemory-policy", "noeviction")
         empty_redis.client.config_set("maxmemory", 0)
     assert "secret" not in shown("redis://:secret@127.0.0.1:1/0")
+
+
+def test_a_request_is_done_when_nobody_holds_it_any_more():
+    leases = Leases()
+    for lease in ("plain", "waits", "abandoned"):
+        leases.begin(lease)
+    leases.hold("waits")
+    leases.hold("waits")
+    leases.hold(None)  # a request of no shared crawl
+    leases.abandon("abandoned", RedisFull("there is no memory"))
+    for lease in ("plain", "waits", "abandoned"):
+        leases.end(lease)
+    assert (leases.done, leases.waiting, leases.busy) == ({"plain"}, ["waits"], False)
+    leases.let_go("waits")
+    assert leases.all == ["waits"]
+    leases.let_go("waits")
+    assert leases.done == {"plain", "waits"}
+    assert "abandoned" not in leases
 
 
 def page(name: str) -> Page:

@@ -219,6 +219,7 @@ def test_a_full_redis_stops_the_crawl_which_can_be_continued(workers, alone):
         workers.redis.client.config_set("maxmemory", 0)
     assert "is full" in workers.log(0)
     assert "Nothing is lost: give Redis more memory" in workers.log(0)
+    assert "This run has lost something" not in workers.log(0)
     assert "Traceback" not in workers.log(0)
     workers.start(PAGELETS_PROBE=0)
     assert workers.wait() == [1, 0]
@@ -242,16 +243,8 @@ def test_a_crawl_without_redis_ends_with_one_sentence(workers):
     ],
 )
 def test_what_cannot_be_shared_is_refused(empty_redis, tmp_path, options_of_crawl, sentence):
-    redis, extra = f"PAGELETS_REDIS={empty_redis.url}", [part.format(tmp_path) for part in options_of_crawl]
-    done = scrapy(
-        "crawl",
-        "site",
-        "-a",
-        "url=http://127.0.0.1:1/",
-        "-s",
-        redis,
-        *(part.format(tmp_path) for part in options_of_crawl),
-    )
+    command = ["crawl", "site", "-a", "url=http://127.0.0.1:1/", "-s", f"PAGELETS_REDIS={empty_redis.url}"]
+    done = scrapy(*command, *(part.format(tmp_path) for part in options_of_crawl))
     assert done.returncode == 1
     assert sentence.format(tmp_path) in done.stderr
     assert "Traceback" not in done.stderr

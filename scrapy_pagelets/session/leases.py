@@ -24,11 +24,14 @@ class Leases:
     ----------
     done : leases of the requests that are done, until somebody has taken note of them
     changed : called when a request is done
+    failed : called with the error when a request is abandoned
     """
 
     def __init__(self) -> None:
         self.done: set[str] = set()
         self.changed: Callable[[], None] = lambda: None
+        self.failed: Callable[[Exception], None] = lambda _: None
+        self._abandoned: set[str] = set()
         self._in_engine: set[str] = set()
         self._holds: Counter[str] = Counter()
 
@@ -57,8 +60,14 @@ class Leases:
                 del self._holds[lease]
             self._check(lease)
 
+    def abandon(self, lease: str | None, error: Exception) -> None:
+        """Give up a request that cannot be finished here: it is never done, and goes to another process."""
+        if lease is not None:
+            self._abandoned.add(lease)
+        self.failed(error)
+
     def _check(self, lease: str) -> None:
-        if lease not in self._in_engine and lease not in self._holds:
+        if lease not in self._in_engine and lease not in self._holds and lease not in self._abandoned:
             self.done.add(lease)
             self.changed()
 

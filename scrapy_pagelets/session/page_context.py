@@ -24,6 +24,7 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.methods import labels_of
 from scrapy_pagelets.segmentation.pagelet import Pagelet, pagelets_of
 from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
+from scrapy_pagelets.session.leases import lease_of
 from scrapy_pagelets.session.threads import let_go
 from scrapy_pagelets.templates.detections import FUSED
 from scrapy_pagelets.templates.roles import CONTENT
@@ -96,6 +97,12 @@ class PageContext:
                 assert response is not None
                 self._page = self._session.page(response)
             return self._page
+
+    @property
+    def lease(self) -> str | None:
+        """The lease of the page's request in a shared crawl, None without one."""
+        response = self._response()
+        return None if response is None else lease_of(response)
 
     @property
     def learnt_by(self) -> tuple[Site, int] | None:
