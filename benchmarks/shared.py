@@ -9,6 +9,7 @@ text, the largest memory of Redis in MB, and seconds. The referee (``--referee .
 
     python -m benchmarks shared --only hexo,jdo,typer --kills 3
     python -m benchmarks shared --processes 4 --kills 20
+    python -m benchmarks shared --kills 20 --set PAGELETS_SETTLE=1      # lines are written all the time
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0, help="of the times of the kills, and of the processes")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of all crawls")
     parser.add_argument("--out", type=Path, default=Path("out/shared"))
     args = parser.parse_args(argv)
     program = need(args.referee / "crawl_sites.py", "name the folder of the referee with --referee")
@@ -117,6 +119,8 @@ def crawl(
     with served(args, folder) as sites, redis_server() as port:
         command = [sys.executable, "-m", "scrapy", "crawl", "site", "-a", f"urls={sites.starts}"]
         command += ["-o", str(folder / "feed.jsonl"), "-s", "AUTOTHROTTLE_ENABLED=0"]
+        for setting in args.set:
+            command += ["-s", setting]
         if shared:
             command += ["-s", f"PAGELETS_REDIS=redis://127.0.0.1:{port}", "-s", f"PAGELETS_REDIS_LEASE={_LEASE}"]
         started = time.perf_counter()
