@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import playwright.async_api as playwright
     from playwright.async_api import FloatRect
 
-    from scrapy_pagelets.inspector.contents import Inspected
+    from scrapy_pagelets.inspector.contents import Inspected, Picture
     from scrapy_pagelets.inspector.source import PageSource
     from scrapy_pagelets.page import Page
     from scrapy_pagelets.rules.host_rules import Rules
@@ -92,9 +92,10 @@ async def _write(options: argparse.Namespace) -> None:
     page, picture, notes = await _load(options, config, source)
     if page is not None:
         page = rules.mark(page)
+        notes = [*notes, *_without_effect(rules)]
     inspected = _inspected(options, config, page, source)
-    inspected = replace(inspected, notes=[*inspected.notes, *notes], twin=source.twin)
-    await _save(options.out, inspected, picture)
+    inspected = replace(inspected, notes=[*inspected.notes, *notes], twin=source.twin, picture=picture)
+    await _save(options.out, inspected)
     for pagelet in inspected.pagelets:
         show(f"{pagelet.id:4} {pagelet.role:10} {pagelet.templateness:.2f} {pagelet.words:5} {pagelet.text[:60]!r}")
     show(f"written: {options.out}")
@@ -102,7 +103,7 @@ async def _write(options: argparse.Namespace) -> None:
 
 async def _load(
     options: argparse.Namespace, config: Config, source: PageSource
-) -> tuple[Page | None, bytes, list[str]]:
+) -> tuple[Page | None, Picture | None, list[str]]:
     """The page, its picture, and what cannot be shown; no page if all that is left of it is in the feed."""
     from scrapy_pagelets.page import Page, parse
     from scrapy_pagelets.rendering.browser import RenderError
@@ -110,29 +111,40 @@ async def _load(
     if options.no_picture:
         if source.document is None and source.line is None:
             raise ValueError("--no-picture needs a file or a feed: save the page first")
-        return None if source.document is None else Page.from_root(parse(source.document), source.url), b"", []
+        return None if source.document is None else Page.from_root(parse(source.document), source.url), None, []
     try:
         page, picture = await _rendered(source, config, scripts=not options.no_scripts)
     except RenderError as error:
         if source.line is None:
             raise
-        return None, b"", [f"The page cannot be fetched any more ({error}): only what the feed has of it is shown."]
+        return None, None, [f"The page cannot be fetched any more ({error}): only what the feed has of it is shown."]
     return page, picture, []
 
 
-async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tuple[Page, bytes]:
+async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tuple[Page, Picture]:
     from playwright.async_api import async_playwright
 
+    from scrapy_pagelets.inspector.contents import Picture
+    from scrapy_pagelets.page import Page
     from scrapy_pagelets.rendering.browser import Browser, launch_options
     from scrapy_pagelets.rendering.snapshot import page_of
 
-    picture = b""
+    picture, own = Picture(b"", 0, 0, 0), None
 
     async def look(shown: playwright.Page) -> None:
         nonlocal picture
-        size = await shown.evaluate("[innerWidth, Math.max(innerHeight, document.documentElement.scrollHeight)]")
-        clip: FloatRect = {"x": 0, "y": 0, "width": size[0], "height": min(size[1], _MAX_HEIGHT)}
-        picture = await shown.screenshot(full_page=True, clip=clip, type="jpeg", quality=70)
+        width, whole = await shown.evaluate(
+            "[innerWidth, Math.max(innerHeight, document.documentElement.scrollHeight)]"
+        )
+        height = min(whole, _MAX_HEIGHT)
+        clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": height}
+        jpeg = await shown.screenshot(full_page=True, clip=clip, type="jpeg", quality=70)
+        picture = Picture(jpeg, width, height, whole)
+
+    async def received(response: playwright.Response) -> None:
+        nonlocal own
+        body, kind = await response.body(), await response.header_value("content-type")
+        own = await asyncio.to_thread(Page.parse, body, source.url, kind, config.limits)
 
     async def lookup(url: str) -> tuple[str, bytes] | None:
         assert source.resources is not None
@@ -142,10 +154,10 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
         browser = Browser(lambda: driver.chromium.launch(**launch_options()), scripts=scripts, timeout=_TIMEOUT)
         try:
             found = lookup if source.resources is not None else None
-            frames = await browser.render(source.url, source.document, found, look=look)
+            frames = await browser.render(source.url, source.document, found, look=look, received=received)
         finally:
             await browser.close()
-    return page_of(frames, source.url, limits=config.limits), picture
+    return page_of(frames, source.url, own, config.limits), picture
 
 
 def _rules(name: str) -> Rules:
@@ -153,6 +165,15 @@ def _rules(name: str) -> Rules:
     from scrapy_pagelets.rules.rules_file import read
 
     return read(name) if name else Rules()
+
+
+def _without_effect(rules: Rules) -> list[str]:
+    """What the rules do not do on this page."""
+    selectors, hosts = rules.without_element(), rules.without_page()
+    return [
+        *([f"These selectors match nothing on this page: {'; '.join(selectors)}."] if selectors else []),
+        *([f"These rules are for other hosts: {'; '.join(hosts)}."] if hosts else []),
+    ]
 
 
 def _inspected(options: argparse.Namespace, config: Config, page: Page | None, source: PageSource) -> Inspected:
@@ -174,11 +195,11 @@ def _inspected(options: argparse.Namespace, config: Config, page: Page | None, s
     return by_site(page, sites, lambda p, t: segment(p, t, method, whole=options.whole, **given, **wanted))
 
 
-async def _save(name: str, inspected: Inspected, picture: bytes) -> None:
+async def _save(name: str, inspected: Inspected) -> None:
     from scrapy_pagelets.inspector.contents import contents
     from scrapy_pagelets.inspector.document import document
 
-    written = document(contents(inspected), picture)
+    written = document(contents(inspected), inspected.picture.jpeg if inspected.picture else b"")
     if _suffix(name) in _PICTURES:
         await _draw(name, written)
     else:
