@@ -203,6 +203,11 @@ class Page:
         rows = self.received_rows[self.nodes.leaves]
         return np.where(rows < 0, -1, np.searchsorted((self.source or self).nodes.leaves, rows))
 
+    def _repr_html_(self) -> str:
+        from scrapy_pagelets.notebook import page_html
+
+        return page_html(self)
+
     @property
     def truncated(self) -> bool:
         """True if the page nests deeper than lxml can read: the deeper text and everything after it is missing."""

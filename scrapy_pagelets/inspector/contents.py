@@ -128,7 +128,7 @@ def _left_out(inspected: Inspected) -> Iterator[str]:
 def _leaves(page: Page, shown: int) -> dict[str, Any]:
     nodes = page.nodes
     return {
-        "text": [(_white(nodes, leaf) + text)[:_RUN] for leaf, text in enumerate(nodes.strings[:shown])],
+        "text": [_first(_white(nodes, leaf) + text, _RUN) for leaf, text in enumerate(nodes.strings[:shown])],
         "gap": nodes.gap[:shown].tolist(),
         "form": _forms(nodes)[:shown],
         "link": nodes.anchor[nodes.leaves[:shown]].tolist(),
@@ -167,7 +167,7 @@ def _pagelet(inspected: Inspected, pagelet: Pagelet, shown: int) -> dict[str, An
         "role": pagelet.role,
         "templateness": round(pagelet.templateness, 3),
         "words": pagelet.words,
-        "text": pagelet.text[:_RUN],
+        "text": _first(pagelet.text, _RUN),
         "xpaths": pagelet.xpaths if inspected.xpaths is None else inspected.xpaths[pagelet.id],
         "leaves": pagelet.index[pagelet.index < shown].tolist(),
         "boxes": [box for box in _boxes(page, rows) if box],
@@ -211,8 +211,13 @@ def _texts(inspected: Inspected) -> dict[str, str]:
     keep: Bools = ~is_template(inspected.templateness)
     everything = np.ones(len(keep), np.bool_)
     return {
-        "textBefore": plain(page.nodes, everything)[:_TEXT],
-        "textAfter": plain(page.nodes, keep)[:_TEXT],
-        "markdownBefore": markdown_of(document_of(page, everything, None))[:_TEXT],
-        "markdownAfter": markdown_of(document_of(page, keep, inspected.headline))[:_TEXT],
+        "textBefore": _first(plain(page.nodes, everything), _TEXT),
+        "textAfter": _first(plain(page.nodes, keep), _TEXT),
+        "markdownBefore": _first(markdown_of(document_of(page, everything, None)), _TEXT),
+        "markdownAfter": _first(markdown_of(document_of(page, keep, inspected.headline)), _TEXT),
     }
+
+
+def _first(text: str, most: int) -> str:
+    """The beginning of a text, which says how much of it is left out."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"

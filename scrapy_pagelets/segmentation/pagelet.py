@@ -92,6 +92,9 @@ class Pagelet:
             return nodes.strings[first]
         return " ".join(text_of(nodes, np.arange(first, last)).split())
 
+    def _repr_html_(self) -> str:
+        return Segmentation([self])._repr_html_()
+
     def record(self) -> dict[str, Any]:
         """The pagelet as a record of the feed."""
         return {
@@ -105,6 +108,15 @@ class Pagelet:
         }
 
 
+class Segmentation(list[Pagelet]):
+    """The pagelets of a page, which a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        from scrapy_pagelets.notebook import pagelets_html
+
+        return pagelets_html(self)
+
+
 def segment(
     page: Page,
     templateness: Floats | None = None,
@@ -112,7 +124,7 @@ def segment(
     *,
     whole: bool = False,
     **options: Any,
-) -> list[Pagelet]:
+) -> Segmentation:
     r"""Cut a page into pagelets; every leaf is in exactly one.
 
     Parameters
@@ -141,7 +153,7 @@ def segment(
     [('Title\n\nSome words.\n\nMore.', 'content')]
     """
     _check(page, templateness)
-    return pagelets_of(page, labels_of(page, method, templateness, **options), templateness, whole=whole)
+    return Segmentation(pagelets_of(page, labels_of(page, method, templateness, **options), templateness, whole=whole))
 
 
 def pagelets_of(page: Page, labels: Ints, templateness: Floats | None = None, *, whole: bool = False) -> list[Pagelet]:

@@ -76,6 +76,11 @@ class Site(Unsaved[Observation]):
         """Number of distinct pages learnt; copies of one text count once."""
         return self.counts.pages
 
+    def _repr_html_(self) -> str:
+        from scrapy_pagelets.notebook import site_html
+
+        return site_html(self)
+
     def fits(self, page_outline: frozenset[int]) -> bool:
         """Return True if pages with this outline belong to a known class, or join the nearest one; does not lock."""
         return self.learnt.fitting(page_outline) is not None
