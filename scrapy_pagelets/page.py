@@ -21,7 +21,7 @@ from w3lib.encoding import (
     to_unicode,
 )
 
-from scrapy_pagelets import urls
+from scrapy_pagelets import notebook, urls
 from scrapy_pagelets.alignment import align
 from scrapy_pagelets.characters import readable
 from scrapy_pagelets.document.json_ld import Object, objects_of
@@ -204,9 +204,16 @@ class Page:
         return np.where(rows < 0, -1, np.searchsorted((self.source or self).nodes.leaves, rows))
 
     def _repr_html_(self) -> str:
-        from scrapy_pagelets.notebook import page_html
-
-        return page_html(self)
+        nodes = self.nodes
+        rows: list[notebook.Row] = [
+            ("URL", self.url),
+            ("language", self.language or "not declared"),
+            ("words", f"{int(nodes.words.sum()):,} in {len(nodes.leaves):,} runs of text"),
+            ("links", f"{len(nodes.links.row):,}"),
+            ("layout", "as received" if self.layout is None else "rendered in a browser"),
+            ("text", " ".join(nodes.strings[: notebook.MOST])),
+        ]
+        return notebook.table(self.title or self.url, (), rows)
 
     @property
     def truncated(self) -> bool:

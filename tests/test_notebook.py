@@ -60,9 +60,9 @@ def test_a_segmentation_says_what_is_kept_and_stripped():
         assert f"{pagelet.id} {pagelet.role}, {'kept' if pagelet.role == 'content' else 'stripped'}" in text
         assert f"{pagelet.templateness:.2f}" in text
     kept = sum(pagelet.words for pagelet in found if pagelet.role == "content")
-    assert f"{kept:,} of {int(pages[-1].nodes.words.sum()):,} words are kept" in text
+    assert f"Words kept: {kept:,}, stripped: {int(pages[-1].nodes.words.sum()) - kept:,}." in text
     assert violations == []
-    assert f"{len(pages)} pages known" in site._repr_html_()
+    assert f"Pages known: {len(pages)}." in site._repr_html_()
     assert pages[-1].title in opened(pages[-1]._repr_html_())[0]
 
 
@@ -72,6 +72,7 @@ def test_large_and_empty_pages_stay_small():
     found = segment(page, method="pagelets-strict")
     assert len(found) > 100
     assert len(found._repr_html_()) < 200_000
-    assert f"and {len(found) - 100:,} more." in found._repr_html_()
+    assert f"Pagelets: {len(found)}." in found._repr_html_()
+    assert "The first 100 pagelets are shown." in found._repr_html_()
     assert len(page._repr_html_()) < 2_000
     assert "no text" in segment(Page.parse(b"", "http://example.com/"))._repr_html_()
