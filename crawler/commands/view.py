@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +32,8 @@ _PICTURES: Final[dict[str, dict[str, Any]]] = {
     ".jpg": {"type": "jpeg", "quality": 40},
     ".jpeg": {"type": "jpeg", "quality": 40},
 }
+#: Status codes from here on mean that a page is not there.
+_FAILED: Final = 400
 _PAGES: Final = (".html", ".htm")
 
 
@@ -39,6 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("page", metavar="URL-or-file", help="address of a page, an HTML file, or a feed")
     parser.add_argument("--page", dest="of_feed", metavar="URL", help="the page of the feed")
     parser.add_argument("--source", metavar="FILE", help="HTML file, archive or folder with the page of the feed")
+    parser.add_argument(
+        "--base", default="", metavar="URL", help="prefix of the URLs of files in the source, as the spider had it"
+    )
     parser.add_argument("--store", metavar="FOLDER", help="what a crawl has learnt (its PAGELETS_STORE or JOBDIR)")
     parser.add_argument("--rules", metavar="FILE", help="rules to apply, instead of those of PAGELETS_RULES")
     parser.add_argument("--method", help="segmentation method (default: that of PAGELETS_SEGMENTER)")
@@ -88,7 +94,7 @@ async def _write(options: argparse.Namespace) -> None:
     config = Config.from_settings(options.settings)
     rules = _rules(options.rules or config.rules)
     load(config.model)
-    source = source_of(options.page, config.limits, options.of_feed, options.source)
+    source = source_of(options.page, config.limits, options.of_feed, options.source, options.base)
     page, picture, notes = await _load(options, config, source)
     if page is not None:
         page = rules.mark(page)
@@ -115,21 +121,25 @@ async def _load(
     try:
         page, picture = await _rendered(source, config, scripts=not options.no_scripts)
     except RenderError as error:
+        if source.document is not None:
+            page = Page.from_root(parse(source.document), source.url)
+            return page, None, [f"The browser cannot show the page ({error}): only its text is shown."]
         if source.line is None:
             raise
         return None, None, [f"The page cannot be fetched any more ({error}): only what the feed has of it is shown."]
-    return page, picture, []
+    return page, picture, [] if picture else ["The browser cannot draw the page: only its text is shown."]
 
 
-async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tuple[Page, Picture]:
-    from playwright.async_api import async_playwright
+async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tuple[Page, Picture | None]:
+    from playwright.async_api import Error, async_playwright
 
     from scrapy_pagelets.inspector.contents import Picture
     from scrapy_pagelets.page import Page
-    from scrapy_pagelets.rendering.browser import Browser, launch_options
+    from scrapy_pagelets.rendering.browser import Browser, RenderError, launch_options
     from scrapy_pagelets.rendering.snapshot import page_of
 
-    picture, own = Picture(b"", 0, 0, 0), None
+    picture: Picture | None = None
+    own: Page | None = None
 
     async def look(shown: playwright.Page) -> None:
         nonlocal picture
@@ -138,11 +148,14 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
         )
         height = min(whole, _MAX_HEIGHT)
         clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": height}
-        jpeg = await shown.screenshot(full_page=True, clip=clip, type="jpeg", quality=70)
-        picture = Picture(jpeg, width, height, whole)
+        with suppress(Error):  # a page may be too large to be drawn in time
+            jpeg = await shown.screenshot(full_page=True, clip=clip, type="jpeg", quality=70)
+            picture = Picture(jpeg, width, height, whole)
 
     async def received(response: playwright.Response) -> None:
         nonlocal own
+        if response.status >= _FAILED and source.line is not None:
+            raise RenderError("failed", f"the server answers {response.status}")
         body, kind = await response.body(), await response.header_value("content-type")
         own = await asyncio.to_thread(Page.parse, body, source.url, kind, config.limits)
 
