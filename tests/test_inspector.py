@@ -338,12 +338,17 @@ def test_the_offered_rule_does_what_it_says(tmp_path, shown):
             "the feed has no page x; it has http://a",
         ),
         ('{"url": "http://a.example/", "text": "x"}\n', ["feed.jsonl", "--source", "none"], "none"),
+        ('{"url": "http://a.example/", "pagelets": [{"text": "x", "role": "content"}]}', ["feed.jsonl"], "has no id"),
+        ('{"adresse": "http://a.example/", "texte": "x"}', ["feed.jsonl"], "it has no url, but only adresse, texte"),
+        ("", ["."], ". cannot be shown: it is a folder"),
+        ("", ["page.html", "--source", "feed.jsonl"], "are for feeds"),
         ("", ["http://a.example/"], "--no-picture needs a file or a feed"),
         ("", ["feed.jsonl", "--rules", "none.toml"], "none.toml cannot be read"),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(tmp_path, content, arguments, sentence):
     (tmp_path / "feed.jsonl").write_text(content)
+    (tmp_path / "page.html").write_text("<p>Hello.")
     done = scrapy("pagelets", "view", *arguments, "--no-picture", cwd=tmp_path)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
@@ -355,3 +360,55 @@ def test_the_rendered_page_is_fetched_once(tmp_path):
     with SiteServer(routes={"/": answer("<p>Hello.")}) as server:
         view(tmp_path, server.url(""))
         assert server.hits.count("/") == 1
+
+
+def notes_of(folder, *arguments):
+    async def act(tab):
+        return await tab.inner_text("#notes")
+
+    return inspect(view(folder, *arguments), act)
+
+
+@pytest.mark.parametrize(
+    ("rules", "note"),
+    [
+        ("[[rule]]\nhosts = ['*']\nstrip = ['*']", "Nothing of this page is kept."),
+        ("[[rule]]\nhosts = ['*']\nstrip = ['#none']", "These selectors match nothing on this page: #none (line 3)."),
+        ("[[rule]]\nhosts = ['a.example']\nkeep = ['p']", "These rules are for other hosts: a.example (line 1)."),
+    ],
+)
+def test_rules_that_do_nothing_or_all_are_said(tmp_path, rules, note):
+    (tmp_path / "rules.toml").write_text(rules)
+    assert notes_of(tmp_path, str(SITE / "index.html"), "--no-picture", "--rules", "rules.toml") == note
+
+
+def test_an_error_page_is_no_page(tmp_path):
+    with SiteServer(routes={"/": answer("<p>Hello.")}) as server:
+        line = {"url": server.url("gone"), "text": "What there was."}
+        (tmp_path / "feed.jsonl").write_text(json.dumps(line))
+        assert "cannot be fetched any more (the server answers 404)" in notes_of(tmp_path, "feed.jsonl")
+
+
+def test_a_folder_that_had_a_base_is_found_with_it(feed):
+    path = json.loads(feed.read_text().splitlines()[0])["url"]
+    arguments = ("--page", path, "--source", str(SITE), "--no-picture")
+    assert notes_of(feed.parent, str(feed), *arguments, "--base", "http://x.example/") == ""
+    done = scrapy("pagelets", "view", str(feed), *arguments, cwd=feed.parent)
+    assert "if the spider archive had a base, give it with --base" in done.stderr
+
+
+def test_what_is_left_out_of_a_large_page_is_said(tmp_path):
+    runs = "".join(f"<h2>Part {n}</h2><p>All there is to say of part {n}.</p>" for n in range(11_000))
+    (tmp_path / "page.html").write_text(f"{runs}<p>{'word ' * 200_000}")
+    path = view(tmp_path, "page.html", "--no-picture")
+
+    async def act(tab):
+        notes = await tab.inner_text("#notes")
+        await tab.select_option("#view", "plain")
+        return notes, await tab.locator("#shown pre").first.inner_text()
+
+    notes, text = inspect(path, act)
+    assert "The page has 22,001 runs of text: the sliders of VIPS and GCuts are left out above 4,000." in notes
+    assert "The text by pagelet ends after the first 20,000 runs of text." in notes
+    assert text.endswith(" more characters)")
+    assert path.stat().st_size < 10_000_000

@@ -112,6 +112,8 @@ def _left_out(inspected: Inspected) -> Iterator[str]:
     runs, picture = len(inspected.page.nodes.leaves), inspected.picture
     if not runs:
         yield "The page has no text."
+    elif all(pagelet.role != CONTENT for pagelet in inspected.pagelets):
+        yield "Nothing of this page is kept."
     if runs > _SEGMENTED:
         yield f"The page has {runs:,} runs of text: the sliders of VIPS and GCuts are left out above {_SEGMENTED:,}."
     if runs > _LEAVES:

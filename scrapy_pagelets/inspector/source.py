@@ -63,12 +63,17 @@ def source_of(
     ValueError : if there is no such file or page
     FeedError : if the feed cannot be read
     """
+    is_feed = name.lower().endswith(_FEEDS) and not is_address(name)
+    if not is_feed and (page or archive or base):
+        raise ValueError("--page, --source and --base are for feeds, and it is none")
     if is_address(name):
         return PageSource(name)
     path = Path(name).absolute()
+    if path.is_dir():
+        raise ValueError("it is a folder: give one of its files, or the feed of a crawl")
     if not path.is_file():
         raise ValueError("there is no such file; an address begins with http:// or https://")
-    if not name.lower().endswith(_FEEDS):
+    if not is_feed:
         return _of_file(path, limits)
     source = _of_feed(name, page)
     return source if archive is None else _in_archive(source, archive, limits, base)
@@ -83,7 +88,7 @@ def _of_file(path: Path, limits: Limits) -> PageSource:
 def _of_feed(name: str, url: str | None) -> PageSource:
     line: Line | None = None
     others: list[str] = []
-    for found in Feed(name, _COLUMNS, ("text", "role", "templateness", "xpaths"), one_of=("pagelets", "text")):
+    for found in Feed(name, _COLUMNS, ("id", "text", "role", "templateness", "xpaths"), one_of=("pagelets", "text")):
         if url in (None, found["url"]) and line is None:
             line = found
         elif len(others) < _NAMED:
