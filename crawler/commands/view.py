@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from scrapy_pagelets.rules.host_rules import Rules
 
 _TIMEOUT: Final = 60.0
-#: Characters of a text that are printed; at least, on a narrow terminal, behind columns of so many characters.
-_SHOWN, _LEAST, _COLUMNS = 60, 8, 29
 #: Largest height of a picture of a page, in pixels.
 _MAX_HEIGHT: Final = 16_000
 #: Options of the browser's screenshot, by the suffix of the file to write.
@@ -106,16 +104,16 @@ async def _write(options: argparse.Namespace) -> None:
     inspected = _inspected(options, config, page, source)
     inspected = replace(inspected, notes=[*inspected.notes, *notes], twin=source.twin, picture=picture)
     await _save(options.out, inspected)
-    most = _characters()
+    width = _width()
     for pagelet in inspected.pagelets:
-        show(f"{pagelet.id:4} {pagelet.role:10} {pagelet.templateness:.2f} {pagelet.words:5} {pagelet.text[:most]!r}")
+        line = f"{pagelet.id:4} {pagelet.role:10} {pagelet.templateness:.2f} {pagelet.words:5} {pagelet.text[:60]!r}"
+        show(line[:width])
     show(f"written: {options.out}")
 
 
-def _characters() -> int:
-    """Characters of a text that fit into a line of the terminal behind the columns."""
-    room = get_terminal_size().columns - _COLUMNS if sys.stdout is not None and sys.stdout.isatty() else _SHOWN
-    return max(_LEAST, min(_SHOWN, room))
+def _width() -> int | None:
+    """Characters that fit into a line of the terminal; None if the output is none."""
+    return get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
 
 
 async def _load(
