@@ -43,8 +43,9 @@ def curves(points: Sequence[Totals]) -> str:
         words.stackplot(middle, kept, stripped, colors=("#0a7ea4", "#d9730d"), labels=("kept", "stripped"))
         words.set(xlabel="pages", ylabel="words a page")
         words.legend(loc="upper right", frameon=False)
-        doubles.plot(middle, [100 * point.duplicates / point.pages for point in whole], color="#0a7ea4")
-        doubles.set(xlabel="pages", ylabel="near-duplicates, %", ylim=(0, None))
+        shares = [100 * point.duplicates / point.pages for point in whole]
+        doubles.plot(middle, shares, color="#0a7ea4")
+        doubles.set(xlabel="pages", ylabel="near-duplicates, %", ylim=(0, max(5.0, 1.1 * max(shares))))
         for axes in (words, doubles):
             axes.spines[["top", "right"]].set_visible(False)
     return _svg(figure)
