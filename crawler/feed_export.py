@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
@@ -85,6 +85,9 @@ class Feeds(FeedExporter):
                 slot.finish_exporting()
                 slot.file.flush()
             await super()._close_slot(slot, spider)
+            if slot.itemcount:
+                feeds = session_of(self.crawler).progress.feeds
+                feeds[location(slot.uri)] = feeds.get(location(slot.uri), 0) + slot.itemcount
         except Exception as error:
             # The failure of a feed without any item has been reported already.
             items = slot.itemcount or int(slot.uri not in self._failing)
@@ -122,6 +125,12 @@ def _part(uri: str, worker: str) -> str:
         return uri
     start, dot, end = uri.rpartition(".")
     return f"{start}.part-{worker}{dot}{end}" if dot and "/" not in end else f"{uri}.part-{worker}"
+
+
+def location(uri: str) -> str:
+    """Return the path of a feed, or its URL without user and password."""
+    parts = urlsplit(uri)
+    return unquote(parts.path) if parts.scheme == "file" else uri if not parts.scheme else _shown(uri)
 
 
 def _shown(uri: str) -> str:

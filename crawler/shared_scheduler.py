@@ -118,6 +118,10 @@ class SharedScheduler(BaseScheduler):
     def _engine(self) -> Any:
         return self.crawler.engine
 
+    def __len__(self) -> int:
+        """Number of requests that wait in Redis and here, as far as this process knows."""
+        return self._state.queued + len(self._new) + len(self._here)
+
     def has_pending_requests(self) -> bool:
         if self._state.finished:
             return False
