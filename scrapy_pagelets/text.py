@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -111,6 +111,25 @@ def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
         if leaf in nodes.spaces:
             white = "".join(nodes.spaces.get(i, "") for i in range(start if gap <= SPACE else leaf, leaf + 1))
         yield leaf, gap, white
+
+
+@compiled("text")
+def links_of(nodes: NodeTable, leaves: Ints) -> list[int]:
+    """The links that lead to a page and belong to some leaves, see `NodeTable.link_leaf`.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    """
+    at = nodes.links_at
+    return [number for leaf in leaves.tolist() for number in at.get(leaf, ())]
+
+
+@compiled("text")
+def anchors_of(nodes: NodeTable, links: Sequence[int]) -> list[str]:
+    """The text of some links, with its white space folded."""
+    rows = [nodes.links.row.item(number) for number in links]
+    return [" ".join(text_of(nodes, np.arange(nodes.first_leaf[row], nodes.last_leaf[row])).split()) for row in rows]
 
 
 def xpaths(nodes: NodeTable, keep: Bools) -> list[str]:

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from scrapy_pagelets.characters import quoted
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.methods import labels_of
 from scrapy_pagelets.templates.roles import is_template, role_by_words, role_of
-from scrapy_pagelets.text import paths_of, text_of
-from scrapy_pagelets.urls import absolute
+from scrapy_pagelets.text import anchors_of, links_of, paths_of, text_of
+from scrapy_pagelets.urls import written_addresses
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,21 +75,12 @@ class Pagelet:
         Each link of a page belongs to one pagelet: that of its first run of text. A link without text (a picture, a
         frame) belongs to the pagelet of the run of text that follows. Links that a rule ignores belong to none.
         """
-        links, at, ignored = self.page.nodes.links, self.page.nodes.links_at, self.page.marks.ignored_links
-        return [
-            {"url": quoted(absolute(self.page.base, links.href[i])), "anchor": self._anchor(links.row.item(i))}
-            for leaf in self.index.tolist()
-            if leaf in at
-            for i in at[leaf]
-            if i not in ignored
-        ]
-
-    def _anchor(self, row: int) -> str:
-        nodes = self.page.nodes
-        first, last = nodes.first_leaf.item(row), nodes.last_leaf.item(row)
-        if last == first + 1 and first not in nodes.spaces:
-            return nodes.strings[first]
-        return " ".join(text_of(nodes, np.arange(first, last)).split())
+        numbers = links_of(self.page.nodes, self.index)
+        if ignored := self.page.marks.ignored_links:
+            numbers = [number for number in numbers if number not in ignored]
+        urls = written_addresses(self.page.base, list(map(self.page.nodes.links.href.__getitem__, numbers)))
+        anchors = anchors_of(self.page.nodes, numbers)
+        return [{"url": url, "anchor": anchor} for url, anchor in zip(urls, anchors, strict=True)]
 
     def record(self) -> dict[str, Any]:
         """The pagelet as a record of the feed."""
