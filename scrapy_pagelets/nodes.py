@@ -17,6 +17,7 @@ from xxhash import xxh3_64_intdigest
 from scrapy_pagelets.characters import is_readable, readable
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.hashing import mix
+from scrapy_pagelets.looks import Look, class_signature, signature, signs
 from scrapy_pagelets.urls import targets_of
 from scrapy_pagelets.words import WORD
 
@@ -77,46 +78,12 @@ _XPATH_NAME: Final = re.compile(r"[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII)
 #: White space other than one space.
 _SPACES: Final = re.compile(r"\s{2,}|[^\S ]")
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
-_VOLATILE: Final = re.compile(
-    r"\d{3,}|^(?:in)?(?:active|current|selected|open|opened|closed|collapsed|expanded)$|^(?:is|has)-|"
-    r"(?:^|[-_])(?:active|current|selected)(?:[-_]|$)",
-    re.IGNORECASE,
-)
 
-#: The look of a node: tag, id, class, role.
-Look = tuple[str, str, str, str]
 # Number and signature of a look, and gap and traits of its tag.
 _Kind = tuple[int, int, int, int]
 _UNSEEN, _VERBATIM, _LINKS = 1, 2, 4
 # Row, address and relation of a link.
 _Link = tuple[int, str, str]
-
-
-def signature(look: Look) -> int:
-    """Hash what two nodes must share to be equal: tag, id, class tokens and role, without volatile tokens.
-
-    A token is volatile if it has three digits or more, or if it marks the current entry of a menu.
-    """
-    return _cached_signature(look) if is_short(look) else _signature(look)
-
-
-def is_short(look: Look) -> bool:
-    """Return True for a look that may be cached; longer ones would fill a cache with megabytes."""
-    return sum(map(len, look)) <= _SHORT_LOOK
-
-
-def _signature(look: Look) -> int:
-    tag, name, classes, role = look
-    if tag in ("html", "body"):  # a page has only one, and blog engines put the page's number into its class
-        return xxh3_64_intdigest(tag.encode()) >> 1
-    tokens = sorted(t for t in classes.split() if not _VOLATILE.search(t))
-    parts = (tag, "" if _VOLATILE.search(name) else name, role, *tokens)
-    return xxh3_64_intdigest("\0".join(parts).encode("utf-8", "replace")) >> 1
-
-
-_cached_signature = lru_cache(65536)(_signature)
-#: Characters of the looks that are cached. Those of the pages that we know have a few hundred at most.
-_SHORT_LOOK: Final = 1000
 
 
 def text_key(text: str) -> tuple[int, int]:
@@ -177,6 +144,7 @@ class NodeTable:
     look : (n,) index into ``looks``; a run of text has the look of its parent
     path : (n,) hash of the path from the root: signatures, each with its rank among equal siblings
     looks : the distinct looks of the page
+    signs, class_signature : (looks,) what each look says, see `looks.signs`; hash of its tag and classes alone
     signature : (n,) `signature` of the look
     shape : (n,) hash of the path without ranks: the records of one listing have one shape
     first_leaf, last_leaf : (n,) ``first_leaf:last_leaf`` are the leaves of the subtree, as indices of ``leaves``
@@ -200,6 +168,8 @@ class NodeTable:
     signature: Ints
     shape: Ints
     looks: list[Look]
+    signs: Ints
+    class_signature: Ints
     first_leaf: Ints
     last_leaf: Ints
     leaves: Ints
@@ -472,6 +442,8 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
         "signature": own,
         "shape": _shape(parent, depth, np.where(tag_column == TEXT, 1, own)),
         "looks": list(kinds),
+        "signs": np.array(list(map(signs, kinds)), np.int64),
+        "class_signature": np.array(list(map(class_signature, kinds)), np.int64),
         "first_leaf": np.searchsorted(leaf_rows, np.arange(rows)),
         "last_leaf": np.searchsorted(leaf_rows, end),
         "leaves": leaf_rows,

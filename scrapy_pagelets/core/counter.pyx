@@ -14,6 +14,8 @@ import os
 
 import numpy as np
 
+from scrapy_pagelets.core.arrays cimport pointer
+
 cdef extern from "ranks.hpp" nogil:
     uint64_t mix(uint64_t)
 
@@ -53,20 +55,15 @@ cdef enum:  # columns of the table of paths; after those of the classifiers come
 cdef enum:  # of `site_counts`
     OUTLINE_DEPTH = 4
 
-#: Look -> its signature without id and role, of at most so many.
-cdef dict known_marks = {}
-cdef Py_ssize_t MOST_MARKS = 65536
-
 multiplier = int.from_bytes(os.urandom(8), "little") | 1
 
 #: The modules that this one stands for. They import this one, and so are imported when they are first needed.
-cdef object in_python = None, lossy_counter = None, nodes_module = None
+cdef object in_python = None, lossy_counter = None
 
 
 cdef int load_python() except -1:
-    global in_python, lossy_counter, nodes_module
+    global in_python, lossy_counter
     if in_python is None:
-        from scrapy_pagelets import nodes as nodes_module
         from scrapy_pagelets.templates import lossy_counter
         from scrapy_pagelets.templates import evidence as in_python
     return 0
@@ -215,8 +212,9 @@ def outline(nodes):
     load_python()
     cdef const int64_t[::1] parent = nodes.parent, end = nodes.end, depth = nodes.depth, look = nodes.look
     cdef const int64_t[::1] tag = nodes.tag
-    cdef list looks = nodes.looks, found = []
-    cdef dict marks = {}
+    cdef list found = []
+    signatures = nodes.class_signature
+    cdef const int64_t *marks = <const int64_t*>pointer(signatures)
     cdef int64_t paths[OUTLINE_DEPTH + 1]
     cdef Py_ssize_t row = 0, n = parent.shape[0]
     cdef int64_t level
@@ -226,29 +224,12 @@ def outline(nodes):
             row = end[parent[row]]
             continue
         if tag[row] != TEXT:
-            number = look[row]
-            mark = marks.get(number)
-            if mark is None:
-                mark = marks[number] = mark_of(looks[number])
-            paths[level] = mark
+            paths[level] = marks[look[row]]
             if level:
                 paths[level] = mix(<uint64_t>paths[level - 1] * 31 + <uint64_t>paths[level])
             found.append(paths[level])
         row += 1
     return frozenset(found)
-
-
-cdef object mark_of(tuple look):
-    """The signature of a look without id and role."""
-    mark = known_marks.get(look)
-    if mark is None:
-        tag, _, classes, _ = look
-        mark = nodes_module.signature((tag, "", classes, ""))
-        if nodes_module.is_short(look):
-            if len(known_marks) >= MOST_MARKS:
-                known_marks.clear()
-            known_marks[look] = mark
-    return mark
 
 
 def count_page(dict tables, fragments, Py_ssize_t number):

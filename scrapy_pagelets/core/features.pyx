@@ -121,8 +121,6 @@ cdef object in_python = None, contexts = None, cuts = None
 cdef int64_t text_tag
 #: Lexicon, marks, what they say of a look, and the odds of a heading.
 cdef tuple known = (None, (), {}, {})
-#: Landmarks of a look.
-cdef dict known_landmarks = {}
 #: Looks and headings that are kept, and characters of a heading.
 cdef Py_ssize_t MOST_KEPT = 65536, LONG_HEADING = 60
 
@@ -146,12 +144,12 @@ def page_features(page, lexicon, marks=()):
     cdef Nodes nodes
     read_nodes(table, nodes)
     cdef PageFeatures features
-    features.heading = in_python._BITS["heading"]
-    features.main = in_python._BITS["main"]
-    features.article = in_python._BITS["article"]
+    features.heading = in_python.LANDMARKS["heading"]
+    features.main = in_python.LANDMARKS["main"]
+    features.article = in_python.LANDMARKS["article"]
     cdef dict of_look, of_heading
     of_look, of_heading = kept(lexicon, tuple(marks))
-    cdef vector[Look] looks = looks_of(table.looks, of_look, lexicon, marks)
+    cdef vector[Look] looks = looks_of(table, of_look, lexicon, marks)
     cdef vector[Link] links = links_of(page)
     read_strings(table.strings, page.title.casefold(), features)
     with nogil:
@@ -339,17 +337,20 @@ cdef tuple kept(lexicon, tuple marks):
     return known[2:]
 
 
-cdef vector[Look] looks_of(list looks, dict of_look, lexicon, marks):
+cdef vector[Look] looks_of(table, dict of_look, lexicon, marks):
     """What lexicon and marks say of each look."""
+    cdef const int64_t *signs = <const int64_t*>pointer(table.signs)
+    cdef int64_t landmarks = in_python._ALL_LANDMARKS
     cdef vector[Look] found
     cdef Look one
-    for look in looks:
+    for look in table.looks:
         facts = of_look.get(look)
         if facts is None:
             facts = in_python._facts_of(look, lexicon, marks)
             if in_python.is_short(look):
                 of_look[look] = facts
-        one.landmarks, one.odds, one.marks = facts
+        one.landmarks = signs[found.size()] & landmarks
+        one.odds, one.marks = facts
         found.push_back(one)
     return found
 
@@ -446,17 +447,12 @@ cdef int read_strings(list strings, str title, PageFeatures &features) except -1
 
 cdef vector[int64_t] heading_leaves(table, const Nodes &nodes):
     """Whether each leaf is inside a heading."""
-    cdef int64_t heading = in_python._BITS["heading"]
+    cdef int64_t heading = in_python.LANDMARKS["heading"]
     cdef vector[int64_t] of_look
-    if len(known_landmarks) > MOST_KEPT:
-        known_landmarks.clear()
-    for look in table.looks:
-        landmarks = known_landmarks.get(look)
-        if landmarks is None:
-            landmarks = in_python._landmarks_of(look)
-            if in_python.is_short(look):
-                known_landmarks[look] = landmarks
-        of_look.push_back((<int64_t>landmarks & heading) > 0)
+    cdef const int64_t *signs = <const int64_t*>pointer(table.signs)
+    cdef Py_ssize_t i
+    for i in range(len(table.looks)):
+        of_look.push_back((signs[i] & heading) > 0)
     return inherited_by_look(nodes, of_look.data())
 
 

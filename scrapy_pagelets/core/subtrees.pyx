@@ -7,6 +7,8 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
+from scrapy_pagelets.core.arrays cimport pointer
+
 cdef extern from "alignment.hpp" nogil:
     struct Tree:
         size_t size
@@ -162,10 +164,12 @@ cdef int begin(vector[int64_t] &starts, vector[uint8_t] &divided, nodes, bint st
     cdef vector[uint8_t] nothing
     cdef vector[int64_t] run  # siblings of one kind
     cdef int64_t kind, last_kind = 0
-    cdef bint is_inline, unseen
-    for tag_name, _, _, _ in nodes.looks:
-        unseen = not strict and tag_name in in_python._NOTHING
-        nothing.push_back(unseen)
+    cdef bint is_inline
+    cdef int64_t unseen = in_python.NOTHING
+    signs = nodes.signs
+    cdef const int64_t *sign = <const int64_t*>pointer(signs)
+    for i in range(len(signs)):
+        nothing.push_back(0 if strict else (sign[i] & unseen) > 0)
     for row in range(n):
         starts[row] = row
     for row in range(n):

@@ -76,7 +76,7 @@ cdef Py_ssize_t HUGE = 100_000
 cdef Py_ssize_t MOST_LOOKS = 65536
 
 cdef struct Kind:
-    int64_t signature, gap, traits, tag
+    int64_t signature, gap, traits, tag, signs, class_signature
 
 #: The module that this one stands for. It imports this one, and so is imported when it is first needed.
 cdef object in_python = None
@@ -435,10 +435,10 @@ cdef class Walk:
             if found != self.look_ids.end():
                 return dereference(found).second
         cdef int64_t number = len(self.looks)
-        look, signature, gap, traits, tag = described(key)
+        look, signature, gap, traits, tag, signs, class_signature = described(key)
         self.look_ids[self.key] = number
         self.looks.append(look)
-        self.kinds.push_back(Kind(signature, gap, traits, tag))
+        self.kinds.push_back(Kind(signature, gap, traits, tag, signs, class_signature))
         return number
 
     cdef int text(self, xmlNode *node) except -1:
@@ -545,10 +545,16 @@ cdef class Walk:
 
     def columns(self):
         """The columns of the table, by name."""
+        cdef vector[int64_t] signs, class_signature
+        cdef Kind kind
+        for kind in self.kinds:
+            signs.push_back(kind.signs)
+            class_signature.push_back(kind.class_signature)
         return {
             "tag": column(self.tag), "parent": column(self.parent), "end": column(self.end),
             "depth": column(self.depth), "look": column(self.look), "path": column(self.path),
             "signature": column(self.signature), "shape": column(self.shape), "looks": self.looks,
+            "signs": column(signs), "class_signature": column(class_signature),
             "first_leaf": column(self.first), "last_leaf": column(self.last), "leaves": column(self.leaves),
             "strings": self.strings, "spaces": self.spaces, "text": column(self.keys), "words": column(self.words),
             "gap": column(self.gaps), "number": column(self.numbers), "anchor": mask(self.anchor),
@@ -568,7 +574,8 @@ cdef tuple described(bytes key):
         tag = look[0]
         _, signature, gap, traits = in_python._kind(look, 0)
         names = {"a": ANCHOR, "br": BREAK, "head": HEAD, "iframe": FRAME, "noscript": NOSCRIPT}
-        found = look, signature, gap, traits | names.get(tag, 0), in_python.TAG.get(tag, 0)
+        own_traits, number = traits | names.get(tag, 0), in_python.TAG.get(tag, 0)
+        found = look, signature, gap, own_traits, number, in_python.signs(look), in_python.class_signature(look)
         if len(known_looks) >= MOST_LOOKS:
             known_looks.clear()
         if len(key) <= LONG_LOOK:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -13,7 +11,8 @@ import numpy as np
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.document.json_ld import types_of, values_of
 from scrapy_pagelets.document.kinds import is_work
-from scrapy_pagelets.nodes import TAG, TAGS, TEXT, Ints, Look, NodeTable
+from scrapy_pagelets.looks import HEADLINE
+from scrapy_pagelets.nodes import TAG, TAGS, TEXT, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.words import WORD
 
@@ -25,16 +24,8 @@ _TITLE: Final = 1000
 _HEADINGS: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
 _FIRST_LEVEL: Final = TAG["h1"]
 _IS_HEADING: Final = np.isin(np.arange(len(TAGS)), list(_HEADINGS))
-#: Names of classes, ids and properties of a heading that is in no heading element.
-_NAMED: Final = re.compile(
-    r"(?:^|[\s_-])(?:headline|heading|(?:(?:entry|post|page|article|product|main|content|doc|thread|topic)[_-]?)?title)"
-    r"(?:$|[\s_-])",
-    re.IGNORECASE,
-)
 #: Words of a title from which on a heading that is longer than the title may say it.
 _SHORT: Final = 3
-#: Elements that are no heading, whatever their names say.
-_NEVER: Final = ("a", "body", "html")
 #: Share of the other pages that have the name of the site at its place; more for a text with a number in it, which may
 #: be another one there.
 _OFTEN: Final = 0.2
@@ -191,15 +182,9 @@ def _candidates(nodes: NodeTable) -> Iterator[tuple[int, float]]:
     """Rows that may be the heading, with a weight; heading elements before others."""
     for row in np.flatnonzero(_IS_HEADING[nodes.tag])[:_MOST].tolist():
         yield row, 1.5 - 0.1 * _HEADINGS[nodes.tag[row]]
-    named = np.array(list(map(_is_named, nodes.looks)), np.bool_)[nodes.look]
-    for row in np.flatnonzero(named & (nodes.tag != TEXT))[:_MOST].tolist():
+    named = nodes.signs & HEADLINE
+    for row in np.flatnonzero((named[nodes.look] > 0) & (nodes.tag != TEXT))[:_MOST].tolist() if named.any() else ():
         yield row, 0.8
-
-
-@lru_cache(65536)
-def _is_named(look: Look) -> bool:
-    """Whether class or id say that an element is a heading."""
-    return look[0] not in _NEVER and bool(_NAMED.search(f"{look[1]} {look[2]}"))
 
 
 def _likeness(words: list[str], title: list[str]) -> float:
