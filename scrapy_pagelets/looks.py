@@ -39,13 +39,14 @@ _LANDMARKS: Final = {
 }
 #: The sign of each landmark.
 LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}
-#: Other signs: the name of a headline, the name of breadcrumbs, a menu, a formula, something that nobody sees.
-HEADLINE, CRUMBS, MENU, FORMULA, NOTHING = (1 << len(_LANDMARKS) + i for i in range(5))
+#: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees.
+HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING = (1 << len(_LANDMARKS) + i for i in range(6))
+_HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
 _BY_TAG: Final = {tag: LANDMARKS[name] for name, (tag, _) in _LANDMARKS.items() if tag} | {
     "ol": LANDMARKS["list"],
     "blockquote": LANDMARKS["p"],
     "select": LANDMARKS["form"],
-    **{f"h{i}": LANDMARKS["heading"] for i in range(1, 7)},
+    **dict.fromkeys(_HEADINGS, LANDMARKS["heading"]),
 }
 _BY_ROLE: Final = {role: LANDMARKS[name] for name, (_, role) in _LANDMARKS.items() if role}
 
@@ -103,7 +104,7 @@ def class_signature(look: Look) -> int:
 
 
 def signs(look: Look) -> int:
-    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADLINE`` ... ``NOTHING``.
+    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``NOTHING``.
 
     >>> signs(("ul", "", "breadcrumb", "")) == LANDMARKS["list"] | CRUMBS | MENU
     True
@@ -118,6 +119,7 @@ def _signs(look: Look) -> int:
     return (
         _BY_TAG.get(tag, 0)
         | _BY_ROLE.get(role, 0)
+        | HEADING * (tag in _HEADINGS)
         | HEADLINE * (tag not in _NO_HEADLINE and bool(_HEADLINE.search(names)))
         | CRUMBS * bool(CRUMBS_NAMED.search(names))
         | MENU * (role == "navigation" or tag in _MENUS)

@@ -490,6 +490,19 @@ def attributes_at(nodes: NodeTable, rows: Sequence[int], name: str) -> list[str]
     return [str(nodes.elements[row].get(name) or "") for row in rows]
 
 
+@compiled("text")
+def rows_with(nodes: NodeTable, sign: int) -> list[int]:
+    """Rows of the elements whose look has a sign, see `looks.signs`, in document order."""
+    of_looks = nodes.signs & sign > 0
+    return list(np.flatnonzero(of_looks[nodes.look] & (nodes.tag != TEXT)).tolist())
+
+
+@compiled("text")
+def leaves_beginning(nodes: NodeTable, characters: str) -> list[int]:
+    """The leaves whose text begins with one of some characters."""
+    return [leaf for leaf, text in enumerate(nodes.strings) if text and text[0] in characters]
+
+
 @compiled("table")
 def declarations(root: etree._Element) -> tuple[dict[str, list[etree._Element]], list[etree._Element]]:
     """The elements by which a page tells of itself, in document order: those in ``DECLARING`` by tag, and microdata."""

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
 from scrapy_pagelets.document.headline import heading_text
-from scrapy_pagelets.nodes import build
+from scrapy_pagelets.looks import HEADING, LANDMARKS, MENU, NOTHING
+from scrapy_pagelets.nodes import build, leaves_beginning, rows_with
 from scrapy_pagelets.page import decode, parse
 from scrapy_pagelets.recrawl.content_words import content_of, visible_words
 from scrapy_pagelets.text import anchors_of, links_of, paths_of, text_of
@@ -32,6 +33,10 @@ def assert_equal_texts(root, keep):
     assert paths == in_python(paths_of)(other, leaves)
     assert paths == paths_of(nodes, leaves)
     assert links_of(nodes, leaves) == in_python(links_of)(other, leaves)
+    for sign in (HEADING, MENU, LANDMARKS["p"] | NOTHING):
+        assert rows_with(nodes, sign) == in_python(rows_with)(other, sign)
+    for characters in ("", "ab", "tplTPL1"):
+        assert leaves_beginning(nodes, characters) == in_python(leaves_beginning)(other, characters)
     links = list(range(len(nodes.links.row)))
     assert anchors_of(nodes, links) == in_python(anchors_of)(other, links)
     for row in range(len(nodes)):

@@ -230,6 +230,33 @@ cdef Columns columns_of(nodes):
     return columns
 
 
+def rows_with(nodes, int64_t sign):
+    """As `scrapy_pagelets.nodes.rows_with`."""
+    cdef Columns columns = columns_of(nodes)
+    cdef Integers signs = integers(nodes.signs)
+    cdef list found = []
+    cdef int64_t row, all_signs = 0
+    for row in range(signs.size):
+        all_signs |= signs.at[row]
+    if all_signs & sign:
+        for row in range(columns.rows):
+            if signs.at[columns.look[row]] & sign and columns.tag[row] != TEXT:
+                found.append(row)
+    return found
+
+
+def leaves_beginning(nodes, str characters):
+    """As `scrapy_pagelets.nodes.leaves_beginning`."""
+    cdef list strings = nodes.strings, found = []
+    cdef str text
+    cdef Py_ssize_t leaf
+    for leaf in range(len(strings)):
+        text = strings[leaf]
+        if len(text) and text[0] in characters:
+            found.append(leaf)
+    return found
+
+
 def text_of(nodes, leaves, items=frozenset()):
     """As `scrapy_pagelets.text.text_of`."""
     cdef Columns columns = columns_of(nodes)

@@ -11,7 +11,7 @@ from lxml import etree
 
 from scrapy_pagelets.document.json_ld import Object, types_of, values_of
 from scrapy_pagelets.looks import CRUMBS, CRUMBS_NAMED, MENU
-from scrapy_pagelets.nodes import TAG, Bools, attributes_at
+from scrapy_pagelets.nodes import TAG, Bools, attributes_at, rows_with
 from scrapy_pagelets.page import Page
 
 _HEADINGS: Final = [TAG[name] for name in "h1 h2 h3 h4 h5 h6".split()]
@@ -84,13 +84,13 @@ def shown(page: Page, marked: Iterable[etree._Element]) -> tuple[list[str], Bool
 
 def _called(page: Page) -> set[int]:
     """Rows of the elements whose class or id is that of breadcrumbs."""
-    return set(_rows(page, CRUMBS))
+    return set(rows_with(page.nodes, CRUMBS))
 
 
 def _labelled(page: Page, marked: Iterable[etree._Element]) -> set[int]:
     """Rows of the elements whose label or type is that of breadcrumbs."""
     nodes = page.nodes
-    menus = _rows(page, MENU)
+    menus = rows_with(nodes, MENU)
     labels = zip(menus, attributes_at(nodes, menus, "aria-label"), strict=True)
     rows = {row for row, label in labels if label and CRUMBS_NAMED.search(label)}
     typed = {each for each in marked if (each.get("itemtype") or "").endswith("/BreadcrumbList")}
@@ -98,16 +98,6 @@ def _labelled(page: Page, marked: Iterable[etree._Element]) -> set[int]:
         inner = set(nodes.leaves.tolist())
         rows |= {row for row, each in enumerate(nodes.elements) if each in typed and row not in inner}
     return rows
-
-
-def _rows(page: Page, sign: int) -> list[int]:
-    """Rows of the elements whose look has a sign."""
-    of_looks = page.nodes.signs & sign
-    if not of_looks.any():
-        return []
-    found = of_looks[page.nodes.look]
-    found[page.nodes.leaves] = False
-    return list(np.flatnonzero(found).tolist())
 
 
 def _is_trail(page: Page, row: int) -> bool:

@@ -11,8 +11,8 @@ import numpy as np
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.document.json_ld import types_of, values_of
 from scrapy_pagelets.document.kinds import is_work
-from scrapy_pagelets.looks import HEADLINE
-from scrapy_pagelets.nodes import TAG, TAGS, TEXT, Ints, NodeTable
+from scrapy_pagelets.looks import HEADING, HEADLINE
+from scrapy_pagelets.nodes import TAG, Ints, NodeTable, rows_with
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.words import WORD
 
@@ -23,7 +23,6 @@ _MOST: Final = 200
 _TITLE: Final = 1000
 _HEADINGS: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
 _FIRST_LEVEL: Final = TAG["h1"]
-_IS_HEADING: Final = np.isin(np.arange(len(TAGS)), list(_HEADINGS))
 #: Words of a title from which on a heading that is longer than the title may say it.
 _SHORT: Final = 3
 #: Share of the other pages that have the name of the site at its place; more for a text with a number in it, which may
@@ -174,16 +173,14 @@ def _shared_title(page: Page) -> str:
 
 def _others(nodes: NodeTable, row: int, alike: Ints) -> int:
     """Number of other pages that have all text of a row at the same place."""
-    leaves = alike[nodes.first_leaf[row] : nodes.last_leaf[row]]
-    return int(leaves.min()) if len(leaves) else 0
+    return min(alike[nodes.first_leaf.item(row) : nodes.last_leaf.item(row)].tolist(), default=0)
 
 
 def _candidates(nodes: NodeTable) -> Iterator[tuple[int, float]]:
     """Rows that may be the heading, with a weight; heading elements before others."""
-    for row in np.flatnonzero(_IS_HEADING[nodes.tag])[:_MOST].tolist():
-        yield row, 1.5 - 0.1 * _HEADINGS[nodes.tag[row]]
-    named = nodes.signs & HEADLINE
-    for row in np.flatnonzero((named[nodes.look] > 0) & (nodes.tag != TEXT))[:_MOST].tolist() if named.any() else ():
+    for row in rows_with(nodes, HEADING)[:_MOST]:
+        yield row, 1.5 - 0.1 * _HEADINGS[nodes.tag.item(row)]
+    for row in rows_with(nodes, HEADLINE)[:_MOST]:
         yield row, 0.8
 
 
