@@ -155,6 +155,7 @@ class NodeTable:
     text, words, gap, number : (m,) hash, number of words, gap after the previous run (``GLUED`` ... ``PARAGRAPH``),
         k of ``text()[k]``
     anchor, hidden : (n,) whether the row is inside a hyperlink; whether ``hidden`` or an inline style hides it
+    labels : by row, the ``aria-label`` of an element that has one
     links : the hyperlinks
     """
 
@@ -181,6 +182,7 @@ class NodeTable:
     number: Ints
     anchor: Bools
     hidden: Bools
+    labels: dict[int, str]
     links: Links
 
     def __len__(self) -> int:
@@ -312,6 +314,7 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
     runs: dict[int, int] = {}
     anchors: list[int] = []
     hidden: list[int] = []
+    labels: dict[int, str] = {}
     links: list[tuple[int, str, str]] = []
 
     row, rows = -1, 0  # row of the innermost open element; number of rows
@@ -338,6 +341,8 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
                     role = value
                 elif attribute == "rel":
                     rel = value
+                elif attribute == "aria-label":
+                    labels[rows] = value
                 elif (attribute == "style" and _HIDING_STYLE.search(value)) or attribute == "hidden":
                     hidden.append(rows)
             look = (tag, name, classes, role)
@@ -455,6 +460,7 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
         "number": _column(numbers),
         "anchor": _inside(anchors, end),
         "hidden": _inside(hidden, end),
+        "labels": labels,
     }, links
 
 

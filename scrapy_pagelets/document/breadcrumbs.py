@@ -11,7 +11,7 @@ from lxml import etree
 
 from scrapy_pagelets.document.json_ld import Object, types_of, values_of
 from scrapy_pagelets.looks import CRUMBS, CRUMBS_NAMED, MENU
-from scrapy_pagelets.nodes import TAG, Bools, attributes_at, rows_with
+from scrapy_pagelets.nodes import TAG, Bools, rows_with
 from scrapy_pagelets.page import Page
 
 _HEADINGS: Final = [TAG[name] for name in "h1 h2 h3 h4 h5 h6".split()]
@@ -90,9 +90,8 @@ def _called(page: Page) -> set[int]:
 def _labelled(page: Page, marked: Iterable[etree._Element]) -> set[int]:
     """Rows of the elements whose label or type is that of breadcrumbs."""
     nodes = page.nodes
-    menus = rows_with(nodes, MENU)
-    labels = zip(menus, attributes_at(nodes, menus, "aria-label"), strict=True)
-    rows = {row for row, label in labels if label and CRUMBS_NAMED.search(label)}
+    named = (row for row, label in nodes.labels.items() if CRUMBS_NAMED.search(label))
+    rows = {row for row in named if nodes.signs[nodes.look[row]] & MENU}
     typed = {each for each in marked if (each.get("itemtype") or "").endswith("/BreadcrumbList")}
     if typed:
         inner = set(nodes.leaves.tolist())

@@ -79,7 +79,7 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     for row in named:
         if text := heading_text(page.nodes, row):
             return Headline(row, text)
-    told = [(words, weight) for title, weight in _titles(page) if (words := _words(title[:_TITLE]))]
+    told = [(list(words), weight) for words, weight in _told(page).items()]
     candidates = (_Candidate.of(page, row, weight, alike, told) for row, weight in _candidates(page.nodes))
     found = [one for one in candidates if one is not None]
     banners = [one.row for one in found if one.is_often(pages) and one.is_first_level]
@@ -153,6 +153,15 @@ class _Candidate:
 def _is_often(text: str, others: int, pages: int) -> bool:
     most = _OFTEN_WITH_DIGITS if any(map(str.isdecimal, text)) else _OFTEN
     return others > max(1, most * pages)
+
+
+def _told(page: Page) -> dict[tuple[str, ...], float]:
+    """The words of each title, and its greatest weight: most pages tell one title twice."""
+    found: dict[tuple[str, ...], float] = {}
+    for title, weight in _titles(page):
+        if words := tuple(_words(title[:_TITLE])):
+            found[words] = max(weight, found.get(words, 0.0))
+    return found
 
 
 def _titles(page: Page) -> Iterator[tuple[str, float]]:
