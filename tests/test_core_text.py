@@ -14,7 +14,7 @@ from scrapy_pagelets.looks import HEADING, LANDMARKS, MENU, NOTHING
 from scrapy_pagelets.nodes import build, leaves_beginning, rows_with
 from scrapy_pagelets.page import decode, parse
 from scrapy_pagelets.recrawl.content_words import content_of, visible_words
-from scrapy_pagelets.text import anchors_of, links_of, paths_of, text_of
+from scrapy_pagelets.text import anchors_of, first_of_items, left_over, links_of, paths_of, text_of
 from tests.trees import soups
 
 SITE = Path(__file__).with_name("site")
@@ -37,6 +37,8 @@ def assert_equal_texts(root, keep):
         assert rows_with(nodes, sign) == in_python(rows_with)(other, sign)
     for characters in ("", "ab", "tplTPL1"):
         assert leaves_beginning(nodes, characters) == in_python(leaves_beginning)(other, characters)
+    assert left_over(nodes).tolist() == in_python(left_over)(other).tolist()
+    assert first_of_items(nodes, leaves) == in_python(first_of_items)(other, leaves)
     links = list(range(len(nodes.links.row)))
     assert anchors_of(nodes, links) == in_python(anchors_of)(other, links)
     for row in range(len(nodes)):

@@ -14,6 +14,7 @@ from cpython.unicode cimport (
 )
 from libc.stdint cimport int64_t, uint8_t
 from libcpp cimport bool as boolean
+from libcpp.list cimport list as cpp_list
 from libcpp.string cimport npos, string
 from libcpp.vector cimport vector
 
@@ -116,6 +117,10 @@ cdef extern from "cut.hpp" nogil:
         vector[double] &measure(const Nodes &nodes, const double *at, size_t count, double others) except +
         void write(const Nodes &nodes, const double *at, const double *content_at, float *matrix) except +
 
+ctypedef cpp_list[vector[double]] list_of_vectors
+#: The type of columns in single precision.
+cdef object SINGLE = np.dtype(np.float32)
+
 #: The modules that this one stands for. They import this one, and so are imported when they are first needed.
 cdef object in_python = None, contexts = None, cuts = None
 cdef int64_t text_tag
@@ -203,24 +208,17 @@ def site_features(page, evidence, odds, of_class):
     cdef Evidence site
     site.pages, site.of_class = evidence.pages, of_class
     site.link_rows, site.link_count = <const int64_t*>pointer(rows), len(rows)
-    text, placed, variants, class_text = (
-        floats(column) for column in (evidence.text, evidence.placed, evidence.variants, evidence.class_text)
-    )
-    site.text, site.placed = of_size(text, nodes.m), of_size(placed, nodes.m)
-    site.variants, site.class_text = of_size(variants, nodes.m), of_size(class_text, nodes.m)
-    path, exact, links, class_path = (
-        floats(column) for column in (evidence.path, evidence.exact, evidence.links, evidence.class_path)
-    )
-    site.path, site.exact = of_size(path, nodes.n), of_size(exact, nodes.n)
-    site.links, site.class_path = of_size(links, nodes.n), of_size(class_path, nodes.n)
-    linked, fresh, mass = floats(evidence.linked), floats(evidence.fresh), floats(evidence.mass)
-    site.linked, site.fresh, site.mass = of_size(linked, nodes.n), of_size(fresh, nodes.n), of_size(mass, nodes.n)
-    own, path_odds, shape_odds = floats(odds), floats(evidence.odds), floats(evidence.shape_odds)
-    site.odds = of_size(own, nodes.n * CLASSIFIERS)
-    site.path_odds = of_size(path_odds, nodes.n * CLASSIFIERS)
-    site.shape_odds = of_size(shape_odds, nodes.n * CLASSIFIERS)
-    target = floats(evidence.target)
-    site.target = of_size(target, site.link_count)
+    cdef Doubles columns = Doubles()
+    site.text, site.placed = columns.of(evidence.text, nodes.m), columns.of(evidence.placed, nodes.m)
+    site.variants, site.class_text = columns.of(evidence.variants, nodes.m), columns.of(evidence.class_text, nodes.m)
+    site.path, site.exact = columns.of(evidence.path, nodes.n), columns.of(evidence.exact, nodes.n)
+    site.links, site.class_path = columns.of(evidence.links, nodes.n), columns.of(evidence.class_path, nodes.n)
+    site.linked, site.fresh = columns.of(evidence.linked, nodes.n), columns.of(evidence.fresh, nodes.n)
+    site.mass = columns.of(evidence.mass, nodes.n)
+    site.odds = columns.of(odds, nodes.n * CLASSIFIERS)
+    site.path_odds = columns.of(evidence.odds, nodes.n * CLASSIFIERS)
+    site.shape_odds = columns.of(evidence.shape_odds, nodes.n * CLASSIFIERS)
+    site.target = columns.of(evidence.target, site.link_count)
     cdef SiteFeatures features
     with nogil:
         features.measure(nodes, site)
@@ -281,6 +279,32 @@ def cut_features(table, odds, others):
     with nogil:
         features.write(nodes, cut, content, out)
     return matrix.T
+
+
+cdef class Doubles:
+    """Columns of floats in double precision; those of NumPy cost microseconds each, which small pages feel."""
+
+    cdef list alive
+    cdef list_of_vectors converted
+
+    def __cinit__(self):
+        self.alive = []
+
+    cdef const double *of(self, column, size_t size) except? NULL:
+        """The data of a column, which this object keeps alive, if it has a size."""
+        cdef const float *single
+        cdef size_t i
+        if column.dtype is not SINGLE or not column.flags.c_contiguous:
+            column = floats(column)
+            self.alive.append(column)
+            return of_size(column, size)
+        if <size_t>column.size != size:
+            raise ValueError(f"a column has {column.size} values instead of {size}")
+        single = <const float*>pointer(column)
+        self.converted.push_back(vector[double](size))
+        for i in range(size):
+            self.converted.back()[i] = single[i]
+        return self.converted.back().data()
 
 
 cdef inline object floats(column):

@@ -7,7 +7,9 @@ from libcpp.vector cimport vector
 
 from unicodedata import normalize
 
-from scrapy_pagelets.core.arrays cimport Integers, integers
+import numpy as np
+
+from scrapy_pagelets.core.arrays cimport Integers, integers, pointer
 
 cdef extern from "Python.h":
     str PyUnicode_FromKindAndData(int kind, const void *characters, Py_ssize_t size)
@@ -21,7 +23,7 @@ cdef enum:
 cdef tuple SEPARATORS = ("", " ", "\t", "\n", "\n\n")
 cdef frozenset NO_ITEMS = frozenset()
 #: The modules that this one stands for. They import this one, and so are imported when they are first needed.
-cdef object nodes_in_python = None, words_in_python = None, headline_in_python = None
+cdef object nodes_in_python = None, words_in_python = None, headline_in_python = None, text_in_python = None
 cdef int64_t longest_heading
 cdef str marks = ""
 #: Where the columns are kept in the namespace of a node table.
@@ -255,6 +257,49 @@ def leaves_beginning(nodes, str characters):
         if len(text) and text[0] in characters:
             found.append(leaf)
     return found
+
+
+def left_over(nodes):
+    """As `scrapy_pagelets.text.left_over`."""
+    load_text()
+    cdef Columns columns = columns_of(nodes)
+    cdef int64_t leaf
+    found = np.zeros(columns.size, np.bool_)
+    cdef uint8_t *out = <uint8_t*>pointer(found)
+    for leaf in range(columns.size):
+        if columns.words[leaf] == 0 and columns.gap[leaf] >= LINE:
+            if leaf + 1 == columns.size or columns.gap[leaf + 1] >= LINE:
+                out[leaf] = leaf not in columns.spaces and not columns.strings[leaf].strip(text_in_python.LEFT_OVER)
+    return found
+
+
+def first_of_items(nodes, leaves):
+    """As `scrapy_pagelets.text.first_of_items`."""
+    load_text()
+    cdef Columns columns = columns_of(nodes)
+    cdef Integers wanted = integers(leaves)
+    cdef int64_t row, low, high, middle, item = text_in_python._ITEMS
+    cdef list found = []
+    columns.check(wanted)
+    for row in range(columns.rows):
+        if columns.tag[row] == item:
+            low, high = 0, wanted.size
+            while low < high:
+                middle = (low + high) // 2
+                if wanted.at[middle] < columns.first[row]:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < wanted.size and wanted.at[low] < columns.last[row]:
+                found.append(wanted.at[low])
+    return frozenset(found)
+
+
+cdef int load_text() except -1:
+    global text_in_python
+    if text_in_python is None:
+        from scrapy_pagelets import text as text_in_python
+    return 0
 
 
 def text_of(nodes, leaves, items=frozenset()):

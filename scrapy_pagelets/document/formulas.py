@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
-import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.document.mathml import tex_of_mathml
 from scrapy_pagelets.looks import FORMULA, FORMULA_NAMED
-from scrapy_pagelets.nodes import GLUED, TAG, Bools, NodeTable
+from scrapy_pagelets.nodes import GLUED, Bools, NodeTable, rows_with
 
 _TEX_TYPE: Final = re.compile(r"(?:application/x-tex|math/tex|text/x-tex|latex)", re.IGNORECASE)
 #: Classes of pictures of formulas, whose alternative text is the source.
@@ -142,10 +141,9 @@ def once(nodes: NodeTable, keep: Bools) -> NodeTable:
 
 def _outermost(nodes: NodeTable) -> Iterator[int]:
     """Rows of the formulas, without those inside of others."""
-    found = nodes.signs & FORMULA
     end = 0
-    for row in np.flatnonzero(found[nodes.look]).tolist() if found.any() else ():
-        if row >= end and nodes.tag[row] != TAG["#text"]:
+    for row in rows_with(nodes, FORMULA):
+        if row >= end:
             end = int(nodes.end[row])
             yield row
 
