@@ -155,7 +155,7 @@ class NodeTable:
     text, words, gap, number : (m,) hash, number of words, gap after the previous run (``GLUED`` ... ``PARAGRAPH``),
         k of ``text()[k]``
     anchor, hidden : (n,) whether the row is inside a hyperlink; whether ``hidden`` or an inline style hides it
-    labels : by row, the ``aria-label`` of an element that has one
+    labels, relations : by row, ``aria-label`` and ``rel`` of the elements that have them
     links : the hyperlinks
     """
 
@@ -183,6 +183,7 @@ class NodeTable:
     anchor: Bools
     hidden: Bools
     labels: dict[int, str]
+    relations: dict[int, str]
     links: Links
 
     def __len__(self) -> int:
@@ -315,6 +316,7 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
     anchors: list[int] = []
     hidden: list[int] = []
     labels: dict[int, str] = {}
+    relations: dict[int, str] = {}
     links: list[tuple[int, str, str]] = []
 
     row, rows = -1, 0  # row of the innermost open element; number of rows
@@ -340,7 +342,7 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
                 elif attribute == "role":
                     role = value
                 elif attribute == "rel":
-                    rel = value
+                    rel = relations[rows] = value
                 elif attribute == "aria-label":
                     labels[rows] = value
                 elif (attribute == "style" and _HIDING_STYLE.search(value)) or attribute == "hidden":
@@ -461,6 +463,7 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
         "anchor": _inside(anchors, end),
         "hidden": _inside(hidden, end),
         "labels": labels,
+        "relations": relations,
     }, links
 
 

@@ -257,7 +257,7 @@ cdef class Walk:
     cdef Ranks ranks
     cdef list looks, strings
     cdef readonly list links
-    cdef dict spaces, labels
+    cdef dict spaces, labels, relations
     cdef string name, classes, role, href, rel, key, joined
     cdef Run run_of_text
     cdef str white
@@ -267,7 +267,8 @@ cdef class Walk:
     cdef int64_t bare_looks[NAMES]
 
     def __cinit__(self, bint noscript):
-        self.looks, self.strings, self.links, self.spaces, self.labels, self.white = [], [], [], {}, {}, ""
+        self.looks, self.strings, self.links, self.spaces, self.white = [], [], [], {}, ""
+        self.labels, self.relations = {}, {}
         self.row, self.pending, self.last_anchor, self.noscript = -1, PARAGRAPH, -1, noscript
 
     cdef int run(self, xmlNode *root) except -1:
@@ -393,6 +394,7 @@ cdef class Walk:
                 read(attribute, self.role)
             elif strcmp(name, "rel") == 0:
                 read(attribute, self.rel)
+                self.relations[self.parent.size()] = decoded(self.rel)
             elif strcmp(name, "aria-label") == 0:
                 read(attribute, self.key)
                 self.labels[self.parent.size()] = decoded(self.key)
@@ -561,7 +563,7 @@ cdef class Walk:
             "first_leaf": column(self.first), "last_leaf": column(self.last), "leaves": column(self.leaves),
             "strings": self.strings, "spaces": self.spaces, "text": column(self.keys), "words": column(self.words),
             "gap": column(self.gaps), "number": column(self.numbers), "anchor": mask(self.anchor),
-            "hidden": mask(self.hidden), "labels": self.labels,
+            "hidden": mask(self.hidden), "labels": self.labels, "relations": self.relations,
         }  # fmt: skip
 
 

@@ -193,7 +193,7 @@ def _is_called_author(page: Page, leaf: int) -> bool:
         if row < 0 or nodes.last_leaf.item(row) - nodes.first_leaf.item(row) > 3:
             break
         around.append(row)
-    relations = attributes_at(nodes, around[::-1], "rel")
+    relations = (nodes.relations.get(row, "") for row in around)
     return any("author" in relation.lower().split() for relation in relations) or any(
         _AUTHOR_CLASS.search(nodes.looks[nodes.look[row]][2]) for row in around
     )
