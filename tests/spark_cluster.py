@@ -24,13 +24,18 @@ ROOT = Path(__file__).resolve().parent.parent
 HOME = Path(pyspark.__file__).parent
 #: Seconds in which a process of the cluster must be there.
 LIMIT = 120
-_DEFAULTS = """\
+#: Little is computed: the optimising compilers, of Java and of Spark, would cost more than they save.
+_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_DEFAULTS = f"""\
 spark.driver.host 127.0.0.1
 spark.driver.bindAddress 127.0.0.1
 spark.sql.shuffle.partitions 2
 spark.ui.enabled false
 spark.executor.memory 1g
 spark.driver.memory 1g
+spark.driver.extraJavaOptions {_JAVA}
+spark.executor.extraJavaOptions {_JAVA}
+spark.sql.codegen.wholeStage false
 """
 
 
@@ -75,6 +80,7 @@ class SparkCluster:
         self.environment = {
             **os.environ,
             "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_DAEMON_JAVA_OPTS": _JAVA,
             "SPARK_CONF_DIR": str(self._folder),
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": str(ROOT),

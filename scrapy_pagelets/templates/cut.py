@@ -35,7 +35,7 @@ _HIGHEST: Final = 3.9
 _WORDS: Final = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9)
 _MASS: Final = (0.25, 0.5, 0.75, 0.9)
 #: Words of a run of text, without links, that is prose.
-_PROSE: Final = 10
+PROSE: Final = 10
 #: Distance in log odds to the next leaf beyond the cut, if there is none.
 _NONE: Final = 5.0
 
@@ -106,7 +106,7 @@ def cut_features(nodes: NodeTable, odds: Floats, others: int) -> NDArray[np.floa
     words = nodes.words.astype(np.float64) + 0.1
     content = sigmoid(-odds)
     linked = nodes.anchor[nodes.leaves]
-    prose = (nodes.words >= _PROSE) & ~linked
+    prose = (nodes.words >= PROSE) & ~linked
     order = np.argsort(odds, kind="stable")
     mass, total = words * content, in_order(words)
     all_mass = in_order(mass)
