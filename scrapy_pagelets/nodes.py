@@ -513,6 +513,12 @@ def leaves_beginning(nodes: NodeTable, characters: str) -> list[int]:
 
 
 @compiled("table")
+def values_at(elements: Sequence[etree._Element], names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The values of some attributes of each element, in the order of the names; "" where there is none."""
+    return [tuple(element.get(name) or "" for name in names) for element in elements]
+
+
+@compiled("table")
 def declarations(root: etree._Element) -> tuple[dict[str, list[etree._Element]], list[etree._Element]]:
     """The elements by which a page tells of itself, in document order: those in ``DECLARING`` by tag, and microdata."""
     found: dict[str, list[etree._Element]] = {tag: [] for tag in DECLARING}

@@ -189,6 +189,27 @@ cdef vector[xmlNode*] nodes_at(_Element root, const int64_t[::1] tag, const int6
     return found
 
 
+def values_at(list elements, names):
+    """As `scrapy_pagelets.nodes.values_at`."""
+    cdef list wanted = [name.encode() for name in names], found = [], values
+    cdef vector[string] read_values = vector[string](len(wanted))
+    cdef _Element element
+    cdef xmlAttr *attribute
+    cdef size_t i
+    for element in elements:
+        for i in range(read_values.size()):
+            read_values[i].clear()
+        attribute = element._c_node.properties
+        while attribute != NULL:  # no Python code runs before all values are read
+            for i in range(read_values.size()):
+                if attribute.ns == NULL and strcmp(<const char*>attribute.name, <const char*><bytes>wanted[i]) == 0:
+                    read(attribute, read_values[i])
+            attribute = attribute.next
+        values = [decoded(read_values[i]) for i in range(read_values.size())]
+        found.append(tuple(values))
+    return found
+
+
 def declarations(_Element root not None):
     """As `scrapy_pagelets.nodes.declarations`."""
     load_python()

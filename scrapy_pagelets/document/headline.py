@@ -176,8 +176,7 @@ def _titles(page: Page) -> Iterator[tuple[str, float]]:
 
 def _shared_title(page: Page) -> str:
     """The title that a page declares for those who share it (Open Graph); "" if there is none."""
-    metas = page.declared["meta"][:_MOST]
-    return next((str(meta.get("content", "")) for meta in metas if meta.get("property") == "og:title"), "")
+    return next((meta.content for meta in page.metas[:_MOST] if meta.property == "og:title"), "")
 
 
 def _others(nodes: NodeTable, row: int, alike: Ints) -> int:

@@ -21,7 +21,7 @@ from scrapy_pagelets.document.headline import Headline, headline_of
 from scrapy_pagelets.document.json_ld import Object, by_id, types_of, values_of
 from scrapy_pagelets.document.kinds import is_page, is_work
 from scrapy_pagelets.nodes import Bools
-from scrapy_pagelets.page import Page
+from scrapy_pagelets.page import Meta, Page
 
 #: The names of the fields.
 TOLD: Final = ("author", "published", "modified", "canonical", "description", "image", "breadcrumbs")
@@ -113,7 +113,7 @@ class _Told:
         self._ids = by_id(objects)
         self._work = _one([each for each in objects if any(map(is_work, types_of(each)))], page, canonical)
         self._about = _one([each for each in objects if any(map(is_page, types_of(each)))], page, canonical)
-        self._metas = _metas(page.declared["meta"])
+        self._metas = _metas(page.metas)
         self._properties = microdata.properties_of(marked)
 
     def date(self, name: str, metas: Sequence[str]) -> str | None:
@@ -214,12 +214,12 @@ def _key(page: Page, address: str) -> list[int]:
     return [key] if key else []
 
 
-def _metas(elements: Iterable[etree._Element]) -> dict[str, str]:
+def _metas(metas: Iterable[Meta]) -> dict[str, str]:
     """The first value of each ``<meta>`` by its name in lower case; values that are blank do not count."""
     found: dict[str, str] = {}
-    for meta in islice(elements, _MOST):
-        name = (meta.get("property") or meta.get("name") or meta.get("http-equiv") or "").strip().lower()
-        content = (meta.get("content") or "")[:_LONGEST]
+    for meta in islice(metas, _MOST):
+        name = (meta.property or meta.name or meta.http_equiv).strip().lower()
+        content = meta.content[:_LONGEST]
         if name and name not in found and content.strip():
             found[name] = content
     return found

@@ -338,11 +338,7 @@ def _container(nodes: NodeTable, odds: Floats) -> tuple[Floats, Floats, Floats, 
 
 def declared(page: Page) -> tuple[bool, bool, bool]:
     """Whether the head of the page declares an article, a product, a discussion: in Open Graph, or in JSON-LD."""
-    kinds = {
-        meta.get("content", "").strip().lower()
-        for meta in page.declared["meta"]
-        if meta.get("property", "").lower() == "og:type"
-    }
+    kinds = {meta.content.strip().lower() for meta in page.metas if meta.property.lower() == "og:type"}
     for script in page.declared["script"]:
         if "ld+json" in script.get("type", ""):
             kinds.update(kind.lower() for kind in _SCHEMA_TYPE.findall(script.text or ""))
