@@ -245,7 +245,10 @@ def count_page(dict tables, fragments, Py_ssize_t number):
     cdef Integers last = integers(fragments.last), leaves = integers(fragments.leaves)
     cdef const uint8_t *seen = <const uint8_t*>pointer(fragments.seen)
     cdef const uint8_t *linked = <const uint8_t*>pointer(fragments.linked)
-    cdef const double[:, ::1] odds = np.ascontiguousarray(fragments.odds, np.float64)
+    of_rows = np.ascontiguousarray(fragments.odds, np.float64)
+    cdef const double *odds = <const double*>pointer(of_rows)
+    if of_rows.size != keys.path.size * CLASSIFIERS:
+        raise ValueError("there are not log odds of each classifier for each row")
     cdef Py_ssize_t n = path.size, m = text.size, i, j
     cdef size_t at
     cdef vector[int64_t] new = vector[int64_t](m + 1), below = vector[int64_t](m + 1)
@@ -270,7 +273,7 @@ def count_page(dict tables, fragments, Py_ssize_t number):
         plus(sums[NEW], new[last.at[i]] - new[first.at[i]])
         plus(sums[WORDS], below[last.at[i]] - below[first.at[i]])
         for j in range(CLASSIFIERS):
-            plus(sums[ODDS + j], odds[i, j])
+            plus(sums[ODDS + j], odds[i * CLASSIFIERS + j])
         plus(sums[ODDS + CLASSIFIERS + number], 1)
     paths.counter.shrink()
     for i in range(m):
@@ -314,7 +317,7 @@ cdef int count_once(Table table, Integers keys, const uint8_t *seen) except -1:
 
 
 cdef int sum_shapes(
-    Shapes &shapes, Integers shape, const double[:, ::1] odds, const uint8_t *seen
+    Shapes &shapes, Integers shape, const double *odds, const uint8_t *seen
 ) except -1:
     """For each shape, the number of rows that count, and the sums of their log odds, in the order of the rows."""
     cdef Py_ssize_t n = shape.size, i, j
@@ -331,7 +334,7 @@ cdef int sum_shapes(
                 shapes.sums.resize(at + 1 + CLASSIFIERS)
             shapes.sums[at] += 1
             for j in range(CLASSIFIERS):
-                shapes.sums[at + 1 + j] += odds[i, j]
+                shapes.sums[at + 1 + j] += odds[i * CLASSIFIERS + j]
     return 0
 
 
@@ -344,15 +347,21 @@ def evidence_of(dict tables, int64_t pages, nodes, keys, odds, Py_ssize_t number
     cdef Integers path = integers(keys.path), shape = integers(keys.shape)
     cdef Integers text_exact = integers(keys.exact), link_set = integers(keys.links), target = integers(keys.target)
     cdef Integers leaves = integers(nodes.leaves)
-    cdef const double[:, ::1] own_odds = np.ascontiguousarray(odds, np.float64)
+    of_page = np.ascontiguousarray(odds, np.float64)
+    cdef const double *own_odds = <const double*>pointer(of_page)
+    if of_page.size != keys.path.size * CLASSIFIERS:
+        raise ValueError("there are not log odds of each classifier for each row")
     cdef Py_ssize_t n = path.size, m = text.size, i, j
     of_leaves, of_rows = np.empty((3, m), np.float32), np.empty((4, n), np.float32)
     of_paths, variants, of_links = np.empty((3, n)), np.empty(m), np.empty(target.size, np.float32)
     mean_odds, shape_odds = np.empty((n, CLASSIFIERS)), np.empty((n, CLASSIFIERS))
-    cdef float[:, ::1] leaf_out = of_leaves, row_out = of_rows
-    cdef double[:, ::1] path_out = of_paths, mean_out = mean_odds, shape_out = shape_odds
+    cdef float *leaf_out = <float*>pointer(of_leaves)
+    cdef float *row_out = <float*>pointer(of_rows)
+    cdef double *path_out = <double*>pointer(of_paths)
+    cdef double *mean_out = <double*>pointer(mean_odds)
+    cdef double *shape_out = <double*>pointer(shape_odds)
     cdef double *variants_out = <double*>pointer(variants)
-    cdef float[::1] target_out = of_links
+    cdef float *target_out = <float*>pointer(of_links)
     cdef vector[double] varied = vector[double](n)
     cdef Shapes known_shapes
     cdef const float *sums
@@ -364,15 +373,15 @@ def evidence_of(dict tables, int64_t pages, nodes, keys, odds, Py_ssize_t number
     for i in range(m):
         sums = texts.counter.of(text.at[i])
         common = max(common, sums[0])
-        leaf_out[0, i], leaf_out[2, i] = sums[0], sums[1 + number]
-        leaf_out[1, i] = placed.counter.of(text_placed.at[i])[0]
+        leaf_out[i], leaf_out[2 * m + i] = sums[0], sums[1 + number]
+        leaf_out[m + i] = placed.counter.of(text_placed.at[i])[0]
     cdef bint separate = SEPARATE <= of_class < pages and common <= of_class
     of_site = of_class if separate else pages
     others, classmates = max(1, of_site - known), max(1, of_class - known)
     for i in range(m):
-        leaf_out[0, i] = share(leaf_out[0, i], self, others)
-        leaf_out[1, i] = share(leaf_out[1, i], self, others)
-        leaf_out[2, i] = share(leaf_out[2, i], self, classmates)
+        leaf_out[i] = share(leaf_out[i], self, others)
+        leaf_out[m + i] = share(leaf_out[m + i], self, others)
+        leaf_out[2 * m + i] = share(leaf_out[2 * m + i], self, classmates)
 
     sum_shapes(known_shapes, shape, own_odds, NULL)
     for i in range(n):
@@ -382,24 +391,24 @@ def evidence_of(dict tables, int64_t pages, nodes, keys, odds, Py_ssize_t number
         if separate and sums[PAGES] <= of_class:
             most = max(most, mass)
         varied[i] = <double>sums[VARIED] / having
-        row_out[0, i] = share(sums[ODDS + CLASSIFIERS + number] if separate else sums[PAGES], self, others)
-        row_out[1, i] = share(sums[ODDS + CLASSIFIERS + number], self, classmates)
-        path_out[0, i] = <double>sums[LINKED] / having
-        path_out[1, i] = <double>sums[NEW] / max(1e-9, <double>sums[WORDS])
+        row_out[i] = share(sums[ODDS + CLASSIFIERS + number] if separate else sums[PAGES], self, others)
+        row_out[n + i] = share(sums[ODDS + CLASSIFIERS + number], self, classmates)
+        path_out[i] = <double>sums[LINKED] / having
+        path_out[n + i] = <double>sums[NEW] / max(1e-9, <double>sums[WORDS])
         # Negative: a row that the page shares with the rest of the site, such as the root.
-        path_out[2, i] = -1 if separate and sums[PAGES] > of_class else mass
-        row_out[2, i] = share(exact.counter.of(text_exact.at[i])[0], self, others)
-        row_out[3, i] = share(links.counter.of(link_set.at[i])[0], self, others) if link_set.at[i] else 0
+        path_out[2 * n + i] = -1 if separate and sums[PAGES] > of_class else mass
+        row_out[2 * n + i] = share(exact.counter.of(text_exact.at[i])[0], self, others)
+        row_out[3 * n + i] = share(links.counter.of(link_set.at[i])[0], self, others) if link_set.at[i] else 0
         for j in range(CLASSIFIERS):
-            mean_out[i, j] = mean(<double>sums[PAGES] - known, <double>sums[ODDS + j] - own_odds[i, j] * known)
+            mean_out[i * CLASSIFIERS + j] = mean(<double>sums[PAGES] - known, <double>sums[ODDS + j] - own_odds[i * CLASSIFIERS + j] * known)
         sums = shapes.counter.of(shape.at[i])
         alike = &known_shapes.sums[known_shapes.at[i]]
         for j in range(CLASSIFIERS):
-            shape_out[i, j] = mean(sums[0] - alike[0] * known, sums[1 + j] - alike[1 + j] * known)
+            shape_out[i * CLASSIFIERS + j] = mean(sums[0] - alike[0] * known, sums[1 + j] - alike[1 + j] * known)
     if separate:
         for i in range(n):
-            if path_out[2, i] < 0:
-                path_out[2, i] = most
+            if path_out[2 * n + i] < 0:
+                path_out[2 * n + i] = most
     for i in range(m):
         variants_out[i] = varied[leaves.at[i]]
     for i in range(target.size):

@@ -24,6 +24,8 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.characters import readable
 
+from scrapy_pagelets.core.arrays cimport Integers, integers, pointer
+
 import_lxml__etree()
 
 cdef extern from "runs.hpp" nogil:
@@ -144,7 +146,7 @@ def elements(_Element root not None, const int64_t[::1] tag, const int64_t[::1] 
 def elements_at(nodes, rows):
     """As `scrapy_pagelets.nodes.elements_at`."""
     cdef _Element root = nodes.root
-    cdef vector[xmlNode*] found = nodes_at(root, nodes.tag, nodes.end, rows)
+    cdef vector[xmlNode*] found = nodes_at(root, nodes, rows)
     cdef size_t i
     return [elementFactory(root._doc, found[i]) for i in range(found.size())]
 
@@ -152,7 +154,7 @@ def elements_at(nodes, rows):
 def attributes_at(nodes, rows, str name):
     """As `scrapy_pagelets.nodes.attributes_at`."""
     cdef bytes wanted = name.encode()
-    cdef vector[xmlNode*] found = nodes_at(nodes.root, nodes.tag, nodes.end, rows)
+    cdef vector[xmlNode*] found = nodes_at(nodes.root, nodes, rows)
     cdef xmlAttr *attribute
     cdef list values = []
     cdef string value
@@ -168,19 +170,20 @@ def attributes_at(nodes, rows, str name):
     return values
 
 
-cdef vector[xmlNode*] nodes_at(_Element root, const int64_t[::1] tag, const int64_t[::1] end, rows) except *:
+cdef vector[xmlNode*] nodes_at(_Element root, nodes, rows) except *:
     """The nodes of some rows of elements, ascending; valid as long as this thread holds the GIL."""
     cdef vector[xmlNode*] found
+    cdef Integers tag = integers(nodes.tag), end = integers(nodes.end)
     cdef int64_t row = 0, element = 0, wanted
     cdef xmlNode *node = root._c_node
     cdef xmlNode *child
     for wanted in rows:
-        if not row <= wanted < tag.shape[0] or tag[wanted] == TEXT:
+        if not row <= wanted < tag.size or tag.at[wanted] == TEXT:
             raise IndexError(f"{wanted} is not the row of an element behind the ones before")
         while row < wanted:
             row += 1
-            if tag[row] != TEXT:
-                child = next_element(node.children) if end[element] > row else NULL
+            if tag.at[row] != TEXT:
+                child = next_element(node.children) if end.at[element] > row else NULL
                 node = child if child != NULL else following(node, root._c_node)
                 if node == NULL:
                     raise RuntimeError("the tree has changed")
@@ -690,17 +693,15 @@ cdef str decoded(const string &text):
 
 cdef object column(const vector[int64_t] &values):
     result = np.empty(values.size(), np.int64)
-    cdef int64_t[::1] view = result
     if values.size():
-        memcpy(&view[0], values.data(), values.size() * sizeof(int64_t))
+        memcpy(pointer(result), values.data(), values.size() * sizeof(int64_t))
     return result
 
 
 cdef object mask(const vector[uint8_t] &values):
     result = np.empty(values.size(), np.bool_)
-    cdef uint8_t[::1] view = result.view(np.uint8)
     if values.size():
-        memcpy(&view[0], values.data(), values.size())
+        memcpy(pointer(result), values.data(), values.size())
     return result
 
 
