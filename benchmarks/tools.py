@@ -95,14 +95,14 @@ def referee(folder: Path) -> ModuleType:
     return module
 
 
-def run(command: Sequence[str], log: Path | None = None) -> int:
-    """Run a command at the root of the project, with the ``scrapy`` beside this Python; return its exit code."""
+def run(command: Sequence[str], log: Path | None = None, folder: Path = ROOT) -> int:
+    """Run a command in a folder, with the ``scrapy`` beside this Python; return its exit code."""
     path = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", "")))
     environment = os.environ | {"PATH": path}
     if log is None:
-        return subprocess.call(command, cwd=ROOT, env=environment)
+        return subprocess.call(command, cwd=folder, env=environment)
     with open(log, "w", encoding="utf-8") as file:
-        return subprocess.call(command, cwd=ROOT, env=environment, stdout=file, stderr=file)
+        return subprocess.call(command, cwd=folder, env=environment, stdout=file, stderr=file)
 
 
 def last_lines(log: Path, count: int = 3) -> str:

@@ -1,9 +1,9 @@
-"""The extensions that log progress and a summary of each site, and that prepare the process for a crawl."""
+"""The extensions that log a summary of each site, and that prepare the process for a crawl."""
 
 from __future__ import annotations
 
 import logging
-from typing import Final, Self
+from typing import Self
 
 from scrapy import signals
 from scrapy.crawler import Crawler
@@ -19,28 +19,18 @@ from scrapy_pagelets.templates.detection.incremental import RepeatedPagelets
 
 logger = logging.getLogger(__name__)
 
-#: Items between two progress lines.
-_INTERVAL: Final = 500
-
 
 class SiteReport:
-    """Log progress every 500 items, and a summary of each site when the spider closes."""
+    """Log a summary of each site when the spider closes."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.session = session_of(crawler)
-        self._items = 0
-        crawler.signals.connect(self.item_scraped, signals.item_scraped)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
-
-    def item_scraped(self) -> None:
-        self._items += 1
-        if self._items % _INTERVAL == 0:
-            logger.info("%d items, %d %% of their words are template", self._items, self._template_percentage())
 
     def spider_closed(self) -> None:
         sites = self.session.sites.summary()
@@ -78,11 +68,6 @@ class SiteReport:
             self.session.warn(
                 "detection/full", "there are more pagelets than can be counted: the last pages were not counted"
             )
-
-    def _template_percentage(self) -> int:
-        stats = self.session.stats
-        words = stats.get_value("pagelets/words", 0) if stats is not None else 0
-        return round(100 * stats.get_value("pagelets/words/template", 0) / words) if stats is not None and words else 0
 
 
 class Preparation:

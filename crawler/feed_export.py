@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
@@ -76,6 +76,9 @@ class Feeds(FeedExporter):
                 slot.finish_exporting()
                 slot.file.flush()
             await super()._close_slot(slot, spider)
+            if slot.itemcount:
+                feeds = session_of(self.crawler).progress.feeds
+                feeds[location(slot.uri)] = feeds.get(location(slot.uri), 0) + slot.itemcount
         except Exception as error:
             # The failure of a feed without any item has been reported already.
             items = slot.itemcount or int(slot.uri not in self._failing)
@@ -92,6 +95,12 @@ class Feeds(FeedExporter):
         session.warn("feeds/failed", "%s cannot be written: %s", name, error)
         if items:
             session.record_loss(what % name, _REMEDY, items)
+
+
+def location(uri: str) -> str:
+    """Return the path of a feed, or its URL without user and password."""
+    parts = urlsplit(uri)
+    return unquote(parts.path) if parts.scheme == "file" else uri if not parts.scheme else _shown(uri)
 
 
 def _shown(uri: str) -> str:

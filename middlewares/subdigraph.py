@@ -107,6 +107,8 @@ class MenuSubdigraphMiddleware:
         self._searches: dict[str, list[_RunningSearch]] = {}
         self._histories: OrderedDict[str, _SiteHistory] = OrderedDict()
         self._closing = False
+        self._waiting = 0
+        self.session.progress.waiting["while pages of a menu are loaded"] = lambda: self._waiting
         before_closing(crawler, self._close)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
@@ -145,11 +147,15 @@ class MenuSubdigraphMiddleware:
         if is_learnt:
             return
         running = self._running(site, page_outline)
-        if running is not None:
-            await running.done.wait()
-        elif not site.fits(page_outline) and not self._closing:
-            # No await between this check and the start of the search: two pages would both become key pages.
-            await self._search(site, history, page, page_outline, request)
+        self._waiting += 1
+        try:
+            if running is not None:
+                await running.done.wait()
+            elif not site.fits(page_outline) and not self._closing:
+                # No await between this check and the start of the search: two pages would both become key pages.
+                await self._search(site, history, page, page_outline, request)
+        finally:
+            self._waiting -= 1
         await in_thread(self._learn, page)
 
     def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int], Targets, Site, bool]:
@@ -204,6 +210,7 @@ class MenuSubdigraphMiddleware:
         if not search.possible:
             self.session.count("templates/not_probed")
         if linked:
+            self.session.progress.found(site.name, search.urls(page))
             sentence = "%s: the template of a class of pages is what %d pages that link each other share (loaded: %d)"
             logger.info(sentence, site.name, linked, search.loads)
         else:

@@ -57,6 +57,7 @@ class FirstPages:
         self.crawler = crawler
         self.session = session_of(crawler)
         self._held: list[_Held] = []
+        self.session.progress.waiting["until more pages like them are known"] = self._held.__len__
         self._running: set[asyncio.Task[None]] = set()
         self._closing = False
         self._room = asyncio.Semaphore(max(1, crawler.settings.getint("CONCURRENT_ITEMS")))

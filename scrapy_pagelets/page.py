@@ -21,7 +21,7 @@ from w3lib.encoding import (
     to_unicode,
 )
 
-from scrapy_pagelets import urls
+from scrapy_pagelets import notebook, urls
 from scrapy_pagelets.alignment import align
 from scrapy_pagelets.characters import readable
 from scrapy_pagelets.document.json_ld import Object, objects_of
@@ -219,6 +219,18 @@ class Page:
         """(m,) for a rendered page, the matching leaf of ``source``, ascending; -1 for leaves that scripts added."""
         rows = self.received_rows[self.nodes.leaves]
         return np.where(rows < 0, -1, np.searchsorted((self.source or self).nodes.leaves, rows))
+
+    def _repr_html_(self) -> str:
+        nodes = self.nodes
+        rows: list[notebook.Row] = [
+            ("URL", self.url),
+            ("language", self.language or "not declared"),
+            ("words", f"{int(nodes.words.sum()):,} in {len(nodes.leaves):,} runs of text"),
+            ("links", f"{len(nodes.links.row):,}"),
+            ("layout", "as received" if self.layout is None else "rendered in a browser"),
+            ("text", " ".join(nodes.strings[: notebook.MOST])),
+        ]
+        return notebook.table(self.title or self.url, (), rows)
 
     @property
     def truncated(self) -> bool:

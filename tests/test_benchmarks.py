@@ -67,3 +67,12 @@ def test_starts_are_compared_with_python_itself():
     done = run("startup", "--repetitions", "1")
     assert done.returncode == 0, done.stderr
     assert next(line for line in done.stdout.splitlines() if line.startswith("Python")).endswith("1.0")
+
+
+def test_pictures_are_small_and_shown():
+    pictures = list((ROOT / "docs" / "images").iterdir())
+    shown = "".join(path.read_text("utf-8") for path in DOCUMENTS if path.suffix == ".md")
+    assert [path.name for path in pictures if path.name not in shown] == []
+    made = [path for path in pictures if path.name.startswith(("view-", "report-"))]
+    assert len(made) == 7
+    assert [path.name for path in made if path.stat().st_size > 200_000] == []

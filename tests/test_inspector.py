@@ -24,6 +24,10 @@ p { background: url(http://evil.example/b.png) }</style></head>
 <iframe srcdoc="<script>parent.document.title='hacked'</script>"></iframe>
 <p>${picture} $data The end.</p></body></html>"""
 
+TABLES = """<title>Tea</title><table><tr><td><a href=/a>Black tea</a> <a href=/b>Cups</a> <a href=/c>Pots</a></table>
+<table><tr><td><h1>Tea</h1><p>All that there is to say of tea, its leaves, its water and its cups.</table>
+<table class=foot><tr><td>Imprint</table>"""
+
 
 def inspect(path: Path, act: Callable[[Tab], Awaitable[Any]], **options: Any) -> Any:
     """Open a file in Chromium, act, and check that it has neither failed nor asked for anything."""
@@ -194,7 +198,7 @@ def test_a_feed_shows_the_decision_of_its_crawl(feed):
     assert [entry.splitlines()[0] for entry in entries] == [
         f"{p['id']} · {p['role']} · {p['templateness']:.2f}" for p in line["pagelets"]
     ]
-    assert "with 35 pages known" in decided
+    assert "with 35 pages like it known" in decided
     assert notes == ""
 
 
@@ -245,7 +249,48 @@ def test_a_page_that_has_changed_is_said(tmp_path, feed):
     async def act(tab):
         return await tab.inner_text("#notes")
 
-    assert "The page has changed since the crawl: " in inspect(path, act)
+    assert "of the feed differ: the page has changed since the crawl." in inspect(path, act)
+
+
+def test_a_rendered_page_with_tables_shows_the_decision_of_a_crawl_that_did_not_render(tmp_path):
+    """Browsers add ``tbody``, which the XPaths of the feed do not have."""
+    with SiteServer(routes={"/": answer(TABLES)}) as server:
+        alone = ("-s", "PAGELETS_PROBE=0", "-s", "PAGELETS_FIRST_PAGES=1", "-s", "PAGELETS_EXPORT=all")
+        site = ("-a", f"url={server.url('')}", "-a", "pages=1")
+        done = scrapy("crawl", "site", *site, *alone, "-O", f"{tmp_path}/f.jsonl")
+        assert done.returncode == 0, done.stderr
+        path = view(tmp_path, "f.jsonl")
+
+    async def act(tab):
+        return await tab.locator("#list button").all_inner_texts(), await tab.inner_text("#notes")
+
+    entries, notes = inspect(path, act)
+    line = json.loads((tmp_path / "f.jsonl").read_text())
+    assert len(line["pagelets"]) > 1
+    assert [entry.splitlines()[0] for entry in entries] == [
+        f"{p['id']} · {p['role']} · {p['templateness']:.2f}" for p in line["pagelets"]
+    ]
+    assert notes == ""
+
+
+def test_boxes_are_where_the_page_has_them_though_its_picture_is_cut_off(tmp_path):
+    (tmp_path / "page.html").write_text(
+        "<style>body,h1,p{margin:0}</style><h1 style='height:100px'>Top of the page</h1><p style='height:15900px'>"
+        "All there is to say.<div style='height:20000px'>The end of it all.</div>"
+    )
+    path = view(tmp_path, "page.html", "--method", "vips", "--whole")
+
+    async def act(tab):
+        image = await tab.locator(".picture img").bounding_box()
+        boxes = [await box.bounding_box() for box in await tab.locator(".box").all()]
+        return await tab.inner_text("#notes"), image, boxes
+
+    notes, image, boxes = inspect(path, act)
+    assert "The picture shows the first 16,000 of the 36,000 pixels" in notes
+    scale = image["width"] / 1366
+    assert image["height"] == pytest.approx(16_000 * scale, rel=0.01)
+    assert 100 * scale == pytest.approx(sorted(b["y"] - image["y"] for b in boxes)[1], abs=2)
+    assert max(box["y"] + box["height"] for box in boxes) <= image["y"] + image["height"] + 1
 
 
 def test_near_duplicates_stand_side_by_side(tmp_path):
@@ -293,12 +338,17 @@ def test_the_offered_rule_does_what_it_says(tmp_path, shown):
             "the feed has no page x; it has http://a",
         ),
         ('{"url": "http://a.example/", "text": "x"}\n', ["feed.jsonl", "--source", "none"], "none"),
+        ('{"url": "http://a.example/", "pagelets": [{"text": "x", "role": "content"}]}', ["feed.jsonl"], "has no id"),
+        ('{"adresse": "http://a.example/", "texte": "x"}', ["feed.jsonl"], "it has no url, but only adresse, texte"),
+        ("", ["."], ". cannot be shown: it is a folder"),
+        ("", ["page.html", "--source", "feed.jsonl"], "are for feeds"),
         ("", ["http://a.example/"], "--no-picture needs a file or a feed"),
         ("", ["feed.jsonl", "--rules", "none.toml"], "none.toml cannot be read"),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(tmp_path, content, arguments, sentence):
     (tmp_path / "feed.jsonl").write_text(content)
+    (tmp_path / "page.html").write_text("<p>Hello.")
     done = scrapy("pagelets", "view", *arguments, "--no-picture", cwd=tmp_path)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
@@ -310,3 +360,53 @@ def test_the_rendered_page_is_fetched_once(tmp_path):
     with SiteServer(routes={"/": answer("<p>Hello.")}) as server:
         view(tmp_path, server.url(""))
         assert server.hits.count("/") == 1
+
+
+def notes_of(folder, *arguments):
+    written = view(folder, *arguments).read_text(encoding="utf-8")
+    return "\n".join(json.loads(written.partition('id="data">')[2].partition("</script>")[0])["notes"])
+
+
+@pytest.mark.parametrize(
+    ("rules", "note"),
+    [
+        ("[[rule]]\nhosts = ['*']\nstrip = ['*']", "Nothing of this page is kept."),
+        ("[[rule]]\nhosts = ['*']\nstrip = ['#none']", "These selectors match nothing on this page: #none (line 3)."),
+        ("[[rule]]\nhosts = ['a.example']\nkeep = ['p']", "These rules are for other hosts: a.example (line 1)."),
+    ],
+)
+def test_rules_that_do_nothing_or_all_are_said(tmp_path, rules, note):
+    (tmp_path / "rules.toml").write_text(rules)
+    assert notes_of(tmp_path, str(SITE / "index.html"), "--no-picture", "--rules", "rules.toml") == note
+
+
+def test_an_error_page_is_no_page(tmp_path):
+    with SiteServer(routes={"/": answer("<p>Hello.")}) as server:
+        line = {"url": server.url("gone"), "text": "What there was."}
+        (tmp_path / "feed.jsonl").write_text(json.dumps(line))
+        assert "cannot be fetched any more (the server answers 404)" in notes_of(tmp_path, "feed.jsonl")
+
+
+def test_a_folder_that_had_a_base_is_found_with_it(feed):
+    path = json.loads(feed.read_text().splitlines()[0])["url"]
+    arguments = ("--page", path, "--source", str(SITE), "--no-picture")
+    assert notes_of(feed.parent, str(feed), *arguments, "--base", "http://x.example/") == ""
+    done = scrapy("pagelets", "view", str(feed), *arguments, cwd=feed.parent)
+    assert "if the spider archive had a base, give it with --base" in done.stderr
+
+
+def test_what_is_left_out_of_a_large_page_is_said(tmp_path):
+    runs = "".join(f"<p>Part {n}" for n in range(20_001))
+    (tmp_path / "page.html").write_text(f"{runs}<p>{'word ' * 110_000}")
+    path = view(tmp_path, "page.html", "--no-picture")
+
+    async def act(tab):
+        notes = await tab.inner_text("#notes")
+        await tab.select_option("#view", "plain")
+        return notes, await tab.locator("#shown pre").first.inner_text()
+
+    notes, text = inspect(path, act)
+    assert "The page has 20,002 runs of text: the sliders of VIPS and GCuts are left out above 4,000." in notes
+    assert "The text by pagelet ends after the first 20,000 runs of text." in notes
+    assert text.endswith(" more characters)")
+    assert path.stat().st_size < 10_000_000

@@ -1,15 +1,21 @@
 """``scrapy pagelets view``: a picture of a page with its pagelets, or an error."""
 
 import asyncio
+import fcntl
 import json
+import os
+import pty
 import re
 import struct
+import subprocess
+import sys
+import termios
 
 import pytest
 from playwright.async_api import async_playwright
 
 from scrapy_pagelets.rendering.browser import launch_options
-from tests.crawling import SITE, answer, crawl, scrapy
+from tests.crawling import SITE, answer, crawl, ends_quietly_when_its_pipe_closes, scrapy
 from tests.server import SiteServer
 
 PAGE = """<html><head><title>A &amp; B</title><style>body{margin:0}</style></head><body>
@@ -134,3 +140,35 @@ def test_other_file_types_are_refused_before_a_browser_starts(tmp_path, monkeypa
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"--out is {name}: give a file that ends in .html, .png or .jpg\n"
     assert not (tmp_path / name).exists()
+
+
+def test_lines_fit_into_a_narrow_terminal(tmp_path):
+    reader, writer = pty.openpty()
+    fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 40, 0, 0))
+    arguments = ["pagelets", "view", str(SITE / "index.html"), "--no-picture"]
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    command = [sys.executable, "-m", "scrapy", *arguments]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=writer) as process:
+        os.close(writer)
+        written = b""
+        while True:
+            try:  # Linux reports the end of a terminal as an error
+                read = os.read(reader, 1 << 16)
+            except OSError:
+                break
+            written += read
+            if not read:
+                break
+    os.close(reader)
+    lines = written.decode().splitlines()
+    assert process.returncode == 0
+    assert lines[-1] == "written: pagelets.html"
+    assert max(map(len, lines)) == 40
+
+
+def test_a_closed_pipe_ends_the_command_quietly(tmp_path):
+    (tmp_path / "page.html").write_text("".join(f"<ul>{MENU}</ul><p>{'Word ' * 200}" for _ in range(300)))
+    strict = ("--no-picture", "--method", "pagelets-strict")
+    ends_quietly_when_its_pipe_closes(
+        "pagelets", "view", str(tmp_path / "page.html"), *strict, "--out", str(tmp_path / "x.html")
+    )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_pagelets.crawler.commands.terminal import show
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     import playwright.async_api as playwright
     from playwright.async_api import FloatRect
 
-    from scrapy_pagelets.inspector.contents import Inspected
+    from scrapy_pagelets.inspector.contents import Inspected, Picture
     from scrapy_pagelets.inspector.source import PageSource
     from scrapy_pagelets.page import Page
     from scrapy_pagelets.rules.host_rules import Rules
@@ -31,6 +34,8 @@ _PICTURES: Final[dict[str, dict[str, Any]]] = {
     ".jpg": {"type": "jpeg", "quality": 40},
     ".jpeg": {"type": "jpeg", "quality": 40},
 }
+#: Status codes from here on mean that a page is not there.
+_FAILED: Final = 400
 _PAGES: Final = (".html", ".htm")
 
 
@@ -39,6 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("page", metavar="URL-or-file", help="address of a page, an HTML file, or a feed")
     parser.add_argument("--page", dest="of_feed", metavar="URL", help="the page of the feed")
     parser.add_argument("--source", metavar="FILE", help="HTML file, archive or folder with the page of the feed")
+    parser.add_argument(
+        "--base", default="", metavar="URL", help="prefix of the URLs of files in the source, as the spider had it"
+    )
     parser.add_argument("--store", metavar="FOLDER", help="what a crawl has learnt (its PAGELETS_STORE or JOBDIR)")
     parser.add_argument("--rules", metavar="FILE", help="rules to apply, instead of those of PAGELETS_RULES")
     parser.add_argument("--method", help="segmentation method (default: that of PAGELETS_SEGMENTER)")
@@ -88,21 +96,29 @@ async def _write(options: argparse.Namespace) -> None:
     config = Config.from_settings(options.settings)
     rules = _rules(options.rules or config.rules)
     load(config.model)
-    source = source_of(options.page, config.limits, options.of_feed, options.source)
+    source = source_of(options.page, config.limits, options.of_feed, options.source, options.base)
     page, picture, notes = await _load(options, config, source)
     if page is not None:
         page = rules.mark(page)
+        notes = [*notes, *_without_effect(rules)]
     inspected = _inspected(options, config, page, source)
-    inspected = replace(inspected, notes=[*inspected.notes, *notes], twin=source.twin)
-    await _save(options.out, inspected, picture)
+    inspected = replace(inspected, notes=[*inspected.notes, *notes], twin=source.twin, picture=picture)
+    await _save(options.out, inspected)
+    width = _width()
     for pagelet in inspected.pagelets:
-        show(f"{pagelet.id:4} {pagelet.role:10} {pagelet.templateness:.2f} {pagelet.words:5} {pagelet.text[:60]!r}")
+        line = f"{pagelet.id:4} {pagelet.role:10} {pagelet.templateness:.2f} {pagelet.words:5} {pagelet.text[:60]!r}"
+        show(line[:width])
     show(f"written: {options.out}")
+
+
+def _width() -> int | None:
+    """Characters that fit into a line of the terminal; None if the output is none."""
+    return get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
 
 
 async def _load(
     options: argparse.Namespace, config: Config, source: PageSource
-) -> tuple[Page | None, bytes, list[str]]:
+) -> tuple[Page | None, Picture | None, list[str]]:
     """The page, its picture, and what cannot be shown; no page if all that is left of it is in the feed."""
     from scrapy_pagelets.page import Page, parse
     from scrapy_pagelets.rendering.browser import RenderError
@@ -110,29 +126,47 @@ async def _load(
     if options.no_picture:
         if source.document is None and source.line is None:
             raise ValueError("--no-picture needs a file or a feed: save the page first")
-        return None if source.document is None else Page.from_root(parse(source.document), source.url), b"", []
+        return None if source.document is None else Page.from_root(parse(source.document), source.url), None, []
     try:
         page, picture = await _rendered(source, config, scripts=not options.no_scripts)
     except RenderError as error:
+        if source.document is not None:
+            page = Page.from_root(parse(source.document), source.url)
+            return page, None, [f"The browser cannot show the page ({error}): only its text is shown."]
         if source.line is None:
             raise
-        return None, b"", [f"The page cannot be fetched any more ({error}): only what the feed has of it is shown."]
-    return page, picture, []
+        return None, None, [f"The page cannot be fetched any more ({error}): only what the feed has of it is shown."]
+    return page, picture, [] if picture else ["The browser cannot draw the page: only its text is shown."]
 
 
-async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tuple[Page, bytes]:
-    from playwright.async_api import async_playwright
+async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tuple[Page, Picture | None]:
+    from playwright.async_api import Error, async_playwright
 
-    from scrapy_pagelets.rendering.browser import Browser, launch_options
+    from scrapy_pagelets.inspector.contents import Picture
+    from scrapy_pagelets.page import Page
+    from scrapy_pagelets.rendering.browser import Browser, RenderError, launch_options
     from scrapy_pagelets.rendering.snapshot import page_of
 
-    picture = b""
+    picture: Picture | None = None
+    own: Page | None = None
 
     async def look(shown: playwright.Page) -> None:
         nonlocal picture
-        size = await shown.evaluate("[innerWidth, Math.max(innerHeight, document.documentElement.scrollHeight)]")
-        clip: FloatRect = {"x": 0, "y": 0, "width": size[0], "height": min(size[1], _MAX_HEIGHT)}
-        picture = await shown.screenshot(full_page=True, clip=clip, type="jpeg", quality=70)
+        width, whole = await shown.evaluate(
+            "[innerWidth, Math.max(innerHeight, document.documentElement.scrollHeight)]"
+        )
+        height = min(whole, _MAX_HEIGHT)
+        clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": height}
+        with suppress(Error):  # a page may be too large to be drawn in time
+            jpeg = await shown.screenshot(full_page=True, clip=clip, type="jpeg", quality=70)
+            picture = Picture(jpeg, width, height, whole)
+
+    async def received(response: playwright.Response) -> None:
+        nonlocal own
+        if response.status >= _FAILED and source.line is not None:
+            raise RenderError("failed", f"the server answers {response.status}")
+        body, kind = await response.body(), await response.header_value("content-type")
+        own = await asyncio.to_thread(Page.parse, body, source.url, kind, config.limits)
 
     async def lookup(url: str) -> tuple[str, bytes] | None:
         assert source.resources is not None
@@ -142,10 +176,10 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
         browser = Browser(lambda: driver.chromium.launch(**launch_options()), scripts=scripts, timeout=_TIMEOUT)
         try:
             found = lookup if source.resources is not None else None
-            frames = await browser.render(source.url, source.document, found, look=look)
+            frames = await browser.render(source.url, source.document, found, look=look, received=received)
         finally:
             await browser.close()
-    return page_of(frames, source.url, limits=config.limits), picture
+    return page_of(frames, source.url, own, config.limits), picture
 
 
 def _rules(name: str) -> Rules:
@@ -153,6 +187,15 @@ def _rules(name: str) -> Rules:
     from scrapy_pagelets.rules.rules_file import read
 
     return read(name) if name else Rules()
+
+
+def _without_effect(rules: Rules) -> list[str]:
+    """What the rules do not do on this page."""
+    selectors, hosts = rules.without_element(), rules.without_page()
+    return [
+        *([f"These selectors match nothing on this page: {'; '.join(selectors)}."] if selectors else []),
+        *([f"These rules are for other hosts: {'; '.join(hosts)}."] if hosts else []),
+    ]
 
 
 def _inspected(options: argparse.Namespace, config: Config, page: Page | None, source: PageSource) -> Inspected:
@@ -174,11 +217,11 @@ def _inspected(options: argparse.Namespace, config: Config, page: Page | None, s
     return by_site(page, sites, lambda p, t: segment(p, t, method, whole=options.whole, **given, **wanted))
 
 
-async def _save(name: str, inspected: Inspected, picture: bytes) -> None:
+async def _save(name: str, inspected: Inspected) -> None:
     from scrapy_pagelets.inspector.contents import contents
     from scrapy_pagelets.inspector.document import document
 
-    written = document(contents(inspected), picture)
+    written = document(contents(inspected), inspected.picture.jpeg if inspected.picture else b"")
     if _suffix(name) in _PICTURES:
         await _draw(name, written)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import suppress
@@ -70,6 +71,9 @@ class ArchiveSpider(Spider):
             logger.warning("%s", problem)
         self.path, self.base = path, arguments.beginning("base", base)
         self.sources = expand(path)
+        #: Number of pages, once all are learnt; bytes of the WARC files.
+        self._pages = 0
+        self._bytes = sum(map(_size, self.sources))
         self._is_closing = False
         self._passing: asyncio.Future[None] | None = None
 
@@ -98,6 +102,7 @@ class ArchiveSpider(Spider):
         if self._subdigraphs is not None:
             await self._learn_subdigraphs(self._subdigraphs)
         logger.info("%d pages in %d sources; cleaning them", pages, len(self.sources))
+        self._pages = pages
         if not config.render and is_asyncio_available():
             await self._clean()
             return
@@ -249,7 +254,9 @@ class ArchiveSpider(Spider):
             linked.add(page)
             if linked.is_complete:
                 key_page = linked.pages.pop(linked.key_page)
-                self.session.sites.learn_set(key_page, list(linked.pages.values()))
+                others = list(linked.pages.values())
+                self.session.sites.learn_set(key_page, others)
+                self.session.progress.found(key_page.site, [page.url for page in (key_page, *others)])
 
     def _read_again(self, record: Record) -> Page | None:
         """The page of a record of the first pass; None if it could not be learnt there."""
@@ -285,14 +292,31 @@ class ArchiveSpider(Spider):
                 yield record
 
     async def _batches(self, skipped: Counter[str] | None = None) -> AsyncIterator[list[Record]]:
+        done = bytes_before = 0
         for source in self.sources:
             all_records = records(source, self.base, skipped, quiet=skipped is None)
             while not self._is_closing and (batch := await in_thread(_next_batch, all_records)):
                 yield batch
+                done += len(batch)
+                self._tell(done, bytes_before + batch[-1].offset)
+            bytes_before += _size(source)
+
+    def _tell(self, done: int, read: int) -> None:
+        """Tell how many pages of the running pass are done, and how much of it that is."""
+        if self._pages:
+            self.session.progress.advance("cleaning", done, done / self._pages)
+        else:
+            share = read / self._bytes if self._bytes else None
+            self.session.progress.advance("learning", done, share)
 
 
 def _response(record: Record) -> HtmlResponse:
     return HtmlResponse(record.url, headers=record.headers, body=record.body)
+
+
+def _size(source: str) -> int:
+    """Bytes of a WARC file; 0 for a folder, whose files are not counted beforehand."""
+    return os.path.getsize(source) if os.path.isfile(source) else 0
 
 
 def _next_batch(all_records: Iterator[Record]) -> list[Record]:

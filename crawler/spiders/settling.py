@@ -47,6 +47,7 @@ class SettlingPages:
         self._journal = journal
         self._waiting: dict[str, list[Held]] = {}
         self._settled = journal.names("settled")
+        self.session.progress.waiting["until more of their site is known"] = self._number_waiting
 
     async def resume(self, times: Mapping[str, str]) -> None:
         """Take over the settling pages of an earlier run; the journal marks unreadable ones to be requested again.
@@ -116,6 +117,9 @@ class SettlingPages:
             self._settled.add(page.site)
             self._journal.add_names("settled", [page.site])
             await self._release(page.site)
+
+    def _number_waiting(self) -> int:
+        return sum(map(len, self._waiting.values()))
 
     def is_settled(self, site: str) -> bool:
         """True if the pages of a site need not wait any longer."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.document.headline import Headline
 from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.inspector.rule_lines import rule
-from scrapy_pagelets.nodes import TAG, Bools, Floats, Ints, NodeTable
+from scrapy_pagelets.nodes import LINE, TAG, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.rules.marks import KEEP, STRIP, nearest
 from scrapy_pagelets.segmentation.gcuts import Described
@@ -21,12 +21,14 @@ from scrapy_pagelets.segmentation.pagelet import Pagelet
 from scrapy_pagelets.segmentation.segment_weights import INNER, load
 from scrapy_pagelets.segmentation.vips import vips
 from scrapy_pagelets.segmentation.vips_tree import GREATEST, LEAST
-from scrapy_pagelets.templates.roles import is_template
+from scrapy_pagelets.templates.roles import CONTENT, is_template
 from scrapy_pagelets.text import plain, roots
 
 #: Runs of text that are shown, and characters of each; more would make the file too large for a browser.
 _LEAVES: Final = 20_000
 _RUN: Final = 2_000
+#: Pagelets that are listed, each with its reasons and its rule.
+_PAGELETS: Final = 1_000
 #: Characters of each of the texts.
 _TEXT: Final = 500_000
 #: Runs of text of a page whose segmentations are computed.
@@ -38,6 +40,22 @@ _FORMS: Final = {
     **{f"h{level}": "heading" for level in range(1, 7)},
     "li": "item", "dd": "item", "dt": "item", "pre": "code", "blockquote": "quote", "td": "cell", "th": "cell",
 }  # fmt: skip
+
+
+class Picture(NamedTuple):
+    """A page as a browser shows it.
+
+    Attributes
+    ----------
+    jpeg : the file
+    width, height : of the picture, in pixels
+    whole : height of the page, which may be more
+    """
+
+    jpeg: bytes
+    width: int
+    height: int
+    whole: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,7 +72,7 @@ class Inspected:
     reasons : sentences about some leaves
     notes : sentences about what cannot be shown
     xpaths : for a page made from a feed, the paths of each pagelet in the page that is gone
-    picture : the page as a browser shows it, JPEG; empty if it was not rendered
+    picture : the page as a browser shows it; None if it was not rendered
     twin : the page that this one nearly repeats, see `twins.compared`
     """
 
@@ -66,42 +84,64 @@ class Inspected:
     reasons: Callable[[Ints], list[str]]
     notes: Sequence[str] = ()
     xpaths: Mapping[int, Sequence[str]] | None = None
-    picture: bytes = b""
+    picture: Picture | None = None
     twin: dict[str, Any] | None = None
 
 
 def contents(inspected: Inspected) -> dict[str, Any]:
     """Everything that the inspector shows, but the picture."""
-    page, shown = inspected.page, min(len(inspected.page.nodes.leaves), _LEAVES)
-    notes = list(inspected.notes)
-    if shown < len(page.nodes.leaves):
-        notes.append(f"The page has {len(page.nodes.leaves):,} runs of text; the first {shown:,} are shown.")
+    page, picture, shown = inspected.page, inspected.picture, min(len(inspected.page.nodes.leaves), _LEAVES)
+    notes = [*inspected.notes, *_left_out(inspected)]
     segmentations = {} if len(page.nodes.leaves) > _SEGMENTED else _segmentations(page, inspected.templateness)
-    if not segmentations:
-        notes.append("The page is too large for the sliders of VIPS and GCuts, or has no text.")
     return {
         "title": page.title or page.url,
         "url": page.url,
         "decidedBy": inspected.decided_by,
         "notes": notes,
         "leaves": _leaves(page, shown),
-        "pagelets": [_pagelet(inspected, pagelet, shown) for pagelet in inspected.pagelets],
+        "pagelets": [_pagelet(inspected, pagelet, shown) for pagelet in inspected.pagelets[:_PAGELETS]],
         "segmentations": segmentations,
         "texts": _texts(inspected),
         "twin": inspected.twin,
-        "size": [page.layout.page_width, page.layout.page_height] if page.layout else None,
+        "size": [picture.width, picture.height] if picture else None,
     }
+
+
+def _left_out(inspected: Inspected) -> Iterator[str]:
+    """Sentences about what is too large to be shown."""
+    runs, picture = len(inspected.page.nodes.leaves), inspected.picture
+    if not runs:
+        yield "The page has no text."
+    elif all(pagelet.role != CONTENT for pagelet in inspected.pagelets):
+        yield "Nothing of this page is kept."
+    if runs > _SEGMENTED:
+        yield f"The page has {runs:,} runs of text: the sliders of VIPS and GCuts are left out above {_SEGMENTED:,}."
+    if runs > _LEAVES:
+        yield f"The text by pagelet ends after the first {_LEAVES:,} runs of text."
+    if (count := len(inspected.pagelets)) > _PAGELETS:
+        yield f"The page has {count:,} pagelets: the first {_PAGELETS:,} are listed."
+    if picture and picture.height < picture.whole:
+        yield (
+            f"The picture shows the first {picture.height:,} of the {picture.whole:,} pixels of the page's height; "
+            "the text by pagelet goes on."
+        )
 
 
 def _leaves(page: Page, shown: int) -> dict[str, Any]:
     nodes = page.nodes
     return {
-        "text": [text[:_RUN] for text in nodes.strings[:shown]],
+        "text": [_first(_white(nodes, leaf) + text, _RUN) for leaf, text in enumerate(nodes.strings[:shown])],
         "gap": nodes.gap[:shown].tolist(),
         "form": _forms(nodes)[:shown],
         "link": nodes.anchor[nodes.leaves[:shown]].tolist(),
         "box": _boxes(page, nodes.leaves[:shown].tolist()),
     }
+
+
+def _white(nodes: NodeTable, leaf: int) -> str:
+    """White space before a run of text inside ``pre``, without the line break that the gap stands for."""
+    white = nodes.spaces.get(leaf, "")
+    return white.rpartition("\n")[2] if nodes.gap[leaf] >= LINE else white
 
 
 def _forms(nodes: NodeTable) -> list[str]:
@@ -123,17 +163,18 @@ def _boxes(page: Page, rows: Sequence[int]) -> list[list[int] | None]:
 
 def _pagelet(inspected: Inspected, pagelet: Pagelet, shown: int) -> dict[str, Any]:
     page, rows = inspected.page, roots(inspected.page.nodes, pagelet.index)
+    action = STRIP if pagelet.role == CONTENT else KEEP
     return {
         "id": pagelet.id,
         "role": pagelet.role,
         "templateness": round(pagelet.templateness, 3),
         "words": pagelet.words,
-        "text": pagelet.text[:_RUN],
+        "text": _first(pagelet.text, _RUN),
         "xpaths": pagelet.xpaths if inspected.xpaths is None else inspected.xpaths[pagelet.id],
         "leaves": pagelet.index[pagelet.index < shown].tolist(),
         "boxes": [box for box in _boxes(page, rows) if box],
         "reasons": inspected.reasons(pagelet.index) if len(pagelet.index) else [],
-        "rules": {action: rule(page, rows, action) for action in (KEEP, STRIP)} if inspected.xpaths is None else {},
+        "rules": {action: rule(page, rows, action)} if inspected.xpaths is None else {},
     }
 
 
@@ -172,8 +213,13 @@ def _texts(inspected: Inspected) -> dict[str, str]:
     keep: Bools = ~is_template(inspected.templateness)
     everything = np.ones(len(keep), np.bool_)
     return {
-        "textBefore": plain(page.nodes, everything)[:_TEXT],
-        "textAfter": plain(page.nodes, keep)[:_TEXT],
-        "markdownBefore": markdown_of(document_of(page, everything, None))[:_TEXT],
-        "markdownAfter": markdown_of(document_of(page, keep, inspected.headline))[:_TEXT],
+        "textBefore": _first(plain(page.nodes, everything), _TEXT),
+        "textAfter": _first(plain(page.nodes, keep), _TEXT),
+        "markdownBefore": _first(markdown_of(document_of(page, everything, None)), _TEXT),
+        "markdownAfter": _first(markdown_of(document_of(page, keep, inspected.headline)), _TEXT),
     }
+
+
+def _first(text: str, most: int) -> str:
+    """The beginning of a text, which says how much of it is left out."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"

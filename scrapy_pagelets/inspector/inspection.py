@@ -73,14 +73,14 @@ def by_feed(page: Page, line: Line, sites: SiteCache, *, told: bool) -> Inspecte
     """
     records = pagelets(line)
     found, lost = placed(page, records)
-    notes = [f"The page has changed since the crawl: {lost} of its {len(records)} pagelets differ."] if lost else []
+    notes = [f"{lost} of the {len(records)} pagelets of the feed differ: {_why_lost(page)}."] if lost else []
     if all(pagelet.role == CONTENT for pagelet in found):
         found += _left_out(page, found)
     values = templateness_of(page, found)
     known = _reasons(page, sites)
 
     def reasons(index: Ints) -> list[str]:
-        return [_as_recorded(values, index), *(known.of(index) if told else known.by_classifier(index))]
+        return [_as_recorded(values, index), *(known.witnesses(index) if told else known.by_classifier(index))]
 
     return Inspected(
         page=page,
@@ -109,6 +109,11 @@ def from_feed(line: Line) -> Inspected:
     )
 
 
+def _why_lost(page: Page) -> str:
+    changed = "the page has changed since the crawl"
+    return changed if page.source is None else f"{changed}, or scripts change it (--no-scripts shows it without)"
+
+
 def _left_out(page: Page, found: Sequence[Pagelet]) -> list[Pagelet]:
     """What is in no pagelet of a feed that has content only, as pagelets of the template."""
     outside = np.ones(len(page.nodes.leaves))
@@ -121,9 +126,9 @@ def _left_out(page: Page, found: Sequence[Pagelet]) -> list[Pagelet]:
 
 def _decided_by(line: Line) -> str:
     template = line.get("template") or {}
-    known = f", class {template['id']} with {template['pages']} pages known" if template.get("pages") else ""
+    known = f", with {template['pages']} pages like it known (class {template['id']})" if template.get("pages") else ""
     return f"Decided by the crawl that wrote the feed{known}."
 
 
 def _as_recorded(values: Floats, index: Ints) -> str:
-    return f"In the feed its templateness is {float(values[index].mean()):.2f}; from 0.50 on it is template."
+    return f"In the feed its templateness is {float(values[index].mean()):.2f}. From 0.50 on it is template."

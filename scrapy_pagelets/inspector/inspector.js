@@ -34,7 +34,7 @@ function pageletGroups() {
     color: colorOf(one.templateness),
     stripped: one.role !== "content",
     title: `${one.id} · ${one.role} · ${one.templateness.toFixed(2)}`,
-    detail: `${one.words} words: ${one.text.slice(0, 80)}`,
+    detail: `${one.words} ${one.words === 1 ? "word" : "words"} ${one.role === "content" ? "kept" : "stripped"}: ${one.text.slice(0, 80)}`,
     pagelet: one,
     depth: 0,
   }));
@@ -97,7 +97,9 @@ function drawPicture() {
   holder.append(image);
   const [width, height] = data.size;
   groups.forEach((group, number) => {
-    for (const [left, top, wide, high] of group.boxes) {
+    for (const [left, top, wide, total] of group.boxes) {
+      const high = Math.min(total, height - top); // the picture of a long page is cut off
+      if (high <= 0) continue;
       const box = element("div", undefined, group.stripped ? "box stripped" : "box");
       box.style.left = `${(100 * left) / width}%`;
       box.style.top = `${(100 * top) / height}%`;
@@ -118,7 +120,7 @@ function drawText() {
   let block = null;
   text.forEach((run, leaf) => {
     if (!block || gap[leaf] >= LINE) shown.append((block = element("div", undefined, `block ${form[leaf]}`)));
-    else if (gap[leaf] > 0) block.append(gap[leaf] === CELL ? "\t" : " ");
+    else if (gap[leaf] > 0 && !/^\s/.test(run)) block.append(gap[leaf] === CELL ? "\t" : " ");
     const number = groupOf[leaf], group = groups[number];
     const mark = element("span", run, `run${link[leaf] ? " linked" : ""}${group && group.stripped ? " stripped" : ""}`);
     if (group) {
@@ -183,7 +185,9 @@ function outline() {
   groupOf = [];
   groups.forEach((group, number) => group.leaves.forEach((leaf) => (groupOf[leaf] = number)));
   chosen = -1;
-  about.replaceChildren(element("p", `${groups.length} ${name === "pagelets" ? "pagelets" : "segments"}. Choose one to see why it is kept or stripped.`));
+  const [one, many, what] =
+    name === "pagelets" ? ["pagelet", "pagelets", "to see why it is kept or stripped"] : ["segment", "segments", "to see its text"];
+  about.replaceChildren(element("p", `${groups.length} ${groups.length === 1 ? one : many}. ${groups.length ? `Choose one ${what}.` : ""}`));
   list.replaceChildren(...groups.map(entry));
   draw();
 }
@@ -224,7 +228,11 @@ function tell(group) {
   } else {
     const why = element("ul");
     why.append(...pagelet.reasons.map((reason) => element("li", reason)));
-    parts.push(why, element("h2", "Where"), ...pagelet.xpaths.slice(0, 5).map((path) => element("code", path)));
+    parts.push(why);
+    if (byId("view").value === "picture" && !marks[chosen].length) {
+      parts.push(element("p", "It is not in the picture: the page hides it, or it stands below. The text by pagelet has it."));
+    }
+    parts.push(element("h2", "Where"), ...pagelet.xpaths.slice(0, 5).map((path) => element("code", path)));
     if (pagelet.xpaths.length > 5) parts.push(element("p", `and ${pagelet.xpaths.length - 5} more`));
     for (const [action, rule] of Object.entries(pagelet.rules)) {
       if (!rule || (action === "keep") === (pagelet.role === "content")) continue;
@@ -232,6 +240,7 @@ function tell(group) {
     }
   }
   about.replaceChildren(...parts);
+  about.scrollTop = 0;
 }
 
 const groupAt = (event) => {
@@ -249,10 +258,19 @@ byId("dim").addEventListener("change", draw);
 byId("outline").addEventListener("change", outline);
 byId("slider").addEventListener("input", outline);
 
+function readable(url) {
+  try {
+    return decodeURI(url);
+  } catch {
+    return url; // not UTF-8
+  }
+}
+
 function begin() {
   document.title = `${data.title} – pagelets`;
   byId("title").textContent = data.title;
-  byId("url").textContent = data.url;
+  byId("url").textContent = readable(data.url);
+  byId("url").title = data.url;
   byId("decided").textContent = data.decidedBy;
   byId("notes").append(...data.notes.map((note) => element("p", note)));
   const hasPicture = byId("picture").textContent.trim() !== "";

@@ -23,6 +23,8 @@ from scrapy_pagelets.text import roots
 
 #: Features of the classifier that are named.
 _STRONGEST: Final = 3
+#: Whether a feature tells nodes apart: not those of the page as a whole, which are the same for all nodes.
+_OF_NODE: Final = np.array([not name.startswith(("page_", "has_")) for name in NODE_FEATURES])
 #: Shares of words that count as all and as none.
 _ALL, _NONE = 0.99, 0.01
 
@@ -51,13 +53,11 @@ class Reasons:
         ----------
         index : (k,) the leaves, ascending; k > 0
         """
-        return [
-            *self._by_rule(index),
-            *self._by_page(index),
-            *self._by_site(index),
-            *self.by_classifier(index),
-            self._all_together(index),
-        ]
+        return [*self.witnesses(index), self._all_together(index)]
+
+    def witnesses(self, index: Ints) -> list[str]:
+        """The same without the sum of it, for a page whose decision a feed tells."""
+        return [*self._by_rule(index), *self._by_page(index), *self._by_site(index), *self.by_classifier(index)]
 
     @cached_property
     def _words(self) -> Floats:
@@ -76,6 +76,17 @@ class Reasons:
         """(n, features) of all nodes, within the bounds of the classifier."""
         evidence, known = self.site.model.page_evidence(self.page), self.site.model.classifier
         return np.clip(node_features(self.page, evidence.features), known.low, known.high)
+
+    @cached_property
+    def _mean_node(self) -> Floats:
+        """(features,) mean of the nodes with text."""
+        nodes = self.page.nodes
+        mean: Floats = self._columns[nodes.last_leaf > nodes.first_leaf].mean(axis=0)
+        return mean
+
+    @cached_property
+    def _sizes(self) -> Ints:
+        return size_class(self.page.nodes)
 
     @cached_property
     def _scores(self) -> tuple[Floats, Floats]:
@@ -146,14 +157,14 @@ class Reasons:
         row = max(roots(self.page.nodes, index), key=self._words_below)
         raw, smooth = (float(scores[row]) for scores in self._scores)
         named = ", ".join(
-            f"{name} ({'template' if weight > 0 else 'content'})" for name, weight in self._strongest(row)
+            f"{name} (for {'template' if weight > 0 else 'content'})" for name, weight in self._strongest(row)
         )
-        yield f"By the page alone, the classifier says {raw:.2f}; what counts most: {named}."
+        yield f"By the page alone, the classifier says {raw:.2f}. What counts most: {named}."
         if abs(raw - smooth) >= 0.005:
-            yield f"Smoothed over the tree of the page: {smooth:.2f}."
+            yield f"Smoothing over the tree of the page turns that into {smooth:.2f}."
 
     def _all_together(self, index: Ints) -> str:
-        return f"All together: {self._mean(self.decision.templateness, index):.2f}; from 0.50 on it is template."
+        return f"All together: {self._mean(self.decision.templateness, index):.2f}. From 0.50 on it is template."
 
     def _words_below(self, row: int) -> float:
         nodes = self.page.nodes
@@ -161,10 +172,14 @@ class Reasons:
 
     def _strongest(self, row: int) -> list[tuple[str, float]]:
         """The features that move the classifier's odds of a node most, against the mean node of the page."""
-        weight = self.site.model.classifier.weight[size_class(self.page.nodes)[row]]
-        pull = weight * (self._columns[row] - self._columns.mean(axis=0))
-        strongest = np.argsort(-np.abs(pull), kind="stable")[:_STRONGEST].tolist()
-        return [(in_words(NODE_FEATURES[number]), float(pull[number])) for number in strongest]
+        difference = self._columns[row] - self._mean_node
+        pull = self.site.model.classifier.weight[self._sizes[row]] * difference * _OF_NODE
+        found: dict[str, float] = {}
+        for number in np.argsort(-np.abs(pull), kind="stable").tolist():
+            found.setdefault(in_words(number, more=bool(difference[number] > 0)), float(pull[number]))
+            if len(found) == _STRONGEST:
+                break
+        return list(found.items())
 
 
 def _others(number: int) -> str:

@@ -27,7 +27,7 @@ def placed(page: Page, records: Sequence[Mapping[str, Any]]) -> tuple[list[Pagel
     row_of = {(page.source or page).nodes.xpath(row): row for row in range(len((page.source or page).nodes))}
     found, lost = [], 0
     for record in records:
-        index = _leaves(page, [row_of[path] for path in record["xpaths"] if path in row_of])
+        index = _leaves(page, [row_of[path] for path in map(str, record["xpaths"]) if path in row_of])
         if not len(index):
             lost += 1
             continue

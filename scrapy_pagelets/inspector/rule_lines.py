@@ -41,7 +41,8 @@ def rule(page: Page, rows: Sequence[int], action: str) -> str | None:
 
 
 def selector(page: Page, row: int) -> str | None:
-    """The shortest selector that names just the element of a row; None if the row is text beside other text."""
+    """The shortest selector that names just the element of a row, in a rendered page and as it was received; None if
+    there is none, as for text beside other text."""
     nodes = page.nodes
     if nodes.tag[row] == TEXT:
         row = int(nodes.parent[row])
@@ -49,9 +50,14 @@ def selector(page: Page, row: int) -> str | None:
             return None
     element = nodes.elements[row]
     for written in _candidates(element, nodes.xpath(row)):
-        if Selector.of(written).elements(page.root) == [element]:
+        if (one := Selector.of(written)).elements(page.root) == [element] and _is_received(page, one):
             return written
     return None
+
+
+def _is_received(page: Page, one: Selector) -> bool:
+    """Whether a crawl that does not render the page finds the element as well: browsers add some, such as tbody."""
+    return page.source is None or len(one.elements(page.source.root)) == 1
 
 
 def _candidates(element: etree._Element, path: str) -> Iterator[str]:

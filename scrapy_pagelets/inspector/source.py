@@ -45,7 +45,9 @@ def is_address(name: str) -> bool:
     return name.startswith(("http://", "https://"))
 
 
-def source_of(name: str, limits: Limits, page: str | None = None, archive: str | None = None) -> PageSource:
+def source_of(
+    name: str, limits: Limits, page: str | None = None, archive: str | None = None, base: str = ""
+) -> PageSource:
     """Find a page.
 
     Parameters
@@ -54,21 +56,27 @@ def source_of(name: str, limits: Limits, page: str | None = None, archive: str |
     limits : of the page
     page : the URL of the page in the feed; None if the feed has one page only
     archive : HTML file, archive or folder that the page of the feed is in; None if it is still on the web
+    base : prefix of the URLs of its files, as for `reader.records`
 
     Raises
     ------
     ValueError : if there is no such file or page
     FeedError : if the feed cannot be read
     """
+    is_feed = name.lower().endswith(_FEEDS) and not is_address(name)
+    if not is_feed and (page or archive or base):
+        raise ValueError("--page, --source and --base are for feeds, and it is none")
     if is_address(name):
         return PageSource(name)
     path = Path(name).absolute()
+    if path.is_dir():
+        raise ValueError("it is a folder: give one of its files, or the feed of a crawl")
     if not path.is_file():
         raise ValueError("there is no such file; an address begins with http:// or https://")
-    if not name.lower().endswith(_FEEDS):
+    if not is_feed:
         return _of_file(path, limits)
     source = _of_feed(name, page)
-    return source if archive is None else _in_archive(source, archive, limits)
+    return source if archive is None else _in_archive(source, archive, limits, base)
 
 
 def _of_file(path: Path, limits: Limits) -> PageSource:
@@ -80,7 +88,7 @@ def _of_file(path: Path, limits: Limits) -> PageSource:
 def _of_feed(name: str, url: str | None) -> PageSource:
     line: Line | None = None
     others: list[str] = []
-    for found in Feed(name, _COLUMNS, ("text", "role", "templateness", "xpaths"), one_of=("pagelets", "text")):
+    for found in Feed(name, _COLUMNS, ("id", "text", "role", "templateness", "xpaths"), one_of=("pagelets", "text")):
         if url in (None, found["url"]) and line is None:
             line = found
         elif len(others) < _NAMED:
@@ -100,18 +108,19 @@ def _twin(name: str, line: Line) -> dict[str, Any] | None:
     return None if other is None else compared(url, content_text(line), content_text(other))
 
 
-def _in_archive(source: PageSource, archive: str, limits: Limits) -> PageSource:
+def _in_archive(source: PageSource, archive: str, limits: Limits, base: str) -> PageSource:
     path = Path(archive)
     if path.is_file() and path.suffix.lower() in (".html", ".htm"):
         return replace(_of_file(path.absolute(), limits), url=source.url, line=source.line, twin=source.twin)
     sources = expand(archive)
     for one in sources:
-        for record in records(one, quiet=True):
+        for record in records(one, base, quiet=True):
             if record.url == source.url:
                 document = decode(record.body, _charset(record.headers))
                 limits.check(document)
-                return replace(source, document=document, resources=Resources(sources))
-    raise ValueError(f"{archive} has no page {source.url}")
+                return replace(source, document=document, resources=Resources(sources, base))
+    advice = "" if base else "; if the spider archive had a base, give it with --base"
+    raise ValueError(f"{archive} has no page {source.url}{advice}")
 
 
 def _charset(headers: Mapping[str, Any]) -> str | None:

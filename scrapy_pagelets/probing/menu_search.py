@@ -132,6 +132,10 @@ class MenuSearch:
         arrived = await self._traffic.targets(url, self._prober.patience(Request(url)))
         return None if arrived is None else _Reached(urls.key(arrived.url), [key], arrived.targets)
 
+    def urls(self, key_page: Page) -> list[str]:
+        """URLs of the key page, and of the pages of the set that were loaded."""
+        return [key_page.url, *(p.url for key, p in self.loaded.items() if key in self.best and key != key_page.key)]
+
     def learn(self, key_page: Page) -> int:
         """Learn the pages of the set as one class, and their template; the other loaded pages as pages of the site.
 

@@ -129,6 +129,7 @@ class Browser:
         *,
         user_agent: str | None = None,
         look: Callable[[playwright.Page], Awaitable[None]] | None = None,
+        received: Callable[[playwright.Response], Awaitable[None]] | None = None,
     ) -> list[Frame]:
         """Render a document at a URL and walk through it, for `snapshot.page_of`.
 
@@ -138,6 +139,7 @@ class Browser:
         lookup : provides the resources of the page; None requests them from the network
         user_agent : None for the browser's own
         look : called with the rendered page, for example to take a screenshot
+        received : called with the response that has the document
 
         Raises
         ------
@@ -152,7 +154,7 @@ class Browser:
                 try:
                     async with asyncio.timeout(self._timeout):
                         visit = PageLoad(url, document, lookup, self._shared, permit)
-                        return await self._rendered(browser, visit, user_agent, look)
+                        return await self._rendered(browser, visit, user_agent, look, received)
                 except TimeoutError:
                     raise RenderError("slow", f"not rendered in {self._timeout:g} seconds") from None
                 except Error as error:
@@ -167,6 +169,7 @@ class Browser:
         visit: PageLoad,
         user_agent: str | None,
         look: Callable[[playwright.Page], Awaitable[None]] | None,
+        received: Callable[[playwright.Response], Awaitable[None]] | None,
     ) -> list[Frame]:
         context = await browser.new_context(
             viewport={"width": WIDTH, "height": HEIGHT},
@@ -180,7 +183,9 @@ class Browser:
         try:
             page = await context.new_page()
             context.on("page", _close_popup)
-            await visit.enter(context, page)
+            response = await visit.enter(context, page)
+            if received is not None and response is not None:
+                await received(response)
             await self._settle(page, self._scripts and visit.has_scripts)
             frames = await walk(page)
             if look is not None:

@@ -67,13 +67,13 @@ class PageLoad:
         self._entered = False
         self._loaded_bytes = 0
 
-    async def enter(self, context: playwright.BrowserContext, page: playwright.Page) -> None:
-        """Go to the page."""
+    async def enter(self, context: playwright.BrowserContext, page: playwright.Page) -> playwright.Response | None:
+        """Go to the page, and return the response that has its document."""
         await context.route("**/*", self._route)
         if self.lookup is None:
             context.on("requestfinished", self.shared.keep)
         await context.route_web_socket("**/*", lambda _: None)  # accepted, but connected to nothing
-        await page.goto(self.url, wait_until="commit")
+        return await page.goto(self.url, wait_until="commit")
 
     async def _route(self, route: playwright.Route) -> None:
         from playwright.async_api import Error

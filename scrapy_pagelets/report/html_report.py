@@ -9,7 +9,8 @@ from importlib.resources import files
 from typing import Final
 
 from scrapy_pagelets.characters import visible
-from scrapy_pagelets.report.charts import curves
+from scrapy_pagelets.report.charts import complete_graph, curves
+from scrapy_pagelets.report.crawl_facts import CrawlFacts
 from scrapy_pagelets.report.summary import Class, SiteSummary, Summary, Totals
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -19,21 +20,24 @@ _CLASSES: Final = 20
 _TEXTS: Final = 20
 #: Sites whose classes and texts are shown.
 _OPENED: Final = 50
+#: Subdigraphs that are drawn.
+_DRAWN: Final = 12
 _COLUMNS: Final = ("pages", "words kept", "words stripped", "share stripped", "near-duplicates", "nothing left")
 
 
-def document(summary: Summary, feed: str) -> str:
+def document(summary: Summary, feed: str, crawl: CrawlFacts | None = None) -> str:
     """The HTML file.
 
     Parameters
     ----------
     feed : path of the feed, for commands that show its pages
+    crawl : facts of the crawl that wrote the feed, if they are known
 
     Raises
     ------
     ImportError : if matplotlib is not installed
     """
-    body = "\n".join(_parts(summary, feed))
+    body = "\n".join(_parts(summary, feed, crawl))
     style = files("scrapy_pagelets.report").joinpath("report.css").read_text(encoding="utf-8")
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -53,7 +57,7 @@ def document(summary: Summary, feed: str) -> str:
 """
 
 
-def _parts(summary: Summary, feed: str) -> Iterator[str]:
+def _parts(summary: Summary, feed: str, crawl: CrawlFacts | None) -> Iterator[str]:
     yield f"<h1>Report on {_text(feed)}</h1>"
     yield _cards(summary)
     yield f"<figure>{curves(summary.curve)}<figcaption class=soft>In the order of the feed.</figcaption></figure>"
@@ -66,6 +70,34 @@ def _parts(summary: Summary, feed: str) -> Iterator[str]:
     for name, site in sites[:_OPENED]:
         yield from _site(name, site, all_pagelets=summary.all_pagelets)
     yield from _groups(summary)
+    if crawl is not None:
+        yield from _of_crawl(crawl)
+
+
+def _of_crawl(crawl: CrawlFacts) -> Iterator[str]:
+    yield "<h2>The crawl</h2>"
+    rate = f", {crawl.responses / crawl.seconds:.1f} a second" if crawl.seconds else ""
+    loaded = f"{crawl.responses:,} responses{rate}; {crawl.probed:,} pages were loaded for templates"
+    yield f"<p>{crawl.seconds:,.0f} seconds; {loaded}.</p>"
+    yield "<h3>Pages that link to each other</h3>"
+    if not crawl.subdigraphs:
+        yield "<p>None were found: templates are what the pages of a site have in common.</p>"
+    for site, urls in crawl.subdigraphs[:_DRAWN]:
+        points = "".join(f"<li>{_text(url)}</li>" for url in urls)
+        yield f"<figure>{complete_graph(len(urls))}<figcaption>{_text(site)}<ol>{points}</ol></figcaption></figure>"
+    if len(crawl.subdigraphs) > _DRAWN:
+        yield f"<p class=soft>and {len(crawl.subdigraphs) - _DRAWN:,} more sets.</p>"
+    if crawl.rules or crawl.idle_rules:
+        yield from _rules(crawl)
+
+
+def _rules(crawl: CrawlFacts) -> Iterator[str]:
+    yield "<h3>Rules</h3><ul>"
+    for (host, action), effect in sorted(crawl.rules.items()):
+        counts = ", ".join(f"{number:,} {name}" for name, number in effect.items())
+        yield f"<li><code>{_text(host)}</code> {action}: {counts}</li>"
+    yield from (f"<li>without effect: <code>{_text(rule)}</code></li>" for rule in crawl.idle_rules)
+    yield "</ul>"
 
 
 def _cards(summary: Summary) -> str:

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from scrapy_pagelets import notebook
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.methods import labels_of
-from scrapy_pagelets.templates.roles import is_template, role_by_words, role_of
+from scrapy_pagelets.templates.roles import CONTENT, is_template, role_by_words, role_of
 from scrapy_pagelets.text import anchors_of, links_of, paths_of, text_of
 from scrapy_pagelets.urls import written_addresses
 
@@ -83,6 +84,21 @@ class Pagelet:
         anchors = anchors_of(self.page.nodes, numbers)
         return [{"url": url, "anchor": anchor} for url, anchor in zip(urls, anchors, strict=True)]
 
+    def _repr_html_(self) -> str:
+        return Segmentation([self])._repr_html_()
+
+    def _row(self) -> notebook.Row:
+        paths = self.xpaths
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        role = f"{self.id} {self.role}, {'kept' if self.role == CONTENT else 'stripped'}"
+        return (
+            role,
+            self.words,
+            float(self.templateness),
+            f"{paths[0]}{more}" if paths else "added by a script",
+            self.text,
+        )
+
     def record(self) -> dict[str, Any]:
         """The pagelet as a record of the feed."""
         return {
@@ -96,6 +112,22 @@ class Pagelet:
         }
 
 
+class Segmentation(list[Pagelet]):
+    """The pagelets of a page, which a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return notebook.table("No pagelet: the page has no text", (), [])
+        shown, page = self[: notebook.MOST], self[0].page
+        kept = sum(pagelet.words for pagelet in self if pagelet.role == CONTENT)
+        stripped = sum(pagelet.words for pagelet in self) - kept
+        note = f"Pagelets: {len(self):,}. Words kept: {kept:,}, stripped: {stripped:,}."
+        more = f" The first {notebook.MOST} pagelets are shown." if len(shown) < len(self) else ""
+        colors = [notebook.KEPT if pagelet.role == CONTENT else notebook.STRIPPED for pagelet in shown]
+        head = ("pagelet", "words", "templateness", "where", "text")
+        return notebook.table(page.title or page.url, head, [one._row() for one in shown], note + more, colors)
+
+
 def segment(
     page: Page,
     templateness: Floats | None = None,
@@ -103,7 +135,7 @@ def segment(
     *,
     whole: bool = False,
     **options: Any,
-) -> list[Pagelet]:
+) -> Segmentation:
     r"""Cut a page into pagelets; every leaf is in exactly one.
 
     Parameters
@@ -132,7 +164,7 @@ def segment(
     [('Title\n\nSome words.\n\nMore.', 'content')]
     """
     _check(page, templateness)
-    return pagelets_of(page, labels_of(page, method, templateness, **options), templateness, whole=whole)
+    return Segmentation(pagelets_of(page, labels_of(page, method, templateness, **options), templateness, whole=whole))
 
 
 def pagelets_of(page: Page, labels: Ints, templateness: Floats | None = None, *, whole: bool = False) -> list[Pagelet]:

@@ -103,6 +103,8 @@ class Config:
     earlier_feed: str = _setting("", values.path)
     #: PAGELETS_TEMPLATES: file that gets the template of each class of pages when the crawl ends.
     templates: str = _setting("", values.path)
+    #: PAGELETS_REPORT: HTML file that gets a report on the feed when the crawl ends.
+    report: str = _setting("", values.path)
     #: PAGELETS_RENDER: whether pages are rendered in a browser; request meta ``pagelets_render`` takes precedence.
     render: bool = _setting(False, values.flag)
     #: PAGELETS_RENDER_SCRIPTS: whether scripts of rendered pages run.

@@ -30,6 +30,7 @@ from scrapy_pagelets.rules.rules_file import read as read_rules
 from scrapy_pagelets.segmentation.segment_weights import load as load_weights
 from scrapy_pagelets.session.answered import AnsweredRequests
 from scrapy_pagelets.session.config import Config, unknown
+from scrapy_pagelets.session.progress import Progress
 from scrapy_pagelets.session.recent import RecentSet
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import ResponseStore
@@ -61,7 +62,7 @@ class CrawlSession:
             _loaded("PAGELETS_SEGMENTER_WEIGHTS", load_weights, self.config.segmenter_weights)
         self.rules = _loaded("PAGELETS_RULES", read_rules, self.config.rules) if self.config.rules else Rules()
         self.stats = crawler.stats
-        self._warned: set[str] = set()
+        self.progress = Progress()
         for sentence in unknown(crawler.settings):
             self.count("settings/unknown")
             logger.warning("%s", sentence)
@@ -174,10 +175,11 @@ class CrawlSession:
     def warn(self, name: str, message: str, *arguments: object) -> None:
         """Count a problem in the stat ``pagelets/<name>``; log the first of each name as a warning, others at DEBUG."""
         self.count(name)
-        level = logging.DEBUG if name in self._warned else logging.WARNING
-        self._warned.add(name)
         # URLs in archives and messages of servers may contain control characters.
-        logger.log(level, message, *(a if isinstance(a, int | float) else visible(str(a)) for a in arguments))
+        shown = tuple(a if isinstance(a, int | float) else visible(str(a)) for a in arguments)
+        level = logging.DEBUG if name in self.progress.warnings else logging.WARNING
+        self.progress.warnings.setdefault(name, message % shown)
+        logger.log(level, message, *shown)
 
     def record_loss(self, what: str, remedy: str, number: int = 1) -> None:
         """Record a permanent loss: the run ends with an ERROR line and exit code 1.

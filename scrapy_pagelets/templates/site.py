@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_pagelets import notebook
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.class_template import ClassTemplate
@@ -75,6 +76,13 @@ class Site(Unsaved[Observation]):
     def pages(self) -> int:
         """Number of distinct pages learnt; copies of one text count once."""
         return self.counts.pages
+
+    def _repr_html_(self) -> str:
+        classes = sorted(self.classes, key=lambda one: -one.pages)[: notebook.MOST]
+        rows = [(one.id, one.pages, "no" if one.subdigraph_template is None else "yes") for one in classes]
+        head = ("class of pages", "pages", "template from pages that link each other")
+        note = f"Pages known: {self.pages:,}. Classes of pages: {len(self.classes):,}."
+        return notebook.table(self.name, head, rows, note)
 
     def fits(self, page_outline: frozenset[int]) -> bool:
         """Return True if pages with this outline belong to a known class, or join the nearest one; does not lock."""

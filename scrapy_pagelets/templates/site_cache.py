@@ -89,6 +89,10 @@ class SiteCache:
             self._shrink()
         return site
 
+    def __len__(self) -> int:
+        """Number of sites that were used."""
+        return len(self._summary)
+
     def of(self, page: Page) -> Site:
         """Return the site of a page."""
         return self[page.site]

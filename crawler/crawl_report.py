@@ -1,0 +1,90 @@
+"""The extension that writes a report when a crawl has ended."""
+
+from __future__ import annotations
+
+import logging
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Self
+
+from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+
+from scrapy_pagelets.crawler.feed_export import location
+from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
+from scrapy_pagelets.session.threads import in_thread
+
+logger = logging.getLogger(__name__)
+
+#: Formats of feeds that a report can be made from.
+_FORMATS = ("jsonlines", "jsonl", "jl", "parquet")
+
+
+class CrawlReport:
+    """Write a report on the feed to the file ``PAGELETS_REPORT`` when the crawl has ended.
+
+    It is the report of ``scrapy pagelets report FEED --html FILE``, and tells more: how long the crawl took, what it
+    loaded, the subdigraphs, and what each rule did.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.session = session_of(crawler)
+        if not self.session.config.report:
+            raise NotConfigured
+        self.crawler = crawler
+        self._path = Path(self.session.config.report)
+        self._feed = _readable_feed(crawler)
+        if problem := self._obstacle():
+            abort_crawl(crawler, f"PAGELETS_REPORT cannot be used: {problem}")
+        crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def _obstacle(self) -> str:
+        """Why no report can be written, and what to do; "" if nothing is in the way."""
+        if not self._feed:
+            return "it is made from a feed in one local file, JSON lines or Parquet: name one with -o FILE.jsonl"
+        if find_spec("matplotlib") is None:
+            return "it needs matplotlib: pip install 'scrapy-pagelets[report]'"
+        if not os.access(self._path if self._path.exists() else self._path.absolute().parent, os.W_OK):
+            return f"{self._path} cannot be written: name a file in a folder that exists and can be written to"
+        return ""
+
+    async def engine_stopped(self) -> None:
+        """Write the report; the feed is closed by now."""
+        if self._feed not in self.session.progress.feeds:
+            logger.info("no report is written: the feed has no items")
+            return
+        try:
+            await in_thread(self._write)
+        except Exception as error:
+            logger.error("the report %s could not be written: %s", self._path, error)
+            mark_failed(self.crawler)
+            return
+        logger.info("report: %s", self._path)
+
+    def _write(self) -> None:
+        from scrapy_pagelets.crawler.commands.report import feed_of
+        from scrapy_pagelets.report.crawl_facts import CrawlFacts
+        from scrapy_pagelets.report.html_report import document
+        from scrapy_pagelets.report.summary import summary_of
+
+        stats = self.crawler.stats.get_stats() if self.crawler.stats is not None else {}
+        rules = self.session.rules
+        idle_rules = [*rules.without_page(), *rules.without_element()]
+        facts = CrawlFacts.of(stats, self.session.progress.subdigraphs, idle_rules)
+        summary = summary_of(feed_of(self._feed))
+        self._path.write_text(document(summary, self._feed, facts), encoding="utf-8")
+
+
+def _readable_feed(crawler: Crawler) -> str:
+    """The first feed of a crawl that a report can be made from, "" if there is none."""
+    for uri, options in crawler.settings.getdict("FEEDS").items():
+        path = location(str(uri))
+        if "%(" not in path and "://" not in path and options.get("format") in _FORMATS:
+            return path
+    return ""

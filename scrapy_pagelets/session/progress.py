@@ -1,0 +1,90 @@
+"""What a running crawl has done, and what it waits for."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+#: Seconds over which the rate is taken.
+_WINDOW: Final = 60.0
+#: Subdigraphs that are remembered.
+_SUBDIGRAPHS: Final = 1000
+#: Part of a step that must be done before the time left is told.
+_TELLING: Final = 0.02
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a crawl, such as a pass over an archive.
+
+    Attributes
+    ----------
+    name : what is done, ``learning`` or ``cleaning`` an archive
+    started : when it began, by the clock of `Progress`
+    pages : number of pages that are done
+    share : the part of it that is done, 0 to 1; None if that cannot be known
+    """
+
+    name: str
+    started: float
+    pages: int
+    share: float | None
+
+
+@dataclass
+class Progress:
+    """What the components of a crawl tell of their work, for the log and the terminal.
+
+    Attributes
+    ----------
+    waiting : by the reason, a function that counts the pages that wait for it
+    step : the running step, if the crawl goes by steps
+    feeds : paths or URIs of the feeds that are written, with the number of their items
+    subdigraphs : the site and the URLs of each complete subdigraph that was found, at most 1,000
+    warnings : by the name of their stat, the first warning of each kind
+    """
+
+    waiting: dict[str, Callable[[], int]] = field(default_factory=dict)
+    step: Step | None = None
+    feeds: dict[str, int] = field(default_factory=dict)
+    subdigraphs: list[tuple[str, list[str]]] = field(default_factory=list)
+    warnings: dict[str, str] = field(default_factory=dict)
+    clock: Callable[[], float] = time.monotonic
+    _seen: deque[tuple[float, int]] = field(default_factory=deque)
+
+    def advance(self, name: str, pages: int, share: float | None) -> None:
+        """Tell how much of a step is done; a new name begins a step."""
+        started = self.step.started if self.step is not None and self.step.name == name else self.clock()
+        self.step = Step(name, started, pages, None if share is None else min(1.0, share))
+
+    def seconds_left(self) -> float | None:
+        """Seconds until the running step ends, at its pace so far; None while that cannot be known."""
+        if self.step is None or self.step.share is None or self.step.share < _TELLING:
+            return None
+        return (self.clock() - self.step.started) * (1 - self.step.share) / self.step.share
+
+    def rate(self, done: int) -> float:
+        """Number of pages a second over the last minute.
+
+        Parameters
+        ----------
+        done : number of pages that are cleaned by now
+        """
+        now = self.clock()
+        self._seen.append((now, done))
+        while len(self._seen) > 2 and now - self._seen[1][0] >= _WINDOW:
+            self._seen.popleft()
+        first, before = self._seen[0]
+        return (done - before) / (now - first) if now > first else 0.0
+
+    def held(self) -> dict[str, int]:
+        """By the reason, the number of pages that wait now."""
+        return {why: number for why, count in self.waiting.items() if (number := count())}
+
+    def found(self, site: str, urls: list[str]) -> None:
+        """Remember a complete subdigraph."""
+        if len(self.subdigraphs) < _SUBDIGRAPHS:
+            self.subdigraphs.append((site, urls))

@@ -1,0 +1,147 @@
+"""What is told of a crawl while it runs and when it has ended: log, live line of a terminal, report."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+
+import pytest
+
+from scrapy_pagelets.crawler.progress_text import duration
+from scrapy_pagelets.session.progress import Progress
+from tests.crawling import ROOT, SITE, crawl, menu_site, options, scrapy, words
+from tests.server import SiteServer
+
+COLUMNS = 40
+
+
+def told(log):
+    return re.findall(r"^\S+ \S+ \[scrapy_pagelets\.crawler\.progress_log\] INFO: (.*)$", log, re.MULTILINE)
+
+
+def test_a_crawl_says_what_it_holds_back_and_what_came_out(tmp_path):
+    with SiteServer(SITE) as server:
+        done = crawl(tmp_path, "site", url=server.url("index.html"), settings={"LOGSTATS_INTERVAL": 0.05})
+    lines = told(done.log)
+    held = [
+        int(found[1]) for line in lines if (found := re.search(r"(\d+) pages? held back until more of their", line))
+    ]
+    assert held
+    assert max(held) <= len(done.lines)
+    feed = tmp_path / "feed.jsonl"
+    words, template = done.stat("words"), done.stat("words/template")
+    assert lines[-5:] == [
+        f"{len(done.lines)} pages cleaned: {words - template:,} words kept, {template:,} ({template / words:.0%}) "
+        "stripped as template",
+        "0 near-duplicates; nothing is left of 0 pages",
+        f"written: {feed} ({len(done.lines)} items)",
+        f"to see what was stripped: scrapy pagelets report {feed}",
+        f"to see it on a page, and why: scrapy pagelets view {feed} --page URL",
+    ]
+
+
+def test_warnings_are_repeated_once(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.example").mkdir()
+        (tmp_path / f"{name}.example" / "page.html").write_text(f"<p>{words(name, 40)}</p>")
+    done = crawl(tmp_path, "archive", path=str(tmp_path), base="http://")
+    assert len(done.warnings) == 1
+    assert told(done.log)[-1] == f"warned of sites/of_one_page, 2 times: {done.warnings[0]}"
+
+
+def in_terminal(*command, columns):
+    """What a command writes to a terminal."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+    environment = {**os.environ, "TERM": "xterm", "PYTHONWARNINGS": "error"}
+    environment.pop("COLUMNS", None)
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        parts = []
+        while part := _read(ours):
+            parts.append(part)
+        os.close(ours)
+    return process.returncode, b"".join(parts).decode()
+
+
+def _read(terminal):
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:  # the other side is closed
+        return b""
+
+
+def test_a_terminal_has_a_live_line_below_the_log(tmp_path):
+    command = ["crawl", "archive", "-o", str(tmp_path / "feed.jsonl")]
+    arguments = options({}, {"path": str(SITE), "base": "http://one.example/"})
+    code, shown = in_terminal(sys.executable, "-m", "scrapy", *command, *arguments, columns=COLUMNS)
+    assert code == 0, shown[-2000:]
+    live = re.findall(r"\x1b\[1m(\d+ cleaned · [^\x1b]*)\x1b\[0m", shown)
+    assert live
+    assert max(map(len, live)) <= COLUMNS
+    # Lines of the log are not broken, and the cursor comes back.
+    assert re.search(r"INFO: 35 pages in 1 sources; cleaning them\r\n", shown)
+    assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")
+    assert "35 pages cleaned" in shown[shown.rindex("\x1b[?25h") :]
+
+
+def test_output_that_is_no_terminal_has_no_live_line(tmp_path):
+    done = crawl(tmp_path, "archive", path=str(SITE), base="http://one.example/")
+    assert "\x1b" not in done.log
+
+
+def test_a_report_is_written_when_the_crawl_ends(tmp_path):
+    rules = tmp_path / "rules.toml"
+    rules.write_text("[[rule]]\nhosts = ['*']\nstrip = ['.gone', 'h1']\n")
+    report = tmp_path / "report.html"
+    with SiteServer(routes=menu_site("home", *"abcdefg")) as server:
+        url = server.url()
+        crawl(tmp_path, "site", url=url, settings={"PAGELETS_REPORT": str(report), "PAGELETS_RULES": str(rules)})
+    html = report.read_text()
+    crawled = html[html.index("<h2>The crawl</h2>") :]
+    assert re.search(r"\d+ responses, [\d.]+ a second; \d+ pages were loaded for templates", crawled)
+    assert len(re.findall(r"<li>http://127.0.0.1:\d+/\w+</li>", crawled)) >= 2
+    assert "<svg" in crawled
+    assert re.search(r"<code>\*</code> strip: \d+ pages", crawled)
+    assert re.search(r"without effect: <code>\.gone", crawled)
+
+
+@pytest.mark.parametrize(
+    ("feed", "report", "sentence"),
+    [
+        ("feed.csv", "report.html", "it is made from a feed in one local file, JSON lines or Parquet"),
+        ("feed.jsonl", "nowhere/report.html", "report.html cannot be written: name a file in a folder that exists"),
+    ],
+)
+def test_a_report_that_cannot_be_made_is_refused_at_the_start(tmp_path, feed, report, sentence):
+    settings = {"PAGELETS_REPORT": str(tmp_path / report)}
+    arguments = options(settings, {"path": str(SITE), "base": "http://one.example/"})
+    done = scrapy("crawl", "archive", "-o", str(tmp_path / feed), *arguments)
+    assert done.returncode == 1
+    assert re.search(rf"ERROR: PAGELETS_REPORT cannot be used: .*{sentence}", done.stderr)
+    assert "Spider opened" not in done.stderr
+    assert not (tmp_path / report).exists()
+
+
+def test_rate_and_time_left():
+    now = [0.0]
+    progress = Progress(clock=lambda: now[0])
+    assert progress.rate(0) == 0
+    assert progress.seconds_left() is None
+    progress.advance("learning", 0, 0.0)
+    now[0] = 30.0
+    progress.advance("learning", 60, 0.25)
+    assert progress.rate(60) == 2
+    assert progress.seconds_left() == 90
+    now[0] = 100.0
+    assert progress.rate(60) == 0  # nothing came in the last minute
+    progress.advance("cleaning", 10, None)
+    assert progress.seconds_left() is None
+
+
+def test_durations():
+    assert [duration(s) for s in (0, 59, 61, 3600, 86400)] == ["10 s", "60 s", "1 min", "1 h 0 min", "24 h 0 min"]
