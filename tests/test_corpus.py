@@ -16,12 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from moto.server import ThreadedMotoServer
+from pyarrow import parquet
 from pyarrow.parquet import ParquetFile, write_table
 from s3fs import S3FileSystem
 
 from scrapy_pagelets import urls
 from scrapy_pagelets.corpus import statements
 from scrapy_pagelets.corpus.embedded import EmbeddedEngine
+from scrapy_pagelets.corpus.engines import store
 from scrapy_pagelets.corpus.inputs import sources_of
 from scrapy_pagelets.corpus.merged_counts import merged
 from scrapy_pagelets.corpus.options import CorpusError, CorpusOptions
@@ -35,8 +37,23 @@ from scrapy_pagelets.templates.detection import relational
 from scrapy_pagelets.templates.detection.batch import global_templates, local_templates
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.text import plain
-from tests.corpora import DATE, TABLES, RangeServer, cdxj, feed, near, offsets, run, site, table, two_sites, wacz, warc
+from tests.corpora import (
+    DATE,
+    TABLES,
+    RangeServer,
+    cdxj,
+    feed,
+    near,
+    offsets,
+    run,
+    site,
+    table,
+    two_sites,
+    wacz,
+    warc,
+)
 from tests.crawling import SITE, crawl, scrapy, start
+from tests.row_functions import EndsOn
 
 
 def archived(tmp_path, path, **settings):
@@ -416,7 +433,7 @@ def test_a_broken_archive_among_many_is_skipped_and_named(tmp_path):
     assert len(problems) == 2
     assert "part-2.warc.gz is cut off or damaged" in problems[0]
     assert "part-9.warc.gz" in problems[1]
-    assert "2 sources could not be read to their end" in done.stderr
+    assert "2 sources or pages are not there, or not whole" in done.stderr
     found = feed(tmp_path / "out")
     assert {url for number in (0, 1, 3) for url, _ in pages[number::4]} <= found.keys()
     assert len(found) < len(pages)
@@ -578,3 +595,28 @@ def test_a_full_disk_is_a_sentence_and_the_job_continues(tmp_path):
         assert engine.rows("SELECT n FROM numbers") == [(1,)]
     finally:
         engine.close()
+
+
+@pytest.mark.parametrize("ends", [(), ("b0",)])
+def test_a_row_that_ends_its_process_is_left_out(tmp_path, ends):
+    """All other rows of its group are there, in their order, as are other groups."""
+    rows = [{"site": site, "url": f"{site}{number}"} for site in "ab" for number in range(2)]
+    schema = pa.schema({"site": pa.string(), "url": pa.string()})
+    engine = EmbeddedEngine(tmp_path / "spill", workers=2)
+    try:
+        store(tmp_path / "rows", pa.Table.from_pylist(rows, schema))
+        engine.open("rows", tmp_path / "rows")
+        engine.map(tmp_path / "out", "SELECT * FROM rows", EndsOn(*ends), schema, keys=("site",), order=("url",))
+        found = parquet.read_table(tmp_path / "out" / "part-000000.parquet")["url"].to_pylist()
+        assert found == [row["url"] for row in rows if row["url"] not in ends]
+        assert engine.left_out() == list(ends)
+    finally:
+        engine.close()
+
+
+def test_an_output_that_is_no_folder_is_refused(tmp_path):
+    source = warc(tmp_path / "crawl.warc", site("one.example", "abc"))
+    done = scrapy("pagelets", "corpus", str(source), "s3://bucket/out")
+    assert done.returncode == 1
+    assert done.stderr.startswith("s3://bucket/out is no folder: the tables are written to a folder")
+    assert len(done.stderr.splitlines()) == 1

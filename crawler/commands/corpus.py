@@ -63,6 +63,8 @@ def run(options: argparse.Namespace) -> int:
         from scrapy_pagelets.corpus.distributed import check
 
         check(options.master)
+    if "://" in options.output:
+        raise CommandError(f"{options.output} is no folder: the tables are written to a folder; copy them from there")
     sources = sources_of(options.input, options.base)
     out = Path(options.output)
     wanted = prepared(out, sources, wanted, options.engine)
@@ -144,7 +146,7 @@ def _problems(report: Report) -> list[str]:
     lines = lines if report.skipped else []
     lines += [f"{count} pages could not be cleaned, the first is {url}: {why}" for why, count, url in report.failures]
     if report.broken:
-        lines += [*report.broken, f"{len(report.broken)} sources could not be read to their end"]
+        lines += [*report.broken, f"{len(report.broken)} sources or pages are not there, or not whole"]
     return lines
 
 

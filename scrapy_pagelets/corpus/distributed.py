@@ -117,6 +117,10 @@ class SparkEngine:
                 "it stopped"
             ) from None
 
+    def left_out(self) -> list[str]:
+        """None: Spark repeats a task whose process was ended, and fails if that does not help."""
+        return []
+
     def close(self) -> None:
         """End the session."""
         self._session.stop()

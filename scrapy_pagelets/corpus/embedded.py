@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +28,26 @@ _GROUP: Final = 256
 #: Share of the memory for DuckDB; the workers need the rest.
 _SHARE: Final = 0.4
 _FILE: Final = "256MB"
+#: Columns that tell what a row is, the first of them that it has.
+_NAMES: Final = ("url", "path", "site")
+#: File beside the spilled rows that names the rows that are left out.
+_LEFT_OUT: Final = "left-out.jsonl"
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A table for a worker process, and the file for what the function makes of it."""
+
+    function: TableFunction
+    table: pa.Table
+    schema: pa.Schema
+    target: Path
+
+    def of(self, table: pa.Table) -> _Task:
+        return _Task(self.function, table, self.schema, self.target)
+
+    def run(self) -> None:
+        _write(self.function(self.table), self.schema, self.target)
 
 
 class EmbeddedEngine:
@@ -44,6 +66,7 @@ class EmbeddedEngine:
 
     def __init__(self, spill: Path, workers: int = 0, memory: str = "") -> None:
         self._workers = workers or os.cpu_count() or 1
+        self._left_out = spill.with_name(_LEFT_OUT)
         self._connection = duckdb.connect(":memory:")
         self._pool: ProcessPoolExecutor | None = None
         try:
@@ -85,30 +108,73 @@ class EmbeddedEngine:
         keys: Sequence[str] = (),
         order: Sequence[str] = (),
     ) -> None:
-        """Store what a function makes of the rows of a statement; a file for each table that it gets."""
+        """Store what a function makes of the rows of a statement; a file for each table that it gets.
+
+        A row that ends the process which works on it, by lack of memory or a fault of a library, is searched for and
+        left out, see `left_out`.
+        """
         folder.mkdir(parents=True)
         with _failures():
             by = f" ORDER BY {', '.join([*keys, *order])}" if keys or order else ""
             reader = self._connection.sql(f"SELECT * FROM ({select}) selected{by}").to_arrow_reader(_ROWS)
-            running: set[Future[None]] = set()
+            running: dict[Future[None], _Task] = {}
             number = -1
-            try:
-                # Without groups each row is a task, for example a file to read.
-                for number, table in enumerate(whole_groups(reader, keys, _ROWS if keys else 1)):
-                    target = folder / f"part-{number:06d}.parquet"
-                    running.add(self._processes().submit(_run, function, table, schema, str(target)))
-                    if len(running) > self._workers:
-                        running = _collected(running)
-                while running:
-                    running = _collected(running)
-            except BrokenProcessPool:
-                self._pool = None
-                raise CorpusError(
-                    "a worker process was ended, perhaps because there was no memory left: run the same command again, "
-                    "with fewer --workers; it continues where it stopped"
-                ) from None
+            # Without groups each row is a task, for example a file to read.
+            for number, table in enumerate(whole_groups(reader, keys, _ROWS if keys else 1)):
+                task = _Task(function, table, schema, folder / f"part-{number:06d}.parquet")
+                running[self._submitted(task)] = task
+                if len(running) > self._workers:
+                    self._collect(running)
+            while running:
+                self._collect(running)
         if number < 0:
             _write(iter(()), schema, folder / "part-000000.parquet")
+
+    def left_out(self) -> list[str]:
+        """Names of the rows that ended their process, in this run or one before: URLs, paths of sources, or sites."""
+        with suppress(FileNotFoundError):
+            return [json.loads(line) for line in self._left_out.read_text(encoding="utf-8").splitlines()]
+        return []
+
+    def _submitted(self, task: _Task) -> Future[None]:
+        try:
+            return self._processes().submit(task.run)
+        except BrokenProcessPool:
+            self._pool = None
+            return self._processes().submit(task.run)
+
+    def _collect(self, running: dict[Future[None], _Task]) -> None:
+        """Take at least one task that is done from those that run."""
+        for one in wait(running, return_when=FIRST_COMPLETED).done:
+            task = running.pop(one)
+            if isinstance(one.exception(), BrokenProcessPool):
+                self._run_alone(task)
+            else:
+                one.result()
+
+    def _run_alone(self, task: _Task) -> None:
+        """Run a task whose process has ended without the rows that are to blame."""
+        survivors, waiting = [], [task.table]
+        while waiting:
+            table = waiting.pop()
+            if _survives(task.of(table)):
+                survivors.append(table)
+            elif len(table) > 1:
+                middle = len(table) // 2
+                waiting += [table.slice(middle), table.slice(0, middle)]
+            else:
+                self._leave_out(table)
+        rest = pa.concat_tables(survivors) if survivors else task.table.slice(0, 0)
+        if len(survivors) != 1 and not _survives(task.of(rest)):
+            raise CorpusError(
+                f"worker processes end on {len(rest)} rows together, perhaps because there is no memory left: run the "
+                "same command again, with fewer --workers; it continues where it stopped"
+            )
+
+    def _leave_out(self, row: pa.Table) -> None:
+        name = next((str(row[column][0]) for column in _NAMES if column in row.column_names), "a row")
+        with self._left_out.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(name) + "\n")
 
     def _processes(self) -> ProcessPoolExecutor:
         if self._pool is None:  # DuckDB has threads, so processes must not be forked
@@ -135,16 +201,14 @@ def _failures() -> Iterator[None]:
         ) from None
 
 
-def _collected(running: set[Future[None]]) -> set[Future[None]]:
-    done, others = wait(running, return_when=FIRST_COMPLETED)
-    for one in done:
-        one.result()
-    return others
-
-
-def _run(function: TableFunction, table: pa.Table, schema: pa.Schema, path: str) -> None:
-    """Run a function in a worker process."""
-    _write(function(table), schema, Path(path))
+def _survives(task: _Task) -> bool:
+    """Run a task in a process of its own; return False if that process was ended."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        try:
+            pool.submit(task.run).result()
+        except BrokenProcessPool:
+            return False
+    return True
 
 
 def _write(tables: Iterator[pa.Table], schema: pa.Schema, path: Path) -> None:

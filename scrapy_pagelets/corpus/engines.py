@@ -64,6 +64,9 @@ class Engine(Protocol):
     def rows(self, select: str) -> list[tuple[Any, ...]]:
         """Return the result of a statement with few rows."""
 
+    def left_out(self) -> list[str]:
+        """Names of the rows that could not be worked on because they end the process that does."""
+
     def close(self) -> None:
         """End what the engine has started."""
 

@@ -47,7 +47,7 @@ class Report:
     ----------
     pages, sites, links, templates, duplicates : rows of the tables; sites with pages
     skipped : number of records that are not pages, by reason
-    broken : sentences about the sources that could not be read, or not to their end
+    broken : sentences about the sources that could not be read, or not to their end, and pages that end a process
     failures : reason, number of pages, and URL of the first one that could not be cleaned
     """
 
@@ -140,6 +140,7 @@ class CorpusJob:
         self._store_templates()
         self._store_results()
         self._count(report)
+        report.broken += [f"{name} is left out: it ends the process that reads it" for name in self._engine.left_out()]
         shutil.rmtree(self._tables.work)
         return report
 
