@@ -17,6 +17,7 @@ from xxhash import xxh3_64_intdigest
 from scrapy_pagelets.characters import is_readable, readable
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.hashing import mix
+from scrapy_pagelets.looks import Look, class_signature, signature, signs
 from scrapy_pagelets.urls import targets_of
 from scrapy_pagelets.words import WORD
 
@@ -77,46 +78,12 @@ _XPATH_NAME: Final = re.compile(r"[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII)
 #: White space other than one space.
 _SPACES: Final = re.compile(r"\s{2,}|[^\S ]")
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
-_VOLATILE: Final = re.compile(
-    r"\d{3,}|^(?:in)?(?:active|current|selected|open|opened|closed|collapsed|expanded)$|^(?:is|has)-|"
-    r"(?:^|[-_])(?:active|current|selected)(?:[-_]|$)",
-    re.IGNORECASE,
-)
 
-#: The look of a node: tag, id, class, role.
-Look = tuple[str, str, str, str]
 # Number and signature of a look, and gap and traits of its tag.
 _Kind = tuple[int, int, int, int]
 _UNSEEN, _VERBATIM, _LINKS = 1, 2, 4
 # Row, address and relation of a link.
 _Link = tuple[int, str, str]
-
-
-def signature(look: Look) -> int:
-    """Hash what two nodes must share to be equal: tag, id, class tokens and role, without volatile tokens.
-
-    A token is volatile if it has three digits or more, or if it marks the current entry of a menu.
-    """
-    return _cached_signature(look) if is_short(look) else _signature(look)
-
-
-def is_short(look: Look) -> bool:
-    """Return True for a look that may be cached; longer ones would fill a cache with megabytes."""
-    return sum(map(len, look)) <= _SHORT_LOOK
-
-
-def _signature(look: Look) -> int:
-    tag, name, classes, role = look
-    if tag in ("html", "body"):  # a page has only one, and blog engines put the page's number into its class
-        return xxh3_64_intdigest(tag.encode()) >> 1
-    tokens = sorted(t for t in classes.split() if not _VOLATILE.search(t))
-    parts = (tag, "" if _VOLATILE.search(name) else name, role, *tokens)
-    return xxh3_64_intdigest("\0".join(parts).encode("utf-8", "replace")) >> 1
-
-
-_cached_signature = lru_cache(65536)(_signature)
-#: Characters of the looks that are cached. Those of the pages that we know have a few hundred at most.
-_SHORT_LOOK: Final = 1000
 
 
 def text_key(text: str) -> tuple[int, int]:
@@ -177,6 +144,7 @@ class NodeTable:
     look : (n,) index into ``looks``; a run of text has the look of its parent
     path : (n,) hash of the path from the root: signatures, each with its rank among equal siblings
     looks : the distinct looks of the page
+    signs, class_signature : (looks,) what each look says, see `looks.signs`; hash of its tag and classes alone
     signature : (n,) `signature` of the look
     shape : (n,) hash of the path without ranks: the records of one listing have one shape
     first_leaf, last_leaf : (n,) ``first_leaf:last_leaf`` are the leaves of the subtree, as indices of ``leaves``
@@ -187,6 +155,7 @@ class NodeTable:
     text, words, gap, number : (m,) hash, number of words, gap after the previous run (``GLUED`` ... ``PARAGRAPH``),
         k of ``text()[k]``
     anchor, hidden : (n,) whether the row is inside a hyperlink; whether ``hidden`` or an inline style hides it
+    labels, relations : by row, ``aria-label`` and ``rel`` of the elements that have them
     links : the hyperlinks
     """
 
@@ -200,6 +169,8 @@ class NodeTable:
     signature: Ints
     shape: Ints
     looks: list[Look]
+    signs: Ints
+    class_signature: Ints
     first_leaf: Ints
     last_leaf: Ints
     leaves: Ints
@@ -211,6 +182,8 @@ class NodeTable:
     number: Ints
     anchor: Bools
     hidden: Bools
+    labels: dict[int, str]
+    relations: dict[int, str]
     links: Links
 
     def __len__(self) -> int:
@@ -342,6 +315,8 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
     runs: dict[int, int] = {}
     anchors: list[int] = []
     hidden: list[int] = []
+    labels: dict[int, str] = {}
+    relations: dict[int, str] = {}
     links: list[tuple[int, str, str]] = []
 
     row, rows = -1, 0  # row of the innermost open element; number of rows
@@ -367,7 +342,9 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
                 elif attribute == "role":
                     role = value
                 elif attribute == "rel":
-                    rel = value
+                    rel = relations[rows] = value
+                elif attribute == "aria-label":
+                    labels[rows] = value
                 elif (attribute == "style" and _HIDING_STYLE.search(value)) or attribute == "hidden":
                     hidden.append(rows)
             look = (tag, name, classes, role)
@@ -472,6 +449,8 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
         "signature": own,
         "shape": _shape(parent, depth, np.where(tag_column == TEXT, 1, own)),
         "looks": list(kinds),
+        "signs": np.array(list(map(signs, kinds)), np.int64),
+        "class_signature": np.array(list(map(class_signature, kinds)), np.int64),
         "first_leaf": np.searchsorted(leaf_rows, np.arange(rows)),
         "last_leaf": np.searchsorted(leaf_rows, end),
         "leaves": leaf_rows,
@@ -483,6 +462,8 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
         "number": _column(numbers),
         "anchor": _inside(anchors, end),
         "hidden": _inside(hidden, end),
+        "labels": labels,
+        "relations": relations,
     }, links
 
 
@@ -516,6 +497,25 @@ def elements_at(nodes: NodeTable, rows: Sequence[int]) -> list[etree._Element]:
 def attributes_at(nodes: NodeTable, rows: Sequence[int], name: str) -> list[str]:
     """The values of an attribute of some rows of elements, ascending; "" where there is none."""
     return [str(nodes.elements[row].get(name) or "") for row in rows]
+
+
+@compiled("text")
+def rows_with(nodes: NodeTable, sign: int) -> list[int]:
+    """Rows of the elements whose look has a sign, see `looks.signs`, in document order."""
+    of_looks = nodes.signs & sign > 0
+    return list(np.flatnonzero(of_looks[nodes.look] & (nodes.tag != TEXT)).tolist())
+
+
+@compiled("text")
+def leaves_beginning(nodes: NodeTable, characters: str) -> list[int]:
+    """The leaves whose text begins with one of some characters."""
+    return [leaf for leaf, text in enumerate(nodes.strings) if text and text[0] in characters]
+
+
+@compiled("table")
+def values_at(elements: Sequence[etree._Element], names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The values of some attributes of each element, in the order of the names; "" where there is none."""
+    return [tuple(element.get(name) or "" for name in names) for element in elements]
 
 
 @compiled("table")

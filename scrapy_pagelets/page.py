@@ -7,7 +7,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urljoin
 
 import numpy as np
@@ -27,7 +27,7 @@ from scrapy_pagelets.characters import readable
 from scrapy_pagelets.document.json_ld import Object, objects_of
 from scrapy_pagelets.layout import Layout
 from scrapy_pagelets.limits import Limits
-from scrapy_pagelets.nodes import TAG, TEXT, Ints, NodeTable, build, declarations
+from scrapy_pagelets.nodes import TAG, TEXT, Ints, NodeTable, build, declarations, values_at
 from scrapy_pagelets.rules.marks import Marks
 
 #: lxml stops reading at an element below this level (``html`` is level 0), even with ``huge_tree``.
@@ -60,6 +60,18 @@ _NO_MARKS: Final = Marks()
 #: Relations of links that no crawler follows on its own initiative.
 _HARMFUL_REL: Final = frozenset(("nofollow", "external", "alternate", "logout", "delete", "sponsored", "ugc"))
 _LANGUAGE: Final = re.compile(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
+
+
+class Meta(NamedTuple):
+    """The attributes of a ``<meta>`` element; "" where there is none."""
+
+    property: str
+    name: str
+    http_equiv: str
+    content: str
+
+
+_META: Final = tuple(name.replace("_", "-") for name in Meta._fields)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +137,11 @@ class Page:
     def microdata(self) -> list[etree._Element]:
         """The elements with an ``itemprop`` or ``itemtype``."""
         return self._declarations[1]
+
+    @cached_property
+    def metas(self) -> list[Meta]:
+        """What its ``<meta>`` elements say, in document order."""
+        return list(map(Meta._make, values_at(self.declared["meta"], _META)))
 
     @cached_property
     def objects(self) -> list[Object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -45,9 +45,9 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
     ----------
     keep : (m,) a mask of the leaves
     """
-    leaves = np.flatnonzero(keep & ~_left_over(nodes))
+    leaves = np.flatnonzero(keep & ~left_over(nodes))
     nodes = notes.with_brackets(formulas.once(nodes, keep))
-    text = text_of(nodes, leaves, _first_of_items(nodes, leaves))
+    text = text_of(nodes, leaves, first_of_items(nodes, leaves))
     return text if text.isascii() else unicodedata.normalize("NFC", without_invisible(text))
 
 
@@ -58,7 +58,8 @@ def without_invisible(text: str) -> str:
     return text
 
 
-def _left_over(nodes: NodeTable) -> Bools:
+@compiled("text")
+def left_over(nodes: NodeTable) -> Bools:
     """(m,) whether a leaf is alone on its line and has only marks."""
     begins = nodes.gap >= LINE
     alone: Bools = begins & (nodes.words == 0)
@@ -68,8 +69,9 @@ def _left_over(nodes: NodeTable) -> Bools:
     return alone
 
 
-def _first_of_items(nodes: NodeTable, leaves: Ints) -> frozenset[int]:
-    """Those of the leaves with which an item of a list begins."""
+@compiled("text")
+def first_of_items(nodes: NodeTable, leaves: Ints) -> frozenset[int]:
+    """Those of some leaves, in ascending order, with which an item of a list begins."""
     items = np.flatnonzero(nodes.tag == _ITEMS)
     first = np.searchsorted(leaves, nodes.first_leaf[items])
     shown = first < np.searchsorted(leaves, nodes.last_leaf[items])
@@ -111,6 +113,25 @@ def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
         if leaf in nodes.spaces:
             white = "".join(nodes.spaces.get(i, "") for i in range(start if gap <= SPACE else leaf, leaf + 1))
         yield leaf, gap, white
+
+
+@compiled("text")
+def links_of(nodes: NodeTable, leaves: Ints) -> list[int]:
+    """The links that lead to a page and belong to some leaves, see `NodeTable.link_leaf`.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    """
+    at = nodes.links_at
+    return [number for leaf in leaves.tolist() for number in at.get(leaf, ())]
+
+
+@compiled("text")
+def anchors_of(nodes: NodeTable, links: Sequence[int]) -> list[str]:
+    """The text of some links, with its white space folded."""
+    rows = [nodes.links.row.item(number) for number in links]
+    return [" ".join(text_of(nodes, np.arange(nodes.first_leaf[row], nodes.last_leaf[row])).split()) for row in rows]
 
 
 def xpaths(nodes: NodeTable, keep: Bools) -> list[str]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from w3lib.url import canonicalize_url, url_query_cleaner
 from xxhash import xxh3_64_intdigest
 
+from scrapy_pagelets.characters import quoted
 from scrapy_pagelets.core import compiled
 
 # Parameters that campaigns and sessions add to a link without changing the page behind it.
@@ -153,6 +154,17 @@ def absolute(base: str, href: str) -> str:
         return href
     join = _join if len(href) <= LONGEST else urljoin  # a cache of longer ones would take megabytes
     return join(_relevant_base(base, href), href)
+
+
+@compiled("urls")
+def written_addresses(base: str, hrefs: Sequence[str]) -> list[str]:
+    """Links made absolute for a feed: their spelling as it is, but for control characters, see `quoted`.
+
+    Raises
+    ------
+    ValueError : as `absolute`
+    """
+    return [quoted(absolute(base, href)) for href in hrefs]
 
 
 def schemes_from(base: str) -> tuple[str, ...]:

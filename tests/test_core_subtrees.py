@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.segmentation.pagelet import divided
 from scrapy_pagelets.templates.mapping.template_tree import TemplateTree, align
 from scrapy_pagelets.templates.partition import partition
 from tests.trees import soups
@@ -65,6 +66,23 @@ def test_partition(html, k, strict):
     found, expected = partition(nodes, k, strict=strict), in_python(partition)(nodes, k, strict=strict)
     assert found.dtype == expected.dtype
     assert found.tolist() == expected.tolist()
+
+
+@given(soups, st.lists(st.tuples(st.integers(-2, 3), st.sampled_from((0.0, 0.1, 0.5, 0.7, 1.0))), min_size=1))
+def test_divided(html, values):
+    nodes = table(html)
+    labels = np.resize([label for label, _ in values], len(nodes))
+    templateness = np.resize([value for _, value in values], len(nodes.leaves))
+    found, expected = (function(nodes, labels, templateness) for function in (divided, in_python(divided)))
+    assert [(index.tolist(), *rest) for index, *rest in found] == [(index.tolist(), *rest) for index, *rest in expected]
+    assert all(index.dtype == np.int64 for index, *_ in found)
+
+
+def test_divided_refuses_columns_of_another_page():
+    nodes = table("<p>x<p>y")
+    for labels, templateness in ((np.zeros(1, np.int64), np.zeros(2)), (np.zeros(len(nodes), np.int64), np.zeros(3))):
+        with pytest.raises(ValueError, match="not a label for each row, or not a templateness"):
+            divided(nodes, labels, templateness)
 
 
 def test_partition_refuses_no_links():

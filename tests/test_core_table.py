@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.nodes import TEXT, attributes_at, build, declarations, elements, elements_at, flatten
+from scrapy_pagelets.nodes import TEXT, attributes_at, build, declarations, elements, elements_at, flatten, values_at
 from scrapy_pagelets.page import decode, parse
 from tests.trees import soups
 
@@ -40,6 +40,8 @@ def assert_equal_elements(root):
     found = elements_at(nodes, rows)
     assert "elements" not in vars(nodes)
     assert found == [nodes.elements[row] for row in rows]
+    names = ("class", "aria-label", "rel", "none")
+    assert values_at(found, names) == in_python(values_at)(found, names)
     for name in ("class", "href", "style", "none"):
         assert attributes_at(nodes, rows, name) == in_python(attributes_at)(nodes, rows, name)
 

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
 from scrapy_pagelets.document.headline import heading_text
-from scrapy_pagelets.nodes import build
+from scrapy_pagelets.looks import HEADING, LANDMARKS, MENU, NOTHING
+from scrapy_pagelets.nodes import build, leaves_beginning, rows_with
 from scrapy_pagelets.page import decode, parse
 from scrapy_pagelets.recrawl.content_words import content_of, visible_words
-from scrapy_pagelets.text import paths_of, text_of
+from scrapy_pagelets.text import anchors_of, first_of_items, left_over, links_of, paths_of, text_of
 from tests.trees import soups
 
 SITE = Path(__file__).with_name("site")
@@ -31,6 +32,15 @@ def assert_equal_texts(root, keep):
     paths = paths_of(nodes, leaves)
     assert paths == in_python(paths_of)(other, leaves)
     assert paths == paths_of(nodes, leaves)
+    assert links_of(nodes, leaves) == in_python(links_of)(other, leaves)
+    for sign in (HEADING, MENU, LANDMARKS["p"] | NOTHING):
+        assert rows_with(nodes, sign) == in_python(rows_with)(other, sign)
+    for characters in ("", "ab", "tplTPL1"):
+        assert leaves_beginning(nodes, characters) == in_python(leaves_beginning)(other, characters)
+    assert left_over(nodes).tolist() == in_python(left_over)(other).tolist()
+    assert first_of_items(nodes, leaves) == in_python(first_of_items)(other, leaves)
+    links = list(range(len(nodes.links.row)))
+    assert anchors_of(nodes, links) == in_python(anchors_of)(other, links)
     for row in range(len(nodes)):
         assert heading_text(nodes, row) == in_python(heading_text)(other, row)
     assert content_of(nodes, keep) == in_python(content_of)(other, keep)
@@ -67,6 +77,10 @@ def test_leaves_of_another_page():
             text_of(nodes, np.array(leaves))
         with pytest.raises(IndexError):
             paths_of(nodes, np.array(leaves))
+        with pytest.raises(IndexError):
+            links_of(nodes, np.array(leaves))
+    with pytest.raises(IndexError):
+        anchors_of(nodes, [0])
     with pytest.raises(IndexError):
         content_of(nodes, np.ones(3, np.bool_))
 

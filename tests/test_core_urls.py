@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.urls import LONGEST, absolute, host_of, pages_of_host, same_host, targets_of
+from scrapy_pagelets.urls import LONGEST, absolute, host_of, pages_of_host, same_host, targets_of, written_addresses
 
 SITE = Path(__file__).with_name("site")
 #: What links are made of, plain and hostile; any of them may follow any other.
@@ -54,6 +54,8 @@ def assert_equal(base, links):
     assert keys.tolist() == expected_keys.tolist()
     for link in links:
         assert outcome(absolute, base, link) == outcome(in_python(absolute), base, link), (base, link)
+        written = outcome(in_python(written_addresses), base, [link])
+        assert outcome(written_addresses, base, [link]) == written, (base, link)
     for url in (base, *targets):
         assert pages_of_host(targets, url) == in_python(pages_of_host)(targets, url)
 

@@ -16,7 +16,7 @@ from lxml import etree
 from scrapy_pagelets import Page
 from scrapy_pagelets.actions import labels_action
 from scrapy_pagelets.limits import MAX_ATTRIBUTES, Limits, TooLarge, _may_have_long_tag
-from scrapy_pagelets.nodes import signature
+from scrapy_pagelets.looks import signature
 from scrapy_pagelets.page import parse
 from scrapy_pagelets.templates.page_features import heading_tokens, tokens
 from tests.crawling import ROOT, SITE, crawl, menu_site, page, words

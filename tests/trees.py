@@ -36,6 +36,8 @@ ATTRIBUTES = [
     ' href="/y"',
     ' href=" "',
     ' href="#z"',
+    ' rel="nofollow Author"',
+    ' aria-label="&eacute; Breadcrumb"',
     ' title="&lt;t&gt;"',
 ]
 TEXTS = [

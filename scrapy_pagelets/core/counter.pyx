@@ -14,6 +14,8 @@ import os
 
 import numpy as np
 
+from scrapy_pagelets.core.arrays cimport Integers, integers, pointer
+
 cdef extern from "ranks.hpp" nogil:
     uint64_t mix(uint64_t)
 
@@ -53,20 +55,15 @@ cdef enum:  # columns of the table of paths; after those of the classifiers come
 cdef enum:  # of `site_counts`
     OUTLINE_DEPTH = 4
 
-#: Look -> its signature without id and role, of at most so many.
-cdef dict known_marks = {}
-cdef Py_ssize_t MOST_MARKS = 65536
-
 multiplier = int.from_bytes(os.urandom(8), "little") | 1
 
 #: The modules that this one stands for. They import this one, and so are imported when they are first needed.
-cdef object in_python = None, lossy_counter = None, nodes_module = None
+cdef object in_python = None, lossy_counter = None
 
 
 cdef int load_python() except -1:
-    global in_python, lossy_counter, nodes_module
+    global in_python, lossy_counter
     if in_python is None:
-        from scrapy_pagelets import nodes as nodes_module
         from scrapy_pagelets.templates import lossy_counter
         from scrapy_pagelets.templates import evidence as in_python
     return 0
@@ -147,21 +144,23 @@ def keys_of(page):
     """As `scrapy_pagelets.templates.evidence.keys_of`."""
     load_python()
     nodes, links = page.nodes, page.nodes.links
-    cdef const int64_t[::1] path = nodes.path, text = nodes.text, leaves = nodes.leaves
-    cdef const int64_t[::1] first = nodes.first_leaf, last = nodes.last_leaf, end = nodes.end
-    cdef const int64_t[::1] link_rows = links.row, link_keys = links.key
+    cdef Integers path = integers(nodes.path), text = integers(nodes.text), leaves = integers(nodes.leaves)
+    cdef Integers first = integers(nodes.first_leaf), last = integers(nodes.last_leaf), end = integers(nodes.end)
+    cdef Integers link_rows = integers(links.row), link_keys = integers(links.key)
     cdef int64_t own = page.key
-    cdef Py_ssize_t n = path.shape[0], m = text.shape[0], i
-    placed, exact, target = np.empty(m, np.int64), np.empty(n, np.int64), np.empty(link_keys.shape[0], np.int64)
-    cdef int64_t[::1] placed_out = placed, exact_out = exact, target_out = target
+    cdef Py_ssize_t n = path.size, m = text.size, i
+    placed, exact, target = np.empty(m, np.int64), np.empty(n, np.int64), np.empty(link_keys.size, np.int64)
+    cdef int64_t *placed_out = <int64_t*>pointer(placed)
+    cdef int64_t *exact_out = <int64_t*>pointer(exact)
+    cdef int64_t *target_out = <int64_t*>pointer(target)
     cdef vector[uint64_t] before = vector[uint64_t](m + 1)
     for i in range(m):
-        placed_out[i] = mix(<uint64_t>path[leaves[i]] * 31 + <uint64_t>text[i])
-        before[i + 1] = before[i] + mix(text[i])
+        placed_out[i] = mix(<uint64_t>path.at[leaves.at[i]] * 31 + <uint64_t>text.at[i])
+        before[i + 1] = before[i] + mix(text.at[i])
     for i in range(n):
-        exact_out[i] = before[last[i]] - before[first[i]]
-    for i in range(link_keys.shape[0]):
-        target_out[i] = 0 if link_keys[i] == own else link_keys[i]
+        exact_out[i] = before[last.at[i]] - before[first.at[i]]
+    for i in range(link_keys.size):
+        target_out[i] = 0 if link_keys.at[i] == own else link_keys.at[i]
     return in_python.Keys(
         text=nodes.text,
         placed=placed,
@@ -175,62 +174,60 @@ def keys_of(page):
 
 def link_sets(nodes, targets):
     """As `scrapy_pagelets.templates.evidence.link_sets`."""
-    cdef const int64_t[::1] end = nodes.end, rows = nodes.links.row, keys = targets
-    cdef Py_ssize_t n = end.shape[0], i
+    cdef Integers end = integers(nodes.end), rows = integers(nodes.links.row), keys = integers(targets)
+    cdef Py_ssize_t n = end.size, i
     # Sums over the rows before each one.
     cdef vector[uint64_t] summed = vector[uint64_t](n + 1)
     cdef vector[int64_t] count = vector[int64_t](n + 1)
     sets = np.zeros(n, np.int64)
-    cdef int64_t[::1] out = sets
-    for i in range(keys.shape[0]):
-        if keys[i] != 0:
-            summed[rows[i] + 1], count[rows[i] + 1] = mix(keys[i]), 1
+    cdef int64_t *out = <int64_t*>pointer(sets)
+    for i in range(keys.size):
+        if keys.at[i] != 0:
+            summed[rows.at[i] + 1], count[rows.at[i] + 1] = mix(keys.at[i]), 1
     for i in range(n):
         summed[i + 1] += summed[i]
         count[i + 1] += count[i]
     for i in range(n):
-        if count[end[i]] - count[i] >= 2:
-            out[i] = summed[end[i]] - summed[i]
+        if count[end.at[i]] - count[i] >= 2:
+            out[i] = summed[end.at[i]] - summed[i]
     return sets
 
 
 def mostly_links(nodes):
     """As `scrapy_pagelets.templates.evidence.mostly_links`."""
-    cdef const int64_t[::1] words = nodes.words, leaves = nodes.leaves, first = nodes.first_leaf, last = nodes.last_leaf
-    cdef const uint8_t[::1] anchor = nodes.anchor.view(np.uint8)
-    cdef Py_ssize_t n = first.shape[0], m = words.shape[0], i
+    cdef Integers words = integers(nodes.words), leaves = integers(nodes.leaves)
+    cdef Integers first = integers(nodes.first_leaf), last = integers(nodes.last_leaf)
+    cdef const uint8_t *anchor = <const uint8_t*>pointer(nodes.anchor)
+    cdef Py_ssize_t n = first.size, m = words.size, i
     cdef vector[int64_t] below = vector[int64_t](m + 1), linked = vector[int64_t](m + 1)
     found = np.empty(n, np.bool_)
     cdef uint8_t[::1] out = found.view(np.uint8)
     for i in range(m):
-        below[i + 1] = below[i] + words[i]
-        linked[i + 1] = linked[i] + (words[i] if anchor[leaves[i]] else 0)
+        below[i + 1] = below[i] + words.at[i]
+        linked[i + 1] = linked[i] + (words.at[i] if anchor[leaves.at[i]] else 0)
     for i in range(n):
-        out[i] = linked[last[i]] - linked[first[i]] > 0.75 * (below[last[i]] - below[first[i]])
+        out[i] = linked[last.at[i]] - linked[first.at[i]] > 0.75 * (below[last.at[i]] - below[first.at[i]])
     return found
 
 
 def outline(nodes):
     """As `scrapy_pagelets.templates.site_counts.outline`."""
     load_python()
-    cdef const int64_t[::1] parent = nodes.parent, end = nodes.end, depth = nodes.depth, look = nodes.look
-    cdef const int64_t[::1] tag = nodes.tag
-    cdef list looks = nodes.looks, found = []
-    cdef dict marks = {}
+    cdef Integers parent = integers(nodes.parent), end = integers(nodes.end)
+    cdef Integers depth = integers(nodes.depth), look = integers(nodes.look), tag = integers(nodes.tag)
+    cdef list found = []
+    signatures = nodes.class_signature
+    cdef const int64_t *marks = <const int64_t*>pointer(signatures)
     cdef int64_t paths[OUTLINE_DEPTH + 1]
-    cdef Py_ssize_t row = 0, n = parent.shape[0]
+    cdef Py_ssize_t row = 0, n = parent.size
     cdef int64_t level
     while row < n:
-        level = depth[row]
+        level = depth.at[row]
         if level > OUTLINE_DEPTH:  # with all its siblings
-            row = end[parent[row]]
+            row = end.at[parent.at[row]]
             continue
-        if tag[row] != TEXT:
-            number = look[row]
-            mark = marks.get(number)
-            if mark is None:
-                mark = marks[number] = mark_of(looks[number])
-            paths[level] = mark
+        if tag.at[row] != TEXT:
+            paths[level] = marks[look.at[row]]
             if level:
                 paths[level] = mix(<uint64_t>paths[level - 1] * 31 + <uint64_t>paths[level])
             found.append(paths[level])
@@ -238,29 +235,21 @@ def outline(nodes):
     return frozenset(found)
 
 
-cdef object mark_of(tuple look):
-    """The signature of a look without id and role."""
-    mark = known_marks.get(look)
-    if mark is None:
-        tag, _, classes, _ = look
-        mark = nodes_module.signature((tag, "", classes, ""))
-        if nodes_module.is_short(look):
-            if len(known_marks) >= MOST_MARKS:
-                known_marks.clear()
-            known_marks[look] = mark
-    return mark
-
-
 def count_page(dict tables, fragments, Py_ssize_t number):
     """As `scrapy_pagelets.templates.evidence.count_page`."""
     keys = fragments.keys
     cdef Table texts = tables["text"], paths = tables["path"], placed = tables["placed"], shapes = tables["shape"]
-    cdef const int64_t[::1] text = keys.text, text_placed = keys.placed, path = keys.path, shape = keys.shape
-    cdef const int64_t[::1] words = fragments.words, first = fragments.first, last = fragments.last
-    cdef const int64_t[::1] leaves = fragments.leaves
-    cdef const uint8_t[::1] seen = fragments.seen.view(np.uint8), linked = fragments.linked.view(np.uint8)
-    cdef const double[:, ::1] odds = np.ascontiguousarray(fragments.odds, np.float64)
-    cdef Py_ssize_t n = path.shape[0], m = text.shape[0], i, j
+    cdef Integers text = integers(keys.text), text_placed = integers(keys.placed)
+    cdef Integers path = integers(keys.path), shape = integers(keys.shape)
+    cdef Integers words = integers(fragments.words), first = integers(fragments.first)
+    cdef Integers last = integers(fragments.last), leaves = integers(fragments.leaves)
+    cdef const uint8_t *seen = <const uint8_t*>pointer(fragments.seen)
+    cdef const uint8_t *linked = <const uint8_t*>pointer(fragments.linked)
+    of_rows = np.ascontiguousarray(fragments.odds, np.float64)
+    cdef const double *odds = <const double*>pointer(of_rows)
+    if of_rows.size != keys.path.size * CLASSIFIERS:
+        raise ValueError("there are not log odds of each classifier for each row")
+    cdef Py_ssize_t n = path.size, m = text.size, i, j
     cdef size_t at
     cdef vector[int64_t] new = vector[int64_t](m + 1), below = vector[int64_t](m + 1)
     cdef vector[uint8_t] varied = vector[uint8_t](n)
@@ -268,58 +257,59 @@ def count_page(dict tables, fragments, Py_ssize_t number):
     cdef Shapes known_shapes
     cdef float *sums
     for i in range(m):
-        known_texts[i], known_placed[i] = texts.counter.find(text[i]), placed.counter.find(text_placed[i])
-        new[i + 1] = new[i] + (0 if known_texts[i] else words[i])
-        below[i + 1] = below[i] + words[i]
-        varied[leaves[i]] = known_placed[i] == 0
+        known_texts[i], known_placed[i] = texts.counter.find(text.at[i]), placed.counter.find(text_placed.at[i])
+        new[i + 1] = new[i] + (0 if known_texts[i] else words.at[i])
+        below[i + 1] = below[i] + words.at[i]
+        varied[leaves.at[i]] = known_placed[i] == 0
     for i in range(n):
         if not seen[i]:
             continue
-        sums = paths.counter.add_once(path[i])
+        sums = paths.counter.add_once(path.at[i])
         if sums == NULL:
             continue
         plus(sums[PAGES], 1)
         plus(sums[VARIED], varied[i])
         plus(sums[LINKED], linked[i])
-        plus(sums[NEW], new[last[i]] - new[first[i]])
-        plus(sums[WORDS], below[last[i]] - below[first[i]])
+        plus(sums[NEW], new[last.at[i]] - new[first.at[i]])
+        plus(sums[WORDS], below[last.at[i]] - below[first.at[i]])
         for j in range(CLASSIFIERS):
-            plus(sums[ODDS + j], odds[i, j])
+            plus(sums[ODDS + j], odds[i * CLASSIFIERS + j])
         plus(sums[ODDS + CLASSIFIERS + number], 1)
     paths.counter.shrink()
     for i in range(m):
-        if not seen[leaves[i]]:
+        if not seen[leaves.at[i]]:
             continue
-        sums = texts.counter.add_once(text[i], known_texts[i])
+        sums = texts.counter.add_once(text.at[i], known_texts[i])
         if sums != NULL:
             plus(sums[0], 1)
             plus(sums[1 + number], 1)
-        sums = placed.counter.add_once(text_placed[i], known_placed[i])
+        sums = placed.counter.add_once(text_placed.at[i], known_placed[i])
         if sums != NULL:
             plus(sums[0], 1)
     texts.counter.shrink()
     placed.counter.shrink()
-    count_once(tables["exact"], keys.exact, seen)
-    count_once(tables["links"], keys.links, seen)
-    count_once(tables["target"], keys.target, fragments.links.view(np.uint8))
+    count_once(tables["exact"], integers(keys.exact), seen)
+    count_once(tables["links"], integers(keys.links), seen)
+    count_once(tables["target"], integers(keys.target), <const uint8_t*>pointer(fragments.links))
     sum_shapes(known_shapes, shape, odds, seen)
     for i in range(n):
         at = known_shapes.at[i]
         if known_shapes.sums[at] > 0:
-            sums = shapes.counter.add(shape[i])
+            sums = shapes.counter.add(shape.at[i])
             for j in range(1 + CLASSIFIERS):
                 plus(sums[j], known_shapes.sums[at + j])
             known_shapes.sums[at] = 0  # each shape is added once
     shapes.counter.shrink()
 
 
-cdef int count_once(Table table, const int64_t[::1] keys, const uint8_t[::1] seen) except -1:
+cdef int count_once(Table table, Integers keys, const uint8_t *seen) except -1:
     """Count each key of the rows that count."""
     cdef Py_ssize_t i
     cdef float *sums
-    for i in range(keys.shape[0]):
-        if seen[i] and (i == 0 or not seen[i - 1] or keys[i] != keys[i - 1]):  # many rows have the key of their parent
-            sums = table.counter.add_once(keys[i])
+    for i in range(keys.size):
+        # Many rows have the key of their parent.
+        if seen[i] and (i == 0 or not seen[i - 1] or keys.at[i] != keys.at[i - 1]):
+            sums = table.counter.add_once(keys.at[i])
             if sums != NULL:
                 plus(sums[0], 1)
     table.counter.shrink()
@@ -327,24 +317,24 @@ cdef int count_once(Table table, const int64_t[::1] keys, const uint8_t[::1] see
 
 
 cdef int sum_shapes(
-    Shapes &shapes, const int64_t[::1] shape, const double[:, ::1] odds, const uint8_t[::1] seen
+    Shapes &shapes, Integers shape, const double *odds, const uint8_t *seen
 ) except -1:
     """For each shape, the number of rows that count, and the sums of their log odds, in the order of the rows."""
-    cdef Py_ssize_t n = shape.shape[0], i, j
+    cdef Py_ssize_t n = shape.size, i, j
     cdef size_t number, at
     cdef Numbers numbers = Numbers(n)
-    cdef bint all_rows = seen is None
+    cdef bint all_rows = seen == NULL
     shapes.at.resize(n)
     shapes.sums.resize(1 + CLASSIFIERS)
     for i in range(n):
         if all_rows or seen[i]:
-            number = numbers.add(shape[i])
+            number = numbers.add(shape.at[i])
             at = shapes.at[i] = number * (1 + CLASSIFIERS)
             if at == shapes.sums.size():
                 shapes.sums.resize(at + 1 + CLASSIFIERS)
             shapes.sums[at] += 1
             for j in range(CLASSIFIERS):
-                shapes.sums[at + 1 + j] += odds[i, j]
+                shapes.sums[at + 1 + j] += odds[i * CLASSIFIERS + j]
     return 0
 
 
@@ -353,18 +343,25 @@ def evidence_of(dict tables, int64_t pages, nodes, keys, odds, Py_ssize_t number
     load_python()
     cdef Table texts = tables["text"], paths = tables["path"], placed = tables["placed"], exact = tables["exact"]
     cdef Table links = tables["links"], shapes = tables["shape"], targets = tables["target"]
-    cdef const int64_t[::1] text = keys.text, text_placed = keys.placed, path = keys.path, shape = keys.shape
-    cdef const int64_t[::1] text_exact = keys.exact, link_set = keys.links, target = keys.target
-    cdef const int64_t[::1] leaves = nodes.leaves
-    cdef const double[:, ::1] own_odds = np.ascontiguousarray(odds, np.float64)
-    cdef Py_ssize_t n = path.shape[0], m = text.shape[0], i, j
+    cdef Integers text = integers(keys.text), text_placed = integers(keys.placed)
+    cdef Integers path = integers(keys.path), shape = integers(keys.shape)
+    cdef Integers text_exact = integers(keys.exact), link_set = integers(keys.links), target = integers(keys.target)
+    cdef Integers leaves = integers(nodes.leaves)
+    of_page = np.ascontiguousarray(odds, np.float64)
+    cdef const double *own_odds = <const double*>pointer(of_page)
+    if of_page.size != keys.path.size * CLASSIFIERS:
+        raise ValueError("there are not log odds of each classifier for each row")
+    cdef Py_ssize_t n = path.size, m = text.size, i, j
     of_leaves, of_rows = np.empty((3, m), np.float32), np.empty((4, n), np.float32)
-    of_paths, variants, of_links = np.empty((3, n)), np.empty(m), np.empty(target.shape[0], np.float32)
+    of_paths, variants, of_links = np.empty((3, n)), np.empty(m), np.empty(target.size, np.float32)
     mean_odds, shape_odds = np.empty((n, CLASSIFIERS)), np.empty((n, CLASSIFIERS))
-    cdef float[:, ::1] leaf_out = of_leaves, row_out = of_rows
-    cdef double[:, ::1] path_out = of_paths, mean_out = mean_odds, shape_out = shape_odds
-    cdef double[::1] variants_out = variants
-    cdef float[::1] target_out = of_links
+    cdef float *leaf_out = <float*>pointer(of_leaves)
+    cdef float *row_out = <float*>pointer(of_rows)
+    cdef double *path_out = <double*>pointer(of_paths)
+    cdef double *mean_out = <double*>pointer(mean_odds)
+    cdef double *shape_out = <double*>pointer(shape_odds)
+    cdef double *variants_out = <double*>pointer(variants)
+    cdef float *target_out = <float*>pointer(of_links)
     cdef vector[double] varied = vector[double](n)
     cdef Shapes known_shapes
     cdef const float *sums
@@ -374,48 +371,48 @@ def evidence_of(dict tables, int64_t pages, nodes, keys, odds, Py_ssize_t number
     cdef int64_t of_site
 
     for i in range(m):
-        sums = texts.counter.of(text[i])
+        sums = texts.counter.of(text.at[i])
         common = max(common, sums[0])
-        leaf_out[0, i], leaf_out[2, i] = sums[0], sums[1 + number]
-        leaf_out[1, i] = placed.counter.of(text_placed[i])[0]
+        leaf_out[i], leaf_out[2 * m + i] = sums[0], sums[1 + number]
+        leaf_out[m + i] = placed.counter.of(text_placed.at[i])[0]
     cdef bint separate = SEPARATE <= of_class < pages and common <= of_class
     of_site = of_class if separate else pages
     others, classmates = max(1, of_site - known), max(1, of_class - known)
     for i in range(m):
-        leaf_out[0, i] = share(leaf_out[0, i], self, others)
-        leaf_out[1, i] = share(leaf_out[1, i], self, others)
-        leaf_out[2, i] = share(leaf_out[2, i], self, classmates)
+        leaf_out[i] = share(leaf_out[i], self, others)
+        leaf_out[m + i] = share(leaf_out[m + i], self, others)
+        leaf_out[2 * m + i] = share(leaf_out[2 * m + i], self, classmates)
 
-    sum_shapes(known_shapes, shape, own_odds, None)
+    sum_shapes(known_shapes, shape, own_odds, NULL)
     for i in range(n):
-        sums = paths.counter.of(path[i])
+        sums = paths.counter.of(path.at[i])
         having = max(1, <double>sums[PAGES])
         mass = <double>sums[NEW] / max(1, <double>of_site)
         if separate and sums[PAGES] <= of_class:
             most = max(most, mass)
         varied[i] = <double>sums[VARIED] / having
-        row_out[0, i] = share(sums[ODDS + CLASSIFIERS + number] if separate else sums[PAGES], self, others)
-        row_out[1, i] = share(sums[ODDS + CLASSIFIERS + number], self, classmates)
-        path_out[0, i] = <double>sums[LINKED] / having
-        path_out[1, i] = <double>sums[NEW] / max(1e-9, <double>sums[WORDS])
+        row_out[i] = share(sums[ODDS + CLASSIFIERS + number] if separate else sums[PAGES], self, others)
+        row_out[n + i] = share(sums[ODDS + CLASSIFIERS + number], self, classmates)
+        path_out[i] = <double>sums[LINKED] / having
+        path_out[n + i] = <double>sums[NEW] / max(1e-9, <double>sums[WORDS])
         # Negative: a row that the page shares with the rest of the site, such as the root.
-        path_out[2, i] = -1 if separate and sums[PAGES] > of_class else mass
-        row_out[2, i] = share(exact.counter.of(text_exact[i])[0], self, others)
-        row_out[3, i] = share(links.counter.of(link_set[i])[0], self, others) if link_set[i] else 0
+        path_out[2 * n + i] = -1 if separate and sums[PAGES] > of_class else mass
+        row_out[2 * n + i] = share(exact.counter.of(text_exact.at[i])[0], self, others)
+        row_out[3 * n + i] = share(links.counter.of(link_set.at[i])[0], self, others) if link_set.at[i] else 0
         for j in range(CLASSIFIERS):
-            mean_out[i, j] = mean(<double>sums[PAGES] - known, <double>sums[ODDS + j] - own_odds[i, j] * known)
-        sums = shapes.counter.of(shape[i])
+            mean_out[i * CLASSIFIERS + j] = mean(<double>sums[PAGES] - known, <double>sums[ODDS + j] - own_odds[i * CLASSIFIERS + j] * known)
+        sums = shapes.counter.of(shape.at[i])
         alike = &known_shapes.sums[known_shapes.at[i]]
         for j in range(CLASSIFIERS):
-            shape_out[i, j] = mean(sums[0] - alike[0] * known, sums[1 + j] - alike[1 + j] * known)
+            shape_out[i * CLASSIFIERS + j] = mean(sums[0] - alike[0] * known, sums[1 + j] - alike[1 + j] * known)
     if separate:
         for i in range(n):
-            if path_out[2, i] < 0:
-                path_out[2, i] = most
+            if path_out[2 * n + i] < 0:
+                path_out[2 * n + i] = most
     for i in range(m):
-        variants_out[i] = varied[leaves[i]]
-    for i in range(target.shape[0]):
-        target_out[i] = share(targets.counter.of(target[i])[0], self, others) if target[i] else 0
+        variants_out[i] = varied[leaves.at[i]]
+    for i in range(target.size):
+        target_out[i] = share(targets.counter.of(target.at[i])[0], self, others) if target.at[i] else 0
 
     text_share, placed_share, class_text = of_leaves
     path_share, class_path, exact_share, link_share = of_rows

@@ -14,6 +14,7 @@ from cpython.unicode cimport (
 )
 from libc.stdint cimport int64_t, uint8_t
 from libcpp cimport bool as boolean
+from libcpp.list cimport list as cpp_list
 from libcpp.string cimport npos, string
 from libcpp.vector cimport vector
 
@@ -116,13 +117,15 @@ cdef extern from "cut.hpp" nogil:
         vector[double] &measure(const Nodes &nodes, const double *at, size_t count, double others) except +
         void write(const Nodes &nodes, const double *at, const double *content_at, float *matrix) except +
 
+ctypedef cpp_list[vector[double]] list_of_vectors
+#: The type of columns in single precision.
+cdef object SINGLE = np.dtype(np.float32)
+
 #: The modules that this one stands for. They import this one, and so are imported when they are first needed.
 cdef object in_python = None, contexts = None, cuts = None
 cdef int64_t text_tag
 #: Lexicon, marks, what they say of a look, and the odds of a heading.
 cdef tuple known = (None, (), {}, {})
-#: Landmarks of a look.
-cdef dict known_landmarks = {}
 #: Looks and headings that are kept, and characters of a heading.
 cdef Py_ssize_t MOST_KEPT = 65536, LONG_HEADING = 60
 
@@ -146,12 +149,12 @@ def page_features(page, lexicon, marks=()):
     cdef Nodes nodes
     read_nodes(table, nodes)
     cdef PageFeatures features
-    features.heading = in_python._BITS["heading"]
-    features.main = in_python._BITS["main"]
-    features.article = in_python._BITS["article"]
+    features.heading = in_python.LANDMARKS["heading"]
+    features.main = in_python.LANDMARKS["main"]
+    features.article = in_python.LANDMARKS["article"]
     cdef dict of_look, of_heading
     of_look, of_heading = kept(lexicon, tuple(marks))
-    cdef vector[Look] looks = looks_of(table.looks, of_look, lexicon, marks)
+    cdef vector[Look] looks = looks_of(table, of_look, lexicon, marks)
     cdef vector[Link] links = links_of(page)
     read_strings(table.strings, page.title.casefold(), features)
     with nogil:
@@ -205,24 +208,17 @@ def site_features(page, evidence, odds, of_class):
     cdef Evidence site
     site.pages, site.of_class = evidence.pages, of_class
     site.link_rows, site.link_count = <const int64_t*>pointer(rows), len(rows)
-    text, placed, variants, class_text = (
-        floats(column) for column in (evidence.text, evidence.placed, evidence.variants, evidence.class_text)
-    )
-    site.text, site.placed = of_size(text, nodes.m), of_size(placed, nodes.m)
-    site.variants, site.class_text = of_size(variants, nodes.m), of_size(class_text, nodes.m)
-    path, exact, links, class_path = (
-        floats(column) for column in (evidence.path, evidence.exact, evidence.links, evidence.class_path)
-    )
-    site.path, site.exact = of_size(path, nodes.n), of_size(exact, nodes.n)
-    site.links, site.class_path = of_size(links, nodes.n), of_size(class_path, nodes.n)
-    linked, fresh, mass = floats(evidence.linked), floats(evidence.fresh), floats(evidence.mass)
-    site.linked, site.fresh, site.mass = of_size(linked, nodes.n), of_size(fresh, nodes.n), of_size(mass, nodes.n)
-    own, path_odds, shape_odds = floats(odds), floats(evidence.odds), floats(evidence.shape_odds)
-    site.odds = of_size(own, nodes.n * CLASSIFIERS)
-    site.path_odds = of_size(path_odds, nodes.n * CLASSIFIERS)
-    site.shape_odds = of_size(shape_odds, nodes.n * CLASSIFIERS)
-    target = floats(evidence.target)
-    site.target = of_size(target, site.link_count)
+    cdef Doubles columns = Doubles()
+    site.text, site.placed = columns.of(evidence.text, nodes.m), columns.of(evidence.placed, nodes.m)
+    site.variants, site.class_text = columns.of(evidence.variants, nodes.m), columns.of(evidence.class_text, nodes.m)
+    site.path, site.exact = columns.of(evidence.path, nodes.n), columns.of(evidence.exact, nodes.n)
+    site.links, site.class_path = columns.of(evidence.links, nodes.n), columns.of(evidence.class_path, nodes.n)
+    site.linked, site.fresh = columns.of(evidence.linked, nodes.n), columns.of(evidence.fresh, nodes.n)
+    site.mass = columns.of(evidence.mass, nodes.n)
+    site.odds = columns.of(odds, nodes.n * CLASSIFIERS)
+    site.path_odds = columns.of(evidence.odds, nodes.n * CLASSIFIERS)
+    site.shape_odds = columns.of(evidence.shape_odds, nodes.n * CLASSIFIERS)
+    site.target = columns.of(evidence.target, site.link_count)
     cdef SiteFeatures features
     with nogil:
         features.measure(nodes, site)
@@ -285,6 +281,32 @@ def cut_features(table, odds, others):
     return matrix.T
 
 
+cdef class Doubles:
+    """Columns of floats in double precision; those of NumPy cost microseconds each, which small pages feel."""
+
+    cdef list alive
+    cdef list_of_vectors converted
+
+    def __cinit__(self):
+        self.alive = []
+
+    cdef const double *of(self, column, size_t size) except? NULL:
+        """The data of a column, which this object keeps alive, if it has a size."""
+        cdef const float *single
+        cdef size_t i
+        if column.dtype is not SINGLE or not column.flags.c_contiguous:
+            column = floats(column)
+            self.alive.append(column)
+            return of_size(column, size)
+        if <size_t>column.size != size:
+            raise ValueError(f"a column has {column.size} values instead of {size}")
+        single = <const float*>pointer(column)
+        self.converted.push_back(vector[double](size))
+        for i in range(size):
+            self.converted.back()[i] = single[i]
+        return self.converted.back().data()
+
+
 cdef inline object floats(column):
     return np.ascontiguousarray(column, np.float64)
 
@@ -339,17 +361,20 @@ cdef tuple kept(lexicon, tuple marks):
     return known[2:]
 
 
-cdef vector[Look] looks_of(list looks, dict of_look, lexicon, marks):
+cdef vector[Look] looks_of(table, dict of_look, lexicon, marks):
     """What lexicon and marks say of each look."""
+    cdef const int64_t *signs = <const int64_t*>pointer(table.signs)
+    cdef int64_t landmarks = in_python._ALL_LANDMARKS
     cdef vector[Look] found
     cdef Look one
-    for look in looks:
+    for look in table.looks:
         facts = of_look.get(look)
         if facts is None:
             facts = in_python._facts_of(look, lexicon, marks)
             if in_python.is_short(look):
                 of_look[look] = facts
-        one.landmarks, one.odds, one.marks = facts
+        one.landmarks = signs[found.size()] & landmarks
+        one.odds, one.marks = facts
         found.push_back(one)
     return found
 
@@ -446,17 +471,12 @@ cdef int read_strings(list strings, str title, PageFeatures &features) except -1
 
 cdef vector[int64_t] heading_leaves(table, const Nodes &nodes):
     """Whether each leaf is inside a heading."""
-    cdef int64_t heading = in_python._BITS["heading"]
+    cdef int64_t heading = in_python.LANDMARKS["heading"]
     cdef vector[int64_t] of_look
-    if len(known_landmarks) > MOST_KEPT:
-        known_landmarks.clear()
-    for look in table.looks:
-        landmarks = known_landmarks.get(look)
-        if landmarks is None:
-            landmarks = in_python._landmarks_of(look)
-            if in_python.is_short(look):
-                known_landmarks[look] = landmarks
-        of_look.push_back((<int64_t>landmarks & heading) > 0)
+    cdef const int64_t *signs = <const int64_t*>pointer(table.signs)
+    cdef Py_ssize_t i
+    for i in range(len(table.looks)):
+        of_look.push_back((signs[i] & heading) > 0)
     return inherited_by_look(nodes, of_look.data())
 
 

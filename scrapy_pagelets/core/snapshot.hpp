@@ -26,6 +26,7 @@ class Snapshot {
     static bool is_read(const xmlAttr *attribute) {
         if (attribute->ns) return false;
         switch (attribute->name[0]) {
+        case 'a': return is(attribute->name, "aria-label");
         case 'c': return is(attribute->name, "class");
         case 'h': return is(attribute->name, "href") || is(attribute->name, "hidden");
         case 'i': return is(attribute->name, "id");

@@ -5,7 +5,11 @@
 from libc.stdint cimport int64_t, uint8_t
 from libcpp.vector cimport vector
 
+from math import fsum
+
 import numpy as np
+
+from scrapy_pagelets.core.arrays cimport Integers, integers, pointer
 
 cdef extern from "alignment.hpp" nogil:
     struct Tree:
@@ -19,6 +23,14 @@ cdef extern from "alignment.hpp" nogil:
         Alignment(const Tree &page, const Tree &other, int64_t *found) except +
         void run() except +
 
+cdef extern from "counter.hpp" nogil:
+    cppclass Numbers:
+        size_t add(int64_t key)
+
+cdef struct Part:
+    int64_t leaves, words, weight, linked
+    Py_ssize_t next  # where the index of its next leaf is written
+
 cdef enum:  # as in `scrapy_pagelets.nodes`
     TEXT = 1
 cdef enum:  # traits of a tag
@@ -31,13 +43,13 @@ cdef enum:  # as in `scrapy_pagelets.templates.partition`
     RUN = 3
 
 #: The module of `partition`. It imports this one, and so is imported when it is first needed.
-cdef object in_python = None
+cdef object in_python = None, roles = None
 #: By number of the tag.
 cdef vector[uint8_t] traits
 
 
 cdef int load_python() except -1:
-    global in_python
+    global in_python, roles
     if in_python is None:
         from scrapy_pagelets.nodes import TAGS
         from scrapy_pagelets.templates import partition as module
@@ -45,30 +57,34 @@ cdef int load_python() except -1:
         for tags, trait in ((module._PROSE_TAGS, PROSE), (module._INLINE, INLINE), (module._LINKING, LINKING)):
             for tag in tags.tolist():
                 traits[<size_t>tag] |= <uint8_t>trait
+        from scrapy_pagelets.templates import roles as module_of_roles
+        roles = module_of_roles
         in_python = module
     return 0
 
 
 def align(template, nodes):
     """As `scrapy_pagelets.templates.mapping.template_tree.align`."""
-    cdef const int64_t[::1] parent = nodes.parent, end = nodes.end, depth = nodes.depth, tag = nodes.tag
-    cdef const int64_t[::1] signature = nodes.signature, leaves = nodes.leaves, keys = nodes.text
-    cdef const int64_t[::1] parent_ = template.parent, end_ = template.end, depth_ = template.depth
-    cdef const int64_t[::1] label_ = template.label, text_ = template.text
-    cdef Py_ssize_t n = parent.shape[0], i
+    cdef Integers parent = integers(nodes.parent), end = integers(nodes.end)
+    cdef Integers depth = integers(nodes.depth), tag = integers(nodes.tag)
+    cdef Integers signature = integers(nodes.signature), leaves = integers(nodes.leaves), keys = integers(nodes.text)
+    cdef Integers parent_ = integers(template.parent), end_ = integers(template.end)
+    cdef Integers depth_ = integers(template.depth)
+    cdef Integers label_ = integers(template.label), text_ = integers(template.text)
+    cdef Py_ssize_t n = parent.size, i
     found = np.full(n, -1)
-    if parent_.shape[0] == 0:
+    if parent_.size == 0:
         return found
-    if not is_tree(parent_, end_, depth_) or not parent_.shape[0] == label_.shape[0] == text_.shape[0]:
+    if not is_tree(parent_, end_, depth_) or not parent_.size == label_.size == text_.size:
         raise ValueError("the columns of the template are not those of a tree: learn its site again")
-    cdef int64_t[::1] out = found
+    cdef int64_t *out = <int64_t*>pointer(found)
     cdef vector[int64_t] label = vector[int64_t](n), text = vector[int64_t](n)
     for i in range(n):
-        label[i] = TEXT if tag[i] == TEXT else signature[i]
-    for i in range(leaves.shape[0]):
-        text[leaves[i]] = keys[i]
-    cdef Tree page = Tree(n, &parent[0], &end[0], &depth[0], label.data(), text.data())
-    cdef Tree other = Tree(parent_.shape[0], &parent_[0], &end_[0], &depth_[0], &label_[0], &text_[0])
+        label[i] = TEXT if tag.at[i] == TEXT else signature.at[i]
+    for i in range(leaves.size):
+        text[leaves.at[i]] = keys.at[i]
+    cdef Tree page = Tree(n, &parent.at[0], &end.at[0], &depth.at[0], label.data(), text.data())
+    cdef Tree other = Tree(parent_.size, &parent_.at[0], &end_.at[0], &depth_.at[0], &label_.at[0], &text_.at[0])
     cdef Alignment *alignment = new Alignment(page, other, &out[0])
     try:
         with nogil:
@@ -78,13 +94,13 @@ def align(template, nodes):
     return found
 
 
-cdef bint is_tree(const int64_t[::1] parent, const int64_t[::1] end, const int64_t[::1] depth) noexcept:
+cdef bint is_tree(Integers parent, Integers end, Integers depth) noexcept:
     """Whether columns, which may come from a file, can be those of a tree in preorder."""
-    cdef Py_ssize_t n = parent.shape[0], row
-    if end.shape[0] != n or depth.shape[0] != n or parent[0] != -1 or end[0] != n or depth[0] != 0:
+    cdef Py_ssize_t n = parent.size, row
+    if end.size != n or depth.size != n or parent.at[0] != -1 or end.at[0] != n or depth.at[0] != 0:
         return False
     for row in range(1, n):
-        if not 0 <= parent[row] < row < end[row] <= n or depth[row] != depth[parent[row]] + 1:
+        if not 0 <= parent.at[row] < row < end.at[row] <= n or depth.at[row] != depth.at[parent.at[row]] + 1:
             return False
     return True
 
@@ -95,57 +111,58 @@ def partition(nodes, k=None, *, strict=False):
     cdef int64_t most = in_python.DEFAULT_K if k is None else k
     in_python._check(most)
     cdef bint is_strict = strict
-    cdef const int64_t[::1] parent = nodes.parent, end = nodes.end, leaves = nodes.leaves
-    cdef Py_ssize_t n = parent.shape[0], m = leaves.shape[0], row, number = 0
+    cdef Integers parent = integers(nodes.parent), end = integers(nodes.end), leaves = integers(nodes.leaves)
+    cdef Py_ssize_t n = parent.size, m = leaves.size, row, number = 0
     labels = np.empty(m, np.int64)
     if not m:
         return labels
-    cdef int64_t[::1] out = labels
+    cdef int64_t *out = <int64_t*>pointer(labels)
     cdef vector[uint8_t] divided = vector[uint8_t](n)
     cdef vector[int64_t] owner = vector[int64_t](n), numbers = vector[int64_t](n)
     divide(divided, nodes, most, is_strict)
     begin(owner, divided, nodes, is_strict)
     for row in range(1, n):
-        if not divided[parent[row]]:
-            owner[row] = owner[parent[row]]
+        if not divided[parent.at[row]]:
+            owner[row] = owner[parent.at[row]]
     for row in range(m):
-        numbers[owner[leaves[row]]] = 1
+        numbers[owner[leaves.at[row]]] = 1
     for row in range(n):
         number += numbers[row]
         numbers[row] = number - 1
     for row in range(m):
-        out[row] = numbers[owner[leaves[row]]]
+        out[row] = numbers[owner[leaves.at[row]]]
     return labels
 
 
 cdef int divide(vector[uint8_t] &divided, nodes, int64_t k, bint strict) except -1:
     """Whether each row is divided: a child has k links or more, and every ancestor is divided."""
-    cdef const int64_t[::1] parent = nodes.parent, end = nodes.end, tag = nodes.tag, leaves = nodes.leaves
-    cdef const int64_t[::1] first = nodes.first_leaf, last = nodes.last_leaf, words = nodes.words
-    cdef const int64_t[::1] link_rows = nodes.links.row, keys = nodes.links.key
-    cdef const uint8_t[::1] anchor = nodes.anchor.view(np.uint8)
+    cdef Integers parent = integers(nodes.parent), end = integers(nodes.end)
+    cdef Integers tag = integers(nodes.tag), leaves = integers(nodes.leaves)
+    cdef Integers first = integers(nodes.first_leaf), last = integers(nodes.last_leaf), words = integers(nodes.words)
+    cdef Integers link_rows = integers(nodes.links.row), keys = integers(nodes.links.key)
+    cdef const uint8_t *anchor = <const uint8_t*>pointer(nodes.anchor)
     cdef list hrefs = nodes.links.href
-    cdef Py_ssize_t n = parent.shape[0], m = leaves.shape[0], i
+    cdef Py_ssize_t n = parent.size, m = leaves.size, i
     cdef vector[int64_t] links = vector[int64_t](n + 1), below = vector[int64_t](m + 1), linked = vector[int64_t](m + 1)
     cdef int64_t long, wide
-    for i in range(keys.shape[0]):
-        if keys[i] != 0 and traits[tag[link_rows[i]]] & LINKING and leads_away(hrefs[i]):
-            links[link_rows[i] + 1] += 1
+    for i in range(keys.size):
+        if keys.at[i] != 0 and traits[tag.at[link_rows.at[i]]] & LINKING and leads_away(hrefs[i]):
+            links[link_rows.at[i] + 1] += 1
     for i in range(n):
         links[i + 1] += links[i]
     for i in range(m):
-        below[i + 1] = below[i] + words[i]
-        linked[i + 1] = linked[i] + (words[i] if anchor[leaves[i]] else 0)
+        below[i + 1] = below[i] + words.at[i]
+        linked[i + 1] = linked[i] + (words.at[i] if anchor[leaves.at[i]] else 0)
     for i in range(1, n):
-        if links[end[i]] - links[i] < k:
+        if links[end.at[i]] - links[i] < k:
             continue
-        if not strict and traits[tag[i]] & PROSE:
-            long, wide = below[last[i]] - below[first[i]], linked[last[i]] - linked[first[i]]
+        if not strict and traits[tag.at[i]] & PROSE:
+            long, wide = below[last.at[i]] - below[first.at[i]], linked[last.at[i]] - linked[first.at[i]]
             if long >= PROSE_WORDS and wide < 0.5 * long:
                 continue
-        divided[parent[i]] = True
+        divided[parent.at[i]] = True
     for i in range(1, n):
-        divided[i] = divided[i] and divided[parent[i]]
+        divided[i] = divided[i] and divided[parent.at[i]]
     return 0
 
 
@@ -157,15 +174,18 @@ cdef bint leads_away(str href) except -1:
 
 cdef int begin(vector[int64_t] &starts, vector[uint8_t] &divided, nodes, bint strict) except -1:
     """For the children of divided rows, the sibling with which their pagelet begins; else the row itself."""
-    cdef const int64_t[::1] end = nodes.end, tag = nodes.tag, look = nodes.look, signature = nodes.signature
-    cdef Py_ssize_t n = end.shape[0], row, child, i
+    cdef Integers end = integers(nodes.end), tag = integers(nodes.tag)
+    cdef Integers look = integers(nodes.look), signature = integers(nodes.signature)
+    cdef Py_ssize_t n = end.size, row, child, i
     cdef vector[uint8_t] nothing
     cdef vector[int64_t] run  # siblings of one kind
     cdef int64_t kind, last_kind = 0
-    cdef bint is_inline, unseen
-    for tag_name, _, _, _ in nodes.looks:
-        unseen = not strict and tag_name in in_python._NOTHING
-        nothing.push_back(unseen)
+    cdef bint is_inline
+    cdef int64_t unseen = in_python.NOTHING
+    signs = nodes.signs
+    cdef const int64_t *sign = <const int64_t*>pointer(signs)
+    for i in range(len(signs)):
+        nothing.push_back(0 if strict else (sign[i] & unseen) > 0)
     for row in range(n):
         starts[row] = row
     for row in range(n):
@@ -173,15 +193,15 @@ cdef int begin(vector[int64_t] &starts, vector[uint8_t] &divided, nodes, bint st
             continue
         run.clear()
         child = row + 1
-        while child < end[row]:
-            if not nothing[look[child]]:
-                is_inline = tag[child] == TEXT if strict else traits[tag[child]] & INLINE
-                kind = ANONYMOUS if is_inline else signature[child]
+        while child < end.at[row]:
+            if not nothing[look.at[child]]:
+                is_inline = tag.at[child] == TEXT if strict else traits[tag.at[child]] & INLINE
+                kind = ANONYMOUS if is_inline else signature.at[child]
                 if run.size() and (kind != last_kind or divided[child] or divided[run.back()]):
                     join(starts, run, last_kind, strict)
                 run.push_back(child)
                 last_kind = kind
-            child = end[child]
+            child = end.at[child]
         join(starts, run, last_kind, strict)
     return 0
 
@@ -194,3 +214,45 @@ cdef int join(vector[int64_t] &starts, vector[int64_t] &run, int64_t kind, bint 
             starts[run[i]] = run[0]
     run.clear()
     return 0
+
+
+def divided(nodes, labels, templateness):
+    """As `scrapy_pagelets.segmentation.pagelet.divided`."""
+    load_python()
+    cdef Integers leaves = integers(nodes.leaves), words = integers(nodes.words)
+    own_labels, own_templateness = np.ascontiguousarray(labels, np.int64), np.ascontiguousarray(templateness, np.float64)
+    cdef Integers label = integers(own_labels)
+    cdef const double *of_leaf = <const double*>pointer(own_templateness)
+    cdef const uint8_t *anchor = <const uint8_t*>pointer(nodes.anchor)
+    cdef Py_ssize_t m = leaves.size, i, part
+    if label.size != <Py_ssize_t>len(nodes.tag) or own_templateness.shape != (m,):
+        raise ValueError("there is not a label for each row, or not a templateness for each leaf")
+    cdef double threshold = roles.THRESHOLD
+    cdef Numbers numbers
+    cdef vector[size_t] parts = vector[size_t](m)
+    cdef vector[Part] found
+    for i in range(m):
+        parts[i] = numbers.add(label.at[leaves.at[i]] * 2 + (of_leaf[i] >= threshold)) - 1
+        if parts[i] == found.size():
+            found.push_back(Part(0, 0, 0, 0, 0))
+        found[parts[i]].leaves += 1
+        found[parts[i]].words += words.at[i]
+        found[parts[i]].weight += max(words.at[i], 1)
+        found[parts[i]].linked += words.at[i] if anchor[leaves.at[i]] else 0
+    order = np.empty(m, np.int64)
+    cdef int64_t *ordered = <int64_t*>pointer(order)
+    cdef Py_ssize_t start = 0
+    for part in range(<Py_ssize_t>found.size()):
+        found[part].next = start
+        start += found[part].leaves
+    for i in range(m):
+        ordered[found[parts[i]].next] = i
+        found[parts[i]].next += 1
+    cdef list result = []
+    start = 0
+    for part in range(<Py_ssize_t>found.size()):
+        weighted = [of_leaf[ordered[i]] * max(words.at[ordered[i]], 1) for i in range(start, found[part].next)]
+        mean = fsum(weighted) / found[part].weight
+        result.append((order[start : found[part].next], mean, found[part].words, found[part].linked))
+        start = found[part].next
+    return result

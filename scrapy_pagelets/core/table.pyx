@@ -24,6 +24,8 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.characters import readable
 
+from scrapy_pagelets.core.arrays cimport Integers, integers, pointer
+
 import_lxml__etree()
 
 cdef extern from "runs.hpp" nogil:
@@ -76,7 +78,7 @@ cdef Py_ssize_t HUGE = 100_000
 cdef Py_ssize_t MOST_LOOKS = 65536
 
 cdef struct Kind:
-    int64_t signature, gap, traits, tag
+    int64_t signature, gap, traits, tag, signs, class_signature
 
 #: The module that this one stands for. It imports this one, and so is imported when it is first needed.
 cdef object in_python = None
@@ -144,7 +146,7 @@ def elements(_Element root not None, const int64_t[::1] tag, const int64_t[::1] 
 def elements_at(nodes, rows):
     """As `scrapy_pagelets.nodes.elements_at`."""
     cdef _Element root = nodes.root
-    cdef vector[xmlNode*] found = nodes_at(root, nodes.tag, nodes.end, rows)
+    cdef vector[xmlNode*] found = nodes_at(root, nodes, rows)
     cdef size_t i
     return [elementFactory(root._doc, found[i]) for i in range(found.size())]
 
@@ -152,7 +154,7 @@ def elements_at(nodes, rows):
 def attributes_at(nodes, rows, str name):
     """As `scrapy_pagelets.nodes.attributes_at`."""
     cdef bytes wanted = name.encode()
-    cdef vector[xmlNode*] found = nodes_at(nodes.root, nodes.tag, nodes.end, rows)
+    cdef vector[xmlNode*] found = nodes_at(nodes.root, nodes, rows)
     cdef xmlAttr *attribute
     cdef list values = []
     cdef string value
@@ -168,24 +170,46 @@ def attributes_at(nodes, rows, str name):
     return values
 
 
-cdef vector[xmlNode*] nodes_at(_Element root, const int64_t[::1] tag, const int64_t[::1] end, rows) except *:
+cdef vector[xmlNode*] nodes_at(_Element root, nodes, rows) except *:
     """The nodes of some rows of elements, ascending; valid as long as this thread holds the GIL."""
     cdef vector[xmlNode*] found
+    cdef Integers tag = integers(nodes.tag), end = integers(nodes.end)
     cdef int64_t row = 0, element = 0, wanted
     cdef xmlNode *node = root._c_node
     cdef xmlNode *child
     for wanted in rows:
-        if not row <= wanted < tag.shape[0] or tag[wanted] == TEXT:
+        if not row <= wanted < tag.size or tag.at[wanted] == TEXT:
             raise IndexError(f"{wanted} is not the row of an element behind the ones before")
         while row < wanted:
             row += 1
-            if tag[row] != TEXT:
-                child = next_element(node.children) if end[element] > row else NULL
+            if tag.at[row] != TEXT:
+                child = next_element(node.children) if end.at[element] > row else NULL
                 node = child if child != NULL else following(node, root._c_node)
                 if node == NULL:
                     raise RuntimeError("the tree has changed")
                 element = row
         found.push_back(node)
+    return found
+
+
+def values_at(list elements, names):
+    """As `scrapy_pagelets.nodes.values_at`."""
+    cdef list wanted = [name.encode() for name in names], found = [], values
+    cdef vector[string] read_values = vector[string](len(wanted))
+    cdef _Element element
+    cdef xmlAttr *attribute
+    cdef size_t i
+    for element in elements:
+        for i in range(read_values.size()):
+            read_values[i].clear()
+        attribute = element._c_node.properties
+        while attribute != NULL:  # no Python code runs before all values are read
+            for i in range(read_values.size()):
+                if attribute.ns == NULL and strcmp(<const char*>attribute.name, <const char*><bytes>wanted[i]) == 0:
+                    read(attribute, read_values[i])
+            attribute = attribute.next
+        values = [decoded(read_values[i]) for i in range(read_values.size())]
+        found.append(tuple(values))
     return found
 
 
@@ -257,7 +281,7 @@ cdef class Walk:
     cdef Ranks ranks
     cdef list looks, strings
     cdef readonly list links
-    cdef dict spaces
+    cdef dict spaces, labels, relations
     cdef string name, classes, role, href, rel, key, joined
     cdef Run run_of_text
     cdef str white
@@ -268,6 +292,7 @@ cdef class Walk:
 
     def __cinit__(self, bint noscript):
         self.looks, self.strings, self.links, self.spaces, self.white = [], [], [], {}, ""
+        self.labels, self.relations = {}, {}
         self.row, self.pending, self.last_anchor, self.noscript = -1, PARAGRAPH, -1, noscript
 
     cdef int run(self, xmlNode *root) except -1:
@@ -393,6 +418,10 @@ cdef class Walk:
                 read(attribute, self.role)
             elif strcmp(name, "rel") == 0:
                 read(attribute, self.rel)
+                self.relations[self.parent.size()] = decoded(self.rel)
+            elif strcmp(name, "aria-label") == 0:
+                read(attribute, self.key)
+                self.labels[self.parent.size()] = decoded(self.key)
             elif strcmp(name, "hidden") == 0:
                 hidden = HIDDEN
             elif strcmp(name, "style") == 0:
@@ -435,10 +464,10 @@ cdef class Walk:
             if found != self.look_ids.end():
                 return dereference(found).second
         cdef int64_t number = len(self.looks)
-        look, signature, gap, traits, tag = described(key)
+        look, signature, gap, traits, tag, signs, class_signature = described(key)
         self.look_ids[self.key] = number
         self.looks.append(look)
-        self.kinds.push_back(Kind(signature, gap, traits, tag))
+        self.kinds.push_back(Kind(signature, gap, traits, tag, signs, class_signature))
         return number
 
     cdef int text(self, xmlNode *node) except -1:
@@ -545,14 +574,20 @@ cdef class Walk:
 
     def columns(self):
         """The columns of the table, by name."""
+        cdef vector[int64_t] signs, class_signature
+        cdef Kind kind
+        for kind in self.kinds:
+            signs.push_back(kind.signs)
+            class_signature.push_back(kind.class_signature)
         return {
             "tag": column(self.tag), "parent": column(self.parent), "end": column(self.end),
             "depth": column(self.depth), "look": column(self.look), "path": column(self.path),
             "signature": column(self.signature), "shape": column(self.shape), "looks": self.looks,
+            "signs": column(signs), "class_signature": column(class_signature),
             "first_leaf": column(self.first), "last_leaf": column(self.last), "leaves": column(self.leaves),
             "strings": self.strings, "spaces": self.spaces, "text": column(self.keys), "words": column(self.words),
             "gap": column(self.gaps), "number": column(self.numbers), "anchor": mask(self.anchor),
-            "hidden": mask(self.hidden),
+            "hidden": mask(self.hidden), "labels": self.labels, "relations": self.relations,
         }  # fmt: skip
 
 
@@ -568,7 +603,8 @@ cdef tuple described(bytes key):
         tag = look[0]
         _, signature, gap, traits = in_python._kind(look, 0)
         names = {"a": ANCHOR, "br": BREAK, "head": HEAD, "iframe": FRAME, "noscript": NOSCRIPT}
-        found = look, signature, gap, traits | names.get(tag, 0), in_python.TAG.get(tag, 0)
+        own_traits, number = traits | names.get(tag, 0), in_python.TAG.get(tag, 0)
+        found = look, signature, gap, own_traits, number, in_python.signs(look), in_python.class_signature(look)
         if len(known_looks) >= MOST_LOOKS:
             known_looks.clear()
         if len(key) <= LONG_LOOK:
@@ -657,17 +693,15 @@ cdef str decoded(const string &text):
 
 cdef object column(const vector[int64_t] &values):
     result = np.empty(values.size(), np.int64)
-    cdef int64_t[::1] view = result
     if values.size():
-        memcpy(&view[0], values.data(), values.size() * sizeof(int64_t))
+        memcpy(pointer(result), values.data(), values.size() * sizeof(int64_t))
     return result
 
 
 cdef object mask(const vector[uint8_t] &values):
     result = np.empty(values.size(), np.bool_)
-    cdef uint8_t[::1] view = result.view(np.uint8)
     if values.size():
-        memcpy(&view[0], values.data(), values.size())
+        memcpy(pointer(result), values.data(), values.size())
     return result
 
 

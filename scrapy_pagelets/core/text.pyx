@@ -7,6 +7,10 @@ from libcpp.vector cimport vector
 
 from unicodedata import normalize
 
+import numpy as np
+
+from scrapy_pagelets.core.arrays cimport Integers, integers, pointer
+
 cdef extern from "Python.h":
     str PyUnicode_FromKindAndData(int kind, const void *characters, Py_ssize_t size)
 
@@ -17,8 +21,9 @@ cdef enum:
     TEXT = 1
 
 cdef tuple SEPARATORS = ("", " ", "\t", "\n", "\n\n")
+cdef frozenset NO_ITEMS = frozenset()
 #: The modules that this one stands for. They import this one, and so are imported when they are first needed.
-cdef object nodes_in_python = None, words_in_python = None, headline_in_python = None
+cdef object nodes_in_python = None, words_in_python = None, headline_in_python = None, text_in_python = None
 cdef int64_t longest_heading
 cdef str marks = ""
 #: Where the columns are kept in the namespace of a node table.
@@ -28,36 +33,62 @@ cdef str KEPT = "_columns_of_core"
 cdef class Columns:
     """The columns of a node table, taken once for all of its texts and paths."""
 
-    cdef const int64_t[::1] parent, end, tag, look, leaves, first, last, gap, number, words
+    cdef const int64_t *parent
+    cdef const int64_t *end
+    cdef const int64_t *tag
+    cdef const int64_t *look
+    cdef const int64_t *leaves
+    cdef const int64_t *first
+    cdef const int64_t *last
+    cdef const int64_t *gap
+    cdef const int64_t *number
+    cdef const int64_t *words
+    cdef const int64_t *link_rows
+    cdef const int64_t *link_keys
+    cdef int64_t rows, size, link_count  # number of rows, of leaves, of links
+    cdef list alive  # the arrays that the pointers lead into
     cdef list strings, looks, names
     cdef dict spaces
     cdef vector[int32_t] kind, rank, count, seen  # number of a look's name; ranks of rows among namesakes, from 1
 
     def __cinit__(self, nodes):
-        self.parent, self.end, self.tag, self.look = nodes.parent, nodes.end, nodes.tag, nodes.look
-        self.leaves, self.first, self.last = nodes.leaves, nodes.first_leaf, nodes.last_leaf
-        self.gap, self.number, self.words = nodes.gap, nodes.number, nodes.words
+        self.rows, self.size, self.alive = len(nodes.parent), len(nodes.leaves), []
+        self.parent, self.end = self.column(nodes.parent, self.rows), self.column(nodes.end, self.rows)
+        self.tag, self.look = self.column(nodes.tag, self.rows), self.column(nodes.look, self.rows)
+        self.first, self.last = self.column(nodes.first_leaf, self.rows), self.column(nodes.last_leaf, self.rows)
+        self.leaves, self.gap = self.column(nodes.leaves, self.size), self.column(nodes.gap, self.size)
+        self.number, self.words = self.column(nodes.number, self.size), self.column(nodes.words, self.size)
+        self.link_count = len(nodes.links.row)
+        self.link_rows = self.column(nodes.links.row, self.link_count)
+        self.link_keys = self.column(nodes.links.key, self.link_count)
         self.strings, self.spaces, self.looks = nodes.strings, nodes.spaces, nodes.looks
 
-    cdef int check(self, const int64_t[::1] leaves) except -1:
+    cdef const int64_t *column(self, array, int64_t size) except? NULL:
+        cdef Integers found = integers(array)
+        if found.size != size:
+            raise ValueError(f"a column has {found.size} values instead of {size}")
+        self.alive.append(array)
+        return found.at
+
+    cdef int check(self, Integers leaves) except -1:
         """Leaves are ascending, and there are so many: what follows does not look again."""
         cdef Py_ssize_t i
-        cdef int64_t before = -1, most = self.leaves.shape[0]
-        for i in range(leaves.shape[0]):
-            if leaves[i] <= before or leaves[i] >= most:
+        cdef int64_t before = -1
+        for i in range(leaves.size):
+            if leaves.at[i] <= before or leaves.at[i] >= self.size:
                 raise IndexError("the leaves are not ascending, or not those of this page")
-            before = leaves[i]
+            before = leaves.at[i]
         return 0
 
-    cdef str text(self, const int64_t[::1] leaves, frozenset items):
+    cdef str text(self, Integers leaves, frozenset items):
         cdef list pieces = []
         cdef Py_ssize_t i
         cdef int64_t leaf, start, gap, j
         cdef bint spaced = len(self.spaces) > 0, itemised = len(items) > 0
         cdef str white
-        for i in range(leaves.shape[0]):
-            leaf = leaves[i]
-            start = leaves[i - 1] + 1 if i else leaf
+        for i in range(leaves.size):
+            leaf = leaves.at[i]
+            start = leaves.at[i - 1] + 1 if i else leaf
             gap = SPACE if leaf > start else GLUED  # leaves with another between them are separate words
             for j in range(start, leaf + 1):
                 gap = max(gap, self.gap[j])
@@ -77,15 +108,45 @@ cdef class Columns:
             pieces.append(self.strings[leaf])
         return "".join(pieces)
 
-    cdef list roots(self, const int64_t[::1] leaves):
+    cdef list links(self, Integers leaves):
+        cdef list found = []
+        cdef int64_t leaf, last = self.size - 1
+        cdef Py_ssize_t i, low, high, middle
+        for i in range(leaves.size):
+            leaf = leaves.at[i]
+            if i == 0 or leaf > leaves.at[i - 1] + 1:  # find the first link of the leaf
+                low, high = 0, self.link_count
+                while low < high:
+                    middle = (low + high) // 2
+                    if min(self.first[self.link_rows[middle]], last) < leaf:
+                        low = middle + 1
+                    else:
+                        high = middle
+            while low < self.link_count and min(self.first[self.link_rows[low]], last) == leaf:
+                if self.link_keys[low] != 0:
+                    found.append(low)
+                low += 1
+        return found
+
+    cdef str anchor(self, int64_t row):
+        """The text of a row, with its white space folded."""
+        cdef int64_t leaf, first = self.first[row], last = self.last[row]
+        if last == first + 1 and not self.spaces:
+            return self.strings[first]
+        cdef vector[int64_t] inside
+        for leaf in range(first, last):
+            inside.push_back(leaf)
+        return " ".join(self.text(Integers(inside.data(), inside.size()), NO_ITEMS).split())
+
+    cdef list roots(self, Integers leaves):
         cdef list tops = []
-        cdef Py_ssize_t i = 0, j, size = leaves.shape[0]
+        cdef Py_ssize_t i = 0, j, size = leaves.size
         cdef int64_t leaf, end, row, above
         while i < size:
             j = i + 1
-            while j < size and leaves[j] == leaves[j - 1] + 1:
+            while j < size and leaves.at[j] == leaves.at[j - 1] + 1:
                 j += 1
-            leaf, end = leaves[i], leaves[j - 1] + 1
+            leaf, end = leaves.at[i], leaves.at[j - 1] + 1
             while leaf < end:
                 row = self.leaves[leaf]
                 above = self.parent[row]
@@ -123,8 +184,8 @@ cdef class Columns:
         for look in self.looks:
             self.kind.push_back(numbers.setdefault(look[0], len(numbers)))
         self.seen.assign(len(numbers), 0)
-        self.rank.assign(self.parent.shape[0], 0)
-        self.count.assign(self.parent.shape[0], 0)
+        self.rank.assign(self.rows, 0)
+        self.count.assign(self.rows, 0)
         return 0
 
     cdef str step(self, nodes, int64_t row):
@@ -171,19 +232,111 @@ cdef Columns columns_of(nodes):
     return columns
 
 
-def text_of(nodes, const int64_t[::1] leaves, items=frozenset()):
+def rows_with(nodes, int64_t sign):
+    """As `scrapy_pagelets.nodes.rows_with`."""
+    cdef Columns columns = columns_of(nodes)
+    cdef Integers signs = integers(nodes.signs)
+    cdef list found = []
+    cdef int64_t row, all_signs = 0
+    for row in range(signs.size):
+        all_signs |= signs.at[row]
+    if all_signs & sign:
+        for row in range(columns.rows):
+            if signs.at[columns.look[row]] & sign and columns.tag[row] != TEXT:
+                found.append(row)
+    return found
+
+
+def leaves_beginning(nodes, str characters):
+    """As `scrapy_pagelets.nodes.leaves_beginning`."""
+    cdef list strings = nodes.strings, found = []
+    cdef str text
+    cdef Py_ssize_t leaf
+    for leaf in range(len(strings)):
+        text = strings[leaf]
+        if len(text) and text[0] in characters:
+            found.append(leaf)
+    return found
+
+
+def left_over(nodes):
+    """As `scrapy_pagelets.text.left_over`."""
+    load_text()
+    cdef Columns columns = columns_of(nodes)
+    cdef int64_t leaf
+    found = np.zeros(columns.size, np.bool_)
+    cdef uint8_t *out = <uint8_t*>pointer(found)
+    for leaf in range(columns.size):
+        if columns.words[leaf] == 0 and columns.gap[leaf] >= LINE:
+            if leaf + 1 == columns.size or columns.gap[leaf + 1] >= LINE:
+                out[leaf] = leaf not in columns.spaces and not columns.strings[leaf].strip(text_in_python.LEFT_OVER)
+    return found
+
+
+def first_of_items(nodes, leaves):
+    """As `scrapy_pagelets.text.first_of_items`."""
+    load_text()
+    cdef Columns columns = columns_of(nodes)
+    cdef Integers wanted = integers(leaves)
+    cdef int64_t row, low, high, middle, item = text_in_python._ITEMS
+    cdef list found = []
+    columns.check(wanted)
+    for row in range(columns.rows):
+        if columns.tag[row] == item:
+            low, high = 0, wanted.size
+            while low < high:
+                middle = (low + high) // 2
+                if wanted.at[middle] < columns.first[row]:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < wanted.size and wanted.at[low] < columns.last[row]:
+                found.append(wanted.at[low])
+    return frozenset(found)
+
+
+cdef int load_text() except -1:
+    global text_in_python
+    if text_in_python is None:
+        from scrapy_pagelets import text as text_in_python
+    return 0
+
+
+def text_of(nodes, leaves, items=frozenset()):
     """As `scrapy_pagelets.text.text_of`."""
     cdef Columns columns = columns_of(nodes)
-    columns.check(leaves)
-    return columns.text(leaves, items)
+    cdef Integers wanted = integers(leaves)
+    columns.check(wanted)
+    return columns.text(wanted, items)
 
 
-def paths_of(nodes, const int64_t[::1] leaves):
+def paths_of(nodes, leaves):
     """As `scrapy_pagelets.text.paths_of`."""
     cdef Columns columns = columns_of(nodes)
+    cdef Integers wanted = integers(leaves)
     cdef int64_t row
-    columns.check(leaves)
-    return [columns.path(nodes, row) for row in columns.roots(leaves)]
+    columns.check(wanted)
+    return [columns.path(nodes, row) for row in columns.roots(wanted)]
+
+
+def links_of(nodes, leaves):
+    """As `scrapy_pagelets.text.links_of`."""
+    cdef Columns columns = columns_of(nodes)
+    cdef Integers wanted = integers(leaves)
+    columns.check(wanted)
+    return columns.links(wanted)
+
+
+def anchors_of(nodes, list links):
+    """As `scrapy_pagelets.text.anchors_of`."""
+    cdef Columns columns = columns_of(nodes)
+    cdef list found = []
+    cdef int64_t link
+    for link in links:
+        if not 0 <= link < columns.link_count:
+            raise IndexError(f"the page has no link {link}")
+        found.append(columns.anchor(columns.link_rows[link]))
+    return found
 
 
 def heading_text(nodes, int64_t row):
@@ -194,7 +347,7 @@ def heading_text(nodes, int64_t row):
         longest_heading = headline._LONGEST
         headline_in_python = headline
     cdef Columns columns = columns_of(nodes)
-    if not 0 <= row < columns.parent.shape[0]:
+    if not 0 <= row < columns.rows:
         raise IndexError(f"the page has no row {row}")
     cdef int64_t leaf, words = 0, first = columns.first[row], last = columns.last[row]
     cdef str text
@@ -220,7 +373,7 @@ def content_of(nodes, keep):
     cdef list pieces = []
     cdef int64_t leaf, before = -2
     cdef bint spaced = len(columns.spaces) > 0
-    if kept.shape[0] != columns.leaves.shape[0]:
+    if kept.shape[0] != columns.size:
         raise IndexError("the mask does not have a value for each leaf")
     for leaf in range(kept.shape[0]):
         if kept[leaf]:

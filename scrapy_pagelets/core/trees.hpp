@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 // Where the compiler can, it also makes a form for processors with AVX2, chosen when the module is loaded.
@@ -17,27 +16,27 @@
 
 constexpr std::size_t BLOCK = 64;  // rows
 constexpr std::size_t FEW = 16;    // rows of a small block
-constexpr std::size_t LANES = 8;   // rows whose sums are kept in registers
 constexpr std::size_t USUAL_LEVELS = 6, MOST_LEVELS = 8;
 
 // See `scrapy_pagelets.templates.trees.Trees`.
 struct Forest {
-    const std::int64_t *feature;  // (trees, depth)
-    const float *border;          // (trees, depth)
-    const float *value;           // (trees, 2 ** depth)
+    const std::uint16_t *feature;  // (trees, depth)
+    const float *border;           // (trees, depth)
+    const float *value;            // (trees, 2 ** depth)
     std::size_t trees, depth;
 };
 
-// Write the number of the leaf of each tree, (trees, BLOCK), for the rows of a block. Width and number of levels are
-// constant, so that compilers make one run of vector instructions of them.
+// Add the values of all trees to the sums of the rows of a block. Width and number of levels are constant, so that
+// compilers make one run of vector instructions of them.
 template <std::size_t LEVELS, std::size_t WIDTH>
-INLINED void number_leaves(const Forest &forest, const float *const *columns, std::uint32_t *numbers) {
+INLINED void add_values(const Forest &forest, const float *const *columns, double *sums) {
     static const float none[BLOCK] = {};
     const float *column[LEVELS];
     float border[LEVELS];
+    std::uint32_t numbers[WIDTH];  // of the leaf of each row
     std::fill_n(column, LEVELS, none);
     std::fill_n(border, LEVELS, 0);  // levels beyond the depth have the answer 0
-    for (std::size_t tree = 0; tree < forest.trees; tree++, numbers += BLOCK) {
+    for (std::size_t tree = 0; tree < forest.trees; tree++) {
         for (std::size_t level = 0; level < forest.depth; level++) {
             const std::size_t split = tree * forest.depth + level;
             column[level] = columns[forest.feature[split]];
@@ -49,18 +48,19 @@ INLINED void number_leaves(const Forest &forest, const float *const *columns, st
                 number |= column[level][row] > border[level] ? 1u << level : 0;
             numbers[row] = number;
         }
+        const float *values = forest.value + (tree << forest.depth);
+        for (std::size_t row = 0; row < WIDTH; row++) sums[row] += values[numbers[row]];
     }
 }
-FOR_ALL_PROCESSORS inline void number_leaves(const Forest &forest, const float *const *columns, std::size_t count,
-                                             std::uint32_t *numbers) {
-    if (forest.depth > USUAL_LEVELS) number_leaves<MOST_LEVELS, BLOCK>(forest, columns, numbers);
-    else if (count > FEW) number_leaves<USUAL_LEVELS, BLOCK>(forest, columns, numbers);
-    else number_leaves<USUAL_LEVELS, FEW>(forest, columns, numbers);
+FOR_ALL_PROCESSORS inline void add_values(const Forest &forest, const float *const *columns, std::size_t count,
+                                          double *sums) {
+    if (forest.depth > USUAL_LEVELS) add_values<MOST_LEVELS, BLOCK>(forest, columns, sums);
+    else if (count > FEW) add_values<USUAL_LEVELS, BLOCK>(forest, columns, sums);
+    else add_values<USUAL_LEVELS, FEW>(forest, columns, sums);
 }
 
 // Write the sum of all trees for each row, without the bias.
 inline void evaluate(const Forest &forest, const std::vector<const float *> &columns, std::size_t rows, double *sums) {
-    const std::unique_ptr<std::uint32_t[]> numbers(new std::uint32_t[forest.trees * BLOCK]);
     std::vector<const float *> block(columns.size());
     std::vector<float> last;  // the columns of an incomplete block
     for (std::size_t first = 0; first < rows; first += BLOCK) {
@@ -70,15 +70,8 @@ inline void evaluate(const Forest &forest, const std::vector<const float *> &col
             block[j] = columns[j] + first;
             if (count < BLOCK) block[j] = std::copy_n(block[j], count, &last[j * BLOCK]) - count;
         }
-        number_leaves(forest, block.data(), count, numbers.get());
-        for (std::size_t lane = 0; lane < count; lane += LANES) {
-            double sum[LANES] = {};
-            for (std::size_t tree = 0; tree < forest.trees; tree++) {
-                const float *values = forest.value + (tree << forest.depth);
-                const std::uint32_t *number = &numbers[tree * BLOCK + lane];
-                for (std::size_t row = 0; row < LANES; row++) sum[row] += values[number[row]];
-            }
-            std::copy(sum, sum + std::min(LANES, count - lane), sums + first + lane);
-        }
+        double sum[BLOCK] = {};
+        add_values(forest, block.data(), count, sum);
+        std::copy_n(sum, count, sums + first);
     }
 }

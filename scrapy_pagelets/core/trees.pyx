@@ -2,7 +2,7 @@
 # distutils: language = c++
 """Boosted symmetric trees, see `scrapy_pagelets.templates.trees`."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint16_t
 from libcpp.vector cimport vector
 
 import numpy as np
@@ -13,26 +13,56 @@ from scrapy_pagelets.core.arrays cimport pointer
 cdef extern from "trees.hpp" nogil:
     const size_t MOST_LEVELS
     struct Forest:
-        const int64_t *feature
+        const uint16_t *feature
         const float *border
         const float *value
         size_t trees, depth
     void evaluate(const Forest &forest, const vector[const float *] &columns, size_t rows, double *sums) except +
 
+cdef enum:
+    MOST_FEATURES = 65536
+#: Where the trees in the form of the core are kept in the namespace of `Trees`.
+cdef str KEPT = "_trees_of_core"
+
+
+cdef class Prepared:
+    """Trees that were checked once, in little memory: a page finds the processor's cache full of other things."""
+
+    cdef Forest forest
+    cdef vector[uint16_t] feature
+    cdef size_t features  # that the trees compare
+    cdef object border, value
+
+    def __cinit__(self, trees):
+        cdef size_t count, depth
+        cdef int64_t one
+        count, depth = trees.feature.shape
+        if depth > MOST_LEVELS or trees.value.shape != (count, 1 << depth) or trees.border.shape != (count, depth):
+            raise ValueError(f"trees with {depth} levels have values of the shape {trees.value.shape}")
+        for one in trees.feature.ravel().tolist():
+            if not 0 <= one < MOST_FEATURES:
+                raise IndexError(f"trees compare the column {one}")
+            self.feature.push_back(<uint16_t>one)
+            self.features = max(self.features, <size_t>one + 1)
+        self.border = np.ascontiguousarray(trees.border, np.float32)
+        self.value = np.ascontiguousarray(trees.value, np.float32)
+        self.forest.trees, self.forest.depth, self.forest.feature = count, depth, self.feature.data()
+        if count and depth:
+            self.forest.border, self.forest.value = <float*>pointer(self.border), <float*>pointer(self.value)
+
+    def __reduce__(self):
+        return type(None), ()  # a copy of the trees prepares them again
+
 
 def summed(trees, parts):
     """As `scrapy_pagelets.templates.trees.summed`."""
     cdef size_t rows = parts[0].shape[0], j
-    cdef Forest forest
-    forest.trees, forest.depth = trees.feature.shape
-    if rows == 0 or trees.feature.size == 0:
+    cdef dict namespace = trees.__dict__
+    cdef Prepared prepared = namespace.get(KEPT)
+    if prepared is None:
+        prepared = namespace[KEPT] = Prepared(trees)
+    if rows == 0 or prepared.feature.empty():
         return np.zeros(rows)
-    if forest.depth > MOST_LEVELS or trees.value.shape != (forest.trees, 1 << forest.depth):
-        raise ValueError(f"trees with {forest.depth} levels have values of the shape {trees.value.shape}")
-    feature = np.ascontiguousarray(trees.feature, np.int64)
-    border, value = np.ascontiguousarray(trees.border, np.float32), np.ascontiguousarray(trees.value, np.float32)
-    forest.feature, forest.border = <const int64_t*>pointer(feature), <const float*>pointer(border)
-    forest.value = <const float*>pointer(value)
     cdef vector[const float *] columns
     cdef const float *first
     transposed = [np.ascontiguousarray(part.T, np.float32) for part in parts]
@@ -42,19 +72,10 @@ def summed(trees, parts):
         first = <const float*>pointer(part)
         for j in range(part.shape[0]):
             columns.push_back(first + j * rows)
-    if not is_within(forest, columns.size()):
+    if columns.size() < prepared.features:
         raise IndexError("the trees compare a column that the matrix does not have")
     sums = np.empty(rows)
     cdef double *out = <double*>pointer(sums)
     with nogil:
-        evaluate(forest, columns, rows, out)
+        evaluate(prepared.forest, columns, rows, out)
     return sums
-
-
-cdef bint is_within(const Forest &forest, size_t features) noexcept nogil:
-    """Whether all columns that the trees compare exist."""
-    cdef size_t split
-    for split in range(forest.trees * forest.depth):
-        if not 0 <= forest.feature[split] < <int64_t>features:
-            return False
-    return True

@@ -238,6 +238,13 @@ inline Answer absolute(const Base &base, Text link, std::string &out) {
     return PLAIN;
 }
 
+// Whether a link is absolute and has no character that is written in another way.
+inline bool is_written(Text link) {
+    const std::size_t host = begins_with(link, "http://") ? 7 : begins_with(link, "https://") ? 8 : link.size();
+    return host < link.size() && Text("/?#").find(link[host]) == Text::npos &&
+           std::all_of(link.begin(), link.end(), [](char c) { return c >= ' ' && c < 127; });
+}
+
 // Whether an address leads to a page of a host, which is normalised and without "www.".
 inline Answer leads_to_page(Text target, Text host) {
     if (!begins_with(target, "http://")) return ODD;

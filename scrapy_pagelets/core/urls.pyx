@@ -27,6 +27,7 @@ cdef extern from "urls.hpp" nogil:
         ODD, NOWHERE, PLAIN
     Answer cpp_resolve "resolve"(const Base &, Text, const vector[string] &, size_t, string &)
     Answer cpp_absolute "absolute"(const Base &, Text, string &)
+    bint is_written(Text)
     Answer cpp_leads_to_page "leads_to_page"(Text, Text)
 
 #: The module that this one stands for. It imports this one, and so is imported when it is first needed.
@@ -115,21 +116,45 @@ def targets_of(base, hrefs):
 def absolute(base, href):
     """As `scrapy_pagelets.urls.absolute`."""
     load_python()
-    cdef Text text = text_of(href), link
-    cdef size_t start = 0, end = text.size()
     cdef string out
-    while start < end and is_white(text[start]):
-        start += 1
-    while end > start and is_white(text[end - 1]):
-        end -= 1
-    link = Text(text.data() + start, end - start)
     cdef Base *from_base = new Base(text_of(base))
     try:
-        if cpp_absolute(from_base[0], link, out) == PLAIN:
+        if cpp_absolute(from_base[0], without_white(text_of(href)), out) == PLAIN:
             return PyUnicode_DecodeASCII(out.data(), out.size(), NULL)
     finally:
         del from_base
     return in_python.absolute.in_python(base, href)
+
+
+def written_addresses(base, hrefs):
+    """As `scrapy_pagelets.urls.written_addresses`."""
+    load_python()
+    cdef list found = []
+    cdef string out
+    cdef Text link
+    cdef Base *from_base = new Base(text_of(base))
+    try:
+        for href in hrefs:
+            link = without_white(text_of(href))
+            if is_written(link):
+                found.append(PyUnicode_DecodeASCII(link.data(), link.size(), NULL))
+            elif cpp_absolute(from_base[0], link, out) == PLAIN:
+                found.append(PyUnicode_DecodeASCII(out.data(), out.size(), NULL))
+            else:
+                found.append(in_python.quoted(in_python.absolute.in_python(base, href)))
+    finally:
+        del from_base
+    return found
+
+
+cdef Text without_white(Text text) noexcept:
+    """An ASCII text without white space around it."""
+    cdef size_t start = 0, end = text.size()
+    while start < end and is_white(text[start]):
+        start += 1
+    while end > start and is_white(text[end - 1]):
+        end -= 1
+    return Text(text.data() + start, end - start)
 
 
 def pages_of_host(targets, url):

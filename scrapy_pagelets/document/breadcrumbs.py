@@ -10,13 +10,10 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.document.json_ld import Object, types_of, values_of
-from scrapy_pagelets.nodes import TAG, Bools, attributes_at
+from scrapy_pagelets.looks import CRUMBS, CRUMBS_NAMED, MENU
+from scrapy_pagelets.nodes import TAG, Bools, rows_with
 from scrapy_pagelets.page import Page
 
-#: Classes, ids, labels and types of elements with breadcrumbs, and of none that only has a part of them.
-_NAMED: Final = re.compile(r"(?:bread-?_?crumb|crumb-?_?trail|(?:^|[\s_-])crumbs?(?:$|[\s_-]))", re.IGNORECASE)
-#: Elements whose label is looked at.
-_MENUS: Final = frozenset(("nav", "ol", "ul"))
 _HEADINGS: Final = [TAG[name] for name in "h1 h2 h3 h4 h5 h6".split()]
 _ITEMS: Final = [TAG["li"], TAG["a"]]
 #: Parts of a page that have a trail, whatever their class says.
@@ -87,30 +84,19 @@ def shown(page: Page, marked: Iterable[etree._Element]) -> tuple[list[str], Bool
 
 def _called(page: Page) -> set[int]:
     """Rows of the elements whose class or id is that of breadcrumbs."""
-    looks = [f"{name} {classes}" for _, name, classes, _ in page.nodes.looks]
-    if "rumb" not in "\n".join(looks).lower():
-        return set()
-    return set(_rows(page, [bool(_NAMED.search(look)) for look in looks]))
+    return set(rows_with(page.nodes, CRUMBS))
 
 
 def _labelled(page: Page, marked: Iterable[etree._Element]) -> set[int]:
     """Rows of the elements whose label or type is that of breadcrumbs."""
     nodes = page.nodes
-    menus = _rows(page, [look[3] == "navigation" or look[0] in _MENUS for look in nodes.looks])
-    labels = zip(menus, attributes_at(nodes, menus, "aria-label"), strict=True)
-    rows = {row for row, label in labels if label and _NAMED.search(label)}
+    named = (row for row, label in nodes.labels.items() if CRUMBS_NAMED.search(label))
+    rows = {row for row in named if nodes.signs[nodes.look[row]] & MENU}
     typed = {each for each in marked if (each.get("itemtype") or "").endswith("/BreadcrumbList")}
     if typed:
         inner = set(nodes.leaves.tolist())
         rows |= {row for row, each in enumerate(nodes.elements) if each in typed and row not in inner}
     return rows
-
-
-def _rows(page: Page, of_looks: Sequence[bool]) -> list[int]:
-    """Rows of the elements with certain looks."""
-    found = np.array(of_looks, np.bool_)[page.nodes.look]
-    found[page.nodes.leaves] = False
-    return list(np.flatnonzero(found).tolist())
 
 
 def _is_trail(page: Page, row: int) -> bool:

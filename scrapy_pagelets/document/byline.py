@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
-
-import numpy as np
 
 from scrapy_pagelets.document import dates
 from scrapy_pagelets.document.headline import Headline
-from scrapy_pagelets.nodes import TAG, TAGS, NodeTable, attributes_at, elements_at
+from scrapy_pagelets.looks import HEADING
+from scrapy_pagelets.nodes import TAG, NodeTable, attributes_at, leaves_beginning, rows_with
 from scrapy_pagelets.page import Page
 
 _TIME: Final = TAG["time"]
-_IS_HEADING: Final = np.isin(np.arange(len(TAGS)), [TAG[f"h{level}"] for level in range(1, 7)])
 #: Leaves after and before the heading that may be the byline. The first long one ends it.
 _AFTER, _BEFORE = 14, 3
 _LONG: Final = 15
@@ -53,39 +51,58 @@ _LAST_CHANGE: Final = re.compile(
     r"(?:(?:this )?page was last edited|(?:this page was |page )?last (?:updated?|modified|changed|revised))(?: on)?\b",
     re.IGNORECASE,
 )
-_BEGINS_CHANGE: Final = frozenset("tplTPL")
+_BEGINS_CHANGE: Final = "tplTPL"
 #: Marks around a name or between two entries.
 _MARKS: Final = " \t\n\xa0|·•,-–—/"
 #: Characters of a text that is looked at.
 _LONGEST: Final = 150
 
 
-@dataclass(frozen=True)
 class Byline:
-    """What a byline says.
+    """The byline of a page; without a heading of its own, only what the page says of its last change.
 
-    Attributes
+    It is read only as far as somebody asks, because most pages tell the same in their head.
+
+    Parameters
     ----------
-    author, published, modified : as in the feed
+    page : the page
+    headline : its own heading
     """
 
-    author: str | None
-    published: str | None
-    modified: str | None
+    def __init__(self, page: Page, headline: Headline | None) -> None:
+        self._page = page
+        self._heading = _span(page, headline.row) if headline else None
 
+    @cached_property
+    def author(self) -> str | None:
+        """The one name that it tells."""
+        if self._heading is None:
+            return None
+        _, _, dated = self._dates
+        return _author(self._page, [leaf for leaf in self._near if leaf not in dated and leaf >= self._heading[1]])
 
-def byline_of(page: Page, headline: Headline | None) -> Byline:
-    """Read the byline of a page; without a heading of its own, only what it says of its last change."""
-    heading = _span(page, headline.row) if headline else None
-    near = _near(page, heading) if heading else []
-    published, modified, dated = _dates(page, near)
-    author = _author(page, [leaf for leaf in near if leaf not in dated and heading and leaf >= heading[1]])
-    return Byline(author, published, modified or _last_change(page))
+    @property
+    def published(self) -> str | None:
+        """The first date, in ISO 8601."""
+        return self._dates[0]
+
+    @cached_property
+    def modified(self) -> str | None:
+        """The first date of a change, or that of the last change, in ISO 8601."""
+        return self._dates[1] or _last_change(self._page)
+
+    @cached_property
+    def _near(self) -> list[int]:
+        return _near(self._page, self._heading) if self._heading else []
+
+    @cached_property
+    def _dates(self) -> tuple[str | None, str | None, list[int]]:
+        return _dates(self._page, self._near)
 
 
 def _span(page: Page, row: int) -> tuple[int, int]:
     """First and last (exclusive) leaf of a row."""
-    return int(page.nodes.first_leaf[row]), int(page.nodes.last_leaf[row])
+    return page.nodes.first_leaf.item(row), page.nodes.last_leaf.item(row)
 
 
 def _near(page: Page, heading: tuple[int, int]) -> list[int]:
@@ -97,16 +114,17 @@ def _near(page: Page, heading: tuple[int, int]) -> list[int]:
     nodes, (start, stop) = page.nodes, heading
     headings = _in_headings(nodes, start - _BEFORE, stop + _AFTER)
     found: list[int] = []
-    for leaf in range(stop, min(stop + _AFTER, len(nodes.words))):
+    words = nodes.words[: stop + _AFTER].tolist()
+    for leaf in range(stop, len(words)):
         if leaf in headings and not _BY_NAME.fullmatch(nodes.strings[leaf][:_LONGEST]):
             if nodes.anchor[nodes.leaves[leaf]] and len(found) <= _FEW:
                 return []
             break
-        if nodes.words[leaf] >= _LONG:
+        if words[leaf] >= _LONG:
             break
         found.append(leaf)
     for leaf in range(start - 1, max(start - 1 - _BEFORE, -1), -1):
-        if leaf in headings or nodes.words[leaf] >= _LONG:
+        if leaf in headings or words[leaf] >= _LONG:
             break
         found.append(leaf)
     return [leaf for leaf in found if len(nodes.strings[leaf]) <= _LONGEST]
@@ -114,8 +132,7 @@ def _near(page: Page, heading: tuple[int, int]) -> list[int]:
 
 def _in_headings(nodes: NodeTable, start: int, stop: int) -> set[int]:
     """The first leaves of each heading that has leaves in a range."""
-    rows = np.flatnonzero(_IS_HEADING[nodes.tag])
-    spans = zip(nodes.first_leaf[rows].tolist(), nodes.last_leaf[rows].tolist(), strict=True)
+    spans = ((nodes.first_leaf.item(row), nodes.last_leaf.item(row)) for row in rows_with(nodes, HEADING))
     near = [(first, last) for first, last in spans if first < stop and last > start]
     return {leaf for first, last in near for leaf in range(first, min(last, first + _LONG))}
 
@@ -140,8 +157,8 @@ def _dates(page: Page, near: list[int]) -> tuple[str | None, str | None, list[in
 
 def _date(page: Page, leaf: int, text: str) -> tuple[str | None, str]:
     """The date that a leaf tells and the words around it; None if it has other words."""
-    row = int(page.nodes.parent[page.nodes.leaves[leaf]])
-    if page.nodes.tag[row] == _TIME and (told := dates.iso(elements_at(page.nodes, [row])[0].get("datetime") or "")):
+    row = page.nodes.parent.item(page.nodes.leaves.item(leaf))
+    if page.nodes.tag.item(row) == _TIME and (told := dates.iso(attributes_at(page.nodes, [row], "datetime")[0])):
         return told, text
     found = dates.find(text, page.language)
     if found is None:
@@ -176,7 +193,7 @@ def _is_called_author(page: Page, leaf: int) -> bool:
         if row < 0 or nodes.last_leaf.item(row) - nodes.first_leaf.item(row) > 3:
             break
         around.append(row)
-    relations = attributes_at(nodes, around[::-1], "rel")
+    relations = (nodes.relations.get(row, "") for row in around)
     return any("author" in relation.lower().split() for relation in relations) or any(
         _AUTHOR_CLASS.search(nodes.looks[nodes.look[row]][2]) for row in around
     )
@@ -198,7 +215,7 @@ def _last_change(page: Page) -> str | None:
 
 def _changes(page: Page) -> Iterator[str]:
     strings = page.nodes.strings
-    for leaf in [leaf for leaf, text in enumerate(strings) if text[:1] in _BEGINS_CHANGE]:
+    for leaf in leaves_beginning(page.nodes, _BEGINS_CHANGE):
         text = strings[leaf]
         if len(text) <= _LONGEST and (match := _LAST_CHANGE.match(text)):
             rest = text[match.end() :]

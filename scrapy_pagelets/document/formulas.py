@@ -10,17 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
-import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.document.mathml import tex_of_mathml
-from scrapy_pagelets.nodes import GLUED, TAG, Bools, NodeTable
+from scrapy_pagelets.looks import FORMULA, FORMULA_NAMED
+from scrapy_pagelets.nodes import GLUED, Bools, NodeTable, rows_with
 
 _TEX_TYPE: Final = re.compile(r"(?:application/x-tex|math/tex|text/x-tex|latex)", re.IGNORECASE)
-#: Classes of the elements that hold all forms of a formula: KaTeX, MathJax 2, MediaWiki.
-_SET: Final = re.compile(
-    r"(?:^|\s)(?:katex(?:-display)?|MathJax(?:_Preview|(?:_SVG|_CHTML)?(?:_Display)?)|mjx-chtml|mwe-math-element)(?:\s|$)"
-)
 #: Classes of pictures of formulas, whose alternative text is the source.
 _PICTURE: Final = re.compile(r"(?:^|\s)(?:latex|tex|mwe-math-fallback-image-\w+)(?:\s|$)")
 _DISPLAY: Final = re.compile(r"katex-display|_Display|mwe-math-element-block|mode=display|^block$|^true$")
@@ -58,7 +54,9 @@ def _is_set(element: etree._Element | None) -> bool:
     """Whether an element shows a formula as a script or a server has set it."""
     if element is None or element.tag not in ("span", "div"):
         return False
-    return bool(_SET.search(element.get("class", ""))) and (len(element) > 0 or _script_of(element) is not None)
+    return bool(FORMULA_NAMED.search(element.get("class", ""))) and (
+        len(element) > 0 or _script_of(element) is not None
+    )
 
 
 def _shows_text(element: etree._Element | None) -> bool:
@@ -143,13 +141,9 @@ def once(nodes: NodeTable, keep: Bools) -> NodeTable:
 
 def _outermost(nodes: NodeTable) -> Iterator[int]:
     """Rows of the formulas, without those inside of others."""
-    found = [
-        bool(look[2] and _SET.search(look[2])) if look[0] in ("span", "div") else look[0] in ("math", "mjx-container")
-        for look in nodes.looks
-    ]
     end = 0
-    for row in np.flatnonzero(np.array(found, np.bool_)[nodes.look]).tolist() if any(found) else ():
-        if row >= end and nodes.tag[row] != TAG["#text"]:
+    for row in rows_with(nodes, FORMULA):
+        if row >= end:
             end = int(nodes.end[row])
             yield row
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -13,7 +11,8 @@ import numpy as np
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.document.json_ld import types_of, values_of
 from scrapy_pagelets.document.kinds import is_work
-from scrapy_pagelets.nodes import TAG, TAGS, TEXT, Ints, Look, NodeTable
+from scrapy_pagelets.looks import HEADING, HEADLINE
+from scrapy_pagelets.nodes import TAG, Ints, NodeTable, rows_with
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.words import WORD
 
@@ -24,17 +23,8 @@ _MOST: Final = 200
 _TITLE: Final = 1000
 _HEADINGS: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
 _FIRST_LEVEL: Final = TAG["h1"]
-_IS_HEADING: Final = np.isin(np.arange(len(TAGS)), list(_HEADINGS))
-#: Names of classes, ids and properties of a heading that is in no heading element.
-_NAMED: Final = re.compile(
-    r"(?:^|[\s_-])(?:headline|heading|(?:(?:entry|post|page|article|product|main|content|doc|thread|topic)[_-]?)?title)"
-    r"(?:$|[\s_-])",
-    re.IGNORECASE,
-)
 #: Words of a title from which on a heading that is longer than the title may say it.
 _SHORT: Final = 3
-#: Elements that are no heading, whatever their names say.
-_NEVER: Final = ("a", "body", "html")
 #: Share of the other pages that have the name of the site at its place; more for a text with a number in it, which may
 #: be another one there.
 _OFTEN: Final = 0.2
@@ -89,7 +79,7 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     for row in named:
         if text := heading_text(page.nodes, row):
             return Headline(row, text)
-    told = [(words, weight) for title, weight in _titles(page) if (words := _words(title[:_TITLE]))]
+    told = [(list(words), weight) for words, weight in _told(page).items()]
     candidates = (_Candidate.of(page, row, weight, alike, told) for row, weight in _candidates(page.nodes))
     found = [one for one in candidates if one is not None]
     banners = [one.row for one in found if one.is_often(pages) and one.is_first_level]
@@ -165,6 +155,15 @@ def _is_often(text: str, others: int, pages: int) -> bool:
     return others > max(1, most * pages)
 
 
+def _told(page: Page) -> dict[tuple[str, ...], float]:
+    """The words of each title, and its greatest weight: most pages tell one title twice."""
+    found: dict[tuple[str, ...], float] = {}
+    for title, weight in _titles(page):
+        if words := tuple(_words(title[:_TITLE])):
+            found[words] = max(weight, found.get(words, 0.0))
+    return found
+
+
 def _titles(page: Page) -> Iterator[tuple[str, float]]:
     """What tells the title of the page, with its weight: ``<title>``, Open Graph, and the one work of JSON-LD."""
     yield page.title, 1.0
@@ -177,29 +176,20 @@ def _titles(page: Page) -> Iterator[tuple[str, float]]:
 
 def _shared_title(page: Page) -> str:
     """The title that a page declares for those who share it (Open Graph); "" if there is none."""
-    metas = page.declared["meta"][:_MOST]
-    return next((str(meta.get("content", "")) for meta in metas if meta.get("property") == "og:title"), "")
+    return next((meta.content for meta in page.metas[:_MOST] if meta.property == "og:title"), "")
 
 
 def _others(nodes: NodeTable, row: int, alike: Ints) -> int:
     """Number of other pages that have all text of a row at the same place."""
-    leaves = alike[nodes.first_leaf[row] : nodes.last_leaf[row]]
-    return int(leaves.min()) if len(leaves) else 0
+    return min(alike[nodes.first_leaf.item(row) : nodes.last_leaf.item(row)].tolist(), default=0)
 
 
 def _candidates(nodes: NodeTable) -> Iterator[tuple[int, float]]:
     """Rows that may be the heading, with a weight; heading elements before others."""
-    for row in np.flatnonzero(_IS_HEADING[nodes.tag])[:_MOST].tolist():
-        yield row, 1.5 - 0.1 * _HEADINGS[nodes.tag[row]]
-    named = np.array(list(map(_is_named, nodes.looks)), np.bool_)[nodes.look]
-    for row in np.flatnonzero(named & (nodes.tag != TEXT))[:_MOST].tolist():
+    for row in rows_with(nodes, HEADING)[:_MOST]:
+        yield row, 1.5 - 0.1 * _HEADINGS[nodes.tag.item(row)]
+    for row in rows_with(nodes, HEADLINE)[:_MOST]:
         yield row, 0.8
-
-
-@lru_cache(65536)
-def _is_named(look: Look) -> bool:
-    """Whether class or id say that an element is a heading."""
-    return look[0] not in _NEVER and bool(_NAMED.search(f"{look[1]} {look[2]}"))
 
 
 def _likeness(words: list[str], title: list[str]) -> float:

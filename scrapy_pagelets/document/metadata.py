@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import unescape
 from itertools import islice
 from typing import Any, Final
@@ -15,29 +16,31 @@ from lxml import etree
 from scrapy_pagelets import urls
 from scrapy_pagelets.characters import quoted, readable
 from scrapy_pagelets.document import breadcrumbs, dates, microdata
-from scrapy_pagelets.document.byline import byline_of
+from scrapy_pagelets.document.byline import Byline
 from scrapy_pagelets.document.headline import Headline, headline_of
 from scrapy_pagelets.document.json_ld import Object, by_id, types_of, values_of
 from scrapy_pagelets.document.kinds import is_page, is_work
 from scrapy_pagelets.nodes import Bools
-from scrapy_pagelets.page import Page
+from scrapy_pagelets.page import Meta, Page
 
 #: The names of the fields.
 TOLD: Final = ("author", "published", "modified", "canonical", "description", "image", "breadcrumbs")
 #: Names of ``<meta>`` elements in the order of precedence, in lower case.
-_AUTHOR: Final = "author article:author parsely-author sailthru.author dc.creator dcterms.creator citation_author byl"
+_AUTHOR: Final = (
+    "author article:author parsely-author sailthru.author dc.creator dcterms.creator citation_author byl"
+).split()
 _PUBLISHED: Final = (
     "article:published_time og:published_time og:article:published_time datepublished parsely-pub-date sailthru.date "
     "dc.date.issued dcterms.issued dcterms.created dcterms.date dc.date dc.date.created citation_publication_date "
     "citation_online_date pubdate publishdate publish-date publish_date publication_date date"
-)
+).split()
 _MODIFIED: Final = (
     "article:modified_time og:modified_time og:article:modified_time og:updated_time datemodified dcterms.modified "
     "dc.date.modified last-modified lastmod revised"
-)
-_DESCRIPTION: Final = "description og:description twitter:description dc.description dcterms.description"
-_IMAGE: Final = "og:image og:image:url og:image:secure_url twitter:image twitter:image:src thumbnail image"
-_PRICE: Final = "product:price:amount og:price:amount"
+).split()
+_DESCRIPTION: Final = "description og:description twitter:description dc.description dcterms.description".split()
+_IMAGE: Final = "og:image og:image:url og:image:secure_url twitter:image twitter:image:src thumbnail image".split()
+_PRICE: Final = "product:price:amount og:price:amount".split()
 _MOST_OFFERS: Final = 20
 #: ``<meta>`` elements that are looked at, and characters of a value; longer ones are cut off.
 _MOST: Final = 1000
@@ -88,10 +91,10 @@ def metadata_of(page: Page, headline: Headline | None = None) -> Metadata:
     marked = page.microdata
     canonical = page.declared_canonical_url or ""
     told = _Told(page, objects, marked, canonical)
-    byline = byline_of(page, headline or headline_of(page))
+    byline = Byline(page, headline or headline_of(page))
     names, trail = _trail(page, objects, marked)
     fields = {
-        "author": told.author() or _cleaned(byline.author or "") or None,
+        "author": told.author or _cleaned(byline.author or "") or None,
         "published": told.date("datePublished", _PUBLISHED) or byline.published,
         "modified": told.date("dateModified", _MODIFIED) or byline.modified,
         "canonical": _web_address(page, canonical),
@@ -110,22 +113,22 @@ class _Told:
         self._ids = by_id(objects)
         self._work = _one([each for each in objects if any(map(is_work, types_of(each)))], page, canonical)
         self._about = _one([each for each in objects if any(map(is_page, types_of(each)))], page, canonical)
-        self._metas = _metas(page.declared["meta"])
+        self._metas = _metas(page.metas)
         self._properties = microdata.properties_of(marked)
 
-    def date(self, name: str, metas: str) -> str | None:
+    def date(self, name: str, metas: Sequence[str]) -> str | None:
         """The first date, of a property or of metas."""
         values = self._values(name, metas)
         return next((told for value in values if isinstance(value, str) and (told := dates.iso(value))), None)
 
-    def text(self, name: str, metas: str) -> str | None:
+    def text(self, name: str, metas: Sequence[str]) -> str | None:
         """The first text. The metas come first: search engines show them."""
-        values = (*self._meta_values(metas), *self._values(name, ""))
+        values = (*self._meta_values(metas), *self._values(name, ()))
         return next((text for value in values if isinstance(value, str) and (text := _cleaned(value))), None)
 
     def names(self) -> Iterator[str]:
         """The name of the work and those of its authors."""
-        yield from (self.author() or "").split(", ")
+        yield from (self.author or "").split(", ")
         yield from (_cleaned(value) for value in values_of((self._work or {}).get("name")) if isinstance(value, str))
 
     def prices(self) -> Iterator[str]:
@@ -137,9 +140,10 @@ class _Told:
 
     def image(self) -> str | None:
         """The first address of a picture."""
-        values = (*self._meta_values(_IMAGE), *self._values("image", ""), *self._values("thumbnailUrl", ""))
+        values = (*self._meta_values(_IMAGE), *self._values("image", ()), *self._values("thumbnailUrl", ()))
         return next((found for value in values if (found := self._address(value))), None)
 
+    @cached_property
     def author(self) -> str | None:
         """The names of the first property that has any."""
         structured: Iterable[list[Any]] = (
@@ -153,15 +157,15 @@ class _Told:
                 return ", ".join(names)
         return None
 
-    def _values(self, name: str, metas: str) -> Iterator[Any]:
+    def _values(self, name: str, metas: Sequence[str]) -> Iterator[Any]:
         """Values of the work, of metas, of microdata, and of the page as such."""
         yield from values_of((self._work or {}).get(name))
         yield from self._meta_values(metas)
         yield from self._of_microdata(name)
         yield from values_of((self._about or {}).get(name))
 
-    def _meta_values(self, names: str) -> list[str]:
-        return [self._metas[name] for name in names.split() if name in self._metas]
+    def _meta_values(self, names: Sequence[str]) -> list[str]:
+        return [self._metas[name] for name in names if name in self._metas]
 
     def _of_microdata(self, name: str) -> list[str]:
         return [microdata.value_of(element)[:_LONGEST] for element in self._properties.get(name, [])[:_MOST_AUTHORS]]
@@ -210,12 +214,12 @@ def _key(page: Page, address: str) -> list[int]:
     return [key] if key else []
 
 
-def _metas(elements: Iterable[etree._Element]) -> dict[str, str]:
+def _metas(metas: Iterable[Meta]) -> dict[str, str]:
     """The first value of each ``<meta>`` by its name in lower case; values that are blank do not count."""
     found: dict[str, str] = {}
-    for meta in islice(elements, _MOST):
-        name = (meta.get("property") or meta.get("name") or meta.get("http-equiv") or "").strip().lower()
-        content = (meta.get("content") or "")[:_LONGEST]
+    for meta in islice(metas, _MOST):
+        name = (meta.property or meta.name or meta.http_equiv).strip().lower()
+        content = meta.content[:_LONGEST]
         if name and name not in found and content.strip():
             found[name] = content
     return found

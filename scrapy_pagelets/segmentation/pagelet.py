@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from scrapy_pagelets import notebook
-from scrapy_pagelets.characters import quoted
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.methods import labels_of
 from scrapy_pagelets.templates.roles import CONTENT, is_template, role_by_words, role_of
-from scrapy_pagelets.text import paths_of, text_of
-from scrapy_pagelets.urls import absolute
+from scrapy_pagelets.text import anchors_of, links_of, paths_of, text_of
+from scrapy_pagelets.urls import written_addresses
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,21 +77,12 @@ class Pagelet:
         Each link of a page belongs to one pagelet: that of its first run of text. A link without text (a picture, a
         frame) belongs to the pagelet of the run of text that follows. Links that a rule ignores belong to none.
         """
-        links, at, ignored = self.page.nodes.links, self.page.nodes.links_at, self.page.marks.ignored_links
-        return [
-            {"url": quoted(absolute(self.page.base, links.href[i])), "anchor": self._anchor(links.row.item(i))}
-            for leaf in self.index.tolist()
-            if leaf in at
-            for i in at[leaf]
-            if i not in ignored
-        ]
-
-    def _anchor(self, row: int) -> str:
-        nodes = self.page.nodes
-        first, last = nodes.first_leaf.item(row), nodes.last_leaf.item(row)
-        if last == first + 1 and first not in nodes.spaces:
-            return nodes.strings[first]
-        return " ".join(text_of(nodes, np.arange(first, last)).split())
+        numbers = links_of(self.page.nodes, self.index)
+        if ignored := self.page.marks.ignored_links:
+            numbers = [number for number in numbers if number not in ignored]
+        urls = written_addresses(self.page.base, list(map(self.page.nodes.links.href.__getitem__, numbers)))
+        anchors = anchors_of(self.page.nodes, numbers)
+        return [{"url": url, "anchor": anchor} for url, anchor in zip(urls, anchors, strict=True)]
 
     def _repr_html_(self) -> str:
         return Segmentation([self])._repr_html_()
@@ -188,29 +179,37 @@ def pagelets_of(page: Page, labels: Ints, templateness: Floats | None = None, *,
         templateness = np.zeros(len(page.nodes.leaves))
     if whole:
         return _undivided(page, labels, templateness)
-    nodes = page.nodes
-    divided = labels[nodes.leaves] * 2 + is_template(templateness)
-    groups = _groups(divided)
+    return [
+        Pagelet(page, number, index, mean, role_by_words(templateness.item(index.item(0)), linked, words))
+        for number, (index, mean, words, linked) in enumerate(divided(page.nodes, labels, templateness))
+    ]
+
+
+@compiled("subtrees")
+def divided(nodes: NodeTable, labels: Ints, templateness: Floats) -> list[tuple[Ints, float, int, int]]:
+    """Divide the leaves by label and by the decision what is template, in the order of the first leaf of each part.
+
+    Parameters
+    ----------
+    labels : (n,) of the rows
+    templateness : (m,) of the leaves
+
+    Returns
+    -------
+    For each part its leaves, its mean templateness by words, its words, and those of them in links
+    """
+    groups = _groups(labels[nodes.leaves] * 2 + is_template(templateness))
     if not groups:
         return []
     # In lists, because most pagelets are too small for NumPy.
     order, ends = np.concatenate(groups), list(accumulate(map(len, groups)))
     starts = [0, *ends[:-1]]
-    words, of_leaf = nodes.words[order], templateness[order]
+    words = nodes.words[order]
     weights = np.maximum(words, 1)
-    weighted, weight = (of_leaf * weights).tolist(), np.add.reduceat(weights, starts).tolist()
+    weighted, weight = (templateness[order] * weights).tolist(), np.add.reduceat(weights, starts).tolist()
     linked = np.add.reduceat(words * nodes.anchor[nodes.leaves[order]], starts).tolist()
-    count, first = np.add.reduceat(words, starts).tolist(), of_leaf[starts].tolist()
-    return [
-        Pagelet(
-            page,
-            number,
-            index,
-            fsum(weighted[starts[number] : ends[number]]) / weight[number],
-            role_by_words(first[number], linked[number], count[number]),
-        )
-        for number, index in enumerate(groups)
-    ]
+    means = (fsum(weighted[start:end]) / total for start, end, total in zip(starts, ends, weight, strict=True))
+    return list(zip(groups, means, np.add.reduceat(words, starts).tolist(), linked, strict=True))
 
 
 def _check(page: Page, templateness: Floats | None) -> None:

@@ -6,6 +6,9 @@ cuts of the page by the curve of kept words, and the mean of the good ones is ta
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
+from operator import add, mul
 from typing import Final
 
 import numpy as np
@@ -18,6 +21,7 @@ from scrapy_pagelets.templates.trees import Trees, sigmoid
 
 #: The cuts compared, in log odds of template.
 CUTS: Final = np.array([-4, -3, -2.5, -2, -1.5, -1.25, -1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2.5])
+_CUTS: Final[list[float]] = CUTS.tolist()
 #: Probability of content at each cut.
 CONTENT_AT: Final = sigmoid(-CUTS)
 #: Difference of ratings, of an F-measure, by which a cut counts e times as much as another one.
@@ -58,12 +62,18 @@ def best_cut(rating: Trees, columns: NDArray[np.float32]) -> float:
     rating : over ``CUT_FEATURES``: the expected F-measure of a cut, less that of the best cut of the page
     columns : (len(CUTS), len(CUT_FEATURES)) features of the cuts, see `cut_features`
     """
-    own = rating(columns)
-    # A cut between two good ones is better than one beside a bad one.
-    before, after = np.concatenate((own[:1], own[:-1])), np.concatenate((own[1:], own[-1:]))
-    rated = (before + 2 * own + after) / 4
-    weight = np.exp((rated - rated.max()) / _TEMPERATURE)
-    return in_order(weight * CUTS) / in_order(weight)
+    own = rating(columns).tolist()
+    # A cut between two good ones is better than one beside a bad one. In lists: there are few cuts.
+    around = zip([own[0], *own[:-1]], own, [*own[1:], own[-1]], strict=True)
+    rated = [(before + 2 * at + after) / 4 for before, at, after in around]
+    best = max(rated)
+    weights = np.exp(np.array([(one - best) / _TEMPERATURE for one in rated])).tolist()
+    return _total(map(mul, weights, _CUTS)) / _total(weights)
+
+
+def _total(values: Iterable[float]) -> float:
+    """The sum in this order; `sum` rounds in another way from Python 3.12 on."""
+    return reduce(add, values)
 
 
 def shifted(rating: Trees, nodes: NodeTable, odds: Floats, others: int, strict: float = 0.0) -> Floats:

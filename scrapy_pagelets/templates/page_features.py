@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.core import compiled
-from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, Look, NodeTable, is_short
+from scrapy_pagelets.looks import LANDMARKS, Look, is_short
+from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.evidence import CLASSIFIERS, SiteEvidence
 from scrapy_pagelets.templates.sums import in_order, of_window
@@ -29,41 +30,13 @@ LEVELS: Final = 6
 #: By hash of a class, id or role token, or of words of a heading, the log odds that the text below it is template.
 Lexicon = Mapping[int, float]
 
-_LANDMARKS: Final = {
-    "nav": ("nav", "navigation"),
-    "header": ("header", "banner"),
-    "footer": ("footer", "contentinfo"),
-    "aside": ("aside", "complementary"),
-    "main": ("main", "main"),
-    "article": ("article", "article"),
-    "form": ("form", "form"),
-    "table": ("table", "table"),
-    "list": ("ul", "list"),
-    "pre": ("pre", ""),
-    "heading": ("", "heading"),
-    "p": ("p", ""),
-    "dl": ("dl", ""),
-    "label": ("label", ""),
-    "button": ("button", "button"),
-    "dialog": ("dialog", "dialog"),
-    "figure": ("figure", ""),
-    "address": ("address", ""),
-}
-_BITS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}
-_BY_TAG: Final = {tag: _BITS[name] for name, (tag, _) in _LANDMARKS.items() if tag} | {
-    "ol": _BITS["list"],
-    "blockquote": _BITS["p"],
-    "select": _BITS["form"],
-    **{f"h{i}": _BITS["heading"] for i in range(1, 7)},
-}
-_BY_ROLE: Final = {role: _BITS[name] for name, (_, role) in _LANDMARKS.items() if role}
-
+_ALL_LANDMARKS: Final = sum(LANDMARKS.values())
 _LEAF: Final = (
     "words", "chars_per_word", "ends_sentence", "starts_upper", "digits", "anchor", "hidden", "depth", "position",
     "word_position", "from_end", "gap", "same_shape", "in_title", "internal", "fragment", "same_target", "prev_words",
     "next_words", "near_words",
     "heading", "heading_words",
-    "lexicon_sum", "lexicon_min", "lexicon_max", "lexicon_near", *(f"in_{name}" for name in _LANDMARKS),
+    "lexicon_sum", "lexicon_min", "lexicon_max", "lexicon_near", *(f"in_{name}" for name in LANDMARKS),
 )  # fmt: skip
 _PAGE: Final = ("page_words", "page_link_density", "page_leaves", "has_main", "has_article", "page_depth")
 _REGION: Final = ("words", "link_density", "leaves", "words_per_leaf", "share_of_page", "headings", "prose", "first")
@@ -193,11 +166,11 @@ def page_features(page: Page, lexicon: Lexicon, marks: Sequence[int] = ()) -> ND
         np.log1p(window),
         *_heading(nodes, bits, lexicon),
         *lex,
-        *((bits & bit) > 0 for bit in _BITS.values()),
+        *((bits & bit) > 0 for bit in LANDMARKS.values()),
     ]
     of_page = (
-        np.log1p(total), linked.sum() / total, np.log1p(m), (bits & _BITS["main"]).any(),
-        (bits & _BITS["article"]).any(), nodes.depth.max(),
+        np.log1p(total), linked.sum() / total, np.log1p(m), (bits & LANDMARKS["main"]).any(),
+        (bits & LANDMARKS["article"]).any(), nodes.depth.max(),
     )  # fmt: skip
     columns = np.empty((m, len(PAGE_FEATURES)), np.float32, "F")
     for j, column in enumerate((*leaf, *of_page)):
@@ -235,7 +208,7 @@ def _of_rows(nodes: NodeTable, words: Floats, linked: Floats, bits: Ints) -> NDA
     total = nodes.total(nodes.spread(words))
     leaves = nodes.last_leaf - nodes.first_leaf
     link_words = nodes.total(nodes.spread(linked))
-    heading = nodes.total(nodes.spread((bits & _BITS["heading"] > 0).astype(np.float64)))
+    heading = nodes.total(nodes.spread((bits & LANDMARKS["heading"] > 0).astype(np.float64)))
     prose = nodes.total(nodes.spread(np.where((words >= 10) & (linked == 0), words, 0.0)))
     floor = np.maximum(1, total)
     return np.stack(
@@ -365,24 +338,15 @@ def _container(nodes: NodeTable, odds: Floats) -> tuple[Floats, Floats, Floats, 
 
 def declared(page: Page) -> tuple[bool, bool, bool]:
     """Whether the head of the page declares an article, a product, a discussion: in Open Graph, or in JSON-LD."""
-    kinds = {
-        meta.get("content", "").strip().lower()
-        for meta in page.declared["meta"]
-        if meta.get("property", "").lower() == "og:type"
-    }
+    kinds = {meta.content.strip().lower() for meta in page.metas if meta.property.lower() == "og:type"}
     for script in page.declared["script"]:
         if "ld+json" in script.get("type", ""):
             kinds.update(kind.lower() for kind in _SCHEMA_TYPE.findall(script.text or ""))
     return tuple(any(word in kind for kind in kinds for word in words) for words in _KINDS)  # type: ignore[return-value]
 
 
-def _facts_of(look: Look, lexicon: Lexicon, marks: Sequence[int]) -> tuple[int, float, int]:
-    return _landmarks_of(look), _odds_of(look, lexicon), _marks_of(look, marks)
-
-
-def _landmarks_of(look: Look) -> int:
-    tag, _, _, role = look
-    return _BY_TAG.get(tag, 0) | _BY_ROLE.get(role, 0)
+def _facts_of(look: Look, lexicon: Lexicon, marks: Sequence[int]) -> tuple[float, int]:
+    return _odds_of(look, lexicon), _marks_of(look, marks)
 
 
 def _odds_of(look: Look, lexicon: Lexicon) -> float:
@@ -404,7 +368,7 @@ def _marked(nodes: NodeTable, marks: Sequence[int]) -> Bools:
 
 def _landmarks(nodes: NodeTable) -> Ints:
     """(m,) the landmarks around each leaf, as bits."""
-    own = np.array([_landmarks_of(look) for look in nodes.looks], np.int64)[nodes.look]
+    own = (nodes.signs & _ALL_LANDMARKS)[nodes.look]
     for rows in nodes.levels[1:]:
         own[rows] |= own[nodes.parent[rows]]
     return own[nodes.leaves]
@@ -424,7 +388,7 @@ def headings(nodes: NodeTable) -> Ints:
 
 
 def _last_heading(bits: Ints) -> Ints:
-    return np.maximum.accumulate(np.where(bits & _BITS["heading"], np.arange(len(bits)), -1))
+    return np.maximum.accumulate(np.where(bits & LANDMARKS["heading"], np.arange(len(bits)), -1))
 
 
 def heading_tokens(text: str) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.core import compiled
+from scrapy_pagelets.looks import NOTHING
 from scrapy_pagelets.nodes import TAG, TEXT, Bools, Ints, NodeTable
 
 #: A child with this many links is a region of its own: the value of the paper, and ours for modern pages.
@@ -27,8 +28,6 @@ _INLINE_TAGS: Final = (
 ).split()
 _INLINE: Final = np.array([TAG[tag] for tag in _INLINE_TAGS])
 _ANONYMOUS: Final = -1
-#: A reader sees nothing of these, so they do not interrupt a run of siblings.
-_NOTHING: Final = frozenset("script style template noscript noembed noframes".split())
 _LINKING: Final = np.array([TAG["a"], TAG["area"]])
 
 
@@ -135,6 +134,7 @@ def _children_of_divided(nodes: NodeTable, divided: Bools, strict: bool) -> Ints
     """Rows of the children of divided rows, grouped by parent, in document order."""
     wanted = np.concatenate(([False], divided[nodes.parent[1:]]))
     if not strict:
-        wanted &= ~np.array([look[0] in _NOTHING for look in nodes.looks])[nodes.look]
+        # A reader sees nothing of these, so they do not interrupt a run of siblings.
+        wanted &= (nodes.signs & NOTHING == 0)[nodes.look]
     rows = np.flatnonzero(wanted)
     return rows[np.argsort(nodes.parent[rows], kind="stable")]

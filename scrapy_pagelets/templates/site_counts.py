@@ -14,7 +14,7 @@ from xxhash import xxh3_64_intdigest
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.facts import once
 from scrapy_pagelets.hashing import mix
-from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable, signature
+from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.class_template import ClassTemplate, from_arrays, to_arrays
 from scrapy_pagelets.templates.evidence import CLASSES, Column, Counts, Fragments, keys_of
@@ -223,8 +223,7 @@ def body_of(page: Page) -> int:
 @compiled("counter")
 def outline(nodes: NodeTable) -> frozenset[int]:
     """Hashes of the paths of the first levels by tag and class, without ranks and ids, which a page class shares."""
-    marks = np.array([signature((tag, "", classes, "")) for tag, _, classes, _ in nodes.looks], np.int64)
-    own: Ints = marks[nodes.look]
+    own: Ints = nodes.class_signature[nodes.look]
     paths = own.copy()
     for rows in nodes.levels[1 : _OUTLINE_DEPTH + 1]:
         paths[rows] = mix(paths[nodes.parent[rows]] * 31 + own[rows])

@@ -1,0 +1,131 @@
+"""What the look of an element says of it: its tag, id, class and role, each look once for all pages."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from xxhash import xxh3_64_intdigest
+
+#: The look of a node: tag, id, class, role.
+Look = tuple[str, str, str, str]
+
+_VOLATILE: Final = re.compile(
+    r"\d{3,}|^(?:in)?(?:active|current|selected|open|opened|closed|collapsed|expanded)$|^(?:is|has)-|"
+    r"(?:^|[-_])(?:active|current|selected)(?:[-_]|$)",
+    re.IGNORECASE,
+)
+#: By name, tag and role of the elements that tell the function of what is inside of them.
+_LANDMARKS: Final = {
+    "nav": ("nav", "navigation"),
+    "header": ("header", "banner"),
+    "footer": ("footer", "contentinfo"),
+    "aside": ("aside", "complementary"),
+    "main": ("main", "main"),
+    "article": ("article", "article"),
+    "form": ("form", "form"),
+    "table": ("table", "table"),
+    "list": ("ul", "list"),
+    "pre": ("pre", ""),
+    "heading": ("", "heading"),
+    "p": ("p", ""),
+    "dl": ("dl", ""),
+    "label": ("label", ""),
+    "button": ("button", "button"),
+    "dialog": ("dialog", "dialog"),
+    "figure": ("figure", ""),
+    "address": ("address", ""),
+}
+#: The sign of each landmark.
+LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}
+#: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees.
+HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING = (1 << len(_LANDMARKS) + i for i in range(6))
+_HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
+_BY_TAG: Final = {tag: LANDMARKS[name] for name, (tag, _) in _LANDMARKS.items() if tag} | {
+    "ol": LANDMARKS["list"],
+    "blockquote": LANDMARKS["p"],
+    "select": LANDMARKS["form"],
+    **dict.fromkeys(_HEADINGS, LANDMARKS["heading"]),
+}
+_BY_ROLE: Final = {role: LANDMARKS[name] for name, (_, role) in _LANDMARKS.items() if role}
+
+#: Names of classes, ids and properties of a heading that is in no heading element.
+_HEADLINE: Final = re.compile(
+    r"(?:^|[\s_-])(?:headline|heading|(?:(?:entry|post|page|article|product|main|content|doc|thread|topic)[_-]?)?title)"
+    r"(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+#: Elements that are no heading, whatever their names say.
+_NO_HEADLINE: Final = ("a", "body", "html")
+#: Classes, ids and labels of elements with breadcrumbs, and of none that only has a part of them.
+CRUMBS_NAMED: Final = re.compile(r"(?:bread-?_?crumb|crumb-?_?trail|(?:^|[\s_-])crumbs?(?:$|[\s_-]))", re.IGNORECASE)
+#: Classes of the elements that hold all forms of a formula: KaTeX, MathJax 2, MediaWiki.
+FORMULA_NAMED: Final = re.compile(
+    r"(?:^|\s)(?:katex(?:-display)?|MathJax(?:_Preview|(?:_SVG|_CHTML)?(?:_Display)?)|mjx-chtml|mwe-math-element)(?:\s|$)"
+)
+_MENUS: Final = frozenset(("nav", "ol", "ul"))
+_NOTHING: Final = frozenset("script style template noscript noembed noframes".split())
+
+
+def is_short(look: Look) -> bool:
+    """Return True for a look that may be cached; longer ones would fill a cache with megabytes."""
+    return sum(map(len, look)) <= _SHORT
+
+
+#: Characters of the looks that are cached. Those of the pages that we know have a few hundred at most.
+_SHORT: Final = 1000
+
+
+def signature(look: Look) -> int:
+    """Hash what two nodes must share to be equal: tag, id, class tokens and role, without volatile tokens.
+
+    A token is volatile if it has three digits or more, or if it marks the current entry of a menu.
+    """
+    return _cached_signature(look) if is_short(look) else _signature(look)
+
+
+def _signature(look: Look) -> int:
+    tag, name, classes, role = look
+    if tag in ("html", "body"):  # a page has only one, and blog engines put the page's number into its class
+        return xxh3_64_intdigest(tag.encode()) >> 1
+    tokens = sorted(t for t in classes.split() if not _VOLATILE.search(t))
+    parts = (tag, "" if _VOLATILE.search(name) else name, role, *tokens)
+    return xxh3_64_intdigest("\0".join(parts).encode("utf-8", "replace")) >> 1
+
+
+_cached_signature = lru_cache(65536)(_signature)
+
+
+def class_signature(look: Look) -> int:
+    """Hash of tag and class tokens alone, as `signature`."""
+    tag, _, classes, _ = look
+    return signature((tag, "", classes, ""))
+
+
+def signs(look: Look) -> int:
+    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``NOTHING``.
+
+    >>> signs(("ul", "", "breadcrumb", "")) == LANDMARKS["list"] | CRUMBS | MENU
+    True
+    """
+    return _cached_signs(look) if is_short(look) else _signs(look)
+
+
+def _signs(look: Look) -> int:
+    tag, name, classes, role = look
+    names = f"{name} {classes}"
+    set_formula = tag in ("span", "div") and bool(classes and FORMULA_NAMED.search(classes))
+    return (
+        _BY_TAG.get(tag, 0)
+        | _BY_ROLE.get(role, 0)
+        | HEADING * (tag in _HEADINGS)
+        | HEADLINE * (tag not in _NO_HEADLINE and bool(_HEADLINE.search(names)))
+        | CRUMBS * bool(CRUMBS_NAMED.search(names))
+        | MENU * (role == "navigation" or tag in _MENUS)
+        | FORMULA * (set_formula or tag in ("math", "mjx-container"))
+        | NOTHING * (tag in _NOTHING)
+    )
+
+
+_cached_signs = lru_cache(65536)(_signs)
