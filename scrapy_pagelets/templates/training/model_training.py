@@ -32,9 +32,9 @@ _FEW: Final = 10
 _SYNTHETIC_WEIGHT: Final = 0.3
 #: Weight of recall in the F-measure that cuts are rated by: of a page alone, and with other pages of its site.
 _BETA: Final = (0.7, 1.2)
-#: The same of an article, and the share of prose in its content that makes a page one. There the log odds of content
-#: are clear, and what lies beyond them is most often comments, captions and teasers.
-_BETA_OF_ARTICLE: Final = 0.35
+#: The same of articles, and the share of prose in its content that makes a page one. There the log odds of content are
+#: clear, and what lies beyond them is most often comments, captions and teasers.
+_BETA_OF_ARTICLE: Final = (0.35, 0.8)
 _ARTICLE: Final = 0.6
 #: Number of trees of each pass.
 TREES: Final = 250
@@ -186,7 +186,7 @@ def cuts_by_fold(decided: Sequence[tuple[Part, Floats]], trees: int) -> dict[int
 
 def _rating(part: Part, odds: Floats) -> Floats:
     """(len(CUTS),) F-measure of each cut, less that of the best one."""
-    beta = _BETA_OF_ARTICLE if prose_share(part.example) > _ARTICLE else _BETA[part.others > 0]
+    beta = (_BETA_OF_ARTICLE if prose_share(part.example) > _ARTICLE else _BETA)[part.others > 0]
     found = np.array([f1(part.example, odds - cut, beta) for cut in CUTS])
     regret: Floats = found - found.max()
     return regret
