@@ -76,9 +76,10 @@ class FirstPages:
         held = None
         if context is not None:
             with suppress(Exception):  # the pipelines will meet it again, and report it
+                as_yielded = copied(item)  # the spider may change it while the page is learnt
                 if (learnt := context.learnt_by) is None:
                     learnt = await in_thread(self._learn, context)
-                held = _Held(copied(item), response, context, *learnt)
+                held = _Held(as_yielded, response, context, *learnt)
             self._release_ready()
         if held is None or self._closing or held.has(self.session.config.first_pages):
             await self._process(item, response=response)

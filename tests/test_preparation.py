@@ -173,7 +173,7 @@ def test_the_pages_of_a_crawl_do_not_wait_for_the_garbage_collection(tmp_path, f
     with SiteServer(routes=menu_site(*names)) as server:
         found = run_spider(tmp_path, KEEPING % (first_pages, yields), base=server.url(""))
     assert found.stats["response_received_count"] == len(names)
-    assert found.stats["alive"] < 6
+    assert found.stats["alive"] < len(names) / 3  # more of them if threads are slow
     assert [line for line in found.lines if line["alive"] > 25] == []
 
 
