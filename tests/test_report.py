@@ -196,3 +196,28 @@ def test_a_cut_off_last_line_is_named(tmp_path):
     done = scrapy("pagelets", "report", str(feed), cwd=tmp_path)
     assert done.returncode == 1
     assert "line 2 is not a page" in done.stderr
+
+
+def test_doubtful_pages_are_linked_to_what_the_feed_has_of_them(tmp_path):
+    pagelets = [one | {"xpaths": ["/html/body/p"]} for one in line(1)["pagelets"]]
+    feed = tmp_path / "feed.jsonl"
+    feed.write_text("".join(json.dumps(one) + "\n" for one in [line(1, kept=0) | {"pagelets": pagelets[:1]}, line(2)]))
+    assert scrapy("pagelets", "report", str(feed), "--inspect").stderr.startswith("--inspect writes pages beside")
+    # A page without the fields of the inspector is named.
+    assert "xpaths" in scrapy("pagelets", "report", str(feed), "--html", str(tmp_path / "r.html"), "--inspect").stderr
+    whole = line(1, kept=0) | {"pagelets": pagelets[:1]}
+    feed.write_text(json.dumps(whole) + "\n")
+    done = scrapy("pagelets", "report", str(feed), "--html", str(tmp_path / "r.html"), "--inspect")
+    assert done.returncode == 0, done.stderr
+
+    async def clicked() -> str:
+        async with async_playwright() as driver:
+            browser = await driver.chromium.launch(**launch_options())
+            page = await browser.new_page()
+            await page.goto((tmp_path / "r.html").as_uri())
+            await page.click("text=http://a.example/1")
+            shown = await page.inner_text("body")
+            await browser.close()
+            return shown
+
+    assert "Home <b> About" in asyncio.run(clicked())

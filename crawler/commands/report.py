@@ -32,16 +32,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     parser.add_argument("feed", help="JSON lines (.jsonl) or Parquet (.parquet), as the spiders write them")
     parser.add_argument("--html", metavar="FILE", help="also write the report as one HTML file (needs matplotlib)")
+    parser.add_argument(
+        "--inspect", action="store_true",
+        help="with --html, also show each doubtful page, as the feed has it, in a folder beside FILE, and link it",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the report, and write it."""
     from scrapy_pagelets.report.summary import summary_of
 
+    if options.inspect and not options.html:
+        raise CommandError("--inspect writes pages beside the report: name it with --html FILE")
     feed = feed_of(options.feed)
     summary = summary_of(feed)
     if options.html:
-        _write(summary, options.feed, options.html)
+        _write(summary, options.feed, options.html, inspect=options.inspect)
     show_tables(summary)
     if options.html:
         show(f"written: {options.html}")
@@ -54,15 +60,32 @@ def feed_of(path: str) -> Feed:
     return Feed(path, _COLUMNS, ("role", "text", "words"), one_of=("pagelets", "text"))
 
 
-def _write(summary: Summary, feed: str, name: str) -> None:
+def _write(summary: Summary, feed: str, name: str, *, inspect: bool) -> None:
     from scrapy_pagelets.report.html_report import document
 
     try:
-        Path(name).write_text(document(summary, feed), encoding="utf-8")
+        links = _inspected(summary, feed, Path(name)) if inspect else {}
+        Path(name).write_text(document(summary, feed, links=links), encoding="utf-8")
     except ImportError:
         raise CommandError("--html needs matplotlib: pip install 'scrapy-pagelets[report]'") from None
     except OSError as error:
         raise CommandError(f"{name} cannot be written: {error.strerror}") from None
+
+
+def _inspected(summary: Summary, feed: str, report: Path) -> dict[str, str]:
+    """Write what a feed has of each doubtful page beside the report; return the files, relative to it, by URL."""
+    from scrapy_pagelets.inspector.contents import contents
+    from scrapy_pagelets.inspector.document import document
+    from scrapy_pagelets.inspector.inspection import from_feed
+    from scrapy_pagelets.inspector.source import feed_of
+
+    folder = report.with_name(f"{report.stem}-pages")
+    folder.mkdir(exist_ok=True)
+    links = {page.url: f"{folder.name}/{number}.html" for number, page in enumerate(summary.doubtful, 1)}
+    for line in feed_of(feed):
+        if line["url"] in links:
+            (report.parent / links[line["url"]]).write_text(document(contents(from_feed(line)), b""), encoding="utf-8")
+    return links
 
 
 def show_tables(summary: Summary) -> None:

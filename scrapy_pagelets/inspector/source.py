@@ -85,10 +85,15 @@ def _of_file(path: Path, limits: Limits) -> PageSource:
     return PageSource(path.as_uri(), document, Resources([str(path.parent), str(Path.cwd())]))
 
 
+def feed_of(name: str) -> Feed:
+    """Open a feed with the fields that are shown."""
+    return Feed(name, _COLUMNS, ("id", "text", "role", "templateness", "xpaths"), one_of=("pagelets", "text"))
+
+
 def _of_feed(name: str, url: str | None) -> PageSource:
     line: Line | None = None
     others: list[str] = []
-    for found in Feed(name, _COLUMNS, ("id", "text", "role", "templateness", "xpaths"), one_of=("pagelets", "text")):
+    for found in feed_of(name):
         if url in (None, found["url"]) and line is None:
             line = found
         elif len(others) < _NAMED:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Final
+from urllib.parse import quote
 
 from scrapy_pagelets.characters import visible
 from scrapy_pagelets.report.charts import complete_graph, curves
@@ -25,19 +27,22 @@ _DRAWN: Final = 12
 _COLUMNS: Final = ("pages", "words kept", "words stripped", "share stripped", "near-duplicates", "nothing left")
 
 
-def document(summary: Summary, feed: str, crawl: CrawlFacts | None = None) -> str:
+def document(
+    summary: Summary, feed: str, crawl: CrawlFacts | None = None, links: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """The HTML file.
 
     Parameters
     ----------
     feed : path of the feed, for commands that show its pages
     crawl : facts of the crawl that wrote the feed, if they are known
+    links : by the URLs of doubtful pages, files that show them
 
     Raises
     ------
     ImportError : if matplotlib is not installed
     """
-    body = "\n".join(_parts(summary, feed, crawl))
+    body = "\n".join(_parts(summary, feed, crawl, links))
     style = files("scrapy_pagelets.report").joinpath("report.css").read_text(encoding="utf-8")
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -57,11 +62,11 @@ def document(summary: Summary, feed: str, crawl: CrawlFacts | None = None) -> st
 """
 
 
-def _parts(summary: Summary, feed: str, crawl: CrawlFacts | None) -> Iterator[str]:
+def _parts(summary: Summary, feed: str, crawl: CrawlFacts | None, links: Mapping[str, str]) -> Iterator[str]:
     yield f"<h1>Report on {_text(feed)}</h1>"
     yield _cards(summary)
     yield f"<figure>{curves(summary.curve)}<figcaption class=soft>In the order of the feed.</figcaption></figure>"
-    yield from _doubtful(summary, feed)
+    yield from _doubtful(summary, feed, links)
     yield "<h2>Sites and classes of pages</h2>"
     sites = sorted(summary.sites.items(), key=lambda item: -item[1].pages)
     yield _table("All words of the pages; a share is of all words together.", sites[:_SITES])
@@ -113,7 +118,7 @@ def _cards(summary: Summary) -> str:
     return f"<dl class=cards>{''.join(f'<div><dt>{n}</dt><dd>{v}</dd></div>' for n, v in cards.items())}</dl>"
 
 
-def _doubtful(summary: Summary, feed: str) -> Iterator[str]:
+def _doubtful(summary: Summary, feed: str, links: Mapping[str, str]) -> Iterator[str]:
     yield "<h2>Pages to look at</h2>"
     if not summary.doubtful:
         yield "<p>No page is doubtful.</p>"
@@ -121,7 +126,10 @@ def _doubtful(summary: Summary, feed: str) -> Iterator[str]:
     yield "<p class=soft>The most doubtful first; the command shows the page, what is stripped, and why.</p><ul>"
     for page in summary.doubtful:
         command = f"scrapy pagelets view {shlex.quote(feed)} --page {shlex.quote(page.url)}"
-        yield f"<li>{_text(page.url)}<br>{_text(page.reason)}<br><code>{_text(command)}</code></li>"
+        name = _text(page.url)
+        if page.url in links:
+            name = f'<a href="{escape(quote(links[page.url]))}">{name}</a>'
+        yield f"<li>{name}<br>{_text(page.reason)}<br><code>{_text(command)}</code></li>"
     yield "</ul>"
 
 
