@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple
@@ -171,10 +171,11 @@ def answer(body: str | bytes, **headers: str) -> Route:
     return lambda path: reply._replace(headers={**reply.headers, **named})
 
 
-def menu_site(*names: str, **options: Any) -> dict[str, Route]:
-    """Pages ``/name`` of one class that link each other by a menu; the first is ``/``."""
+def menu_site(*names: str, more: Callable[[str], str] = lambda name: "", **options: Any) -> dict[str, Route]:
+    """Pages ``/name`` of one class that link each other by a menu; the first is ``/``; ``more`` makes HTML from a name."""
     paths = ["/", *(f"/{name}" for name in names[1:])]
-    return {path: answer(page(name, paths, **options)) for path, name in zip(paths, names, strict=True)}
+    made = zip(paths, names, strict=True)
+    return {path: answer(page(name, paths, more=more(name), **options)) for path, name in made}
 
 
 def not_found(path: str) -> Reply:

@@ -348,12 +348,13 @@ def test_an_overlap_needs_chunks_of_twice_its_size():
     assert Config(chunks=100, chunks_overlap=50).chunks_overlap == 50
 
 
-MORE = "<h2 id=more>More of it</h2><p>Another part with a word of {0}.<pre>code {0}\n  more</pre>"
+def another_section(name):
+    return f"<h2 id=more>More of it</h2><p>{text_of_page('more' + name, 30)}<pre>{text_of_page('code' + name, 20)}\n  more</pre>"
 
 
 def test_a_crawl_and_the_command(tmp_path):
     names = ["home", *"abcdef"]
-    routes = menu_site(*names, more=MORE)
+    routes = menu_site(*names, more=another_section)
     feeds = {str(tmp_path / "feed.parquet"): {"format": "parquet"}}
     settings = {"PAGELETS_CHUNKS": 65, "PAGELETS_CHUNKS_OVERLAP": 2, "FEEDS": feeds}
     with SiteServer(routes=routes) as server:
@@ -367,7 +368,7 @@ def test_a_crawl_and_the_command(tmp_path):
         check(record, CHUNK)
     assert one["markdown"] == f"# Heading a\n\n{text_of_page('a')}"
     assert (one["headings"], one["url"], one["words"]) == (["Heading a"], f"{home}a", 62)
-    assert other["markdown"].startswith("## More of it\n\nAnother part")
+    assert other["markdown"].startswith("## More of it\n\nmoreaword0")
     assert (other["headings"], other["url"]) == (["Heading a", "More of it"], f"{home}a#more")
     done = scrapy("pagelets", "chunks", str(tmp_path / "feed.jsonl"), cwd=tmp_path)
     lines = [json.loads(line) for line in done.stdout.splitlines()]

@@ -92,7 +92,7 @@ def test_the_request_decides_which_pages_are_rendered(tmp_path):
 
 
 def test_pages_loaded_for_a_template_and_held_back_are_rendered_once(tmp_path):
-    routes = menu_site("home", *"abcdef", more="<script>document.write('<p>written</p>')</script>")
+    routes = menu_site("home", *"abcdef", more=lambda name: "<script>document.write('<p>written</p>')</script>")
     with SiteServer(routes=routes) as server:
         settings = {"PAGELETS_RENDER": 1, "PAGELETS_EXPORT": "all"}
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
