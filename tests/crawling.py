@@ -172,7 +172,7 @@ def answer(body: str | bytes, **headers: str) -> Route:
 
 
 def menu_site(*names: str, more: Callable[[str], str] = lambda name: "", **options: Any) -> dict[str, Route]:
-    """Pages ``/name`` of one class that link each other by a menu; the first is ``/``; ``more`` makes HTML from a name."""
+    """Pages ``/name`` of one class that link each other by a menu; the first is ``/``; ``more(name)`` is HTML."""
     paths = ["/", *(f"/{name}" for name in names[1:])]
     made = zip(paths, names, strict=True)
     return {path: answer(page(name, paths, more=more(name), **options)) for path, name in made}

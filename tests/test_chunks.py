@@ -349,7 +349,8 @@ def test_an_overlap_needs_chunks_of_twice_its_size():
 
 
 def another_section(name):
-    return f"<h2 id=more>More of it</h2><p>{text_of_page('more' + name, 30)}<pre>{text_of_page('code' + name, 20)}\n  more</pre>"
+    code = text_of_page("code" + name, 20)
+    return f"<h2 id=more>More of it</h2><p>{text_of_page('more' + name, 30)}<pre>{code}\n  more</pre>"
 
 
 def test_a_crawl_and_the_command(tmp_path):

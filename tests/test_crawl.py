@@ -346,7 +346,8 @@ def test_a_menu_of_500_links_is_crawled_with_eight_pages_loaded(tmp_path):
 
 
 def test_text_html_and_markdown_are_exported_on_demand(tmp_path):
-    with SiteServer(routes=menu_site("home", "a", "b", "c", more=lambda name: "<table><tr><td>cell</td></tr></table>")) as server:
+    routes = menu_site("home", "a", "b", "c", more=lambda name: "<table><tr><td>cell</td></tr></table>")
+    with SiteServer(routes=routes) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_FORMATS": "markdown,html"})
     for line in found.lines:
         name = line["title"].split()[-1]
