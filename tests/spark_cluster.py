@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 HOME = Path(pyspark.__file__).parent
 #: Seconds in which a process of the cluster must be there.
 LIMIT = 120
+_STARTED = r"Asked to launch executor (\S+)/"
 #: Little is computed: the optimising compilers, of Java and of Spark, would cost more than they save.
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _DEFAULTS = f"""\
@@ -44,7 +45,7 @@ class _Log:
 
     def __init__(self, stream: IO[str]) -> None:
         self.lines: list[str] = []
-        self._more = Condition()
+        self._more = Condition()  # of a lock that its holder may take again
         self._thread = Thread(target=self._read, args=[stream], daemon=True)
         self._thread.start()
 
@@ -55,20 +56,17 @@ class _Log:
                     self.lines.append(line)
                     self._more.notify_all()
 
-    def find(self, pattern: str) -> re.Match[str]:
-        """Wait for a line."""
-
-        def found() -> re.Match[str] | None:
-            return next((match for line in self.lines if (match := re.search(pattern, line))), None)
-
+    def matches(self, pattern: str) -> list[re.Match[str]]:
         with self._more:
-            match = self._more.wait_for(found, LIMIT)
-        assert match, f"{pattern} is not in\n{''.join(self.lines)}"
-        return match
+            return [match for line in self.lines if (match := re.search(pattern, line))]
 
-    def count(self, pattern: str) -> int:
+    def find(self, pattern: str, number: int = 1) -> re.Match[str]:
+        """Wait for a line, or for the one that is the given number of its kind."""
         with self._more:
-            return sum(bool(re.search(pattern, line)) for line in self.lines)
+            self._more.wait_for(lambda: len(self.matches(pattern)) >= number, LIMIT)
+        found = self.matches(pattern)
+        assert len(found) >= number, f"{pattern} is not in\n{''.join(self.lines)}"
+        return found[number - 1]
 
 
 class SparkCluster:
@@ -105,17 +103,21 @@ class SparkCluster:
 
     def executors(self) -> list[int]:
         """How many executors each worker has started."""
-        return [worker.count("Asked to launch executor") for worker in self.workers]
+        return [len(worker.matches(_STARTED)) for worker in self.workers]
 
     def kill_executor(self) -> None:
-        """Kill the executor of the first worker."""
-        worker = self._processes[1].pid
-        children = Path(f"/proc/{worker}/task/{worker}/children").read_text().split()
-        threads = [path.read_text().split() for path in Path(f"/proc/{worker}/task").glob("*/children")]
-        for pid in dict.fromkeys([*children, *(pid for found in threads for pid in found)]):
-            os.kill(int(pid), signal.SIGKILL)
-            return
-        raise AssertionError("the first worker has no executor")
+        """Kill the executor that the first worker has started last, and wait until it has started another one."""
+        worker, log = self._processes[1].pid, self.workers[0]
+        started = log.matches(_STARTED)
+        application = started[-1][1].encode()
+        children = (path.read_text().split() for path in Path(f"/proc/{worker}/task").glob("*/children"))
+        found = [
+            int(pid) for pids in children for pid in pids if application in Path(f"/proc/{pid}/cmdline").read_bytes()
+        ]
+        assert found, f"the first worker has no executor for {started[-1][1]}"
+        for pid in found:
+            os.kill(pid, signal.SIGKILL)
+        log.find(_STARTED, len(started) + 1)
 
     def __enter__(self) -> Self:
         return self
