@@ -24,7 +24,7 @@ from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, sess
 from scrapy_pagelets.session.fingerprints import fingerprint_of
 from scrapy_pagelets.session.leases import LEASE
 from scrapy_pagelets.session.recent import RecentSet
-from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.session.threads import in_waiting_thread
 from scrapy_pagelets.shared.frontier import Lease, State, Waiting
 from scrapy_pagelets.shared.server import RedisAway, RedisFull
 
@@ -94,7 +94,7 @@ class SharedScheduler(BaseScheduler):
 
     async def _open(self) -> None:
         try:
-            joined = await in_thread(self.shared.frontier.begin, self.session.meaning)
+            joined = await in_waiting_thread(self.shared.frontier.begin, self.session.meaning)
         except PageletsError as error:
             abort_crawl(self.crawler, error)
         if not joined:
@@ -181,7 +181,7 @@ class SharedScheduler(BaseScheduler):
             with suppress(RedisFull):
                 await self._hand_over()
             done = () if self._new else self._leases.done
-            await in_thread(self.shared.frontier.exchange, done=tuple(done), leaves=True)
+            await in_waiting_thread(self.shared.frontier.exchange, done=tuple(done), leaves=True)
         except PageletsError as error:
             logger.warning("others will take over the requests of this process: %s", error)
 
@@ -234,7 +234,7 @@ class SharedScheduler(BaseScheduler):
             has = self._leases.all
         interruptions = self.shared.server.interruptions
         ready = self._has_nothing_to_do and not (self._new or self._leases.all or self._here)
-        self._state, leases = await in_thread(
+        self._state, leases = await in_waiting_thread(
             frontier.exchange, done=done, held=held, wants=wants, has=has, ready=ready
         )
         self._interruptions = interruptions
@@ -246,7 +246,7 @@ class SharedScheduler(BaseScheduler):
 
     async def _hand_over(self) -> None:
         if new := self._new[:]:
-            self._count("dupefilter/filtered", await in_thread(self.shared.frontier.push, new))
+            self._count("dupefilter/filtered", await in_waiting_thread(self.shared.frontier.push, new))
             self._count("scheduler/enqueued", len(new))
             del self._new[: len(new)]
 
@@ -255,7 +255,7 @@ class SharedScheduler(BaseScheduler):
         held = [lease for lease in self._leases.waiting if lease not in self._held]
         if self._here or self._leases.busy or not held:
             return []
-        await in_thread(self.session.sites.exchange)
+        await in_waiting_thread(self.session.sites.exchange)
         return held
 
     def _take(self, lease: Lease) -> None:

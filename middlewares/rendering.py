@@ -21,7 +21,7 @@ from scrapy_pagelets.rendering.page_load import Permit
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.outgoing import is_forbidden
 from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
-from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 from scrapy_pagelets.urls import host_of
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class RenderingMiddleware:
 
     async def _archive(self, url: str) -> tuple[str, bytes] | None:
         resources = self.session.resources
-        return None if resources is None else await in_thread(resources.get, url)
+        return None if resources is None else await in_waiting_thread(resources.get, url)
 
     def _require_browser(self) -> dict[str, Any]:
         """Return the launch options of the browser; options of the project take precedence.
@@ -142,7 +142,7 @@ class RenderingMiddleware:
         return launch_options() | own
 
     async def _launch(self) -> playwright.Browser:
-        options = await in_thread(self._require_browser)
+        options = await in_waiting_thread(self._require_browser)
         if self._provider is None:
             self._provider = _provider(self.settings, options)
             await self._provider.start()

@@ -26,7 +26,7 @@ from scrapy_pagelets.probing.traffic import Targets, Traffic
 from scrapy_pagelets.session.closing import before_closing
 from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.crawl_session import session_of
-from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 from scrapy_pagelets.templates.menu_links import link_targets, shape
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.site_counts import outline, same_class
@@ -211,9 +211,9 @@ class MenuSubdigraphMiddleware:
             yield
             return
         async with shared.searching(site.name):
-            await in_thread(self.session.sites.exchange_site, site)
+            await in_waiting_thread(self.session.sites.exchange_site, site)
             yield
-            await in_thread(self.session.sites.exchange_site, site)
+            await in_waiting_thread(self.session.sites.exchange_site, site)
 
     async def _search_now(
         self, running: _RunningSearch, site: Site, history: _SiteHistory, page: Page, request: Request

@@ -23,7 +23,7 @@ from scrapy_pagelets.pipelines.base import PagePipeline
 from scrapy_pagelets.pipelines.fields import value_of
 from scrapy_pagelets.session.crawl_session import abort_crawl
 from scrapy_pagelets.session.page_context import PageContext, current_places
-from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.session.threads import in_waiting_thread
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ class IndexPipeline(PagePipeline):
         if line["url"] not in urls:
             urls.add(line["url"])
             if (page := await self.computed(self._page, context, line)) is not None:
-                await in_thread(self._put, page)
+                await in_waiting_thread(self._put, page)
 
     def _line(self, item: Any, context: PageContext) -> dict[str, Any]:
         """The fields of an item that describe its page, under their names in the feed.
@@ -113,7 +113,7 @@ class IndexPipeline(PagePipeline):
         self._writer.put(page)
 
     async def spider_closed(self, spider: Spider, reason: str) -> None:
-        await in_thread(self._close, reason)
+        await in_waiting_thread(self._close, reason)
 
     def _close(self, reason: str) -> None:
         if left := self._writer.close(_PATIENCE):

@@ -14,7 +14,8 @@ SITE = Path(__file__).with_name("site")
 #: What links are made of, plain and hostile; any of them may follow any other.
 PIECES = (
     "http://", "HTTPS://", "https:", "//", "/", "///", "\\", "@", ":", ":80", ":443", ":0", ":00080", ":65536",
-    ":8000", "?", "#", "&", "=", ";", "%", "%2e", "%2E%2E", "%2f", "%3f", "%41", "%7e", "%e4%b8", "%C3%A9", "%80",
+    ":8000", ":65535", ":99999", "?", "#", "&", "=", ";", "%",
+    "%2e", "%2E%2E", "%2f", "%3f", "%41", "%7e", "%e4%b8", "%C3%A9", "%80",
     "%zz", "%8", ".", "..", "...", "./", "../", "/..", "/.", "index.html", "Default.ASPX", "index.xhtm", "index.php",
     ".index", "a", "B", "c.html", "d_e~f-g", "example.com", "Example.COM.", "www.example.com",
     "xn--bcher-kva.example", "bücher.example", "東京", "user", "user:pw@", "[::1]", "[", "]", "127.0.0.1",
@@ -32,6 +33,7 @@ bases = (
             "HTTP://H:80/A/index.html", "http://h/a;b/c", "http://h//a/", "http://h/%7ea/", "http://h/../a/b",
             "http://user@h/a/", "file:///srv/a/b.html", "", "http://h./", "http://bücher.example/a/", "http://h/ü/",
             "http://h/a\\b/", "data:,x", "http://h/a/b?", "http://h#x",
+            "http://127.0.0.1:45123/a/b.html",
         )
     )
     | hrefs

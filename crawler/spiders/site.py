@@ -28,7 +28,7 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.fingerprints import fingerprint_of
 from scrapy_pagelets.session.outgoing import FOLLOWED, requested_url
-from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 from scrapy_pagelets.urls import host_of, is_page, key
 
 logger = logging.getLogger(__name__)
@@ -300,7 +300,7 @@ class SiteSpider(Spider):
     async def _release_held(self) -> None:
         """Release the pages that are held back in a shared crawl, whose processes end when nothing is held back."""
         try:
-            await in_thread(self.session.sites.exchange)
+            await in_waiting_thread(self.session.sites.exchange)
             await self.held.release()
         finally:
             self._releasing = None

@@ -63,8 +63,9 @@ inline bool add_host(Text host, std::string &out) {
     if (colon != Text::npos) {
         port = host.substr(colon + 1);
         host = host.substr(0, colon);
-        if (port.empty() || port.size() > 4 || port[0] == '0' || !std::all_of(port.begin(), port.end(), is_digit))
+        if (port.empty() || port.size() > 5 || port[0] == '0' || !std::all_of(port.begin(), port.end(), is_digit))
             return false;
+        if (port.size() == 5 && port > "65535") return false;
     }
     if (host.empty() || host.back() == '.') return false;
     for (const char c : host) {

@@ -23,7 +23,7 @@ from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.outgoing import FOLLOWED
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import page_of_token
-from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ class Prober:
     async def _claims(self, token: str) -> bool:
         """Reserve a page in a shared crawl, so that no other process requests it."""
         shared = self.session.shared
-        return shared is None or await in_thread(shared.frontier.claim, page_of_token(token))
+        return shared is None or await in_waiting_thread(shared.frontier.claim, page_of_token(token))
 
     def _release(self, token: str, task: asyncio.Future[Any]) -> None:
         """Let go of a response once it is stored: nobody may ever request it."""
@@ -154,7 +154,7 @@ class Prober:
             return await self._downloaded(probe)
         finally:
             if (shared := self.session.shared) is not None:
-                await in_thread(shared.frontier.give_up, page_of_token(probe.meta[HANDOVER_TOKEN]))
+                await in_waiting_thread(shared.frontier.give_up, page_of_token(probe.meta[HANDOVER_TOKEN]))
 
     async def _downloaded(self, probe: Request) -> Response | Exception:
         assert self.crawler.engine is not None

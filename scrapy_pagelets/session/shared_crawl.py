@@ -21,7 +21,7 @@ from scrapy_pagelets.duplicates.content_store import ContentStore
 from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.session.shared_responses import SharedResponses
-from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.session.threads import in_waiting_thread
 from scrapy_pagelets.shared.frontier import Frontier
 from scrapy_pagelets.shared.server import RedisAway, Server
 from scrapy_pagelets.shared.shared_contents import SharedContents
@@ -82,7 +82,7 @@ class SharedCrawl:
     async def searching(self, site: str) -> AsyncIterator[None]:
         """Wait until no other process searches for a template of a site, and keep the others from it meanwhile."""
         try:
-            while not await in_thread(self.frontier.begin_search, site):
+            while not await in_waiting_thread(self.frontier.begin_search, site):
                 await asyncio.sleep(_PAUSE)
         except RedisAway:  # the crawl is closing
             yield
@@ -91,7 +91,7 @@ class SharedCrawl:
             yield
         finally:
             try:
-                await in_thread(self.frontier.end_search, site)
+                await in_waiting_thread(self.frontier.end_search, site)
             except RedisAway:
                 logger.debug("the search for a template of %s ends when this process has ended", site)
 

@@ -5,30 +5,45 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Final, ParamSpec, TypeVar, cast
 
 from scrapy.utils.asyncio import is_asyncio_available
 
 P = ParamSpec("P")
 T = TypeVar("T")
-#: What the next function in a thread lets go of.
+#: Several threads that compute would only contend for the interpreter's lock, with each other and with the reactor.
+_computing: Final = ThreadPoolExecutor(1, thread_name_prefix="pagelets")
+#: What the next function that computes lets go of.
 _unused: Final[deque[object]] = deque()
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a function in a thread and return its result, whatever reactor Scrapy uses."""
+    """Run a function that computes in the thread for that, and return its result, whatever reactor Scrapy uses.
+
+    All such functions take turns; one that waits for a server would keep the others waiting, see `in_waiting_thread`.
+    """
 
     def run() -> T:
         _unused.clear()
         return function(*args, **kwargs)
 
+    return await _run(_computing, run)
+
+
+async def in_waiting_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function that waits for a server or another process in a thread of its own, and return its result."""
+    return await _run(None, lambda: function(*args, **kwargs))
+
+
+async def _run(executor: Executor | None, function: Callable[[], T]) -> T:
     if is_asyncio_available():
-        return await asyncio.to_thread(run)
+        return await asyncio.get_running_loop().run_in_executor(executor, function)
     from twisted.internet.threads import deferToThread
 
-    return cast(T, await deferToThread(run))
+    return cast(T, await deferToThread(function))
 
 
 def let_go(*objects: object) -> None:
-    """Leave what is no longer used to the next function in a thread: freeing the tree of a page takes a while."""
+    """Leave what is no longer used to the next function that computes: freeing the tree of a page takes a while."""
     _unused.extend(objects)
