@@ -292,7 +292,7 @@ def crawl(urls: list[str], kind: str, cores: int, settings: list[str], *, blocks
         command += ["-a", "html=1"] * (kind == TRAFILATURA) + ["-a", "blocks=1"] * blocks
         command += [part for setting in given for part in ("-s", setting)]
         with log.open("w", encoding="utf-8") as file:
-            path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+            path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
             process = subprocess.Popen(
                 command, env=os.environ | {"PYTHONPATH": path}, stdout=file, stderr=file, cwd=temporary
             )

@@ -38,7 +38,7 @@ def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:
     if not len(leaves):
         return np.zeros(0)
     starts = _starts(nodes, leaves)
-    strings = [nodes.strings[leaf] for leaf in leaves.tolist()]
+    strings = list(map(nodes.strings.__getitem__, leaves.tolist()))
     texts = ["".join(strings[start:end]) for start, end in pairwise((*starts.tolist(), len(strings)))]
     template = np.maximum(np.maximum.reduceat(templateness[leaves], starts), _LEAST)
     odds: Floats = ((1 - template) / template)[runs_of_tokens(texts)]
@@ -49,5 +49,5 @@ def _starts(nodes: NodeTable, leaves: Ints) -> Ints:
     """Numbers of the leaves before which a word cannot go on."""
     apart = (nodes.gap[leaves] > GLUED) | (np.diff(leaves, prepend=-2) > 1)
     if nodes.spaces:
-        apart |= np.fromiter((bool(nodes.spaces.get(leaf)) for leaf in leaves.tolist()), np.bool_, len(leaves))
+        apart |= np.isin(leaves, [leaf for leaf, white in nodes.spaces.items() if white])
     return np.flatnonzero(apart)
