@@ -10,6 +10,7 @@ import sys
 import termios
 
 import pytest
+from jupyter_client.manager import KernelManager
 
 from scrapy_pagelets.crawler.progress_text import duration
 from scrapy_pagelets.session.progress import Progress
@@ -87,6 +88,47 @@ def test_a_terminal_has_a_live_line_below_the_log(tmp_path):
     assert re.search(r"INFO: 35 pages in 1 sources; cleaning them\r\n", shown)
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")
     assert "35 pages cleaned" in shown[shown.rindex("\x1b[?25h") :]
+
+
+CELL = """\
+from scrapy.crawler import AsyncCrawlerRunner
+from scrapy.utils.project import get_project_settings
+from scrapy.utils.reactor import install_reactor
+
+settings = get_project_settings()
+settings["FEEDS"] = {{{feed!r}: {{"format": "jsonlines"}}}}
+install_reactor(settings["TWISTED_REACTOR"])
+runner = AsyncCrawlerRunner(settings)
+await runner.crawl("archive", path={path!r}, base="http://one.example/")
+"""
+
+
+def outputs(cell):
+    """The outputs of a cell in a notebook, and how they change: kind and content of each message."""
+    kernel = KernelManager(kernel_name="python3", transport="ipc")
+    kernel.start_kernel(cwd=ROOT)
+    client = kernel.client()
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=60)
+        messages = []
+        client.execute_interactive(cell, output_hook=messages.append, timeout=120)
+    finally:
+        client.stop_channels()
+        kernel.shutdown_kernel(now=True)
+    others = ("status", "execute_input")
+    return [(message["msg_type"], message["content"]) for message in messages if message["msg_type"] not in others]
+
+
+def test_a_notebook_has_an_output_that_changes(tmp_path):
+    feed = str(tmp_path / "feed.jsonl")
+    shown = outputs(CELL.format(feed=feed, path=str(SITE)))
+    first_kind, *kinds = (kind for kind, _ in shown)
+    assert (first_kind, set(kinds)) == ("display_data", {"update_display_data"}), shown
+    first, *_, last = (content["data"]["text/plain"] for _, content in shown)
+    assert re.match(r"0 cleaned · ", first)
+    assert last.startswith("35 pages cleaned: ")
+    assert f"written: {feed} (35 items)" in last
 
 
 def test_output_that_is_no_terminal_has_no_live_line(tmp_path):
