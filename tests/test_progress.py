@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import termios
+from typing import Any
 
 import pytest
 from jupyter_client.manager import KernelManager
@@ -111,7 +112,7 @@ def outputs(cell):
     client.start_channels()
     try:
         client.wait_for_ready(timeout=60)
-        messages = []
+        messages: list[Any] = []
         client.execute_interactive(cell, output_hook=messages.append, timeout=120)
     finally:
         client.stop_channels()
