@@ -14,7 +14,7 @@ from scrapy.exceptions import NotConfigured
 
 from scrapy_pagelets.crawler.feed_export import location
 from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
-from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.session.threads import computed, in_thread
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +36,7 @@ class CrawlReport:
         self.crawler = crawler
         self._path = Path(self.session.config.report)
         self._feed = _readable_feed(crawler)
+        self._computed_before = dict(computed)
         if problem := self._obstacle():
             abort_crawl(crawler, f"PAGELETS_REPORT cannot be used: {problem}")
         crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
@@ -74,9 +75,16 @@ class CrawlReport:
         from scrapy_pagelets.report.summary import summary_of
 
         stats = self.crawler.stats.get_stats() if self.crawler.stats is not None else {}
-        rules = self.session.rules
-        idle_rules = [*rules.without_page(), *rules.without_element()]
-        facts = CrawlFacts.of(stats, self.session.progress.subdigraphs, idle_rules)
+        rules, progress = self.session.rules, self.session.progress
+        before = self._computed_before
+        seconds = {name: more for name, value in computed.items() if (more := value - before.get(name, 0.0)) > 0}
+        facts = CrawlFacts.of(
+            stats,
+            loaded=progress.loaded,
+            computed=seconds,
+            subdigraphs=progress.subdigraphs,
+            idle_rules=[*rules.without_page(), *rules.without_element()],
+        )
         summary = summary_of(feed_of(self._feed))
         self._path.write_text(document(summary, self._feed, facts), encoding="utf-8")
 

@@ -582,5 +582,5 @@ def _links(links: list[_Link], base: str) -> Links:
         href=href,
         target=target,
         key=key,
-        rel=[rel.lower() for _, _, rel in links],
+        rel=[rel and rel.lower() for _, _, rel in links],
     )

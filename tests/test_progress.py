@@ -149,6 +149,8 @@ def test_a_report_is_written_when_the_crawl_ends(tmp_path):
     assert re.search(r"\d+ responses, [\d.]+ a second; \d+ pages were loaded for templates", crawled)
     assert len(re.findall(r"<li>http://127.0.0.1:\d+/\w+</li>", crawled)) >= 2
     assert "<svg" in crawled
+    assert re.search(r"<li>127\.0\.0\.1:\d+: \d+</li>", crawled)
+    assert re.search(r"<li>MenuSubdigraphMiddleware: [\d.]+ s</li>", crawled)
     assert re.search(r"<code>\*</code> strip: \d+ pages", crawled)
     assert re.search(r"without effect: <code>\.gone", crawled)
 

@@ -24,6 +24,7 @@ from scrapy_pagelets.session.outgoing import FOLLOWED
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import page_of_token
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
+from scrapy_pagelets.urls import site_of
 
 logger = logging.getLogger(__name__)
 
@@ -172,6 +173,7 @@ class Prober:
             if engine._slot is not None:
                 engine._slot.nextcall.schedule()  # the downloader has room for another request
         self.session.count("probe/loaded")
+        self.session.progress.has_loaded(site_of(probe.url))
         if _is_handed_over(result):
             await in_thread(self.session.handovers.put, probe.meta[HANDOVER_TOKEN], _received(result, sent))
         return result

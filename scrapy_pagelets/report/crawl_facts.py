@@ -20,6 +20,8 @@ class CrawlFacts:
     seconds : how long it took
     responses : number of responses that the spider and the search for templates received
     probed : number of pages among them that were loaded for a template
+    loaded : their number by site
+    computed : seconds of CPU time of what was computed beside the reactor, by component
     subdigraphs : the site, and the URLs of pages that all link to each other and have taught a template
     rules : by host pattern and action, how many ``pages``, and ``words`` or ``links``, a rule changed
     idle_rules : hosts and selectors of rules that had no effect at all
@@ -28,12 +30,22 @@ class CrawlFacts:
     seconds: float
     responses: int
     probed: int
+    loaded: Mapping[str, int]
+    computed: Mapping[str, float]
     subdigraphs: list[tuple[str, list[str]]]
     rules: dict[tuple[str, str], dict[str, int]]
     idle_rules: list[str]
 
     @classmethod
-    def of(cls, stats: Mapping[str, Any], subdigraphs: list[tuple[str, list[str]]], idle_rules: list[str]) -> Self:
+    def of(
+        cls,
+        stats: Mapping[str, Any],
+        *,
+        loaded: Mapping[str, int],
+        computed: Mapping[str, float],
+        subdigraphs: list[tuple[str, list[str]]],
+        idle_rules: list[str],
+    ) -> Self:
         """The facts by the stats of a crawl that has ended; see the attributes for the rest."""
         rules: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
         for name, value in stats.items():
@@ -43,6 +55,8 @@ class CrawlFacts:
             float(stats.get("elapsed_time_seconds", 0.0)),
             stats.get("response_received_count", 0),
             stats.get("pagelets/probe/loaded", 0),
+            loaded,
+            computed,
             subdigraphs,
             dict(rules),
             idle_rules,

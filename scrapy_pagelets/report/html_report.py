@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from types import MappingProxyType
@@ -22,6 +22,8 @@ _CLASSES: Final = 20
 _TEXTS: Final = 20
 #: Sites whose classes and texts are shown.
 _OPENED: Final = 50
+#: Sites whose pages were loaded for templates, and components, that are named.
+_RANKED: Final = 20
 #: Subdigraphs that are drawn.
 _DRAWN: Final = 12
 _COLUMNS: Final = ("pages", "words kept", "words stripped", "share stripped", "near-duplicates", "nothing left")
@@ -84,6 +86,12 @@ def _of_crawl(crawl: CrawlFacts) -> Iterator[str]:
     rate = f", {crawl.responses / crawl.seconds:.1f} a second" if crawl.seconds else ""
     loaded = f"{crawl.responses:,} responses{rate}; {crawl.probed:,} pages were loaded for templates"
     yield f"<p>{crawl.seconds:,.0f} seconds; {loaded}.</p>"
+    if crawl.loaded:
+        yield "<h3>Pages loaded for templates</h3>"
+        yield _ranking(crawl.loaded, lambda number: f"{number:,}", "sites")
+    if crawl.computed:
+        yield "<h3>Time of components</h3><p class=soft>Seconds of CPU time, beside those of Scrapy's own thread.</p>"
+        yield _ranking(crawl.computed, lambda seconds: f"{seconds:.1f} s", "components")
     yield "<h3>Pages that link to each other</h3>"
     if not crawl.subdigraphs:
         yield "<p>None were found: templates are what the pages of a site have in common.</p>"
@@ -94,6 +102,14 @@ def _of_crawl(crawl: CrawlFacts) -> Iterator[str]:
         yield f"<p class=soft>and {len(crawl.subdigraphs) - _DRAWN:,} more sets.</p>"
     if crawl.rules or crawl.idle_rules:
         yield from _rules(crawl)
+
+
+def _ranking(values: Mapping[str, float], shown: Callable[[float], str], name: str) -> str:
+    """The largest of some values as a list."""
+    ranked = sorted(values.items(), key=lambda item: (-item[1], item[0]))
+    rows = "".join(f"<li>{_text(key)}: {shown(value)}</li>" for key, value in ranked[:_RANKED])
+    more = f"<p class=soft>and {len(ranked) - _RANKED:,} {name} more.</p>" if len(ranked) > _RANKED else ""
+    return f"<ul>{rows}</ul>{more}"
 
 
 def _rules(crawl: CrawlFacts) -> Iterator[str]:

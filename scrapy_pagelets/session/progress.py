@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 #: Seconds over which the rate is taken.
 _WINDOW: Final = 60.0
-#: Subdigraphs that are remembered.
-_SUBDIGRAPHS: Final = 1000
+#: Subdigraphs, and sites with pages that were loaded, that are remembered.
+_REMEMBERED: Final = 1000
 #: Part of a step that must be done before the time left is told.
 _TELLING: Final = 0.02
 
@@ -44,6 +44,7 @@ class Progress:
     step : the running step, if the crawl goes by steps
     feeds : paths or URIs of the feeds that are written, with the number of their items
     subdigraphs : the site and the URLs of each complete subdigraph that was found, at most 1,000
+    loaded : number of pages that were loaded for templates, by site, of at most 1,000 sites
     warnings : by the name of their stat, the first warning of each kind
     """
 
@@ -51,6 +52,7 @@ class Progress:
     step: Step | None = None
     feeds: dict[str, int] = field(default_factory=dict)
     subdigraphs: list[tuple[str, list[str]]] = field(default_factory=list)
+    loaded: Counter[str] = field(default_factory=Counter)
     warnings: dict[str, str] = field(default_factory=dict)
     clock: Callable[[], float] = time.monotonic
     _seen: deque[tuple[float, int]] = field(default_factory=deque)
@@ -86,5 +88,10 @@ class Progress:
 
     def found(self, site: str, urls: list[str]) -> None:
         """Remember a complete subdigraph."""
-        if len(self.subdigraphs) < _SUBDIGRAPHS:
+        if len(self.subdigraphs) < _REMEMBERED:
             self.subdigraphs.append((site, urls))
+
+    def has_loaded(self, site: str) -> None:
+        """Count a page that was loaded for a template."""
+        if site in self.loaded or len(self.loaded) < _REMEMBERED:
+            self.loaded[site] += 1

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
+from time import thread_time
 from typing import Final, ParamSpec, TypeVar, cast
 
 from scrapy.utils.asyncio import is_asyncio_available
@@ -14,6 +15,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 #: Several threads that compute would only contend for the interpreter's lock, with each other and with the reactor.
 _computing: Final = ThreadPoolExecutor(1, thread_name_prefix="pagelets")
+#: Seconds of CPU time of what was computed in this process, by the class or function that was called.
+computed: Final[defaultdict[str, float]] = defaultdict(float)
 #: What the next function that computes lets go of.
 _unused: Final[deque[object]] = deque()
 
@@ -25,8 +28,12 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
     """
 
     def run() -> T:
-        _unused.clear()
-        return function(*args, **kwargs)
+        started = thread_time()
+        try:
+            _unused.clear()
+            return function(*args, **kwargs)
+        finally:
+            computed[_owner(function)] += thread_time() - started
 
     return await _run(_computing, run)
 
@@ -42,6 +49,11 @@ async def _run(executor: Executor | None, function: Callable[[], T]) -> T:
     from twisted.internet.threads import deferToThread
 
     return cast(T, await deferToThread(function))
+
+
+def _owner(function: Callable[..., object]) -> str:
+    """The class of a method, or the name of a function."""
+    return getattr(function, "__qualname__", type(function).__name__).partition(".")[0]
 
 
 def let_go(*objects: object) -> None:
