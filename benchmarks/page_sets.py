@@ -78,6 +78,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
+    parser.add_argument(
+        "--by-site", action="store_true", help="the folds leave out sites, and know others of their kind"
+    )
     parser.add_argument("--model", default="", help="name or path of a model for all pages, instead of --models")
 
 
@@ -153,7 +156,7 @@ def entries_of(source: str, base: str = "") -> list[Entry]:
 
 def model_for(site: str, args: argparse.Namespace) -> str:
     """The model that has not learnt from a site."""
-    return args.model or str(args.models / f"fold-{fold(site)}.npz")
+    return args.model or str(args.models / f"fold-{fold(site, by_site=args.by_site)}.npz")
 
 
 def kind_of(description: str) -> str:

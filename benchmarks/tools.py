@@ -67,9 +67,9 @@ def names(only: str) -> set[str]:
     return {name.strip() for name in only.split(",") if name.strip()}
 
 
-def fold(site: str) -> int:
-    """Fold of a site, or of the host of a page, in the cross-validation of ``train.sh``."""
-    return fold_of(families().get(site, site))
+def fold(site: str, *, by_site: bool = False) -> int:
+    """Fold of a site, or of the host of a page, in the cross-validation of ``train.sh``, or in one without families."""
+    return fold_of(site if by_site else families().get(site, site))
 
 
 def families() -> dict[str, str]:
