@@ -78,9 +78,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, default=Path(".data"))
     parser.add_argument("--referee", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--models", type=Path, default=Path(".data/models"), help="folder with fold-0.npz ...")
-    parser.add_argument(
-        "--by-site", action="store_true", help="the folds leave out sites, and know others of their kind"
-    )
+    parser.add_argument("--by-site", action="store_true", help="the folds leave out sites, not families")
     parser.add_argument("--model", default="", help="name or path of a model for all pages, instead of --models")
 
 

@@ -8,8 +8,8 @@ Nothing is crawled. Data: ``sites/``, ``sites2/`` and ``content/`` below ``--dat
 The model of a site or page is the cross-validation model that was trained without it (``--models``, which
 ``benchmarks/train.sh`` trains); that of articles and news is the shipped one, which has not learnt from them.
 ``--by-site`` is for folds that were trained as in ``train.sh``, but without ``--families``: they leave out the site and
-know others of its kind. ``--model`` uses one model for everything. The kind of a WCXB page is in its gold, that of a site follows from its
-description in ``sites.json``.
+know others of its kind. ``--model`` uses one model for everything. The kind of a WCXB page is in its gold, that of a
+site follows from its description in ``sites.json``.
 
 The functions of the referee (``--referee ../shared/bench``) compute the scores. The mean of a set of sites is taken
 over the sites, every other mean over pages. ``precision``, ``recall`` and ``tmpl. F1`` (of the text removed, where the
