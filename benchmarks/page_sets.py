@@ -154,7 +154,8 @@ def entries_of(source: str, base: str = "") -> list[Entry]:
 
 def model_for(site: str, args: argparse.Namespace) -> str:
     """The model that has not learnt from a site."""
-    return args.model or str(args.models / f"fold-{fold(site, by_site=args.by_site)}.npz")
+    number = fold(site, by_site=getattr(args, "by_site", False))
+    return args.model or str(args.models / f"fold-{number}.npz")
 
 
 def kind_of(description: str) -> str:

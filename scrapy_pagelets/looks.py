@@ -39,8 +39,9 @@ _LANDMARKS: Final = {
 }
 #: The sign of each landmark.
 LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}
-#: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees.
-HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING = (1 << len(_LANDMARKS) + i for i in range(6))
+#: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees, and
+#: the name of a section of comments or of a comment.
+HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING, COMMENTS, COMMENT = (1 << len(_LANDMARKS) + i for i in range(8))
 _HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
 _BY_TAG: Final = {tag: LANDMARKS[name] for name, (tag, _) in _LANDMARKS.items() if tag} | {
     "ol": LANDMARKS["list"],
@@ -64,6 +65,15 @@ CRUMBS_NAMED: Final = re.compile(r"(?:bread-?_?crumb|crumb-?_?trail|(?:^|[\s_-])
 FORMULA_NAMED: Final = re.compile(
     r"(?:^|\s)(?:katex(?:-display)?|MathJax(?:_Preview|(?:_SVG|_CHTML)?(?:_Display)?)|mjx-chtml|mwe-math-element)(?:\s|$)"
 )
+#: Classes and ids of what holds all comments, and of each of them: WordPress, Drupal, Movable Type, Disqus and others.
+_COMMENTS: Final = re.compile(
+    r"(?:^|[\s_-])(?:comments|commentlist|comments?[-_]?(?:list|area|section|box|form|thread|wrapper|container)|disqus_thread)"
+    r"(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+_COMMENT: Final = re.compile(r"(?:^|[\s_-])comment(?:$|[\s_-])", re.IGNORECASE)
+#: Elements that hold more than comments, or less, whatever their names say.
+_NO_COMMENTS: Final = ("html", "body", "main", "article", "a", "span", "p")
 _MENUS: Final = frozenset(("nav", "ol", "ul"))
 _NOTHING: Final = frozenset("script style template noscript noembed noframes".split())
 
@@ -104,7 +114,7 @@ def class_signature(look: Look) -> int:
 
 
 def signs(look: Look) -> int:
-    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``NOTHING``.
+    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``COMMENT``.
 
     >>> signs(("ul", "", "breadcrumb", "")) == LANDMARKS["list"] | CRUMBS | MENU
     True
@@ -125,6 +135,8 @@ def _signs(look: Look) -> int:
         | MENU * (role == "navigation" or tag in _MENUS)
         | FORMULA * (set_formula or tag in ("math", "mjx-container"))
         | NOTHING * (tag in _NOTHING)
+        | COMMENTS * (tag not in _NO_COMMENTS and bool(_COMMENTS.search(names)))
+        | COMMENT * (tag not in _NO_COMMENTS[:2] and bool(_COMMENT.search(names)))
     )
 
 

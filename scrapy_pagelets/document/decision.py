@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scrapy_pagelets.document.comments import comments_of
 from scrapy_pagelets.document.content import corrected, said_of_itself
 from scrapy_pagelets.document.headline import Headline, headline_of
 from scrapy_pagelets.document.metadata import Metadata, metadata_of
 from scrapy_pagelets.nodes import Bools, Floats
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.page_features import declared
 from scrapy_pagelets.templates.roles import is_template
 from scrapy_pagelets.templates.site import Site
 
@@ -39,7 +41,8 @@ class Decision:
 def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision:
     """Decide what of a page is template, as its site, the page itself and the rules of the user know it.
 
-    What the page says of itself is content; breadcrumbs that the page calls so are template. Rules decide last.
+    What the page says of itself is content; breadcrumbs that the page calls so, and the comments of readers below an
+    article, are template. Rules decide last.
 
     Parameters
     ----------
@@ -60,6 +63,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision
     if found is None:
         found = corrected(page.nodes, site.templateness(page), headline)
         found[told.trail] = 1
+        found[comments_of(page, ~is_template(found), is_discussion=declared(page)[2])] = 1
         found[said_of_itself(page, headline, told.names, told.prices)] = 0
     templateness, effect = page.marks.applied(page.nodes, found)
     return Decision(templateness, headline, told, effect)

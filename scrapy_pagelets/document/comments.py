@@ -1,0 +1,93 @@
+"""What readers have written below an article is not its content; on the pages of a forum it is."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.looks import COMMENT, COMMENTS
+from scrapy_pagelets.nodes import Bools, NodeTable, rows_with
+from scrapy_pagelets.page import Page
+
+# Programs for forums and their themes name addresses and classes in English, whatever the language of the text.
+_FORUM: Final = re.compile(
+    r"(?<![a-z])(?:forums?|viewtopic|showthread|discourse|phpbb|vbulletin|bbs|(thread|topic|board|question|discussion)s?)(?![a-z])",
+    re.IGNORECASE,
+)
+_COMMENTS_ALONE: Final = re.compile(r"/comments(?:/|$)", re.IGNORECASE)
+#: How many of the names behind the bar are enough: comments have threads, too, and many pages have a list of topics.
+_ENOUGH: Final = 2
+#: Elements of menus, which lead to the forum of a site from everywhere.
+_OF_MENUS: Final = ("a", "li", "ul", "nav", "span")
+#: Words of content that the page must have besides the comments, or they are what it is about.
+_ARTICLE: Final = 20
+
+
+def comments_of(page: Page, keep: Bools, *, is_discussion: bool) -> Bools:
+    """(m,) leaves of sections with comments, by the names that blog engines give them; none on pages of forums.
+
+    Parameters
+    ----------
+    keep : (m,) the leaves that are content so far
+    is_discussion : whether the page declares that it is one
+
+    Examples
+    --------
+    >>> comment = "<ol class=commentlist><li class=comment>One reader says this.</ol>"
+    >>> page = Page.parse(f"<p>{'Twenty words and more. ' * 6}</p>{comment}".encode(), "http://a/1")
+    >>> comments_of(page, np.ones(2, np.bool_), is_discussion=False).tolist()
+    [False, True]
+    >>> forum = Page.parse(f"<p>{'Twenty words and more. ' * 6}</p>{comment}".encode(), "http://a/forum/1")
+    >>> comments_of(forum, np.ones(2, np.bool_), is_discussion=False).tolist()
+    [False, False]
+    """
+    nodes = page.nodes
+    found = np.zeros(len(nodes.leaves), np.bool_)
+    for row in _sections(nodes):
+        found[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
+    if found.any() and (is_discussion or nodes.words[keep & ~found].sum() < _ARTICLE or is_forum(page)):
+        found[:] = False
+    return found
+
+
+def _sections(nodes: NodeTable) -> list[int]:
+    """Rows of the sections that are named so and have a comment in them; manuals have chapters on comments."""
+    sections = rows_with(nodes, COMMENTS)
+    if not sections:
+        return []
+    comments = np.array(rows_with(nodes, COMMENT))
+    begins = np.searchsorted(comments, sections, side="right")
+    ends = np.searchsorted(comments, nodes.end[sections])
+    return [section for section, begin, end in zip(sections, begins, ends, strict=True) if begin < end]
+
+
+def is_forum(page: Page) -> bool:
+    """Return True if the address of a page, the look of its body or an element names a forum, or what forums have.
+
+    Of things that other pages have as well, as threads and topics, elements must name two.
+
+    Examples
+    --------
+    >>> is_forum(Page.parse(b"<body class='thread'><p>Hello", "http://a/1"))
+    True
+    >>> is_forum(Page.parse(b"<body><p class=thread-odd>Hello", "http://a/topics"))
+    True
+    >>> is_forum(Page.parse(b"<body><p class=thread-odd>Hello", "http://a/1"))
+    False
+    >>> is_forum(Page.parse(b"<body><p class=thread-odd>Hello<div id=block-forum-1>", "http://a/1"))
+    True
+    """
+    address = page.url.partition("#")[0]
+    if _FORUM.search(address) or _COMMENTS_ALONE.search(address):
+        return True
+    nodes = page.nodes
+    top = set(nodes.look[np.flatnonzero(nodes.depth <= 1)].tolist())
+    weak: set[str] = set()
+    for number, (tag, name, classes, _) in enumerate(nodes.looks):
+        for found in _FORUM.finditer(f"{name} {classes}" if tag not in _OF_MENUS else ""):
+            if number in top or found[1] is None:
+                return True
+            weak.add(found[1].lower())
+    return len(weak) >= _ENOUGH

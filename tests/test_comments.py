@@ -1,0 +1,74 @@
+"""Comments of readers below an article are template, contributions to a forum are content."""
+
+import numpy as np
+import pytest
+
+from scrapy_pagelets import Page, Site
+from scrapy_pagelets.document.comments import comments_of
+from scrapy_pagelets.document.decision import decided
+from scrapy_pagelets.rules.host_rules import Rules
+from scrapy_pagelets.rules.rules_file import read
+from tests.crawling import words
+
+ARTICLE = f"<h1>Of tea</h1><p>{words('article', 40)}</p>"
+#: As WordPress, Drupal, Movable Type and Disqus write them.
+WAYS = {
+    "wordpress": "<div id=comments><ol class=commentlist><li class='comment even' id=comment-1><p>{}</ol></div>",
+    "wordpress-5": "<div class=comments-area><ol class=comment-list><li class=comment><p>{}</ol></div>",
+    "drupal": "<div id=comments><div class='comment clear-block'><p>{}</div></div>",
+    "movable type": "<div class=comments-content><div id=comment-123><p>{}</div></div>",
+    "disqus": "<div id=disqus_thread><div class='comment post'><p>{}</div></div>",
+}
+
+
+def left(html, url="http://a/2026/of-tea", rules=None):
+    """The text that is left of a page."""
+    page = (rules or Rules()).mark(Page.parse(html.encode(), url))
+    site = Site(page.site)
+    site.learn(page)
+    content = decided(page, site).content
+    return " ".join(text for text, keep in zip(page.nodes.strings, content, strict=True) if keep)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_comments_below_an_article_are_template(way):
+    comment = words("comment", 30)
+    assert comment not in left(f"<body>{ARTICLE}{WAYS[way].format(comment)}")
+
+
+def test_a_rule_keeps_comments(tmp_path):
+    rules = tmp_path / "rules.toml"
+    rules.write_text("[[rule]]\nhosts = ['*']\nkeep = ['#comments']\n")
+    comment = words("comment", 30)
+    assert comment in left(f"<body>{ARTICLE}{WAYS['wordpress'].format(comment)}", rules=read(str(rules)))
+
+
+@pytest.mark.parametrize(
+    ("head", "url"),
+    [
+        ("<body>", "http://a/forum/of-tea"),
+        ("<body>", "http://a/of-tea/comments/"),
+        ("<body class=node-type-topic>", "http://a/1"),
+        ("<body><div id=block-forum-1></div>", "http://a/1"),
+        ("<body><div class=topic-title></div><div class=board></div>", "http://a/1"),
+        ('<script type="application/ld+json">{"@type": "DiscussionForumPosting"}</script><body>', "http://a/1"),
+    ],
+)
+def test_contributions_to_a_forum_are_content(head, url):
+    comment = words("comment", 30)
+    assert comment in left(f"<html><head><title>Of tea</title>{head}{ARTICLE}{WAYS['drupal'].format(comment)}", url)
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        f"{ARTICLE}<section id=comments><h2>Comments</h2><p>{{}}</section>",  # a chapter of a manual
+        "<p>Seven words and a picture are all<div id=comments><div class=comment><p>{}</div></div>",
+        f"<article class=comments><div class=comment>{ARTICLE}<p>{{}}</div></article>",
+    ],
+)
+def test_what_is_named_so_and_is_more_or_less_is_kept(html):
+    text = words("kept", 40)
+    page = Page.parse(html.format(text).encode(), "http://a/1")
+    found = comments_of(page, np.ones(len(page.nodes.leaves), np.bool_), is_discussion=False)
+    assert not found.any()
