@@ -40,8 +40,10 @@ _LANDMARKS: Final = {
 #: The sign of each landmark.
 LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}
 #: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees, and
-#: the name of a section of comments or of a comment.
-HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING, COMMENTS, COMMENT = (1 << len(_LANDMARKS) + i for i in range(8))
+#: the name of a section of comments, of a comment, or of the reviews of a product.
+HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING, COMMENTS, COMMENT, REVIEWS = (
+    1 << len(_LANDMARKS) + i for i in range(9)
+)
 _HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
 _BY_TAG: Final = {tag: LANDMARKS[name] for name, (tag, _) in _LANDMARKS.items() if tag} | {
     "ol": LANDMARKS["list"],
@@ -72,6 +74,9 @@ _COMMENTS: Final = re.compile(
     re.IGNORECASE,
 )
 _COMMENT: Final = re.compile(r"(?:^|[\s_-])comment(?:$|[\s_-])", re.IGNORECASE)
+_REVIEWS: Final = re.compile(
+    r"(?:^|[\s_-])(?:reviews|(?:customer|product)-?reviews?|reviews?-?(?:list|section))(?:$|[\s_-])", re.IGNORECASE
+)
 #: Elements that hold more than comments, or less, whatever their names say.
 _NO_COMMENTS: Final = ("html", "body", "main", "article", "a", "span", "p")
 _MENUS: Final = frozenset(("nav", "ol", "ul"))
@@ -114,7 +119,7 @@ def class_signature(look: Look) -> int:
 
 
 def signs(look: Look) -> int:
-    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``COMMENT``.
+    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``REVIEWS``.
 
     >>> signs(("ul", "", "breadcrumb", "")) == LANDMARKS["list"] | CRUMBS | MENU
     True
@@ -136,6 +141,7 @@ def _signs(look: Look) -> int:
         | FORMULA * (set_formula or tag in ("math", "mjx-container"))
         | NOTHING * (tag in _NOTHING)
         | COMMENTS * (tag not in _NO_COMMENTS and bool(_COMMENTS.search(names)))
+        | REVIEWS * (tag not in _NO_COMMENTS[:4] and bool(_REVIEWS.search(names)))
         | COMMENT * (tag not in _NO_COMMENTS[:2] and bool(_COMMENT.search(names)))
     )
 

@@ -36,6 +36,14 @@ def test_comments_below_an_article_are_template(way):
     assert comment not in left(f"<body>{ARTICLE}{WAYS[way].format(comment)}")
 
 
+@pytest.mark.parametrize("is_product", [True, False])
+def test_reviews_are_template_on_the_page_of_a_product(is_product):
+    head = '<meta property="og:type" content="product">' if is_product else ""
+    review = words("review", 30)
+    text = left(f"<html><head>{head}</head><body>{ARTICLE}<div class=customer-reviews><p>{review}</div>")
+    assert (review in text) != is_product
+
+
 def test_a_rule_keeps_comments(tmp_path):
     rules = tmp_path / "rules.toml"
     rules.write_text("[[rule]]\nhosts = ['*']\nkeep = ['#comments']\n")
@@ -70,5 +78,5 @@ def test_contributions_to_a_forum_are_content(head, url):
 def test_what_is_named_so_and_is_more_or_less_is_kept(html):
     text = words("kept", 40)
     page = Page.parse(html.format(text).encode(), "http://a/1")
-    found = comments_of(page, np.ones(len(page.nodes.leaves), np.bool_), is_discussion=False)
+    found = comments_of(page, np.ones(len(page.nodes.leaves), np.bool_))
     assert not found.any()

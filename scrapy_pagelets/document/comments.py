@@ -1,4 +1,4 @@
-"""What readers have written below an article is not its content; on the pages of a forum it is."""
+"""What readers write below an article, or customers below a product, is not its content; on a page of a forum it is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.looks import COMMENT, COMMENTS
+from scrapy_pagelets.looks import COMMENT, COMMENTS, REVIEWS
 from scrapy_pagelets.nodes import Bools, NodeTable, rows_with
 from scrapy_pagelets.page import Page
 
@@ -25,27 +25,27 @@ _OF_MENUS: Final = ("a", "li", "ul", "nav", "span")
 _ARTICLE: Final = 20
 
 
-def comments_of(page: Page, keep: Bools, *, is_discussion: bool) -> Bools:
-    """(m,) leaves of sections with comments, by the names that blog engines give them; none on pages of forums.
+def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discussion: bool = False) -> Bools:
+    """(m,) leaves of comments, and of reviews of a product, by the names of their sections; none on pages of forums.
 
     Parameters
     ----------
     keep : (m,) the leaves that are content so far
-    is_discussion : whether the page declares that it is one
+    is_product, is_discussion : whether the page declares that it is one, see `page_features.declared`
 
     Examples
     --------
     >>> comment = "<ol class=commentlist><li class=comment>One reader says this.</ol>"
     >>> page = Page.parse(f"<p>{'Twenty words and more. ' * 6}</p>{comment}".encode(), "http://a/1")
-    >>> comments_of(page, np.ones(2, np.bool_), is_discussion=False).tolist()
+    >>> comments_of(page, np.ones(2, np.bool_)).tolist()
     [False, True]
     >>> forum = Page.parse(f"<p>{'Twenty words and more. ' * 6}</p>{comment}".encode(), "http://a/forum/1")
-    >>> comments_of(forum, np.ones(2, np.bool_), is_discussion=False).tolist()
+    >>> comments_of(forum, np.ones(2, np.bool_)).tolist()
     [False, False]
     """
     nodes = page.nodes
     found = np.zeros(len(nodes.leaves), np.bool_)
-    for row in _sections(nodes):
+    for row in (*_sections(nodes), *(rows_with(nodes, REVIEWS) if is_product else ())):
         found[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
     if found.any() and (is_discussion or nodes.words[keep & ~found].sum() < _ARTICLE or is_forum(page)):
         found[:] = False

@@ -41,8 +41,8 @@ class Decision:
 def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision:
     """Decide what of a page is template, as its site, the page itself and the rules of the user know it.
 
-    What the page says of itself is content; breadcrumbs that the page calls so, and the comments of readers below an
-    article, are template. Rules decide last.
+    What the page says of itself is content; breadcrumbs that the page calls so, the comments of readers below an
+    article, and the reviews of a product are template. Rules decide last.
 
     Parameters
     ----------
@@ -63,7 +63,9 @@ def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision
     if found is None:
         found = corrected(page.nodes, site.templateness(page), headline)
         found[told.trail] = 1
-        found[comments_of(page, ~is_template(found), is_discussion=declared(page)[2])] = 1
+        _, is_product, is_discussion = declared(page)
+        keep = ~is_template(found)
+        found[comments_of(page, keep, is_product=is_product, is_discussion=is_discussion)] = 1
         found[said_of_itself(page, headline, told.names, told.prices)] = 0
     templateness, effect = page.marks.applied(page.nodes, found)
     return Decision(templateness, headline, told, effect)

@@ -131,7 +131,7 @@ class Reasons:
         final = self.decision.templateness[index]
         changed = (final != self.by_method[index]) & ~self._ruled[index]
         if (changed & (final == 1)).any():
-            yield "The page marks some of it as breadcrumbs, permalinks or the name of the site: template."
+            yield "The page marks some of it as comments, breadcrumbs, permalinks or the name of the site: template."
         if (changed & (final == 0)).any():
             yield "The page itself says that some of it is its heading, author, product or price: content."
 
