@@ -419,16 +419,13 @@ FIFO = "scrapy.squeues.FifoMemoryQueue"
 
 def test_probes_are_not_counted_as_responses_of_the_spider(tmp_path):
     with SiteServer(routes=menu_site("home", *(f"p{n}" for n in range(30)))) as server:
-        base, settings = (
-            server.url("")[:-1],
-            {"CLOSESPIDER_PAGECOUNT": 10, "CONCURRENT_REQUESTS": 1, "SCHEDULER_MEMORY_QUEUE": FIFO},
-        )
+        base = server.url("")[:-1]
+        settings = {"CLOSESPIDER_PAGECOUNT": 10, "CONCURRENT_REQUESTS": 1, "SCHEDULER_MEMORY_QUEUE": FIFO}
         found = run_spider(tmp_path, FOLLOWING, base=base, settings=settings)
-        (tmp_path / "feed.jsonl").unlink()
-        without = run_spider(tmp_path, FOLLOWING, base=base, settings=settings | {"ADDONS": {}})
     assert found.stat("probe/handed_over") > 0
-    assert len(found.lines) == len(without.lines)
-    assert found.stats["response_received_count"] == without.stats["response_received_count"] == len(without.lines)
+    # Scrapy counts to ten, and may have sent one more request by then.
+    assert len(found.lines) in {10, 11}
+    assert found.stats["response_received_count"] == len(found.lines)
     assert found.stats["downloader/request_count"] == found.stats["downloader/response_count"] == len(set(server.hits))
 
 

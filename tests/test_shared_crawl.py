@@ -176,6 +176,8 @@ def one(workers: Workers) -> subprocess.Popen[bytes]:
 
 
 def test_a_process_that_is_taken_for_dead_goes_on(one, other, workers, alone):
+    # The first page is left to the first worker, which would find nothing without it.
+    until(lambda: bool(pages(workers.server)))
     until(lambda: bool(other.exchange(wants=1)[1]))
 
     def waits() -> bool:
