@@ -155,8 +155,8 @@ test: $(VENV)/.installed-dev chromium java postgresql redis
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2
-	SCRAPY_PAGELETS_CORE=off $(BIN)/pytest -n 2 $(IN_PYTHON)
+	$(BIN)/pytest -n 3 --dist worksteal
+	SCRAPY_PAGELETS_CORE=off $(BIN)/pytest -n 3 $(IN_PYTHON)
 
 clean:
 	rm -rf out build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

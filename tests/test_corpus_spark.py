@@ -1,5 +1,6 @@
 """The corpus job on a real Spark cluster: a standalone master and two workers on loopback."""
 
+import signal
 import subprocess
 import sys
 
@@ -45,17 +46,38 @@ def started(cluster, *command, stderr=subprocess.PIPE):
     return subprocess.Popen(command, env=cluster.environment, stdout=pipe, stderr=stderr, text=True, cwd=ROOT)
 
 
-def test_both_engines_give_equal_tables(cluster, corpus, tmp_path):
+def test_a_killed_job_continues_and_both_engines_give_equal_tables(cluster, corpus, tmp_path):
+    files = {path: path.read_bytes() for path in corpus.glob("part-*.warc.gz")}
     command = ["pagelets", "corpus", str(corpus / "part-*.warc.gz"), str(tmp_path / "out"), "--engine", "spark"]
-    process = started(cluster, sys.executable, "-m", "scrapy", *command, "--master", cluster.master)
-    code, _, err = finished(process)
+    command = [sys.executable, "-m", "scrapy", *command, "--master", cluster.master]
+    killed_after(started(cluster, *command), "pages are cleaned")
+    for path, content in files.items():  # would be another corpus, if they were read again
+        path.write_bytes(bytes(len(content)))
+    try:
+        code, _, err = finished(started(cluster, *command))
+    finally:
+        for path, content in files.items():
+            path.write_bytes(content)
     assert code == 1, err[-3000:]  # one source is broken
     assert "part-3.warc.gz" in err
-    assert cluster.executors() == [1, 1]
+    assert cluster.executors() == [2, 2]  # one of each worker for each run
     theirs, ours = tables(tmp_path / "out"), tables(corpus / "out")
     for name in TABLES:
         assert theirs[name] == ours[name], name
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(TABLES)
+
+
+def killed_after(process, words):
+    """Kill a process when it has said something."""
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if words in line:
+            break
+    process.kill()
+    assert process.wait(LIMIT) == -signal.SIGKILL, "".join(said)
+    process.stdout.close()
+    process.stderr.close()
 
 
 def test_an_application_survives_the_death_of_an_executor(cluster, corpus, tmp_path):

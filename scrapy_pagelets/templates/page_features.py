@@ -124,8 +124,8 @@ def page_features(page: Page, lexicon: Lexicon, marks: Sequence[int] = ()) -> ND
     Parameters
     ----------
     lexicon : log odds by hash of a token
-    marks : hashes of at most ``MARKS`` class, id and role tokens whose meaning depends on the kind of page, such as
-        ``comment``, which is content on forums only: each gives a feature, whether the leaf is inside such an element
+    marks : hashes of at most ``MARKS`` class, id and role tokens whose meaning depends on the kind of page: each
+        gives a feature, whether the leaf is inside such an element
     """
     nodes = page.nodes
     m = len(nodes.leaves)

@@ -146,8 +146,10 @@ def tokens(text: str) -> list[int]:
         text = caseless(text)
         plain = not _NOT_PLAIN.search(text)
         words = (_PLAIN_WORD if plain else _WORD).findall(text)
-    if not plain or max(map(len, words), default=0) > _LONGEST_WORD:
+    if not plain:
         words = list(chain.from_iterable(map(_grams, words)))
+    elif max(map(len, words), default=0) > _LONGEST_WORD:
+        words = list(chain.from_iterable([word] if len(word) <= _LONGEST_WORD else _grams(word) for word in words))
     return list(map(_token, words))
 
 
