@@ -23,8 +23,8 @@ from scrapy_pagelets.corpus.row_groups import whole_groups
 
 #: Rows that a worker gets at once, at least.
 _ROWS: Final = 64
-#: Rows of a row group: pages are large.
-_GROUP: Final = 256
+#: Bytes of a row group, before compression: a row may be a large page, or a link.
+_GROUP: Final = 16 << 20
 #: Share of the memory for DuckDB; the workers need the rest.
 _SHARE: Final = 0.4
 _FILE: Final = "256MB"
@@ -214,7 +214,8 @@ def _survives(task: _Task) -> bool:
 def _write(tables: Iterator[pa.Table], schema: pa.Schema, path: Path) -> None:
     with ParquetWriter(path, schema, compression="zstd") as writer:
         for table in tables:
-            writer.write_table(table.cast(schema), row_group_size=_GROUP)
+            rows = _GROUP * len(table) // max(1, table.nbytes)
+            writer.write_table(table.cast(schema), row_group_size=max(1, rows))
 
 
 def _default_memory() -> str:

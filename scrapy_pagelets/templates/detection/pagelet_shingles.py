@@ -149,7 +149,7 @@ def tokens(text: str) -> list[int]:
     if not plain:
         words = list(chain.from_iterable(map(_grams, words)))
     elif max(map(len, words), default=0) > _LONGEST_WORD:
-        words = list(chain.from_iterable([word] if len(word) <= _LONGEST_WORD else _grams(word) for word in words))
+        words = [gram for word in words for gram in (_grams(word) if len(word) > _LONGEST_WORD else (word,))]
     return list(map(_token, words))
 
 
