@@ -45,16 +45,27 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
     ----------
     keep : (m,) a mask of the leaves
     """
-    leaves = np.flatnonzero(keep & ~left_over(nodes))
-    nodes = notes.with_brackets(formulas.once(nodes, keep))
+    nodes, leaves = written(nodes, keep)
     text = text_of(nodes, leaves, first_of_items(nodes, leaves))
     return text if text.isascii() else unicodedata.normalize("NFC", without_invisible(text))
 
 
+def written(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
+    """The node table with the strings that the text of a page has, and (k,) the leaves that it is made of.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves
+    """
+    leaves = np.flatnonzero(keep & ~left_over(nodes))
+    return notes.with_brackets(formulas.once(nodes, keep)), leaves
+
+
 def without_invisible(text: str) -> str:
     """Return a text without characters that no reader sees; as few texts have any, faster than `str.translate`."""
-    for character in _INVISIBLE:
-        text = text.replace(character, "")
+    if not text.isascii():
+        for character in _INVISIBLE:
+            text = text.replace(character, "")
     return text
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from scrapy_pagelets.duplicates.shingles import runs_of_tokens
 from scrapy_pagelets.nodes import GLUED, Bools, Floats, Ints, NodeTable
+from scrapy_pagelets.text import without_invisible, written
 
 #: This share of the words of a page is taken for surely content, and counts in full.
 _SURE: Final = 0.25
@@ -17,7 +18,7 @@ _LEAST: Final = 0.001
 
 
 def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:
-    """(w,) weights of the words of the content of a page, above 0 to 1: their odds of being content, relatively.
+    """(w,) weights of the words of a page's text (`text.plain`), above 0 to 1: their odds of being content, relatively.
 
     The quarter of the words with the highest odds have 1, and so have all words if nothing is known. A shift of the log
     odds of the whole page changes little, so pages of clear and unclear sites can be compared.
@@ -34,12 +35,12 @@ def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:
     >>> word_weights(nodes, np.ones(3, np.bool_), np.array([0.2, 0.2, 0.4])).round(3).tolist()
     [1.0, 1.0, 1.0, 1.0, 0.375, 0.375]
     """
-    leaves = np.flatnonzero(keep)
+    nodes, leaves = written(nodes, keep)
     if not len(leaves):
         return np.zeros(0)
     starts = _starts(nodes, leaves)
     strings = list(map(nodes.strings.__getitem__, leaves.tolist()))
-    texts = ["".join(strings[start:end]) for start, end in pairwise((*starts.tolist(), len(strings)))]
+    texts = [without_invisible("".join(strings[i:k])) for i, k in pairwise((*starts.tolist(), len(strings)))]
     template = np.maximum(np.maximum.reduceat(templateness[leaves], starts), _LEAST)
     odds: Floats = ((1 - template) / template)[runs_of_tokens(texts)]
     return np.minimum(1, odds / np.quantile(odds, 1 - _SURE)) if len(odds) else odds
