@@ -21,13 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tools import fold, log_odds, names, option_parser, referee, sites_below, table
-from scrapy_pagelets import Page, Site, segment
+from scrapy_pagelets import Page, Site
+from scrapy_pagelets.document.decision import decided
 from scrapy_pagelets.templates.classifier import mean_odds
 from scrapy_pagelets.templates.page_level import smoothed
 from scrapy_pagelets.templates.site_counts import Observation, SiteCounts
 from scrapy_pagelets.templates.training.labels import Example, by_gold
 from scrapy_pagelets.templates.training.model_training import node_f1
 from scrapy_pagelets.templates.trees import sigmoid
+from scrapy_pagelets.text import plain
 
 NUMBERS = (1, 2, 3, 5, 10, 20, 50)
 PAGES = 6
@@ -77,11 +79,11 @@ def of_site(folder: Path, models: Path, score: ModuleType) -> np.ndarray:
 
 def measured(site: Site, page: Page, gold: dict[str, str], score: ModuleType) -> tuple[float, ...]:
     """F1 of a page: content and template by words, template nodes before and after smoothing."""
-    parts = segment(page, site.templateness(page))
-    text = Counter(score.words(" ".join(part.text for part in parts if part.role == "content")))
+    decision = decided(page, site)
+    text = Counter(score.words(plain(page.nodes, decision.content)))
     content, full = Counter(score.words(gold["content"])), Counter(score.words(gold["full"]))
     nodes, example = page.nodes, Example(page, by_gold(page, gold["content"]))
-    before = sigmoid(mean_odds(nodes, log_odds(site.templateness(page))))
+    before = sigmoid(mean_odds(nodes, log_odds(decision.templateness)))
     after = smoothed(nodes, before)
     return (
         score.prf(text, content)[2],

@@ -167,7 +167,9 @@ def test_weighted_jaccard_is_that_of_the_weights(one, other):
 
 MARKUP = r"<p> <b> </b> <pre> </pre> <br> <td> <i></i> Cats sleep\u6771 \xe9 \u0301 1.5 \0 &nbsp; &#x4e00; &shy; \u200b"
 NOTE = "<sup><a href=#n>1</a></sup>"
-FORMULA = "<span class=katex><math><semantics><mi>x</mi><annotation encoding=application/x-tex>{}</annotation></semantics>"
+FORMULA = (
+    "<span class=katex><math><semantics><mi>x</mi><annotation encoding=application/x-tex>{}</annotation></semantics>"
+)
 FORMULA += "</math><b>x y</b></span>"
 wholes = [" ", "\n", NOTE, FORMULA.format("x_1 z"), FORMULA.format("x")]
 fragments = st.lists(st.sampled_from([*MARKUP.encode().decode("unicode_escape").split(" "), *wholes]))

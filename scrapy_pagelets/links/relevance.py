@@ -14,11 +14,13 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from scrapy_pagelets.document.decision import decided
 from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.pagelet import Pagelet, segment
+from scrapy_pagelets.segmentation.pagelet import Pagelet
 from scrapy_pagelets.templates.roles import CONTENT
 from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.text import plain
 from scrapy_pagelets.urls import key as key_of
 from scrapy_pagelets.words import words
 
@@ -166,6 +168,7 @@ def score(pagelets: Sequence[Pagelet], topic: Topic | None = None, inherited: fl
 
     Examples
     --------
+    >>> from scrapy_pagelets import segment
     >>> page = Page.parse(b"<p>Eruptions: <a href=hekla>Hekla</a><p>Cod: <a href=cod>more</a>", "http://h/")
     >>> scores = score(segment(page), Topic(["hekla"]))
     >>> hekla, cod = scores.links.values()
@@ -238,5 +241,4 @@ def _of_page(path: Path) -> str:
     page = Page.parse(body, f"file://{path.absolute()}")
     site = Site("")
     site.learn(page)
-    kept = [part.text for part in segment(page, site.templateness(page)) if part.role == CONTENT]
-    return "\n\n".join(kept)
+    return plain(page.nodes, decided(page, site).content)
