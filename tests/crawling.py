@@ -52,12 +52,12 @@ class Crawl(NamedTuple):
         return self.stats.get(f"pagelets/{name}", 0)
 
 
-def start(*command: str, cwd: Path = ROOT) -> subprocess.Popen[str]:
+def start(*command: str, cwd: Path = ROOT, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
     """A ``scrapy`` command in which warnings are errors."""
     environment = {**os.environ, "PYTHONWARNINGS": "error", "NO_COLOR": "1", "COLUMNS": "200"}
     line = [sys.executable, "-m", "scrapy", *command]
     return subprocess.Popen(
-        line, cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+        line, cwd=cwd, env=environment, stdout=stdout, stderr=subprocess.PIPE, text=True, encoding="utf-8"
     )
 
 
@@ -82,15 +82,16 @@ def options(settings: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[s
 
 
 def ends_quietly_when_its_pipe_closes(*command: str) -> None:
-    """Check a ``scrapy`` command whose output ends in a pipe such as ``| head -1``."""
-    process = start(*command)
-    assert process.stdout
-    assert process.stderr
-    process.stdout.readline()
-    process.stdout.close()
-    errors = process.stderr.read()
-    process.stderr.close()
-    assert (process.wait(LIMIT), errors) == (141, "")
+    """Check a ``scrapy`` command whose output nobody reads any more, as after ``| head -1``.
+
+    The reader is gone before the command starts: if it read a line first, a quick command could have written all by then.
+    """
+    reader, writer = os.pipe()
+    os.close(reader)
+    with start(*command, stdout=writer) as process:
+        os.close(writer)
+        _, errors = process.communicate(timeout=LIMIT)
+    assert (process.returncode, errors) == (141, "")
 
 
 def crawl(
