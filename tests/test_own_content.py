@@ -9,6 +9,7 @@ from scrapy_pagelets import Page, Site
 from scrapy_pagelets.document.content import corrected, permalinks, said_of_itself
 from scrapy_pagelets.document.decision import decided
 from scrapy_pagelets.document.headline import headline_of
+from tests.crawling import SITE
 from tests.trees import page, soups
 
 MENU = "<nav><a href=/>Home</a> <a href=/tea>Green tea</a> <a href=/cup>Cups</a></nav>"
@@ -76,6 +77,19 @@ def test_the_name_of_the_site_is_not_the_heading_and_menus_do_not_make_it_templa
         kept = [string for string, content in zip(one.nodes.strings, decision.content, strict=True) if content]
         assert kept[0] == name  # and not the link of the menu, which has the same words
         assert "Shop" not in kept
+
+
+def test_the_name_of_a_section_is_not_the_heading_however_much_of_the_title_it_is():
+    files = sorted(SITE.rglob("*.html"))
+    pages = [Page.parse(file.read_bytes(), f"http://docs.example/{file.relative_to(SITE)}") for file in files]
+    site = Site("docs.example")
+    for one in pages:
+        site.learn(one)
+    for one in pages:
+        if "/" in one.url.removeprefix("http://docs.example/"):
+            headline = headline_of(one, site.pages_alike(one), site.pages - 1)
+            assert headline is not None
+            assert headline.text == one.title.partition(" (1.2.x) - ")[2]
 
 
 def test_monstrous_titles_and_headings():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,7 +29,7 @@ _SHORT: Final = 3
 #: be another one there.
 _OFTEN: Final = 0.2
 _OFTEN_WITH_DIGITS: Final = 0.5
-#: Weight of a heading that some other pages have as well.
+#: Weight of a heading that more of the other pages have than have another one that a title names.
 _SECTION: Final = 0.4
 #: Weight of a title in JSON-LD, which may be a number of a product or the name of another page.
 _DECLARED: Final = 0.8
@@ -65,8 +65,10 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
 
     The titles are those of the page itself, of Open Graph and of JSON-LD. A heading that stands at the same place of
     many other pages is the name of the site; one that stands there on a few is the name of a section, and the heading
-    only if the page has no other. If no title names a heading, it is the only one of the first level; without that, a
-    heading with the text of a link by which the page leads to itself, as the entry of a menu.
+    only if the page has no other. What both say is taken off the titles before the others are compared with them: names
+    of sites and of sections are often longer than what follows them. If no title names a heading, it is the only one of
+    the first level; without that, a heading with the text of a link by which the page leads to itself, as the entry of
+    a menu.
 
     Parameters
     ----------
@@ -82,17 +84,45 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     told = [(list(words), weight) for words, weight in _told(page).items()]
     candidates = (_Candidate.of(page, row, weight, alike, told) for row, weight in _candidates(page.nodes))
     found = [one for one in candidates if one is not None]
-    banners = [one.row for one in found if one.is_often(pages) and one.is_first_level]
+    names = [one for one in found if one.is_often(pages)]
+    banners = [one.row for one in names if one.is_first_level]
     found = [one for one in found if not one.is_often(pages)]
-    sections = [one.row for one in found if one.likeness > 0 and one.others > 1 and one.is_first_level]
-    best = max(found, key=lambda one: one.score, default=None)
-    if best is not None and best.score > 0:
+    if (best := _named(found, names, told)) is not None:
+        sections = [one.row for one in found if one.likeness and one.others > best.others and one.is_first_level]
         above = (tuple(row for row in rows if row < best.row) for rows in (sections, banners))
         return Headline(best.row, best.text, *above)
     first_levels = [one for one in found if one.is_first_level]
     if len(first_levels) == 1:  # the title names the site, and nothing else
         return Headline(first_levels[0].row, first_levels[0].text)
     return _linked(page, alike, pages)
+
+
+def _named(found: Sequence[_Candidate], names: Sequence[_Candidate], titles: Sequence[_Title]) -> _Candidate | None:
+    """The candidate that most surely is the own heading; None if no title names one.
+
+    Parameters
+    ----------
+    found, names : the candidates, and those that are the name of the site
+    """
+    found = [one for one in found if one.likeness > 0]
+    rarest = min((one.others for one in found), default=0)
+    sections = [one for one in found if one.others > rarest]
+    own = [(_without(title, [*names, *sections]), surely) for title, surely in titles]
+
+    def score(one: _Candidate) -> float:
+        if one.others > rarest:
+            return _SECTION * one.weight * one.likeness
+        return one.weight * max(one.likeness, _greatest_likeness(_words(one.text), own))
+
+    return max(found, key=score, default=None)
+
+
+def _without(title: list[str], names: Iterable[_Candidate]) -> list[str]:
+    """The words of a title that are left without those of some headings."""
+    for name in sorted((_words(one.text) for one in names), key=len, reverse=True):
+        if (at := _place(name, title)) is not None:
+            title = title[:at] + title[at + len(name) :]
+    return title
 
 
 def _linked(page: Page, alike: Ints, pages: int) -> Headline | None:
@@ -134,16 +164,11 @@ class _Candidate:
         words = _words(text)
         if not 0 < len(words) <= _LONGEST:
             return None
-        likeness = max([surely * _likeness(words, title) for title, surely in titles], default=0.0)
+        likeness = _greatest_likeness(words, titles)
         is_first_level = page.nodes.tag.item(row) == _FIRST_LEVEL
         if not likeness and not is_first_level:
             return None
         return cls(row, text, weight, likeness, _others(page.nodes, row, alike), is_first_level)
-
-    @property
-    def score(self) -> float:
-        """How surely it is the page's own heading."""
-        return self.weight * self.likeness * (_SECTION if self.others > 1 else 1)
 
     def is_often(self, pages: int) -> bool:
         """Whether it stands at the same place of so many of the other pages that it is the name of the site."""
@@ -192,18 +217,25 @@ def _candidates(nodes: NodeTable) -> Iterator[tuple[int, float]]:
         yield row, 0.8
 
 
+def _greatest_likeness(words: list[str], titles: Iterable[_Title]) -> float:
+    return max([surely * _likeness(words, title) for title, surely in titles if title], default=0.0)
+
+
 def _likeness(words: list[str], title: list[str]) -> float:
     """0 to 1: how much of a title a heading says; 0 if it says something else."""
-    if not _stands_in(words, title):
-        says_it = len(title) >= _SHORT and 2 * len(title) >= len(words) and _stands_in(title, words)
+    if _place(words, title) is None:
+        says_it = len(title) >= _SHORT and 2 * len(title) >= len(words) and _place(title, words) is not None
         return len(title) / len(words) if says_it else 0.0
     share = sum(map(len, words)) / sum(map(len, title))
     at_end = words == title[: len(words)] or words == title[-len(words) :]
     return share if at_end or share >= _LEAST else 0.0
 
 
-def _stands_in(words: list[str], title: list[str]) -> bool:
-    return words[0] in title and any(title[i : i + len(words)] == words for i in range(len(title) - len(words) + 1))
+def _place(words: list[str], title: list[str]) -> int | None:
+    """Where the words stand in a title, all of them in a row; None if they do not."""
+    if words[0] not in title:
+        return None
+    return next((i for i in range(len(title) - len(words) + 1) if title[i : i + len(words)] == words), None)
 
 
 def _words(text: str) -> list[str]:
