@@ -40,9 +40,10 @@ _LANDMARKS: Final = {
 #: The sign of each landmark.
 LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}
 #: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees, and
-#: the name of a section of comments, of a comment, or of the reviews of a product.
-HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING, COMMENTS, COMMENT, REVIEWS = (
-    1 << len(_LANDMARKS) + i for i in range(9)
+#: the name of a section of comments, of a comment, or of the reviews of a product; a list of options to choose from,
+#: what only screen readers say, and the name of a section of related posts.
+HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING, COMMENTS, COMMENT, REVIEWS, CHOICES, HEARD, RELATED = (
+    1 << len(_LANDMARKS) + i for i in range(12)
 )
 _HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
 _BY_TAG: Final = {tag: LANDMARKS[name] for name, (tag, _) in _LANDMARKS.items() if tag} | {
@@ -76,6 +77,16 @@ _COMMENTS: Final = re.compile(
 _COMMENT: Final = re.compile(r"(?:^|[\s_-])comment(?:$|[\s_-])", re.IGNORECASE)
 _REVIEWS: Final = re.compile(
     r"(?:^|[\s_-])(?:reviews|(?:customer|product)-?reviews?|reviews?-?(?:list|section))(?:$|[\s_-])", re.IGNORECASE
+)
+#: Classes of what only screen readers say: Bootstrap, WordPress, Drupal, Shopify and others.
+_HEARD: Final = re.compile(
+    r"(?:^|[\s_-])(?:sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+#: Classes and ids of sections of related posts, as blog engines and their plugins name them.
+_RELATED: Final = re.compile(
+    r"(?:^|[\s_-])(?:related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?)(?:$|[\s_-])",
+    re.IGNORECASE,
 )
 #: Elements that hold more than comments, or less, whatever their names say.
 _NO_COMMENTS: Final = ("html", "body", "main", "article", "a", "span", "p")
@@ -119,7 +130,7 @@ def class_signature(look: Look) -> int:
 
 
 def signs(look: Look) -> int:
-    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``REVIEWS``.
+    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``RELATED``.
 
     >>> signs(("ul", "", "breadcrumb", "")) == LANDMARKS["list"] | CRUMBS | MENU
     True
@@ -143,6 +154,9 @@ def _signs(look: Look) -> int:
         | COMMENTS * (tag not in _NO_COMMENTS and bool(_COMMENTS.search(names)))
         | REVIEWS * (tag not in _NO_COMMENTS[:4] and bool(_REVIEWS.search(names)))
         | COMMENT * (tag not in _NO_COMMENTS[:2] and bool(_COMMENT.search(names)))
+        | CHOICES * (tag in ("select", "datalist"))
+        | HEARD * (tag not in _NO_COMMENTS[:4] and bool(_HEARD.search(classes)))
+        | RELATED * (tag not in _NO_COMMENTS[:4] and bool(_RELATED.search(names)))
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scrapy_pagelets.document.asides import asides_of
 from scrapy_pagelets.document.comments import comments_of
 from scrapy_pagelets.document.content import corrected, said_of_itself
 from scrapy_pagelets.document.headline import Headline, headline_of
@@ -42,7 +43,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision
     """Decide what of a page is template, as its site, the page itself and the rules of the user know it.
 
     What the page says of itself is content; breadcrumbs that the page calls so, the comments of readers below an
-    article, and the reviews of a product are template. Rules decide last.
+    article, the reviews of a product, and what `asides_of` finds are template. Rules decide last.
 
     Parameters
     ----------
@@ -66,6 +67,7 @@ def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision
         _, is_product, is_discussion = declared(page)
         keep = ~is_template(found)
         found[comments_of(page, keep, is_product=is_product, is_discussion=is_discussion)] = 1
+        found[asides_of(page.nodes, keep)] = 1
         found[said_of_itself(page, headline, told.names, told.prices)] = 0
     templateness, effect = page.marks.applied(page.nodes, found)
     return Decision(templateness, headline, told, effect)

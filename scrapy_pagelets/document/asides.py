@@ -1,0 +1,48 @@
+"""What stands in the content and is no part of it, by what its elements are: choices, hints for ears, related posts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.looks import CHOICES, HEADING, HEARD, RELATED
+from scrapy_pagelets.nodes import Bools, NodeTable, rows_with
+
+#: Words of a hint for those who hear a page ("opens in a new window"); what is longer is told to them, as a transcript.
+_HINT: Final = 8
+#: Words of content that the page must have besides, or they are what it is about.
+_LEAST: Final = 20
+
+
+def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
+    """(m,) leaves of options of lists to choose from, of hints that only screen readers say, and of related posts.
+
+    None if next to nothing else of the page is content. Some pages hide their own heading, so headings are no hints.
+
+    Parameters
+    ----------
+    keep : (m,) the leaves that are content so far
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> html = f"<p>{'All about green tea. ' * 6}<span class=sr-only>opens in a new window</span><select><option>May"
+    >>> asides_of(Page.parse(html.encode(), "http://a/").nodes, np.ones(3, np.bool_)).tolist()
+    [False, True, True]
+    """
+    found = np.zeros(len(nodes.leaves), np.bool_)
+    hints = [row for row in rows_with(nodes, HEARD) if nodes.words[_leaves(nodes, row)].sum() <= _HINT]
+    for row in (*rows_with(nodes, CHOICES), *hints):
+        found[_leaves(nodes, row)] = True
+    for row in rows_with(nodes, HEADING) if found.any() else ():
+        found[_leaves(nodes, row)] = False
+    for row in rows_with(nodes, RELATED):
+        found[_leaves(nodes, row)] = True
+    if nodes.words[keep & ~found].sum() < _LEAST:
+        found[:] = False
+    return found
+
+
+def _leaves(nodes: NodeTable, row: int) -> slice:
+    return slice(nodes.first_leaf.item(row), nodes.last_leaf.item(row))

@@ -1,0 +1,56 @@
+"""Choices, hints for screen readers and related posts are no content, whatever the passes say of them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from scrapy_pagelets import Site
+from scrapy_pagelets.document.asides import asides_of
+from scrapy_pagelets.document.decision import decided
+from tests.trees import page, soups
+
+PROSE = "All that there is to say about green tea of the hills, in words that nothing else on the page has. " * 2
+
+
+def found(html):
+    """The texts that are asides on a page with enough content besides."""
+    nodes = page(f"<p>{PROSE}</p>{html}").nodes
+    mask = asides_of(nodes, np.ones(len(nodes.leaves), np.bool_))
+    return [text for text, aside in zip(nodes.strings, mask, strict=True) if aside]
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<select><option>May 2019<option>June 2019</select><p>July", ["May 2019", "June 2019"]),
+        ("<a href=x>Uji <span class='icon-sr-only'>opens in new window</span></a>", ["opens in new window"]),
+        ("<span class=visually-hidden>Open media 1</span><p class=hidden>Shown by a script", ["Open media 1"]),
+        ("<div class=screen-reader-text>This is what the film says, word by word, to all of you.</div>", []),
+        ("<h1 class=sr-only>Green tea</h1><p>Sencha", []),
+        ("<div class=wp_rp_content><h3>See also</h3><a href=x>Black tea</a></div>", ["See also", "Black tea"]),
+        ("<ul class=related_post><li>Black tea</ul><p class=related>To black tea", ["Black tea"]),
+        ("<p>The class related-articles-of-law is another word", []),
+    ],
+)
+def test_what_is_no_content_wherever_it_stands(html, expected):
+    assert found(html) == expected
+
+
+def test_a_page_of_nothing_else_keeps_it():
+    nodes = page("<h1>Archive</h1><select><option>May 2019<option>June 2019</select>").nodes
+    assert not asides_of(nodes, np.ones(len(nodes.leaves), np.bool_)).any()
+
+
+def test_an_article_is_left_without_them():
+    site, article = Site("a"), page(f"<h1>Tea</h1><p>{PROSE}</p><select><option>Choose a month</select>")
+    site.learn(article)
+    content = decided(article, site).content
+    assert [text for text, keep in zip(article.nodes.strings, content, strict=True) if keep] == ["Tea", PROSE.strip()]
+
+
+@given(soups)
+def test_headings_are_no_hints(html):
+    nodes = page(html).nodes
+    mask = asides_of(nodes, np.ones(len(nodes.leaves), np.bool_))
+    headings = [row for row in range(len(nodes.tag)) if nodes.looks[nodes.look[row]][0] in ("h1", "h2", "h3")]
+    assert not any(mask[nodes.first_leaf[row] : nodes.last_leaf[row]].any() for row in headings)
