@@ -40,9 +40,9 @@ _LANDMARKS: Final = {
 #: The sign of each landmark.
 LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}
 #: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees, and
-#: the name of a section of comments, of a comment, or of the reviews of a product.
-HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING, COMMENTS, COMMENT, REVIEWS = (
-    1 << len(_LANDMARKS) + i for i in range(9)
+#: the name of a section of comments, of a comment, of the reviews of a product, or of an author.
+HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING, COMMENTS, COMMENT, REVIEWS, AUTHOR = (
+    1 << len(_LANDMARKS) + i for i in range(10)
 )
 _HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
 _BY_TAG: Final = {tag: LANDMARKS[name] for name, (tag, _) in _LANDMARKS.items() if tag} | {
@@ -76,6 +76,10 @@ _COMMENTS: Final = re.compile(
 _COMMENT: Final = re.compile(r"(?:^|[\s_-])comment(?:$|[\s_-])", re.IGNORECASE)
 _REVIEWS: Final = re.compile(
     r"(?:^|[\s_-])(?:reviews|(?:customer|product)-?reviews?|reviews?-?(?:list|section))(?:$|[\s_-])", re.IGNORECASE
+)
+_AUTHOR: Final = re.compile(
+    r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)fn(?:$|\s)",
+    re.IGNORECASE,
 )
 #: Elements that hold more than comments, or less, whatever their names say.
 _NO_COMMENTS: Final = ("html", "body", "main", "article", "a", "span", "p")
@@ -119,7 +123,7 @@ def class_signature(look: Look) -> int:
 
 
 def signs(look: Look) -> int:
-    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``REVIEWS``.
+    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``AUTHOR``.
 
     >>> signs(("ul", "", "breadcrumb", "")) == LANDMARKS["list"] | CRUMBS | MENU
     True
@@ -143,6 +147,7 @@ def _signs(look: Look) -> int:
         | COMMENTS * (tag not in _NO_COMMENTS and bool(_COMMENTS.search(names)))
         | REVIEWS * (tag not in _NO_COMMENTS[:4] and bool(_REVIEWS.search(names)))
         | COMMENT * (tag not in _NO_COMMENTS[:2] and bool(_COMMENT.search(names)))
+        | AUTHOR * bool(_AUTHOR.search(classes))
     )
 
 

@@ -507,9 +507,15 @@ def rows_with(nodes: NodeTable, sign: int) -> list[int]:
 
 
 @compiled("text")
-def leaves_beginning(nodes: NodeTable, characters: str) -> list[int]:
-    """The leaves whose text begins with one of some characters."""
-    return [leaf for leaf, text in enumerate(nodes.strings) if text and text[0] in characters]
+def leaves_beginning(nodes: NodeTable, characters: Sequence[str]) -> list[int]:
+    """The leaves whose text has one of some characters at each place of its beginning; "" stands for any character."""
+    return [leaf for leaf, text in enumerate(nodes.strings) if _begins(text, characters)]
+
+
+def _begins(text: str, characters: Sequence[str]) -> bool:
+    if len(text) < len(characters):
+        return False
+    return all(not known or one in known for one, known in zip(text, characters, strict=False))
 
 
 @compiled("table")

@@ -175,8 +175,8 @@ class Page:
     @property
     def declared_canonical_url(self) -> str | None:
         """Absolute URL of the page's canonical link, None without one that can be parsed."""
-        for link in self.declared["link"]:
-            if "canonical" in link.get("rel", "").lower().split() and (href := link.get("href", "").strip()):
+        for rel, href in values_at(self.declared["link"], ("rel", "href")):
+            if "canonical" in rel.lower().split() and (href := href.strip()):
                 with suppress(ValueError):  # "http://[broken"
                     return urljoin(self.base, href)
         return None
@@ -193,7 +193,10 @@ class Page:
         title = next((t for t in titles if _is_in_head(t, self.root)), None)
         if title is None:  # some pages put it into the body; in `svg` it is a tooltip
             title = next((t for t in titles if next(t.iterancestors("svg"), None) is None), None)
-        return "" if title is None else " ".join(readable("".join(map(str, title.itertext()))).split())
+        if title is None:
+            return ""
+        text = title.text or "" if not len(title) else "".join(map(str, title.itertext()))
+        return " ".join(readable(text).split())
 
     @cached_property
     def language(self) -> str | None:

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.document.headline import heading_text
+from scrapy_pagelets.document.headline import _words, heading_text, naming
 from scrapy_pagelets.looks import HEADING, LANDMARKS, MENU, NOTHING
 from scrapy_pagelets.nodes import build, leaves_beginning, rows_with
 from scrapy_pagelets.page import decode, parse
@@ -35,7 +35,7 @@ def assert_equal_texts(root, keep):
     assert links_of(nodes, leaves) == in_python(links_of)(other, leaves)
     for sign in (HEADING, MENU, LANDMARKS["p"] | NOTHING):
         assert rows_with(nodes, sign) == in_python(rows_with)(other, sign)
-    for characters in ("", "ab", "tplTPL1"):
+    for characters in ("", ["ab"], "abc", ["tplTPLx1", "", "a "], ["", " "]):
         assert leaves_beginning(nodes, characters) == in_python(leaves_beginning)(other, characters)
     assert left_over(nodes).tolist() == in_python(left_over)(other).tolist()
     assert first_of_items(nodes, leaves) == in_python(first_of_items)(other, leaves)
@@ -43,6 +43,10 @@ def assert_equal_texts(root, keep):
     assert anchors_of(nodes, links) == in_python(anchors_of)(other, links)
     for row in range(len(nodes)):
         assert heading_text(nodes, row) == in_python(heading_text)(other, row)
+    rows = list(range(0, len(nodes), 2))
+    for texts in ([], ["a b1"], ["And ÉTÉ x", "_y to"]):
+        titles = [_words(text) for text in texts]
+        assert naming(nodes, rows, titles) == in_python(naming)(other, rows, titles)
     assert content_of(nodes, keep) == in_python(content_of)(other, keep)
 
 

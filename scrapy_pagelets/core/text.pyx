@@ -3,6 +3,7 @@
 """The texts and XPaths of leaves, see `scrapy_pagelets.text`, `scrapy_pagelets.recrawl.content_words`."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from unicodedata import normalize
@@ -247,16 +248,26 @@ def rows_with(nodes, int64_t sign):
     return found
 
 
-def leaves_beginning(nodes, str characters):
+def leaves_beginning(nodes, characters):
     """As `scrapy_pagelets.nodes.leaves_beginning`."""
-    cdef list strings = nodes.strings, found = []
-    cdef str text
+    cdef list strings = nodes.strings, found = [], wanted = list(characters)
     cdef Py_ssize_t leaf
     for leaf in range(len(strings)):
-        text = strings[leaf]
-        if len(text) and text[0] in characters:
+        if begins(strings[leaf], wanted):
             found.append(leaf)
     return found
+
+
+cdef bint begins(str text, list characters) except -1:
+    cdef Py_ssize_t i
+    cdef str known
+    if len(text) < len(characters):
+        return False
+    for i in range(len(characters)):
+        known = characters[i]
+        if len(known) and text[i] not in known:
+            return False
+    return True
 
 
 def left_over(nodes):
@@ -339,13 +350,18 @@ def anchors_of(nodes, list links):
     return found
 
 
-def heading_text(nodes, int64_t row):
-    """As `scrapy_pagelets.document.headline.heading_text`."""
+cdef int load_headline() except -1:
     global headline_in_python, longest_heading
     if headline_in_python is None:
         from scrapy_pagelets.document import headline
         longest_heading = headline._LONGEST
         headline_in_python = headline
+    return 0
+
+
+def heading_text(nodes, int64_t row):
+    """As `scrapy_pagelets.document.headline.heading_text`."""
+    load_headline()
     cdef Columns columns = columns_of(nodes)
     if not 0 <= row < columns.rows:
         raise IndexError(f"the page has no row {row}")
@@ -364,6 +380,64 @@ def heading_text(nodes, int64_t row):
             part for leaf in range(first, last) for part in (" " if columns.gap[leaf] else "", columns.strings[leaf])
         ])  # fmt: skip
     return " ".join(text.strip(headline_in_python._MARKS).split())
+
+
+def naming(nodes, list rows, list titles):
+    """As `scrapy_pagelets.document.headline.naming`."""
+    load_headline()
+    cdef Columns columns = columns_of(nodes)
+    cdef int64_t row, first_level = headline_in_python._FIRST_LEVEL
+    cdef vector[string] known, first
+    cdef list found = [], title
+    cdef str word, text
+    for title in titles:
+        first.push_back(encoded(title[0]))
+        for word in title:
+            known.push_back(encoded(word))
+    for row in rows:
+        text = heading_text(nodes, row)
+        if columns.tag[row] == first_level or shares_word(text, known, first):
+            found.append(row)
+    return found
+
+
+cdef string encoded(str word) except *:
+    return word.encode("utf-8", "replace")
+
+
+cdef bint is_among(const string &word, const vector[string] &words) noexcept:
+    cdef size_t i
+    for i in range(words.size()):
+        if words[i] == word:
+            return True
+    return False
+
+
+cdef bint shares_word(str text, const vector[string] &known, const vector[string] &first) except -1:
+    """Whether a text begins with one of some words, or has one of others."""
+    cdef Py_UCS4 character
+    cdef int c
+    cdef string word
+    cdef bint begins = True
+    if not text.isascii():
+        for each in headline_in_python._words(text):
+            word = encoded(each)
+            if (begins and is_among(word, known)) or is_among(word, first):
+                return True
+            begins = False
+        return False
+    for character in text + " ":
+        c = <int>character
+        if c"0" <= c <= c"9" or c"a" <= c <= c"z" or c == c"_":
+            word.push_back(<char>c)
+        elif c"A" <= c <= c"Z":
+            word.push_back(<char>(c + 32))
+        elif not word.empty():
+            if (begins and is_among(word, known)) or is_among(word, first):
+                return True
+            begins = False
+            word.clear()
+    return False
 
 
 def content_of(nodes, keep):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -80,8 +80,8 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
         if text := heading_text(page.nodes, row):
             return Headline(row, text)
     told = [(list(words), weight) for words, weight in _told(page).items()]
-    candidates = (_Candidate.of(page, row, weight, alike, told) for row, weight in _candidates(page.nodes))
-    found = [one for one in candidates if one is not None]
+    candidates = _candidates(page.nodes, [words for words, _ in told])
+    found = [one for row, weight in candidates if (one := _Candidate.of(page, row, weight, alike, told)) is not None]
     banners = [one.row for one in found if one.is_often(pages) and one.is_first_level]
     found = [one for one in found if not one.is_often(pages)]
     sections = [one.row for one in found if one.likeness > 0 and one.others > 1 and one.is_first_level]
@@ -107,8 +107,7 @@ def _linked(page: Page, alike: Ints, pages: int) -> Headline | None:
     return None
 
 
-@dataclass(frozen=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     """A heading of a page.
 
     Attributes
@@ -134,7 +133,9 @@ class _Candidate:
         words = _words(text)
         if not 0 < len(words) <= _LONGEST:
             return None
-        likeness = max([surely * _likeness(words, title) for title, surely in titles], default=0.0)
+        likeness = 0.0
+        for title, surely in titles:
+            likeness = max(likeness, surely * _likeness(words, title))
         is_first_level = page.nodes.tag.item(row) == _FIRST_LEVEL
         if not likeness and not is_first_level:
             return None
@@ -184,12 +185,32 @@ def _others(nodes: NodeTable, row: int, alike: Ints) -> int:
     return min(alike[nodes.first_leaf.item(row) : nodes.last_leaf.item(row)].tolist(), default=0)
 
 
-def _candidates(nodes: NodeTable) -> Iterator[tuple[int, float]]:
-    """Rows that may be the heading, with a weight; heading elements before others."""
-    for row in rows_with(nodes, HEADING)[:_MOST]:
+def _candidates(nodes: NodeTable, titles: list[list[str]] | None = None) -> Iterator[tuple[int, float]]:
+    """Rows that may be the heading, with a weight; heading elements before others.
+
+    Parameters
+    ----------
+    titles : the words of the titles that a heading must have a word of, if it is not of the first level
+    """
+    headings, others = (rows_with(nodes, sign)[:_MOST] for sign in (HEADING, HEADLINE))
+    if titles is not None:  # most headings of a long page name its sections
+        headings, others = naming(nodes, headings, titles), naming(nodes, others, titles)
+    for row in headings:
         yield row, 1.5 - 0.1 * _HEADINGS[nodes.tag.item(row)]
-    for row in rows_with(nodes, HEADLINE)[:_MOST]:
+    for row in others:
         yield row, 0.8
+
+
+@compiled("text")
+def naming(nodes: NodeTable, rows: Sequence[int], titles: Sequence[Sequence[str]]) -> list[int]:
+    """Those of some headings that are of the first level, begin with a word of a title, or have its first word."""
+    known, first = {word for title in titles for word in title}, {title[0] for title in titles}
+    found = []
+    for row in rows:
+        words = _words(heading_text(nodes, row))
+        if nodes.tag.item(row) == _FIRST_LEVEL or (words and (words[0] in known or not first.isdisjoint(words))):
+            found.append(row)
+    return found
 
 
 def _likeness(words: list[str], title: list[str]) -> float:

@@ -157,17 +157,19 @@ class _Told:
                 return ", ".join(names)
         return None
 
-    def _values(self, name: str, metas: Sequence[str]) -> Iterator[Any]:
+    def _values(self, name: str, metas: Sequence[str]) -> list[Any]:
         """Values of the work, of metas, of microdata, and of the page as such."""
-        yield from values_of((self._work or {}).get(name))
-        yield from self._meta_values(metas)
-        yield from self._of_microdata(name)
-        yield from values_of((self._about or {}).get(name))
+        work, about = (values_of(each.get(name)) if each else [] for each in (self._work, self._about))
+        return [*work, *self._meta_values(metas), *self._of_microdata(name), *about]
 
     def _meta_values(self, names: Sequence[str]) -> list[str]:
+        if not self._metas:  # as on half of the pages
+            return []
         return [self._metas[name] for name in names if name in self._metas]
 
     def _of_microdata(self, name: str) -> list[str]:
+        if not self._properties:
+            return []
         return [microdata.value_of(element)[:_LONGEST] for element in self._properties.get(name, [])[:_MOST_AUTHORS]]
 
     def _names(self, values: Iterable[Any]) -> Iterator[str]:
@@ -193,8 +195,8 @@ class _Told:
 
 def _one(candidates: Sequence[Object], page: Page, canonical: str) -> Object | None:
     """The object that describes the page: the only one, or the one with the page's address; None in a list."""
-    if len(candidates) == 1:
-        return candidates[0]
+    if len(candidates) < 2:
+        return candidates[0] if candidates else None
     own = {page.key, *_key(page, canonical)}
     return next((each for each in candidates[:50] if own & set(_keys(each, page))), None)
 
