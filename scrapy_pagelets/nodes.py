@@ -82,8 +82,8 @@ _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 # Number and signature of a look, and gap and traits of its tag.
 _Kind = tuple[int, int, int, int]
 _UNSEEN, _VERBATIM, _LINKS = 1, 2, 4
-# Row, address and relation of a link.
-_Link = tuple[int, str, str]
+# Rows, addresses and relations of the links.
+_Found = tuple[Ints, list[str], list[str]]
 
 
 def text_key(text: str) -> tuple[int, int]:
@@ -110,7 +110,8 @@ _LONGEST: Final = 10_000
 _HUGE: Final = 100_000
 
 
-@dataclass(slots=True, kw_only=True, frozen=True, eq=False, repr=False)
+# Tables are never changed, but it takes longer to make frozen ones of them than to parse a small page.
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class Links:
     """The hyperlinks of a page in document order.
 
@@ -130,7 +131,7 @@ class Links:
     rel: list[str]
 
 
-@dataclass(kw_only=True, frozen=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class NodeTable:
     """One row for each node in preorder: the elements, and the runs of text that a reader sees (*leaves*).
 
@@ -291,15 +292,18 @@ def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTab
 
 
 @compiled("table")
-def flatten(root: etree._Element, noscript: bool) -> tuple[dict[str, Any], list[_Link]]:
-    """Flatten a tree in one pass, without recursion; return the columns of its table by name, and its links."""
+def flatten(root: etree._Element, noscript: bool) -> tuple[dict[str, Any], _Found]:
+    """Flatten a tree in one pass, without recursion; return the columns of its table by name, and those of its links.
+
+    Those of the links are their rows, their addresses, and their relations in lower case.
+    """
     columns, links = _flattened(root, noscript, odd=False)
     if not is_readable((*columns["strings"], *columns["spaces"].values())):
         columns, links = _flattened(root, noscript, odd=True)
     return columns, links
 
 
-def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict[str, Any], list[_Link]]:
+def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict[str, Any], _Found]:
     """The loop is long on purpose: it runs for each node of each page, and function calls would double its cost.
 
     Parameters
@@ -317,7 +321,7 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
     hidden: list[int] = []
     labels: dict[int, str] = {}
     relations: dict[int, str] = {}
-    links: list[tuple[int, str, str]] = []
+    link_rows, hrefs, rels = array("q"), list[str](), list[str]()
 
     row, rows = -1, 0  # row of the innermost open element; number of rows
     stack = [-1]
@@ -366,7 +370,9 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
             outer_ranks.append(ranks)
             ranks = {}
             if href and traits & _LINKS:
-                links.append((row, href, rel))
+                link_rows.append(row)
+                hrefs.append(href)
+                rels.append(rel.lower())
                 if tag == "a":
                     if pending == GLUED and anchors and leaves and anchors[-1] < leaves[-1] < ends[anchors[-1]]:
                         pending = SPACE  # style sheets put space between adjacent links
@@ -464,7 +470,7 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
         "hidden": _inside(hidden, end),
         "labels": labels,
         "relations": relations,
-    }, links
+    }, (_column(link_rows), hrefs, rels)
 
 
 @compiled("table")
@@ -580,13 +586,7 @@ def _inside(rows: list[int], end: Ints) -> Bools:
     return np.cumsum(change[:-1]) > 0
 
 
-def _links(links: list[_Link], base: str) -> Links:
-    href = [href for _, href, _ in links]
+def _links(found: _Found, base: str) -> Links:
+    row, href, rel = found
     target, key = targets_of(base, href)
-    return Links(
-        row=np.array([row for row, _, _ in links], np.int64),
-        href=href,
-        target=target,
-        key=key,
-        rel=[rel and rel.lower() for _, _, rel in links],
-    )
+    return Links(row=row, href=href, target=target, key=key, rel=rel)

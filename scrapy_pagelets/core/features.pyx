@@ -21,23 +21,9 @@ from libcpp.vector cimport vector
 import numpy as np
 
 from scrapy_pagelets.core.arrays cimport pointer
+from scrapy_pagelets.core.columns cimport Nodes, columns_of
 
 cdef extern from "nodes.hpp" nogil:
-    cppclass Nodes:
-        size_t n, m
-        const int64_t *parent
-        const int64_t *end
-        const int64_t *depth
-        const int64_t *tag
-        const int64_t *look
-        const int64_t *shape
-        const int64_t *first_leaf
-        const int64_t *last_leaf
-        const uint8_t *anchor
-        const uint8_t *hidden
-        const int64_t *leaves
-        const int64_t *words
-        const int64_t *gap
     vector[int64_t] inherited_by_look(const Nodes &nodes, const int64_t *of_look) except +
     vector[int64_t] inherited_by_tag(const Nodes &nodes, const int64_t *of_tag) except +
 
@@ -146,16 +132,15 @@ def page_features(page, lexicon, marks=()):
     """As `scrapy_pagelets.templates.page_features.page_features`."""
     load_python()
     table = page.nodes
-    cdef Nodes nodes
-    read_nodes(table, nodes)
+    cdef Nodes nodes = columns_of(table).nodes
     cdef PageFeatures features
     features.heading = in_python.LANDMARKS["heading"]
     features.main = in_python.LANDMARKS["main"]
     features.article = in_python.LANDMARKS["article"]
     cdef dict of_look, of_heading
     of_look, of_heading = kept(lexicon, tuple(marks))
-    cdef vector[Look] looks = looks_of(table, of_look, lexicon, marks)
-    cdef vector[Link] links = links_of(page)
+    cdef vector[Look] looks = looks_of(table, nodes, of_look, lexicon, marks)
+    cdef vector[Link] links = links_of(page, nodes)
     read_strings(table.strings, page.title.casefold(), features)
     with nogil:
         features.inherited.inherit(nodes, looks, links, text_tag)
@@ -175,8 +160,7 @@ def page_features(page, lexicon, marks=()):
 def node_odds(page, columns, first, classifier):
     """As `scrapy_pagelets.templates.classifier.node_odds`."""
     load_python()
-    cdef Nodes nodes
-    read_nodes(page.nodes, nodes)
+    cdef Nodes nodes = columns_of(page.nodes).nodes
     transposed, own = np.ascontiguousarray(columns.T, np.float32), floats(first)
     cdef const double *first_odds = of_size(own, nodes.m)
     arrays = [floats(column) for column in (classifier.weight, classifier.bias, classifier.low, classifier.high)]
@@ -186,7 +170,7 @@ def node_odds(page, columns, first, classifier):
     cdef Logistic model
     model.weight, model.bias = <const double*>pointer(arrays[0]), <const double*>pointer(arrays[1])
     model.low, model.high = <const double*>pointer(arrays[2]), <const double*>pointer(arrays[3])
-    cdef vector[int64_t] headings = heading_leaves(page.nodes, nodes)
+    cdef vector[int64_t] headings = heading_leaves(nodes)
     cdef RegionFeatures of_regions
     with nogil:
         of_regions.measure(nodes, headings.data())
@@ -202,12 +186,10 @@ def node_odds(page, columns, first, classifier):
 def site_features(page, evidence, odds, of_class):
     """As `scrapy_pagelets.templates.page_features.site_features`."""
     load_python()
-    cdef Nodes nodes
-    read_nodes(page.nodes, nodes)
-    rows = page.nodes.links.row
+    cdef Nodes nodes = columns_of(page.nodes).nodes
     cdef Evidence site
     site.pages, site.of_class = evidence.pages, of_class
-    site.link_rows, site.link_count = <const int64_t*>pointer(rows), len(rows)
+    site.link_rows, site.link_count = nodes.link_row, nodes.links
     cdef Doubles columns = Doubles()
     site.text, site.placed = columns.of(evidence.text, nodes.m), columns.of(evidence.placed, nodes.m)
     site.variants, site.class_text = columns.of(evidence.variants, nodes.m), columns.of(evidence.class_text, nodes.m)
@@ -234,8 +216,7 @@ def site_features(page, evidence, odds, of_class):
 def context_features(table, odds):
     """As `scrapy_pagelets.templates.context.context_features`."""
     load_python()
-    cdef Nodes nodes
-    read_nodes(table, nodes)
+    cdef Nodes nodes = columns_of(table).nodes
     matrix = np.empty((len(contexts.CONTEXT_FEATURES), nodes.m), np.float32)
     if nodes.m == 0:
         return matrix.T
@@ -243,7 +224,7 @@ def context_features(table, odds):
     cdef const double *of_leaves = of_size(values, nodes.m)
     cdef ContextFeatures features
     take_exponentials(features.clip(of_leaves, nodes.m))
-    cdef vector[int64_t] headings = heading_leaves(table, nodes)
+    cdef vector[int64_t] headings = heading_leaves(nodes)
     cdef vector[int64_t] levels = heading_levels(nodes)
     cdef float *out = <float*>pointer(matrix)
     cdef vector[double] *arguments
@@ -258,8 +239,7 @@ def context_features(table, odds):
 def cut_features(table, odds, others):
     """As `scrapy_pagelets.templates.cut.cut_features`."""
     load_python()
-    cdef Nodes nodes
-    read_nodes(table, nodes)
+    cdef Nodes nodes = columns_of(table).nodes
     if nodes.m == 0:
         raise ValueError("a page without leaves has no cut")
     values = floats(odds)
@@ -318,19 +298,6 @@ cdef const double *of_size(array, size_t size) except? NULL:
     return <const double*>pointer(array)
 
 
-cdef int read_nodes(table, Nodes &nodes) except -1:
-    nodes.n, nodes.m = len(table.parent), len(table.leaves)
-    nodes.parent, nodes.end = <const int64_t*>pointer(table.parent), <const int64_t*>pointer(table.end)
-    nodes.depth, nodes.tag = <const int64_t*>pointer(table.depth), <const int64_t*>pointer(table.tag)
-    nodes.look, nodes.shape = <const int64_t*>pointer(table.look), <const int64_t*>pointer(table.shape)
-    nodes.first_leaf = <const int64_t*>pointer(table.first_leaf)
-    nodes.last_leaf = <const int64_t*>pointer(table.last_leaf)
-    nodes.anchor, nodes.hidden = <const uint8_t*>pointer(table.anchor), <const uint8_t*>pointer(table.hidden)
-    nodes.leaves, nodes.words = <const int64_t*>pointer(table.leaves), <const int64_t*>pointer(table.words)
-    nodes.gap = <const int64_t*>pointer(table.gap)
-    return 0
-
-
 cdef object numbers(vector[double] &values):
     """An array over the values, which must be kept alive."""
     memory = PyMemoryView_FromMemory(<char*>values.data(), values.size() * sizeof(double), PyBUF_WRITE)
@@ -361,9 +328,8 @@ cdef tuple kept(lexicon, tuple marks):
     return known[2:]
 
 
-cdef vector[Look] looks_of(table, dict of_look, lexicon, marks):
+cdef vector[Look] looks_of(table, const Nodes &nodes, dict of_look, lexicon, marks):
     """What lexicon and marks say of each look."""
-    cdef const int64_t *signs = <const int64_t*>pointer(table.signs)
     cdef int64_t landmarks = in_python._ALL_LANDMARKS
     cdef vector[Look] found
     cdef Look one
@@ -373,7 +339,7 @@ cdef vector[Look] looks_of(table, dict of_look, lexicon, marks):
             facts = in_python._facts_of(look, lexicon, marks)
             if in_python.is_short(look):
                 of_look[look] = facts
-        one.landmarks = signs[found.size()] & landmarks
+        one.landmarks = nodes.signs[found.size()] & landmarks
         one.odds, one.marks = facts
         found.push_back(one)
     return found
@@ -394,18 +360,18 @@ cdef int read_headings(list strings, dict of_heading, lexicon, PageFeatures &fea
     return 0
 
 
-cdef vector[Link] links_of(page):
+cdef vector[Link] links_of(page, const Nodes &nodes):
     """Where each link of a page leads."""
     links = page.nodes.links
     cdef list target = links.target, href = links.href
-    cdef const int64_t *row = <const int64_t*>pointer(links.row)
-    cdef const int64_t *key = <const int64_t*>pointer(links.key)
     cdef str host = page.base.split("/")[2] if page.base.count("/") > 1 else ""
     cdef vector[Link] found
     cdef Link one
     cdef Py_ssize_t i
+    if <size_t>len(target) != nodes.links or <size_t>len(href) != nodes.links:
+        raise ValueError("the columns of the links do not have the same length")
     for i in range(len(target)):
-        one.row, one.key = row[i], key[i]
+        one.row, one.key = nodes.link_row[i], nodes.link_key[i]
         one.leads = INSIDE * leads_to(target[i], host) | WITHIN * is_fragment(href[i])
         found.push_back(one)
     return found
@@ -469,14 +435,13 @@ cdef int read_strings(list strings, str title, PageFeatures &features) except -1
     return 0
 
 
-cdef vector[int64_t] heading_leaves(table, const Nodes &nodes):
+cdef vector[int64_t] heading_leaves(const Nodes &nodes):
     """Whether each leaf is inside a heading."""
     cdef int64_t heading = in_python.LANDMARKS["heading"]
     cdef vector[int64_t] of_look
-    cdef const int64_t *signs = <const int64_t*>pointer(table.signs)
-    cdef Py_ssize_t i
-    for i in range(len(table.looks)):
-        of_look.push_back((signs[i] & heading) > 0)
+    cdef size_t i
+    for i in range(nodes.looks):
+        of_look.push_back((nodes.signs[i] & heading) > 0)
     return inherited_by_look(nodes, of_look.data())
 
 

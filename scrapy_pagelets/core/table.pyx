@@ -116,7 +116,7 @@ def flatten(_Element root not None, noscript):
     cdef Walk walk = Walk(noscript)
     cdef unique_ptr[Snapshot] snapshot = make_unique[Snapshot](root._c_node)
     walk.run(dereference(snapshot).root)
-    return walk.columns(), walk.links
+    return walk.columns(), (column(walk.link_rows), walk.hrefs, walk.rels)
 
 
 def elements(_Element root not None, const int64_t[::1] tag, const int64_t[::1] parent, const int64_t[::1] end):
@@ -231,19 +231,21 @@ def declarations(_Element root not None):
 
 
 cdef bint is_declaring(const char *name) noexcept nogil:
-    return (
-        strcmp(name, "base") == 0
-        or strcmp(name, "link") == 0
-        or strcmp(name, "meta") == 0
-        or strcmp(name, "script") == 0
-        or strcmp(name, "title") == 0
-    )
+    if name[0] == c"b":
+        return strcmp(name, "base") == 0
+    if name[0] == c"l":
+        return strcmp(name, "link") == 0
+    if name[0] == c"m":
+        return strcmp(name, "meta") == 0
+    if name[0] == c"s":
+        return strcmp(name, "script") == 0
+    return name[0] == c"t" and strcmp(name, "title") == 0
 
 
 cdef bint is_marked(xmlNode *node) noexcept nogil:
     cdef xmlAttr *attribute = node.properties
     while attribute != NULL:
-        if attribute.ns == NULL and (
+        if attribute.name[0] == c"i" and attribute.ns == NULL and (
             strcmp(<const char*>attribute.name, "itemprop") == 0 or strcmp(<const char*>attribute.name, "itemtype") == 0
         ):
             return True
@@ -280,7 +282,8 @@ cdef class Walk:
     cdef unordered_map[string, int64_t] look_ids
     cdef Ranks ranks
     cdef list looks, strings
-    cdef readonly list links
+    cdef vector[int64_t] link_rows
+    cdef list hrefs, rels
     cdef dict spaces, labels, relations
     cdef string name, classes, role, href, rel, key, joined
     cdef Run run_of_text
@@ -291,7 +294,7 @@ cdef class Walk:
     cdef int64_t bare_looks[NAMES]
 
     def __cinit__(self, bint noscript):
-        self.looks, self.strings, self.links, self.spaces, self.white = [], [], [], {}, ""
+        self.looks, self.strings, self.hrefs, self.rels, self.spaces, self.white = [], [], [], [], {}, ""
         self.labels, self.relations = {}, {}
         self.row, self.pending, self.last_anchor, self.noscript = -1, PARAGRAPH, -1, noscript
 
@@ -328,7 +331,9 @@ cdef class Walk:
         self.stack.push_back(row)
         self.row = row
         if kind.traits & LINKS and not self.href.empty():
-            self.links.append((row, decoded(self.href), decoded(self.rel)))
+            self.link_rows.push_back(row)
+            self.hrefs.append(decoded(self.href))
+            self.rels.append(decoded(self.rel).lower() if self.rel.size() else "")
             if kind.traits & ANCHOR:
                 if self.pending == GLUED and self.ends_in_link():
                     self.pending = SPACE  # style sheets put space between adjacent links

@@ -55,7 +55,7 @@ class PageClass:
         return self.template if self.template is not None and self.template.settled else None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Observation:
     """Everything that a site learns from one page.
 
