@@ -7,7 +7,9 @@ routines and those of the C library differ in the last bit.
 """
 
 from cython.operator cimport dereference
-from cpython.buffer cimport PyBUF_WRITE
+from cpython.buffer cimport (
+    PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBUF_WRITE, PyBuffer_IsContiguous, PyBuffer_Release, PyObject_GetBuffer,
+)
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.unicode cimport (
     PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ, PyUnicode_Tailmatch,
@@ -44,7 +46,7 @@ cdef extern from "page_features.hpp" nogil:
         void finish()
     cppclass PageFeatures:
         Inherited inherited
-        RegionFeatures of_regions
+        const RegionFeatures *of_regions
         vector[double] heading_odds
         vector[int64_t] lengths, headings
         vector[uint8_t] traits
@@ -104,8 +106,8 @@ cdef extern from "cut.hpp" nogil:
         void write(const Nodes &nodes, const double *at, const double *content_at, float *matrix) except +
 
 ctypedef cpp_list[vector[double]] list_of_vectors
-#: The type of columns in single precision.
-cdef object SINGLE = np.dtype(np.float32)
+#: Where the features of regions are kept in the namespace of a node table.
+cdef str KEPT = "_regions_of_core"
 
 #: The modules that this one stands for. They import this one, and so are imported when they are first needed.
 cdef object in_python = None, contexts = None, cuts = None
@@ -142,11 +144,12 @@ def page_features(page, lexicon, marks=()):
     cdef vector[Look] looks = looks_of(table, nodes, of_look, lexicon, marks)
     cdef vector[Link] links = links_of(page, nodes)
     read_strings(table.strings, page.title.casefold(), features)
+    cdef RegionsOf of_regions = regions_of(table, nodes)
+    features.of_regions = &of_regions.features
     with nogil:
         features.inherited.inherit(nodes, looks, links, text_tag)
         features.measure(nodes)
     take_logarithms(features.arguments())
-    take_logarithms(features.of_regions.arguments())
     read_headings(table.strings, of_heading, lexicon, features)
     cdef boolean declared[3]
     declared[0], declared[1], declared[2] = in_python.declared(page)
@@ -170,16 +173,11 @@ def node_odds(page, columns, first, classifier):
     cdef Logistic model
     model.weight, model.bias = <const double*>pointer(arrays[0]), <const double*>pointer(arrays[1])
     model.low, model.high = <const double*>pointer(arrays[2]), <const double*>pointer(arrays[3])
-    cdef vector[int64_t] headings = heading_leaves(nodes)
-    cdef RegionFeatures of_regions
-    with nogil:
-        of_regions.measure(nodes, headings.data())
-    take_logarithms(of_regions.arguments())
+    cdef RegionsOf of_regions = regions_of(page.nodes, nodes)
     odds = np.empty((nodes.n, 2))
     cdef double *out = <double*>pointer(odds)
     with nogil:
-        of_regions.finish()
-        judge_nodes(nodes, of_regions, matrix, first_odds, model, out)
+        judge_nodes(nodes, of_regions.features, matrix, first_odds, model, out)
     return odds
 
 
@@ -261,6 +259,72 @@ def cut_features(table, odds, others):
     return matrix.T
 
 
+def mean_cut(ratings):
+    """As `scrapy_pagelets.templates.cut.mean_cut`."""
+    load_python()
+    at, own = cuts.CUTS, floats(ratings)
+    cdef size_t count = len(at), i
+    cdef const double *cut = <const double*>pointer(at)
+    cdef const double *rating = of_size(own, count)
+    cdef vector[double] weights
+    cdef double best, summed, total, temperature = cuts._TEMPERATURE
+    for i in range(count):
+        weights.push_back((rating[i - 1 if i else 0] + 2 * rating[i] + rating[i + 1 if i + 1 < count else i]) / 4)
+    best = weights[0]
+    for i in range(count):
+        best = max(best, weights[i])
+    for i in range(count):
+        weights[i] = (weights[i] - best) / temperature
+    take_exponentials(weights)
+    summed, total = weights[0] * cut[0], weights[0]
+    for i in range(1, count):
+        summed += weights[i] * cut[i]
+        total += weights[i]
+    return summed / total
+
+
+def moved(odds, double cut):
+    """As `scrapy_pagelets.templates.cut.moved`."""
+    load_python()
+    values = floats(odds)
+    result = np.empty(len(values))
+    cdef size_t m = len(values), i
+    cdef const double *given = <const double*>pointer(values)
+    cdef double *out = <double*>pointer(result)
+    cdef double least = given[0]
+    for i in range(m):
+        least = min(least, given[i])
+    cut = max(cut, min(least + <double>cuts._MARGIN, <double>cuts._HIGHEST))
+    for i in range(m):
+        out[i] = given[i] - cut
+    return result
+
+
+cdef class RegionsOf:
+    """The features of the subtrees of a table, see `regions_of`."""
+
+    cdef RegionFeatures features
+
+    def __reduce__(self):
+        return type(None), ()  # the copy of a table measures its own
+
+
+cdef RegionsOf regions_of(table, const Nodes &nodes):
+    """The features of the subtrees of a table, kept with it: all leaves and all nodes are judged by them."""
+    cdef dict namespace = table.__dict__
+    cdef RegionsOf found = namespace.get(KEPT)
+    cdef vector[int64_t] headings
+    if found is None:
+        found = RegionsOf()
+        headings = heading_leaves(nodes)
+        with nogil:
+            found.features.measure(nodes, headings.data())
+        take_logarithms(found.features.arguments())
+        found.features.finish()
+        namespace[KEPT] = found
+    return found
+
+
 cdef class Doubles:
     """Columns of floats in double precision; those of NumPy cost microseconds each, which small pages feel."""
 
@@ -272,15 +336,24 @@ cdef class Doubles:
 
     cdef const double *of(self, column, size_t size) except? NULL:
         """The data of a column, which this object keeps alive, if it has a size."""
-        cdef const float *single
-        cdef size_t i
-        if column.dtype is not SINGLE or not column.flags.c_contiguous:
+        cdef Py_buffer view
+        PyObject_GetBuffer(column, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT)
+        cdef bint plain = PyBuffer_IsContiguous(&view, c"C")
+        cdef bint is_single = plain and view.itemsize == 4 and view.format[0] == c"f"
+        cdef bint is_double = plain and view.itemsize == 8 and view.format[0] == c"d"
+        cdef size_t count = view.len // view.itemsize
+        cdef void *data = view.buf
+        PyBuffer_Release(&view)
+        if count != size:
+            raise ValueError(f"a column has {count} values instead of {size}")
+        if not is_single and not is_double:
             column = floats(column)
-            self.alive.append(column)
-            return of_size(column, size)
-        if <size_t>column.size != size:
-            raise ValueError(f"a column has {column.size} values instead of {size}")
-        single = <const float*>pointer(column)
+            data = pointer(column)
+        self.alive.append(column)
+        return self.converted_from(<const float*>data, size) if is_single else <const double*>data
+
+    cdef const double *converted_from(self, const float *single, size_t size) except? NULL:
+        cdef size_t i
         self.converted.push_back(vector[double](size))
         for i in range(size):
             self.converted.back()[i] = single[i]
