@@ -226,7 +226,9 @@ class NodeTable:
 
     @cached_property
     def _paths(self) -> dict[int, str]:
-        return {0: self.root.getroottree().getpath(self.root)}
+        name = self.looks[self.look[0]][0]
+        plain = self.root.getparent() is None and _XPATH_NAME.fullmatch(name)
+        return {0: f"/{name}" if plain else self.root.getroottree().getpath(self.root)}
 
     def _step(self, row: int) -> str:
         name = self.looks[self.look[row]][0]
@@ -510,6 +512,12 @@ def rows_with(nodes: NodeTable, sign: int) -> list[int]:
     """Rows of the elements whose look has a sign, see `looks.signs`, in document order."""
     of_looks = nodes.signs & sign > 0
     return list(np.flatnonzero(of_looks[nodes.look] & (nodes.tag != TEXT)).tolist())
+
+
+@compiled("text")
+def rows_tagged(nodes: NodeTable, tag: int) -> list[int]:
+    """Rows with a tag, in document order."""
+    return list(np.flatnonzero(nodes.tag == tag).tolist())
 
 
 @compiled("text")

@@ -11,10 +11,19 @@ from hypothesis import strategies as st
 from scrapy_pagelets.core import in_python
 from scrapy_pagelets.document.headline import _words, heading_text, naming
 from scrapy_pagelets.looks import HEADING, LANDMARKS, MENU, NOTHING
-from scrapy_pagelets.nodes import build, leaves_beginning, rows_with
+from scrapy_pagelets.nodes import TAG, build, leaves_beginning, rows_tagged, rows_with
 from scrapy_pagelets.page import decode, parse
 from scrapy_pagelets.recrawl.content_words import content_of, visible_words
-from scrapy_pagelets.text import anchors_of, first_of_items, left_over, links_of, paths_of, text_of
+from scrapy_pagelets.text import (
+    anchors_of,
+    first_of_items,
+    left_over,
+    links_of,
+    paths_of,
+    text_of,
+    words_in,
+    written_leaves,
+)
 from tests.trees import soups
 
 SITE = Path(__file__).with_name("site")
@@ -32,6 +41,9 @@ def assert_equal_texts(root, keep):
     paths = paths_of(nodes, leaves)
     assert paths == in_python(paths_of)(other, leaves)
     assert paths == paths_of(nodes, leaves)
+    assert words_in(nodes, leaves) == in_python(words_in)(other, leaves)
+    assert written_leaves(nodes, keep).tolist() == in_python(written_leaves)(other, keep).tolist()
+    assert rows_tagged(nodes, TAG["p"]) == in_python(rows_tagged)(other, TAG["p"])
     assert links_of(nodes, leaves) == in_python(links_of)(other, leaves)
     for sign in (HEADING, MENU, LANDMARKS["p"] | NOTHING):
         assert rows_with(nodes, sign) == in_python(rows_with)(other, sign)

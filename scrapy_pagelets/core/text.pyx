@@ -3,6 +3,7 @@
 """The texts and XPaths of leaves, see `scrapy_pagelets.text`, `scrapy_pagelets.recrawl.content_words`."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
@@ -239,6 +240,13 @@ def rows_with(nodes, int64_t sign):
     return found
 
 
+def rows_tagged(nodes, int64_t tag):
+    """As `scrapy_pagelets.nodes.rows_tagged`."""
+    cdef Texts columns = texts_of(nodes)
+    cdef int64_t row
+    return [row for row in range(columns.rows) if columns.tag[row] == tag]
+
+
 def leaves_beginning(nodes, characters):
     """As `scrapy_pagelets.nodes.leaves_beginning`."""
     cdef list strings = nodes.strings, found = [], wanted = list(characters)
@@ -273,6 +281,37 @@ def left_over(nodes):
             if leaf + 1 == columns.size or columns.gap[leaf + 1] >= LINE:
                 out[leaf] = leaf not in columns.spaces and not columns.strings[leaf].strip(text_in_python.LEFT_OVER)
     return found
+
+
+def written_leaves(nodes, keep):
+    """As `scrapy_pagelets.text.written_leaves`."""
+    cdef Texts columns = texts_of(nodes)
+    left = left_over(nodes)
+    cdef const uint8_t[::1] kept = keep.view("uint8")
+    cdef const uint8_t *is_left = <const uint8_t*>pointer(left)
+    cdef vector[int64_t] found
+    cdef int64_t leaf
+    if kept.shape[0] != columns.size:
+        raise IndexError("the mask does not have a value for each leaf")
+    for leaf in range(columns.size):
+        if kept[leaf] and not is_left[leaf]:
+            found.push_back(leaf)
+    leaves = np.empty(found.size(), np.int64)
+    if found.size():
+        memcpy(pointer(leaves), found.data(), found.size() * sizeof(int64_t))
+    return leaves
+
+
+def words_in(nodes, leaves):
+    """As `scrapy_pagelets.text.words_in`."""
+    cdef Texts columns = texts_of(nodes)
+    cdef Integers wanted = integers(leaves)
+    cdef int64_t words = 0
+    cdef Py_ssize_t i
+    columns.check(wanted)
+    for i in range(wanted.size):
+        words += columns.words[wanted.at[i]]
+    return words
 
 
 def first_of_items(nodes, leaves):

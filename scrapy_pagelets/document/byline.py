@@ -173,8 +173,9 @@ def _author(page: Page, near: list[int]) -> str | None:
 
 def _called_author(nodes: NodeTable) -> set[int]:
     """The rows of the elements whose class or relation says author."""
-    related = (row for row, relation in nodes.relations.items() if "author" in relation.lower().split())
-    return {*rows_with(nodes, AUTHOR), *related}
+    related = [(row, relation.lower()) for row, relation in nodes.relations.items()]
+    named = [row for row, relation in related if "author" in relation and "author" in relation.split()]
+    return {*rows_with(nodes, AUTHOR), *named}
 
 
 def _named(page: Page, leaf: int, near: list[int], called: set[int]) -> str | None:

@@ -74,8 +74,6 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     pages : number of other pages of the site that are known
     named : rows that a rule of the user names; the first with text is the heading
     """
-    if alike is None:
-        alike = np.zeros(len(page.nodes.leaves), np.int64)
     for row in named:
         if text := heading_text(page.nodes, row):
             return Headline(row, text)
@@ -95,7 +93,7 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     return _linked(page, alike, pages)
 
 
-def _linked(page: Page, alike: Ints, pages: int) -> Headline | None:
+def _linked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     """The first heading with the text of a link by which the page leads to itself."""
     nodes = page.nodes
     own = [i for i in np.flatnonzero(nodes.links.key == page.key).tolist() if "#" not in nodes.links.href[i]]
@@ -127,7 +125,7 @@ class _Candidate(NamedTuple):
     is_first_level: bool
 
     @classmethod
-    def of(cls, page: Page, row: int, weight: float, alike: Ints, titles: Sequence[_Title]) -> _Candidate | None:
+    def of(cls, page: Page, row: int, weight: float, alike: Ints | None, titles: Sequence[_Title]) -> _Candidate | None:
         """The candidate in a row; None if it has no words or too many, or if nothing speaks for it."""
         text = heading_text(page.nodes, row)
         words = _words(text)
@@ -152,8 +150,10 @@ class _Candidate(NamedTuple):
 
 
 def _is_often(text: str, others: int, pages: int) -> bool:
+    if others <= 1:
+        return False
     most = _OFTEN_WITH_DIGITS if any(map(str.isdecimal, text)) else _OFTEN
-    return others > max(1, most * pages)
+    return others > most * pages
 
 
 def _told(page: Page) -> dict[tuple[str, ...], float]:
@@ -180,8 +180,10 @@ def _shared_title(page: Page) -> str:
     return next((meta.content for meta in page.metas[:_MOST] if meta.property == "og:title"), "")
 
 
-def _others(nodes: NodeTable, row: int, alike: Ints) -> int:
+def _others(nodes: NodeTable, row: int, alike: Ints | None) -> int:
     """Number of other pages that have all text of a row at the same place."""
+    if alike is None:
+        return 0
     return min(alike[nodes.first_leaf.item(row) : nodes.last_leaf.item(row)].tolist(), default=0)
 
 

@@ -118,13 +118,17 @@ class _Told:
 
     def date(self, name: str, metas: Sequence[str]) -> str | None:
         """The first date, of a property or of metas."""
-        values = self._values(name, metas)
-        return next((told for value in values if isinstance(value, str) and (told := dates.iso(value))), None)
+        for value in self._values(name, metas):
+            if isinstance(value, str) and (told := dates.iso(value)):
+                return told
+        return None
 
     def text(self, name: str, metas: Sequence[str]) -> str | None:
         """The first text. The metas come first: search engines show them."""
-        values = (*self._meta_values(metas), *self._values(name, ()))
-        return next((text for value in values if isinstance(value, str) and (text := _cleaned(value))), None)
+        for value in self._meta_values(metas) + self._values(name, ()):
+            if isinstance(value, str) and (text := _cleaned(value)):
+                return text
+        return None
 
     def names(self) -> Iterator[str]:
         """The name of the work and those of its authors."""
@@ -140,8 +144,10 @@ class _Told:
 
     def image(self) -> str | None:
         """The first address of a picture."""
-        values = (*self._meta_values(_IMAGE), *self._values("image", ()), *self._values("thumbnailUrl", ()))
-        return next((found for value in values if (found := self._address(value))), None)
+        for value in self._meta_values(_IMAGE) + self._values("image", ()) + self._values("thumbnailUrl", ()):
+            if found := self._address(value):
+                return found
+        return None
 
     @cached_property
     def author(self) -> str | None:
@@ -159,8 +165,10 @@ class _Told:
 
     def _values(self, name: str, metas: Sequence[str]) -> list[Any]:
         """Values of the work, of metas, of microdata, and of the page as such."""
-        work, about = (values_of(each.get(name)) if each else [] for each in (self._work, self._about))
-        return [*work, *self._meta_values(metas), *self._of_microdata(name), *about]
+        found = values_of(self._work.get(name)) if self._work else []
+        found += self._meta_values(metas)
+        found += self._of_microdata(name)
+        return found + values_of(self._about.get(name)) if self._about else found
 
     def _meta_values(self, names: Sequence[str]) -> list[str]:
         if not self._metas:  # as on half of the pages
@@ -251,4 +259,4 @@ def _trail(page: Page, objects: Sequence[Object], marked: Sequence[etree._Elemen
     shown, leaves = breadcrumbs.shown(page, marked)
     best = told if len(told) >= 2 or len(told) >= len(shown) else shown
     names = [name for each in best if (name := _cleaned(each))]
-    return names, leaves | breadcrumbs.leaves_of(page, told)
+    return names, leaves | breadcrumbs.leaves_of(page, told) if told else leaves
