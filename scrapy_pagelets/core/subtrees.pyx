@@ -133,6 +133,21 @@ def partition(table, k=None, *, strict=False):
     return labels
 
 
+def partition_of_rows(table, k=None, *, strict=False):
+    """As `scrapy_pagelets.templates.partition.partition_of_rows`."""
+    of_leaves = partition(table, k, strict=strict)
+    cdef Nodes nodes = columns_of(table).nodes
+    labels = np.empty(nodes.n, np.int64)
+    cdef int64_t *out = <int64_t*>pointer(labels)
+    cdef const int64_t *number = <const int64_t*>pointer(of_leaves)
+    cdef size_t row, leaf
+    for row in range(nodes.n):
+        out[row] = -1
+    for leaf in range(nodes.m):
+        out[nodes.leaves[leaf]] = number[leaf]
+    return labels
+
+
 cdef int divide(vector[uint8_t] &divided, const Nodes &nodes, list hrefs, int64_t k, bint strict) except -1:
     """Whether each row is divided: a child has k links or more, and every ancestor is divided."""
     cdef Py_ssize_t n = nodes.n, m = nodes.m, i

@@ -43,6 +43,7 @@ cdef extern from "snapshot.hpp" nogil:
     cppclass Snapshot:
         Snapshot(const xmlNode *element)
         xmlNode *root
+        size_t elements, texts
 
 cdef extern from "ranks.hpp" nogil:
     uint64_t mix(uint64_t)
@@ -50,6 +51,7 @@ cdef extern from "ranks.hpp" nogil:
     int64_t tuple_hash(int64_t, int64_t, int64_t)
     cppclass Ranks:
         int64_t next(int64_t row, int64_t signature)
+        void reserve(size_t most)
 
 # As in `scrapy_pagelets.nodes`.
 cdef enum:
@@ -115,6 +117,7 @@ def flatten(_Element root not None, noscript):
     load_python()
     cdef Walk walk = Walk(noscript)
     cdef unique_ptr[Snapshot] snapshot = make_unique[Snapshot](root._c_node)
+    walk.reserve(dereference(snapshot).elements, dereference(snapshot).texts)
     walk.run(dereference(snapshot).root)
     return walk.columns(), (column(walk.link_rows), walk.hrefs, walk.rels)
 
@@ -297,6 +300,25 @@ cdef class Walk:
         self.looks, self.strings, self.hrefs, self.rels, self.spaces, self.white = [], [], [], [], {}, ""
         self.labels, self.relations = {}, {}
         self.row, self.pending, self.last_anchor, self.noscript = -1, PARAGRAPH, -1, noscript
+
+    cdef int reserve(self, size_t elements, size_t texts) except -1:
+        """Make room for the rows of all elements and of all runs of text, of which some are blank."""
+        cdef size_t rows = elements + texts
+        self.parent.reserve(rows)
+        self.end.reserve(rows)
+        self.depth.reserve(rows)
+        self.look.reserve(rows)
+        self.path.reserve(rows)
+        self.shape.reserve(rows)
+        self.signature.reserve(rows)
+        self.tag.reserve(rows)
+        self.first.reserve(rows)
+        self.last.reserve(rows)
+        self.runs.reserve(rows)
+        self.anchor.reserve(rows)
+        self.hidden.reserve(rows)
+        self.ranks.reserve(elements)
+        return 0
 
     cdef int run(self, xmlNode *root) except -1:
         """Walk a tree in document order, without recursion."""

@@ -236,4 +236,5 @@ def same_class(one: frozenset[int], other: frozenset[int]) -> bool:
 
 
 def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
-    return len(one & other) / len(one | other)
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)
