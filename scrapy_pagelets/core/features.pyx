@@ -106,6 +106,7 @@ cdef extern from "cut.hpp" nogil:
         void write(const Nodes &nodes, const double *at, const double *content_at, float *matrix) except +
 
 ctypedef cpp_list[vector[double]] list_of_vectors
+cdef object log1p = np.log1p, exp = np.exp, frombuffer = np.frombuffer
 #: Where the features of regions are kept in the namespace of a node table.
 cdef str KEPT = "_regions_of_core"
 
@@ -374,14 +375,14 @@ cdef const double *of_size(array, size_t size) except? NULL:
 cdef object numbers(vector[double] &values):
     """An array over the values, which must be kept alive."""
     memory = PyMemoryView_FromMemory(<char*>values.data(), values.size() * sizeof(double), PyBUF_WRITE)
-    return np.frombuffer(memory, np.float64)
+    return frombuffer(memory)
 
 
 cdef int take_logarithms(vector[double] &values) except -1:
     """Replace each value x by log(1 + x)."""
     if values.size():
         array = numbers(values)
-        np.log1p(array, out=array)
+        log1p(array, array)
     return 0
 
 
@@ -389,7 +390,7 @@ cdef int take_exponentials(vector[double] &values) except -1:
     """Replace each value x by exp(x)."""
     if values.size():
         array = numbers(values)
-        np.exp(array, out=array)
+        exp(array, array)
     return 0
 
 

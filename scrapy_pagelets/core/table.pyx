@@ -546,7 +546,7 @@ cdef class Walk:
             self.white = ""
         if run.begin > 0:
             self.pending = max(self.pending, SPACE)
-        self.add_run(string, xxh3_64_intdigest(<bytes>run.key) >> 1, run.words)
+        self.add_run(string, key_of(run.key), run.words)
         self.pending = SPACE if run.end < length else GLUED
         return 0
 
@@ -574,7 +574,7 @@ cdef class Walk:
             self.pending = max(self.pending, SPACE)
         self.key = folded.casefold().encode("utf-8", "replace")
         fold_digits(self.key)
-        self.add_run(string, xxh3_64_intdigest(<bytes>self.key) >> 1, number_of_words(folded))
+        self.add_run(string, key_of(self.key), number_of_words(folded))
         self.pending = SPACE if text[len(text) - 1].isspace() else GLUED
         return 0
 
@@ -616,6 +616,12 @@ cdef class Walk:
             "gap": column(self.gaps), "number": column(self.numbers), "anchor": mask(self.anchor),
             "hidden": mask(self.hidden), "labels": self.labels, "relations": self.relations,
         }  # fmt: skip
+
+
+cdef int64_t key_of(const string &text) except -1:
+    """The hash of a run of text; without the lowest bit of the digest, so that it is not negative."""
+    cdef uint64_t digest = xxh3_64_intdigest(text.data()[: text.size()])
+    return <int64_t>(digest >> 1)
 
 
 cdef tuple look_of(bytes key):
