@@ -242,7 +242,8 @@ class Page:
     @property
     def truncated(self) -> bool:
         """True if the page nests deeper than lxml can read: the deeper text and everything after it is missing."""
-        return bool(self.nodes.depth[self.nodes.tag != TEXT].max() >= MAX_DEPTH)
+        depth = self.nodes.depth
+        return bool(depth.max() >= MAX_DEPTH and depth[self.nodes.tag != TEXT].max() >= MAX_DEPTH)
 
 
 def _is_bare(nodes: NodeTable) -> bool:

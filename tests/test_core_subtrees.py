@@ -64,7 +64,9 @@ def test_siblings_that_differ_by_their_texts(items):
 def test_partition(html, k, strict):
     nodes = table(html)
     found, expected = partition(nodes, k, strict=strict), in_python(partition)(nodes, k, strict=strict)
-    assert np.array_equal(partition_of_rows(nodes, k, strict=strict), in_python(partition_of_rows)(nodes, k, strict=strict))
+    assert np.array_equal(
+        partition_of_rows(nodes, k, strict=strict), in_python(partition_of_rows)(nodes, k, strict=strict)
+    )
     assert found.dtype == expected.dtype
     assert found.tolist() == expected.tolist()
 
