@@ -40,10 +40,10 @@ _LANDMARKS: Final = {
 #: The sign of each landmark.
 LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}
 #: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees, and
-#: the name of a section of comments, of a comment, or of the reviews of a product; a list of options to choose from,
-#: what only screen readers say, and the name of a section of related posts.
-HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING, COMMENTS, COMMENT, REVIEWS, CHOICES, HEARD, RELATED = (
-    1 << len(_LANDMARKS) + i for i in range(12)
+#: the name of a section of comments, of a comment, of the reviews of a product, or of an author; a list of options to
+#: choose from, what only screen readers say, and the name of a section of related posts.
+HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING, COMMENTS, COMMENT, REVIEWS, AUTHOR, CHOICES, HEARD, RELATED = (
+    1 << len(_LANDMARKS) + i for i in range(13)
 )
 _HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
 _BY_TAG: Final = {tag: LANDMARKS[name] for name, (tag, _) in _LANDMARKS.items() if tag} | {
@@ -77,6 +77,10 @@ _COMMENTS: Final = re.compile(
 _COMMENT: Final = re.compile(r"(?:^|[\s_-])comment(?:$|[\s_-])", re.IGNORECASE)
 _REVIEWS: Final = re.compile(
     r"(?:^|[\s_-])(?:reviews|(?:customer|product)-?reviews?|reviews?-?(?:list|section))(?:$|[\s_-])", re.IGNORECASE
+)
+_AUTHOR: Final = re.compile(
+    r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)fn(?:$|\s)",
+    re.IGNORECASE,
 )
 #: Classes of what only screen readers say: Bootstrap, WordPress, Drupal, Shopify and others.
 _HEARD: Final = re.compile(
@@ -154,6 +158,7 @@ def _signs(look: Look) -> int:
         | COMMENTS * (tag not in _NO_COMMENTS and bool(_COMMENTS.search(names)))
         | REVIEWS * (tag not in _NO_COMMENTS[:4] and bool(_REVIEWS.search(names)))
         | COMMENT * (tag not in _NO_COMMENTS[:2] and bool(_COMMENT.search(names)))
+        | AUTHOR * bool(_AUTHOR.search(classes))
         | CHOICES * (tag in ("select", "datalist"))
         | HEARD * (tag not in _NO_COMMENTS[:4] and bool(_HEARD.search(classes)))
         | RELATED * (tag not in _NO_COMMENTS[:4] and bool(_RELATED.search(names)))

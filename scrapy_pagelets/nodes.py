@@ -82,8 +82,8 @@ _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 # Number and signature of a look, and gap and traits of its tag.
 _Kind = tuple[int, int, int, int]
 _UNSEEN, _VERBATIM, _LINKS = 1, 2, 4
-# Row, address and relation of a link.
-_Link = tuple[int, str, str]
+# Rows, addresses and relations of the links.
+_Found = tuple[Ints, list[str], list[str]]
 
 
 def text_key(text: str) -> tuple[int, int]:
@@ -110,7 +110,8 @@ _LONGEST: Final = 10_000
 _HUGE: Final = 100_000
 
 
-@dataclass(slots=True, kw_only=True, frozen=True, eq=False, repr=False)
+# Tables are never changed, but it takes longer to make frozen ones of them than to parse a small page.
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class Links:
     """The hyperlinks of a page in document order.
 
@@ -130,7 +131,7 @@ class Links:
     rel: list[str]
 
 
-@dataclass(kw_only=True, frozen=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class NodeTable:
     """One row for each node in preorder: the elements, and the runs of text that a reader sees (*leaves*).
 
@@ -225,7 +226,9 @@ class NodeTable:
 
     @cached_property
     def _paths(self) -> dict[int, str]:
-        return {0: self.root.getroottree().getpath(self.root)}
+        name = self.looks[self.look[0]][0]
+        plain = self.root.getparent() is None and _XPATH_NAME.fullmatch(name)
+        return {0: f"/{name}" if plain else self.root.getroottree().getpath(self.root)}
 
     def _step(self, row: int) -> str:
         name = self.looks[self.look[row]][0]
@@ -291,15 +294,18 @@ def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTab
 
 
 @compiled("table")
-def flatten(root: etree._Element, noscript: bool) -> tuple[dict[str, Any], list[_Link]]:
-    """Flatten a tree in one pass, without recursion; return the columns of its table by name, and its links."""
+def flatten(root: etree._Element, noscript: bool) -> tuple[dict[str, Any], _Found]:
+    """Flatten a tree in one pass, without recursion; return the columns of its table by name, and those of its links.
+
+    Those of the links are their rows, their addresses, and their relations in lower case.
+    """
     columns, links = _flattened(root, noscript, odd=False)
     if not is_readable((*columns["strings"], *columns["spaces"].values())):
         columns, links = _flattened(root, noscript, odd=True)
     return columns, links
 
 
-def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict[str, Any], list[_Link]]:
+def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict[str, Any], _Found]:
     """The loop is long on purpose: it runs for each node of each page, and function calls would double its cost.
 
     Parameters
@@ -317,7 +323,7 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
     hidden: list[int] = []
     labels: dict[int, str] = {}
     relations: dict[int, str] = {}
-    links: list[tuple[int, str, str]] = []
+    link_rows, hrefs, rels = array("q"), list[str](), list[str]()
 
     row, rows = -1, 0  # row of the innermost open element; number of rows
     stack = [-1]
@@ -366,7 +372,9 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
             outer_ranks.append(ranks)
             ranks = {}
             if href and traits & _LINKS:
-                links.append((row, href, rel))
+                link_rows.append(row)
+                hrefs.append(href)
+                rels.append(rel.lower())
                 if tag == "a":
                     if pending == GLUED and anchors and leaves and anchors[-1] < leaves[-1] < ends[anchors[-1]]:
                         pending = SPACE  # style sheets put space between adjacent links
@@ -464,7 +472,7 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
         "hidden": _inside(hidden, end),
         "labels": labels,
         "relations": relations,
-    }, links
+    }, (_column(link_rows), hrefs, rels)
 
 
 @compiled("table")
@@ -507,9 +515,21 @@ def rows_with(nodes: NodeTable, sign: int) -> list[int]:
 
 
 @compiled("text")
-def leaves_beginning(nodes: NodeTable, characters: str) -> list[int]:
-    """The leaves whose text begins with one of some characters."""
-    return [leaf for leaf, text in enumerate(nodes.strings) if text and text[0] in characters]
+def rows_tagged(nodes: NodeTable, tag: int) -> list[int]:
+    """Rows with a tag, in document order."""
+    return list(np.flatnonzero(nodes.tag == tag).tolist())
+
+
+@compiled("text")
+def leaves_beginning(nodes: NodeTable, characters: Sequence[str]) -> list[int]:
+    """The leaves whose text has one of some characters at each place of its beginning; "" stands for any character."""
+    return [leaf for leaf, text in enumerate(nodes.strings) if _begins(text, characters)]
+
+
+def _begins(text: str, characters: Sequence[str]) -> bool:
+    if len(text) < len(characters):
+        return False
+    return all(not known or one in known for one, known in zip(text, characters, strict=False))
 
 
 @compiled("table")
@@ -574,13 +594,7 @@ def _inside(rows: list[int], end: Ints) -> Bools:
     return np.cumsum(change[:-1]) > 0
 
 
-def _links(links: list[_Link], base: str) -> Links:
-    href = [href for _, href, _ in links]
+def _links(found: _Found, base: str) -> Links:
+    row, href, rel = found
     target, key = targets_of(base, href)
-    return Links(
-        row=np.array([row for row, _, _ in links], np.int64),
-        href=href,
-        target=target,
-        key=key,
-        rel=[rel and rel.lower() for _, _, rel in links],
-    )
+    return Links(row=row, href=href, target=target, key=key, rel=rel)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -120,13 +121,16 @@ class Page:
     @classmethod
     def from_root(cls, root: etree._Element, url: str) -> Page:
         """Make a page of a tree that lxml's HTML parser has built with ``huge_tree=True``."""
-        base = base_of(root, url)
+        declared = declarations(root)
+        base = base_of(declared[0]["base"], url)
         nodes = build(root, base)
-        if nodes.words.sum() < _BARE:  # forums and shops built by scripts offer a plain form for robots
+        if _is_bare(nodes):  # forums and shops built by scripts offer a plain form for robots
             plain = build(root, base, noscript=True)
             if plain.words.sum() >= nodes.words.sum() + _BARE:
                 nodes = plain
-        return cls(url, root, nodes, base)
+        page = cls(url, root, nodes, base)
+        vars(page)["_declarations"] = declared
+        return page
 
     @property
     def declared(self) -> dict[str, list[etree._Element]]:
@@ -175,8 +179,8 @@ class Page:
     @property
     def declared_canonical_url(self) -> str | None:
         """Absolute URL of the page's canonical link, None without one that can be parsed."""
-        for link in self.declared["link"]:
-            if "canonical" in link.get("rel", "").lower().split() and (href := link.get("href", "").strip()):
+        for rel, href in values_at(self.declared["link"], ("rel", "href")):
+            if "canonical" in rel.lower().split() and (href := href.strip()):
                 with suppress(ValueError):  # "http://[broken"
                     return urljoin(self.base, href)
         return None
@@ -193,7 +197,10 @@ class Page:
         title = next((t for t in titles if _is_in_head(t, self.root)), None)
         if title is None:  # some pages put it into the body; in `svg` it is a tooltip
             title = next((t for t in titles if next(t.iterancestors("svg"), None) is None), None)
-        return "" if title is None else " ".join(readable("".join(map(str, title.itertext()))).split())
+        if title is None:
+            return ""
+        text = title.text or "" if not len(title) else "".join(map(str, title.itertext()))
+        return " ".join(readable(text).split())
 
     @cached_property
     def language(self) -> str | None:
@@ -235,7 +242,13 @@ class Page:
     @property
     def truncated(self) -> bool:
         """True if the page nests deeper than lxml can read: the deeper text and everything after it is missing."""
-        return bool(self.nodes.depth[self.nodes.tag != TEXT].max() >= MAX_DEPTH)
+        depth = self.nodes.depth
+        return bool(depth.max() >= MAX_DEPTH and depth[self.nodes.tag != TEXT].max() >= MAX_DEPTH)
+
+
+def _is_bare(nodes: NodeTable) -> bool:
+    """Whether a page has few words; the first runs of text of most pages have enough."""
+    return sum(nodes.words[:_BARE].tolist()) < _BARE and bool(nodes.words.sum() < _BARE)
 
 
 def _is_in_head(element: etree._Element, root: etree._Element) -> bool:
@@ -363,9 +376,14 @@ def parse(text: str) -> etree._Element:
     return etree.fromstring(b"<html/>", parser) if root is None else root
 
 
-def base_of(root: etree._Element, url: str) -> str:
-    """Return the URL that links are relative to: ``<base href>``, or the page's URL if the base cannot be trusted."""
-    element = next((each for each in root.iter("base") if "href" in each.attrib), None)
+def base_of(bases: Iterable[etree._Element], url: str) -> str:
+    """Return the URL that links are relative to: ``<base href>``, or the page's URL if the base cannot be trusted.
+
+    Parameters
+    ----------
+    bases : the elements ``base`` of the page
+    """
+    element = next((each for each in bases if "href" in each.attrib), None)
     if element is None:
         return url
     href = (element.get("href") or "").strip()

@@ -57,8 +57,19 @@ def written(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
     ----------
     keep : (m,) a mask of the leaves
     """
-    leaves = np.flatnonzero(keep & ~left_over(nodes))
-    return notes.with_brackets(formulas.once(nodes, keep)), leaves
+    return notes.with_brackets(formulas.once(nodes, keep)), written_leaves(nodes, keep)
+
+
+@compiled("text")
+def written_leaves(nodes: NodeTable, keep: Bools) -> Ints:
+    """(k,) the leaves to keep, but for those that are `left_over`."""
+    return np.flatnonzero(keep & ~left_over(nodes))
+
+
+@compiled("text")
+def words_in(nodes: NodeTable, leaves: Ints) -> int:
+    """Number of the words of some leaves."""
+    return int(nodes.words[leaves].sum())
 
 
 def without_invisible(text: str) -> str:

@@ -12,7 +12,7 @@ from scrapy_pagelets.core import in_python
 from scrapy_pagelets.page import decode, parse
 from scrapy_pagelets.templates.classifier import Classifier, node_odds
 from scrapy_pagelets.templates.context import CONTEXT_FEATURES, context_features
-from scrapy_pagelets.templates.cut import CUT_FEATURES, cut_features
+from scrapy_pagelets.templates.cut import CUT_FEATURES, cut_features, mean_cut, moved
 from scrapy_pagelets.templates.evidence import CLASSIFIERS, SiteEvidence
 from scrapy_pagelets.templates.model import LABELLED, load
 from scrapy_pagelets.templates.page_features import PAGE_FEATURES, SITE_FEATURES, page_features, site_features, tokens
@@ -63,7 +63,12 @@ def assert_equal_features(page, model=MODEL, seed=0):
     of_leaves = model.trees(columns) * 3
     same(context_features, page.nodes, of_leaves, names=CONTEXT_FEATURES)
     if len(of_leaves):
-        same_sums(model.cut, same(cut_features, page.nodes, of_leaves, 3, names=CUT_FEATURES))
+        of_cuts = same(cut_features, page.nodes, of_leaves, 3, names=CUT_FEATURES)
+        same_sums(model.cut, of_cuts)
+        cut = mean_cut(model.cut(of_cuts))
+        assert cut == in_python(mean_cut)(model.cut(of_cuts))
+        for each in (cut, -99.0, 99.0):
+            same(moved, of_leaves, each)
 
 
 def page_of(html, url=URL):

@@ -11,7 +11,7 @@ from scrapy_pagelets.core import in_python
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.pagelet import divided
 from scrapy_pagelets.templates.mapping.template_tree import TemplateTree, align
-from scrapy_pagelets.templates.partition import partition
+from scrapy_pagelets.templates.partition import partition, partition_of_rows
 from tests.trees import soups
 
 SITE = Path(__file__).with_name("site")
@@ -64,6 +64,9 @@ def test_siblings_that_differ_by_their_texts(items):
 def test_partition(html, k, strict):
     nodes = table(html)
     found, expected = partition(nodes, k, strict=strict), in_python(partition)(nodes, k, strict=strict)
+    assert np.array_equal(
+        partition_of_rows(nodes, k, strict=strict), in_python(partition_of_rows)(nodes, k, strict=strict)
+    )
     assert found.dtype == expected.dtype
     assert found.tolist() == expected.tolist()
 

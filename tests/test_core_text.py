@@ -9,12 +9,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.document.headline import heading_text
+from scrapy_pagelets.document.headline import _words, heading_text, naming
 from scrapy_pagelets.looks import HEADING, LANDMARKS, MENU, NOTHING
-from scrapy_pagelets.nodes import build, leaves_beginning, rows_with
+from scrapy_pagelets.nodes import TAG, build, leaves_beginning, rows_tagged, rows_with
 from scrapy_pagelets.page import decode, parse
 from scrapy_pagelets.recrawl.content_words import content_of, visible_words
-from scrapy_pagelets.text import anchors_of, first_of_items, left_over, links_of, paths_of, text_of
+from scrapy_pagelets.text import (
+    anchors_of,
+    first_of_items,
+    left_over,
+    links_of,
+    paths_of,
+    text_of,
+    words_in,
+    written_leaves,
+)
 from tests.trees import soups
 
 SITE = Path(__file__).with_name("site")
@@ -32,10 +41,13 @@ def assert_equal_texts(root, keep):
     paths = paths_of(nodes, leaves)
     assert paths == in_python(paths_of)(other, leaves)
     assert paths == paths_of(nodes, leaves)
+    assert words_in(nodes, leaves) == in_python(words_in)(other, leaves)
+    assert written_leaves(nodes, keep).tolist() == in_python(written_leaves)(other, keep).tolist()
+    assert rows_tagged(nodes, TAG["p"]) == in_python(rows_tagged)(other, TAG["p"])
     assert links_of(nodes, leaves) == in_python(links_of)(other, leaves)
     for sign in (HEADING, MENU, LANDMARKS["p"] | NOTHING):
         assert rows_with(nodes, sign) == in_python(rows_with)(other, sign)
-    for characters in ("", "ab", "tplTPL1"):
+    for characters in ("", ["ab"], "abc", ["tplTPLx1", "", "a "], ["", " "]):
         assert leaves_beginning(nodes, characters) == in_python(leaves_beginning)(other, characters)
     assert left_over(nodes).tolist() == in_python(left_over)(other).tolist()
     assert first_of_items(nodes, leaves) == in_python(first_of_items)(other, leaves)
@@ -43,6 +55,10 @@ def assert_equal_texts(root, keep):
     assert anchors_of(nodes, links) == in_python(anchors_of)(other, links)
     for row in range(len(nodes)):
         assert heading_text(nodes, row) == in_python(heading_text)(other, row)
+    rows = list(range(0, len(nodes), 2))
+    for texts in ([], ["a b1"], ["And ÉTÉ x", "_y to"]):
+        titles = [_words(text) for text in texts]
+        assert naming(nodes, rows, titles) == in_python(naming)(other, rows, titles)
     assert content_of(nodes, keep) == in_python(content_of)(other, keep)
 
 

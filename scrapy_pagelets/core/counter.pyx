@@ -15,6 +15,7 @@ import os
 import numpy as np
 
 from scrapy_pagelets.core.arrays cimport Integers, integers, pointer
+from scrapy_pagelets.core.columns cimport Nodes, columns_of
 
 cdef extern from "ranks.hpp" nogil:
     uint64_t mix(uint64_t)
@@ -143,91 +144,102 @@ class LossyCounter(Table):
 def keys_of(page):
     """As `scrapy_pagelets.templates.evidence.keys_of`."""
     load_python()
-    nodes, links = page.nodes, page.nodes.links
-    cdef Integers path = integers(nodes.path), text = integers(nodes.text), leaves = integers(nodes.leaves)
-    cdef Integers first = integers(nodes.first_leaf), last = integers(nodes.last_leaf), end = integers(nodes.end)
-    cdef Integers link_rows = integers(links.row), link_keys = integers(links.key)
+    table = page.nodes
+    cdef Nodes nodes = columns_of(table).nodes
     cdef int64_t own = page.key
-    cdef Py_ssize_t n = path.size, m = text.size, i
-    placed, exact, target = np.empty(m, np.int64), np.empty(n, np.int64), np.empty(link_keys.size, np.int64)
+    cdef size_t i
+    placed, exact, target = np.empty(nodes.m, np.int64), np.empty(nodes.n, np.int64), np.empty(nodes.links, np.int64)
     cdef int64_t *placed_out = <int64_t*>pointer(placed)
     cdef int64_t *exact_out = <int64_t*>pointer(exact)
     cdef int64_t *target_out = <int64_t*>pointer(target)
-    cdef vector[uint64_t] before = vector[uint64_t](m + 1)
-    for i in range(m):
-        placed_out[i] = mix(<uint64_t>path.at[leaves.at[i]] * 31 + <uint64_t>text.at[i])
-        before[i + 1] = before[i] + mix(text.at[i])
-    for i in range(n):
-        exact_out[i] = before[last.at[i]] - before[first.at[i]]
-    for i in range(link_keys.size):
-        target_out[i] = 0 if link_keys.at[i] == own else link_keys.at[i]
+    cdef vector[uint64_t] before = vector[uint64_t](nodes.m + 1)
+    for i in range(nodes.m):
+        placed_out[i] = mix(<uint64_t>nodes.path[nodes.leaves[i]] * 31 + <uint64_t>nodes.text[i])
+        before[i + 1] = before[i] + mix(nodes.text[i])
+    for i in range(nodes.n):
+        exact_out[i] = before[nodes.last_leaf[i]] - before[nodes.first_leaf[i]]
+    for i in range(nodes.links):
+        target_out[i] = 0 if nodes.link_key[i] == own else nodes.link_key[i]
     return in_python.Keys(
-        text=nodes.text,
+        text=table.text,
         placed=placed,
-        path=nodes.path,
-        shape=nodes.shape,
+        path=table.path,
+        shape=table.shape,
         exact=exact,
-        links=link_sets(nodes, links.key),
+        links=link_sets(table, table.links.key),
         target=target,
     )
 
 
-def link_sets(nodes, targets):
+def link_sets(table, targets):
     """As `scrapy_pagelets.templates.evidence.link_sets`."""
-    cdef Integers end = integers(nodes.end), rows = integers(nodes.links.row), keys = integers(targets)
-    cdef Py_ssize_t n = end.size, i
+    cdef Nodes nodes = columns_of(table).nodes
+    cdef Integers keys = integers(targets)
+    cdef size_t i
     # Sums over the rows before each one.
-    cdef vector[uint64_t] summed = vector[uint64_t](n + 1)
-    cdef vector[int64_t] count = vector[int64_t](n + 1)
-    sets = np.zeros(n, np.int64)
+    cdef vector[uint64_t] summed = vector[uint64_t](nodes.n + 1)
+    cdef vector[int64_t] count = vector[int64_t](nodes.n + 1)
+    if <size_t>keys.size != nodes.links:
+        raise ValueError("there is not a target for each link")
+    sets = np.empty(nodes.n, np.int64)
     cdef int64_t *out = <int64_t*>pointer(sets)
-    for i in range(keys.size):
+    for i in range(nodes.links):
         if keys.at[i] != 0:
-            summed[rows.at[i] + 1], count[rows.at[i] + 1] = mix(keys.at[i]), 1
-    for i in range(n):
+            summed[nodes.link_row[i] + 1], count[nodes.link_row[i] + 1] = mix(keys.at[i]), 1
+    for i in range(nodes.n):
         summed[i + 1] += summed[i]
         count[i + 1] += count[i]
-    for i in range(n):
-        if count[end.at[i]] - count[i] >= 2:
-            out[i] = summed[end.at[i]] - summed[i]
+    for i in range(nodes.n):
+        out[i] = summed[nodes.end[i]] - summed[i] if count[nodes.end[i]] - count[i] >= 2 else 0
     return sets
 
 
-def mostly_links(nodes):
+def mostly_links(table):
     """As `scrapy_pagelets.templates.evidence.mostly_links`."""
-    cdef Integers words = integers(nodes.words), leaves = integers(nodes.leaves)
-    cdef Integers first = integers(nodes.first_leaf), last = integers(nodes.last_leaf)
-    cdef const uint8_t *anchor = <const uint8_t*>pointer(nodes.anchor)
-    cdef Py_ssize_t n = first.size, m = words.size, i
-    cdef vector[int64_t] below = vector[int64_t](m + 1), linked = vector[int64_t](m + 1)
-    found = np.empty(n, np.bool_)
-    cdef uint8_t[::1] out = found.view(np.uint8)
-    for i in range(m):
-        below[i + 1] = below[i] + words.at[i]
-        linked[i + 1] = linked[i] + (words.at[i] if anchor[leaves.at[i]] else 0)
-    for i in range(n):
-        out[i] = linked[last.at[i]] - linked[first.at[i]] > 0.75 * (below[last.at[i]] - below[first.at[i]])
+    cdef Nodes nodes = columns_of(table).nodes
+    cdef size_t i
+    cdef vector[int64_t] below = vector[int64_t](nodes.m + 1), linked = vector[int64_t](nodes.m + 1)
+    found = np.empty(nodes.n, np.bool_)
+    cdef uint8_t *out = <uint8_t*>pointer(found)
+    for i in range(nodes.m):
+        below[i + 1] = below[i] + nodes.words[i]
+        linked[i + 1] = linked[i] + (nodes.words[i] if nodes.anchor[nodes.leaves[i]] else 0)
+    for i in range(nodes.n):
+        out[i] = (
+            linked[nodes.last_leaf[i]] - linked[nodes.first_leaf[i]]
+            > 0.75 * (below[nodes.last_leaf[i]] - below[nodes.first_leaf[i]])
+        )
     return found
 
 
-def outline(nodes):
-    """As `scrapy_pagelets.templates.site_counts.outline`."""
+def counted(table):
+    """As `scrapy_pagelets.templates.evidence.counted`."""
     load_python()
-    cdef Integers parent = integers(nodes.parent), end = integers(nodes.end)
-    cdef Integers depth = integers(nodes.depth), look = integers(nodes.look), tag = integers(nodes.tag)
+    cdef Nodes nodes = columns_of(table).nodes
+    cdef int64_t n = nodes.n, giant = lossy_counter._GIANT, i
+    seen, links = np.empty(nodes.n, np.bool_), np.empty(nodes.links, np.bool_)
+    cdef uint8_t *out = <uint8_t*>pointer(seen)
+    cdef uint8_t *of_links = <uint8_t*>pointer(links)
+    for i in range(n):
+        out[i] = n <= giant or i < giant or nodes.end[i] > n - giant
+    for i in range(<int64_t>nodes.links):
+        of_links[i] = out[nodes.link_row[i]]
+    return seen, links
+
+
+def outline(table):
+    """As `scrapy_pagelets.templates.site_counts.outline`."""
+    cdef Nodes nodes = columns_of(table).nodes
     cdef list found = []
-    signatures = nodes.class_signature
-    cdef const int64_t *marks = <const int64_t*>pointer(signatures)
     cdef int64_t paths[OUTLINE_DEPTH + 1]
-    cdef Py_ssize_t row = 0, n = parent.size
-    cdef int64_t level
+    cdef int64_t row = 0, n = nodes.n, level
     while row < n:
-        level = depth.at[row]
+        level = nodes.depth[row]
         if level > OUTLINE_DEPTH:  # with all its siblings
-            row = end.at[parent.at[row]]
+            row = nodes.end[nodes.parent[row]]
             continue
-        if tag.at[row] != TEXT:
-            paths[level] = marks[look.at[row]]
+        if nodes.tag[row] != TEXT:
+            paths[level] = nodes.class_signature[nodes.look[row]]
             if level:
                 paths[level] = mix(<uint64_t>paths[level - 1] * 31 + <uint64_t>paths[level])
             found.append(paths[level])
@@ -338,7 +350,7 @@ cdef int sum_shapes(
     return 0
 
 
-def evidence_of(dict tables, int64_t pages, nodes, keys, odds, Py_ssize_t number, int64_t of_class, bint known):
+def evidence_of(dict tables, int64_t pages, table, keys, odds, Py_ssize_t number, int64_t of_class, bint known):
     """As `scrapy_pagelets.templates.evidence.evidence_of`."""
     load_python()
     cdef Table texts = tables["text"], paths = tables["path"], placed = tables["placed"], exact = tables["exact"]
@@ -346,7 +358,7 @@ def evidence_of(dict tables, int64_t pages, nodes, keys, odds, Py_ssize_t number
     cdef Integers text = integers(keys.text), text_placed = integers(keys.placed)
     cdef Integers path = integers(keys.path), shape = integers(keys.shape)
     cdef Integers text_exact = integers(keys.exact), link_set = integers(keys.links), target = integers(keys.target)
-    cdef Integers leaves = integers(nodes.leaves)
+    cdef Nodes nodes = columns_of(table).nodes
     of_page = np.ascontiguousarray(odds, np.float64)
     cdef const double *own_odds = <const double*>pointer(of_page)
     if of_page.size != keys.path.size * CLASSIFIERS:
@@ -410,7 +422,7 @@ def evidence_of(dict tables, int64_t pages, nodes, keys, odds, Py_ssize_t number
             if path_out[2 * n + i] < 0:
                 path_out[2 * n + i] = most
     for i in range(m):
-        variants_out[i] = varied[leaves.at[i]]
+        variants_out[i] = varied[nodes.leaves[i]]
     for i in range(target.size):
         target_out[i] = share(targets.counter.of(target.at[i])[0], self, others) if target.at[i] else 0
 

@@ -7,7 +7,9 @@ routines and those of the C library differ in the last bit.
 """
 
 from cython.operator cimport dereference
-from cpython.buffer cimport PyBUF_WRITE
+from cpython.buffer cimport (
+    PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBUF_WRITE, PyBuffer_IsContiguous, PyBuffer_Release, PyObject_GetBuffer,
+)
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.unicode cimport (
     PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ, PyUnicode_Tailmatch,
@@ -21,23 +23,9 @@ from libcpp.vector cimport vector
 import numpy as np
 
 from scrapy_pagelets.core.arrays cimport pointer
+from scrapy_pagelets.core.columns cimport Nodes, columns_of
 
 cdef extern from "nodes.hpp" nogil:
-    cppclass Nodes:
-        size_t n, m
-        const int64_t *parent
-        const int64_t *end
-        const int64_t *depth
-        const int64_t *tag
-        const int64_t *look
-        const int64_t *shape
-        const int64_t *first_leaf
-        const int64_t *last_leaf
-        const uint8_t *anchor
-        const uint8_t *hidden
-        const int64_t *leaves
-        const int64_t *words
-        const int64_t *gap
     vector[int64_t] inherited_by_look(const Nodes &nodes, const int64_t *of_look) except +
     vector[int64_t] inherited_by_tag(const Nodes &nodes, const int64_t *of_tag) except +
 
@@ -58,7 +46,7 @@ cdef extern from "page_features.hpp" nogil:
         void finish()
     cppclass PageFeatures:
         Inherited inherited
-        RegionFeatures of_regions
+        const RegionFeatures *of_regions
         vector[double] heading_odds
         vector[int64_t] lengths, headings
         vector[uint8_t] traits
@@ -118,8 +106,9 @@ cdef extern from "cut.hpp" nogil:
         void write(const Nodes &nodes, const double *at, const double *content_at, float *matrix) except +
 
 ctypedef cpp_list[vector[double]] list_of_vectors
-#: The type of columns in single precision.
-cdef object SINGLE = np.dtype(np.float32)
+cdef object log1p = np.log1p, exp = np.exp, frombuffer = np.frombuffer
+#: Where the features of regions are kept in the namespace of a node table.
+cdef str KEPT = "_regions_of_core"
 
 #: The modules that this one stands for. They import this one, and so are imported when they are first needed.
 cdef object in_python = None, contexts = None, cuts = None
@@ -146,22 +135,22 @@ def page_features(page, lexicon, marks=()):
     """As `scrapy_pagelets.templates.page_features.page_features`."""
     load_python()
     table = page.nodes
-    cdef Nodes nodes
-    read_nodes(table, nodes)
+    cdef Nodes nodes = columns_of(table).nodes
     cdef PageFeatures features
     features.heading = in_python.LANDMARKS["heading"]
     features.main = in_python.LANDMARKS["main"]
     features.article = in_python.LANDMARKS["article"]
     cdef dict of_look, of_heading
     of_look, of_heading = kept(lexicon, tuple(marks))
-    cdef vector[Look] looks = looks_of(table, of_look, lexicon, marks)
-    cdef vector[Link] links = links_of(page)
+    cdef vector[Look] looks = looks_of(table, nodes, of_look, lexicon, marks)
+    cdef vector[Link] links = links_of(page, nodes)
     read_strings(table.strings, page.title.casefold(), features)
+    cdef RegionsOf of_regions = regions_of(table, nodes)
+    features.of_regions = &of_regions.features
     with nogil:
         features.inherited.inherit(nodes, looks, links, text_tag)
         features.measure(nodes)
     take_logarithms(features.arguments())
-    take_logarithms(features.of_regions.arguments())
     read_headings(table.strings, of_heading, lexicon, features)
     cdef boolean declared[3]
     declared[0], declared[1], declared[2] = in_python.declared(page)
@@ -175,8 +164,7 @@ def page_features(page, lexicon, marks=()):
 def node_odds(page, columns, first, classifier):
     """As `scrapy_pagelets.templates.classifier.node_odds`."""
     load_python()
-    cdef Nodes nodes
-    read_nodes(page.nodes, nodes)
+    cdef Nodes nodes = columns_of(page.nodes).nodes
     transposed, own = np.ascontiguousarray(columns.T, np.float32), floats(first)
     cdef const double *first_odds = of_size(own, nodes.m)
     arrays = [floats(column) for column in (classifier.weight, classifier.bias, classifier.low, classifier.high)]
@@ -186,28 +174,21 @@ def node_odds(page, columns, first, classifier):
     cdef Logistic model
     model.weight, model.bias = <const double*>pointer(arrays[0]), <const double*>pointer(arrays[1])
     model.low, model.high = <const double*>pointer(arrays[2]), <const double*>pointer(arrays[3])
-    cdef vector[int64_t] headings = heading_leaves(page.nodes, nodes)
-    cdef RegionFeatures of_regions
-    with nogil:
-        of_regions.measure(nodes, headings.data())
-    take_logarithms(of_regions.arguments())
+    cdef RegionsOf of_regions = regions_of(page.nodes, nodes)
     odds = np.empty((nodes.n, 2))
     cdef double *out = <double*>pointer(odds)
     with nogil:
-        of_regions.finish()
-        judge_nodes(nodes, of_regions, matrix, first_odds, model, out)
+        judge_nodes(nodes, of_regions.features, matrix, first_odds, model, out)
     return odds
 
 
 def site_features(page, evidence, odds, of_class):
     """As `scrapy_pagelets.templates.page_features.site_features`."""
     load_python()
-    cdef Nodes nodes
-    read_nodes(page.nodes, nodes)
-    rows = page.nodes.links.row
+    cdef Nodes nodes = columns_of(page.nodes).nodes
     cdef Evidence site
     site.pages, site.of_class = evidence.pages, of_class
-    site.link_rows, site.link_count = <const int64_t*>pointer(rows), len(rows)
+    site.link_rows, site.link_count = nodes.link_row, nodes.links
     cdef Doubles columns = Doubles()
     site.text, site.placed = columns.of(evidence.text, nodes.m), columns.of(evidence.placed, nodes.m)
     site.variants, site.class_text = columns.of(evidence.variants, nodes.m), columns.of(evidence.class_text, nodes.m)
@@ -234,8 +215,7 @@ def site_features(page, evidence, odds, of_class):
 def context_features(table, odds):
     """As `scrapy_pagelets.templates.context.context_features`."""
     load_python()
-    cdef Nodes nodes
-    read_nodes(table, nodes)
+    cdef Nodes nodes = columns_of(table).nodes
     matrix = np.empty((len(contexts.CONTEXT_FEATURES), nodes.m), np.float32)
     if nodes.m == 0:
         return matrix.T
@@ -243,7 +223,7 @@ def context_features(table, odds):
     cdef const double *of_leaves = of_size(values, nodes.m)
     cdef ContextFeatures features
     take_exponentials(features.clip(of_leaves, nodes.m))
-    cdef vector[int64_t] headings = heading_leaves(table, nodes)
+    cdef vector[int64_t] headings = heading_leaves(nodes)
     cdef vector[int64_t] levels = heading_levels(nodes)
     cdef float *out = <float*>pointer(matrix)
     cdef vector[double] *arguments
@@ -258,8 +238,7 @@ def context_features(table, odds):
 def cut_features(table, odds, others):
     """As `scrapy_pagelets.templates.cut.cut_features`."""
     load_python()
-    cdef Nodes nodes
-    read_nodes(table, nodes)
+    cdef Nodes nodes = columns_of(table).nodes
     if nodes.m == 0:
         raise ValueError("a page without leaves has no cut")
     values = floats(odds)
@@ -281,6 +260,72 @@ def cut_features(table, odds, others):
     return matrix.T
 
 
+def mean_cut(ratings):
+    """As `scrapy_pagelets.templates.cut.mean_cut`."""
+    load_python()
+    at, own = cuts.CUTS, floats(ratings)
+    cdef size_t count = len(at), i
+    cdef const double *cut = <const double*>pointer(at)
+    cdef const double *rating = of_size(own, count)
+    cdef vector[double] weights
+    cdef double best, summed, total, temperature = cuts._TEMPERATURE
+    for i in range(count):
+        weights.push_back((rating[i - 1 if i else 0] + 2 * rating[i] + rating[i + 1 if i + 1 < count else i]) / 4)
+    best = weights[0]
+    for i in range(count):
+        best = max(best, weights[i])
+    for i in range(count):
+        weights[i] = (weights[i] - best) / temperature
+    take_exponentials(weights)
+    summed, total = weights[0] * cut[0], weights[0]
+    for i in range(1, count):
+        summed += weights[i] * cut[i]
+        total += weights[i]
+    return summed / total
+
+
+def moved(odds, double cut):
+    """As `scrapy_pagelets.templates.cut.moved`."""
+    load_python()
+    values = floats(odds)
+    result = np.empty(len(values))
+    cdef size_t m = len(values), i
+    cdef const double *given = <const double*>pointer(values)
+    cdef double *out = <double*>pointer(result)
+    cdef double least = given[0]
+    for i in range(m):
+        least = min(least, given[i])
+    cut = max(cut, min(least + <double>cuts._MARGIN, <double>cuts._HIGHEST))
+    for i in range(m):
+        out[i] = given[i] - cut
+    return result
+
+
+cdef class RegionsOf:
+    """The features of the subtrees of a table, see `regions_of`."""
+
+    cdef RegionFeatures features
+
+    def __reduce__(self):
+        return type(None), ()  # the copy of a table measures its own
+
+
+cdef RegionsOf regions_of(table, const Nodes &nodes):
+    """The features of the subtrees of a table, kept with it: all leaves and all nodes are judged by them."""
+    cdef dict namespace = table.__dict__
+    cdef RegionsOf found = namespace.get(KEPT)
+    cdef vector[int64_t] headings
+    if found is None:
+        found = RegionsOf()
+        headings = heading_leaves(nodes)
+        with nogil:
+            found.features.measure(nodes, headings.data())
+        take_logarithms(found.features.arguments())
+        found.features.finish()
+        namespace[KEPT] = found
+    return found
+
+
 cdef class Doubles:
     """Columns of floats in double precision; those of NumPy cost microseconds each, which small pages feel."""
 
@@ -292,15 +337,24 @@ cdef class Doubles:
 
     cdef const double *of(self, column, size_t size) except? NULL:
         """The data of a column, which this object keeps alive, if it has a size."""
-        cdef const float *single
-        cdef size_t i
-        if column.dtype is not SINGLE or not column.flags.c_contiguous:
+        cdef Py_buffer view
+        PyObject_GetBuffer(column, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT)
+        cdef bint plain = PyBuffer_IsContiguous(&view, c"C")
+        cdef bint is_single = plain and view.itemsize == 4 and view.format[0] == c"f"
+        cdef bint is_double = plain and view.itemsize == 8 and view.format[0] == c"d"
+        cdef size_t count = view.len // view.itemsize
+        cdef void *data = view.buf
+        PyBuffer_Release(&view)
+        if count != size:
+            raise ValueError(f"a column has {count} values instead of {size}")
+        if not is_single and not is_double:
             column = floats(column)
-            self.alive.append(column)
-            return of_size(column, size)
-        if <size_t>column.size != size:
-            raise ValueError(f"a column has {column.size} values instead of {size}")
-        single = <const float*>pointer(column)
+            data = pointer(column)
+        self.alive.append(column)
+        return self.converted_from(<const float*>data, size) if is_single else <const double*>data
+
+    cdef const double *converted_from(self, const float *single, size_t size) except? NULL:
+        cdef size_t i
         self.converted.push_back(vector[double](size))
         for i in range(size):
             self.converted.back()[i] = single[i]
@@ -318,30 +372,17 @@ cdef const double *of_size(array, size_t size) except? NULL:
     return <const double*>pointer(array)
 
 
-cdef int read_nodes(table, Nodes &nodes) except -1:
-    nodes.n, nodes.m = len(table.parent), len(table.leaves)
-    nodes.parent, nodes.end = <const int64_t*>pointer(table.parent), <const int64_t*>pointer(table.end)
-    nodes.depth, nodes.tag = <const int64_t*>pointer(table.depth), <const int64_t*>pointer(table.tag)
-    nodes.look, nodes.shape = <const int64_t*>pointer(table.look), <const int64_t*>pointer(table.shape)
-    nodes.first_leaf = <const int64_t*>pointer(table.first_leaf)
-    nodes.last_leaf = <const int64_t*>pointer(table.last_leaf)
-    nodes.anchor, nodes.hidden = <const uint8_t*>pointer(table.anchor), <const uint8_t*>pointer(table.hidden)
-    nodes.leaves, nodes.words = <const int64_t*>pointer(table.leaves), <const int64_t*>pointer(table.words)
-    nodes.gap = <const int64_t*>pointer(table.gap)
-    return 0
-
-
 cdef object numbers(vector[double] &values):
     """An array over the values, which must be kept alive."""
     memory = PyMemoryView_FromMemory(<char*>values.data(), values.size() * sizeof(double), PyBUF_WRITE)
-    return np.frombuffer(memory, np.float64)
+    return frombuffer(memory)
 
 
 cdef int take_logarithms(vector[double] &values) except -1:
     """Replace each value x by log(1 + x)."""
     if values.size():
         array = numbers(values)
-        np.log1p(array, out=array)
+        log1p(array, array)
     return 0
 
 
@@ -349,7 +390,7 @@ cdef int take_exponentials(vector[double] &values) except -1:
     """Replace each value x by exp(x)."""
     if values.size():
         array = numbers(values)
-        np.exp(array, out=array)
+        exp(array, array)
     return 0
 
 
@@ -361,9 +402,8 @@ cdef tuple kept(lexicon, tuple marks):
     return known[2:]
 
 
-cdef vector[Look] looks_of(table, dict of_look, lexicon, marks):
+cdef vector[Look] looks_of(table, const Nodes &nodes, dict of_look, lexicon, marks):
     """What lexicon and marks say of each look."""
-    cdef const int64_t *signs = <const int64_t*>pointer(table.signs)
     cdef int64_t landmarks = in_python._ALL_LANDMARKS
     cdef vector[Look] found
     cdef Look one
@@ -373,7 +413,7 @@ cdef vector[Look] looks_of(table, dict of_look, lexicon, marks):
             facts = in_python._facts_of(look, lexicon, marks)
             if in_python.is_short(look):
                 of_look[look] = facts
-        one.landmarks = signs[found.size()] & landmarks
+        one.landmarks = nodes.signs[found.size()] & landmarks
         one.odds, one.marks = facts
         found.push_back(one)
     return found
@@ -394,18 +434,18 @@ cdef int read_headings(list strings, dict of_heading, lexicon, PageFeatures &fea
     return 0
 
 
-cdef vector[Link] links_of(page):
+cdef vector[Link] links_of(page, const Nodes &nodes):
     """Where each link of a page leads."""
     links = page.nodes.links
     cdef list target = links.target, href = links.href
-    cdef const int64_t *row = <const int64_t*>pointer(links.row)
-    cdef const int64_t *key = <const int64_t*>pointer(links.key)
     cdef str host = page.base.split("/")[2] if page.base.count("/") > 1 else ""
     cdef vector[Link] found
     cdef Link one
     cdef Py_ssize_t i
+    if <size_t>len(target) != nodes.links or <size_t>len(href) != nodes.links:
+        raise ValueError("the columns of the links do not have the same length")
     for i in range(len(target)):
-        one.row, one.key = row[i], key[i]
+        one.row, one.key = nodes.link_row[i], nodes.link_key[i]
         one.leads = INSIDE * leads_to(target[i], host) | WITHIN * is_fragment(href[i])
         found.push_back(one)
     return found
@@ -469,14 +509,13 @@ cdef int read_strings(list strings, str title, PageFeatures &features) except -1
     return 0
 
 
-cdef vector[int64_t] heading_leaves(table, const Nodes &nodes):
+cdef vector[int64_t] heading_leaves(const Nodes &nodes):
     """Whether each leaf is inside a heading."""
     cdef int64_t heading = in_python.LANDMARKS["heading"]
     cdef vector[int64_t] of_look
-    cdef const int64_t *signs = <const int64_t*>pointer(table.signs)
-    cdef Py_ssize_t i
-    for i in range(len(table.looks)):
-        of_look.push_back((signs[i] & heading) > 0)
+    cdef size_t i
+    for i in range(nodes.looks):
+        of_look.push_back((nodes.signs[i] & heading) > 0)
     return inherited_by_look(nodes, of_look.data())
 
 

@@ -1,4 +1,4 @@
-// The columns of a node table, and what features are made of: sums, regions, orders, columns of a matrix.
+// What features are made of: sums, regions, orders, columns of a matrix.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -8,21 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "columns.hpp"
 #include "ranks.hpp"
 
 using Doubles = std::vector<double>;
 using Integers = std::vector<std::int64_t>;
-
-// As `scrapy_pagelets.nodes.NodeTable`: n rows, m leaves.
-struct Nodes {
-    std::size_t n, m;
-    const std::int64_t *parent, *end, *depth, *tag, *look, *shape, *first_leaf, *last_leaf;  // (n,)
-    const std::uint8_t *anchor, *hidden;                                                     // (n,)
-    const std::int64_t *leaves, *words, *gap;                                                // (m,)
-
-    bool linked(std::size_t leaf) const { return anchor[leaves[leaf]]; }
-    bool is_prose(std::size_t leaf, std::int64_t least) const { return words[leaf] >= least && !linked(leaf); }
-};
 
 // A column of the values of a function, from 0 to count - 1.
 template <typename Function> Doubles column(std::size_t count, Function value) {

@@ -64,6 +64,7 @@ public:
             set(row, 2, logs[row * 3 + 1]);
             set(row, 3, logs[row * 3 + 2]);
         }
+        Doubles().swap(logs);
     }
     const float *of(std::size_t row) const { return &values[row * OF_REGION]; }
 };
@@ -133,7 +134,7 @@ class PageFeatures {
 
 public:
     Inherited inherited;
-    RegionFeatures of_regions;
+    const RegionFeatures *of_regions;    // measured and finished before
     Doubles heading_odds;                // (m,) of the heading leaves
     Integers lengths;                    // (m,) characters
     std::vector<std::uint8_t> traits;    // (m,)
@@ -173,7 +174,6 @@ public:
         }
         whole[0] = total;
         whole[1] = double(m);
-        of_regions.measure(nodes, headings.data());
     }
     Doubles &arguments() { return logs; }
 
@@ -217,10 +217,9 @@ public:
             out.add([&](std::size_t i) { return inherited.landmarks[i] >> bit & 1; });
         const std::int64_t deepest = *std::max_element(nodes.depth, nodes.depth + nodes.n);
         out.add_equal(whole[0], linked / total, whole[1], (all & main) > 0, (all & article) > 0, deepest);
-        of_regions.finish();
         for (const Integers &rows : regions(nodes, LEVELS))
             for (std::size_t j = 0; j < OF_REGION; j++)
-                out.add([&](std::size_t i) { return of_regions.of(rows[i])[j]; });
+                out.add([&](std::size_t i) { return of_regions->of(rows[i])[j]; });
         out.add_equal(declared[0], declared[1], declared[2]);
         for (std::size_t bit = 0; bit < MARKS; bit++)
             out.add([&](std::size_t i) { return inherited.marks[i] >> bit & 1; });

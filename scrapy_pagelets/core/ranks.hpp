@@ -16,7 +16,8 @@ inline std::uint64_t mix(std::uint64_t z) {
 inline std::uint64_t hash_of(std::int64_t value) {
     const std::uint64_t modulus = (std::uint64_t(1) << 61) - 1;
     const std::uint64_t magnitude = value < 0 ? 0 - std::uint64_t(value) : std::uint64_t(value);
-    const std::int64_t rest = std::int64_t(magnitude % modulus);
+    const std::uint64_t folded = (magnitude & modulus) + (magnitude >> 61);  // 2 ** 61 is 1 more than the modulus
+    const std::int64_t rest = std::int64_t(folded < modulus ? folded : folded - modulus);
     return std::uint64_t(value >= 0 ? rest : rest == 1 ? -2 : -rest);
 }
 
@@ -36,7 +37,7 @@ class Ranks {
     struct Entry {
         std::int64_t row = -1, signature = 0, count = 0;
     };
-    std::vector<Entry> entries = std::vector<Entry>(256);
+    std::vector<Entry> entries = std::vector<Entry>(64);
     std::size_t used = 0;
 
     Entry &find(std::int64_t row, std::int64_t signature) {
@@ -54,6 +55,13 @@ class Ranks {
     }
 
 public:
+    // Make room for so many rows and signatures, before the first call of `next`.
+    void reserve(std::size_t most) {
+        std::size_t size = entries.size();
+        while (size < 2 * most) size *= 2;
+        entries.resize(size);
+    }
+
     // How often this was called before with a row, 0 or more, and a signature.
     std::int64_t next(std::int64_t row, std::int64_t signature) {
         if (used * 2 >= entries.size()) grow();

@@ -82,6 +82,8 @@ class Snapshot {
 
     xmlNode *copied(const xmlNode *node, xmlNode *parent) {
         xmlNode *copy = added(node->type, parent);
+        if (node->type == XML_ELEMENT_NODE) elements++;
+        else if (node->type == XML_TEXT_NODE) texts++;
         if (node->type == XML_TEXT_NODE || node->type == XML_CDATA_SECTION_NODE) copy->content = copied(node->content);
         if (node->type != XML_ELEMENT_NODE) return copy;
         copy->name = copied_name(node->name);
@@ -107,6 +109,7 @@ class Snapshot {
     }
 
 public:
+    std::size_t elements = 0, texts = 0;  // numbers of nodes
     xmlNode *root;
 
     // Copy an element and all below it, without recursion.

@@ -10,6 +10,7 @@ from math import fsum
 import numpy as np
 
 from scrapy_pagelets.core.arrays cimport Integers, integers, pointer
+from scrapy_pagelets.core.columns cimport Nodes, columns_of
 
 cdef extern from "alignment.hpp" nogil:
     struct Tree:
@@ -63,15 +64,13 @@ cdef int load_python() except -1:
     return 0
 
 
-def align(template, nodes):
+def align(template, table):
     """As `scrapy_pagelets.templates.mapping.template_tree.align`."""
-    cdef Integers parent = integers(nodes.parent), end = integers(nodes.end)
-    cdef Integers depth = integers(nodes.depth), tag = integers(nodes.tag)
-    cdef Integers signature = integers(nodes.signature), leaves = integers(nodes.leaves), keys = integers(nodes.text)
+    cdef Nodes nodes = columns_of(table).nodes
     cdef Integers parent_ = integers(template.parent), end_ = integers(template.end)
     cdef Integers depth_ = integers(template.depth)
     cdef Integers label_ = integers(template.label), text_ = integers(template.text)
-    cdef Py_ssize_t n = parent.size, i
+    cdef Py_ssize_t n = nodes.n, i
     found = np.full(n, -1)
     if parent_.size == 0:
         return found
@@ -80,10 +79,10 @@ def align(template, nodes):
     cdef int64_t *out = <int64_t*>pointer(found)
     cdef vector[int64_t] label = vector[int64_t](n), text = vector[int64_t](n)
     for i in range(n):
-        label[i] = TEXT if tag.at[i] == TEXT else signature.at[i]
-    for i in range(leaves.size):
-        text[leaves.at[i]] = keys.at[i]
-    cdef Tree page = Tree(n, &parent.at[0], &end.at[0], &depth.at[0], label.data(), text.data())
+        label[i] = TEXT if nodes.tag[i] == TEXT else nodes.signature[i]
+    for i in range(<Py_ssize_t>nodes.m):
+        text[nodes.leaves[i]] = nodes.text[i]
+    cdef Tree page = Tree(n, nodes.parent, nodes.end, nodes.depth, label.data(), text.data())
     cdef Tree other = Tree(parent_.size, &parent_.at[0], &end_.at[0], &depth_.at[0], &label_.at[0], &text_.at[0])
     cdef Alignment *alignment = new Alignment(page, other, &out[0])
     try:
@@ -105,64 +104,74 @@ cdef bint is_tree(Integers parent, Integers end, Integers depth) noexcept:
     return True
 
 
-def partition(nodes, k=None, *, strict=False):
+def partition(table, k=None, *, strict=False):
     """As `scrapy_pagelets.templates.partition.partition`."""
     load_python()
     cdef int64_t most = in_python.DEFAULT_K if k is None else k
     in_python._check(most)
     cdef bint is_strict = strict
-    cdef Integers parent = integers(nodes.parent), end = integers(nodes.end), leaves = integers(nodes.leaves)
-    cdef Py_ssize_t n = parent.size, m = leaves.size, row, number = 0
+    cdef Nodes nodes = columns_of(table).nodes
+    cdef Py_ssize_t n = nodes.n, m = nodes.m, row, number = 0
     labels = np.empty(m, np.int64)
     if not m:
         return labels
     cdef int64_t *out = <int64_t*>pointer(labels)
     cdef vector[uint8_t] divided = vector[uint8_t](n)
     cdef vector[int64_t] owner = vector[int64_t](n), numbers = vector[int64_t](n)
-    divide(divided, nodes, most, is_strict)
+    divide(divided, nodes, table.links.href, most, is_strict)
     begin(owner, divided, nodes, is_strict)
     for row in range(1, n):
-        if not divided[parent.at[row]]:
-            owner[row] = owner[parent.at[row]]
+        if not divided[nodes.parent[row]]:
+            owner[row] = owner[nodes.parent[row]]
     for row in range(m):
-        numbers[owner[leaves.at[row]]] = 1
+        numbers[owner[nodes.leaves[row]]] = 1
     for row in range(n):
         number += numbers[row]
         numbers[row] = number - 1
     for row in range(m):
-        out[row] = numbers[owner[leaves.at[row]]]
+        out[row] = numbers[owner[nodes.leaves[row]]]
     return labels
 
 
-cdef int divide(vector[uint8_t] &divided, nodes, int64_t k, bint strict) except -1:
+def partition_of_rows(table, k=None, *, strict=False):
+    """As `scrapy_pagelets.templates.partition.partition_of_rows`."""
+    of_leaves = partition(table, k, strict=strict)
+    cdef Nodes nodes = columns_of(table).nodes
+    labels = np.empty(nodes.n, np.int64)
+    cdef int64_t *out = <int64_t*>pointer(labels)
+    cdef const int64_t *number = <const int64_t*>pointer(of_leaves)
+    cdef size_t row, leaf
+    for row in range(nodes.n):
+        out[row] = -1
+    for leaf in range(nodes.m):
+        out[nodes.leaves[leaf]] = number[leaf]
+    return labels
+
+
+cdef int divide(vector[uint8_t] &divided, const Nodes &nodes, list hrefs, int64_t k, bint strict) except -1:
     """Whether each row is divided: a child has k links or more, and every ancestor is divided."""
-    cdef Integers parent = integers(nodes.parent), end = integers(nodes.end)
-    cdef Integers tag = integers(nodes.tag), leaves = integers(nodes.leaves)
-    cdef Integers first = integers(nodes.first_leaf), last = integers(nodes.last_leaf), words = integers(nodes.words)
-    cdef Integers link_rows = integers(nodes.links.row), keys = integers(nodes.links.key)
-    cdef const uint8_t *anchor = <const uint8_t*>pointer(nodes.anchor)
-    cdef list hrefs = nodes.links.href
-    cdef Py_ssize_t n = parent.size, m = leaves.size, i
+    cdef Py_ssize_t n = nodes.n, m = nodes.m, i
     cdef vector[int64_t] links = vector[int64_t](n + 1), below = vector[int64_t](m + 1), linked = vector[int64_t](m + 1)
     cdef int64_t long, wide
-    for i in range(keys.size):
-        if keys.at[i] != 0 and traits[tag.at[link_rows.at[i]]] & LINKING and leads_away(hrefs[i]):
-            links[link_rows.at[i] + 1] += 1
+    for i in range(<Py_ssize_t>nodes.links):
+        if nodes.link_key[i] != 0 and traits[nodes.tag[nodes.link_row[i]]] & LINKING and leads_away(hrefs[i]):
+            links[nodes.link_row[i] + 1] += 1
     for i in range(n):
         links[i + 1] += links[i]
     for i in range(m):
-        below[i + 1] = below[i] + words.at[i]
-        linked[i + 1] = linked[i] + (words.at[i] if anchor[leaves.at[i]] else 0)
+        below[i + 1] = below[i] + nodes.words[i]
+        linked[i + 1] = linked[i] + (nodes.words[i] if nodes.anchor[nodes.leaves[i]] else 0)
     for i in range(1, n):
-        if links[end.at[i]] - links[i] < k:
+        if links[nodes.end[i]] - links[i] < k:
             continue
-        if not strict and traits[tag.at[i]] & PROSE:
-            long, wide = below[last.at[i]] - below[first.at[i]], linked[last.at[i]] - linked[first.at[i]]
+        if not strict and traits[nodes.tag[i]] & PROSE:
+            long = below[nodes.last_leaf[i]] - below[nodes.first_leaf[i]]
+            wide = linked[nodes.last_leaf[i]] - linked[nodes.first_leaf[i]]
             if long >= PROSE_WORDS and wide < 0.5 * long:
                 continue
-        divided[parent.at[i]] = True
+        divided[nodes.parent[i]] = True
     for i in range(1, n):
-        divided[i] = divided[i] and divided[parent.at[i]]
+        divided[i] = divided[i] and divided[nodes.parent[i]]
     return 0
 
 
@@ -172,20 +181,16 @@ cdef bint leads_away(str href) except -1:
     return len(start) > 0 and start[0] != "#"
 
 
-cdef int begin(vector[int64_t] &starts, vector[uint8_t] &divided, nodes, bint strict) except -1:
+cdef int begin(vector[int64_t] &starts, vector[uint8_t] &divided, const Nodes &nodes, bint strict) except -1:
     """For the children of divided rows, the sibling with which their pagelet begins; else the row itself."""
-    cdef Integers end = integers(nodes.end), tag = integers(nodes.tag)
-    cdef Integers look = integers(nodes.look), signature = integers(nodes.signature)
-    cdef Py_ssize_t n = end.size, row, child, i
+    cdef Py_ssize_t n = nodes.n, row, child, i
     cdef vector[uint8_t] nothing
     cdef vector[int64_t] run  # siblings of one kind
     cdef int64_t kind, last_kind = 0
     cdef bint is_inline
     cdef int64_t unseen = in_python.NOTHING
-    signs = nodes.signs
-    cdef const int64_t *sign = <const int64_t*>pointer(signs)
-    for i in range(len(signs)):
-        nothing.push_back(0 if strict else (sign[i] & unseen) > 0)
+    for i in range(<Py_ssize_t>nodes.looks):
+        nothing.push_back(0 if strict else (nodes.signs[i] & unseen) > 0)
     for row in range(n):
         starts[row] = row
     for row in range(n):
@@ -193,15 +198,15 @@ cdef int begin(vector[int64_t] &starts, vector[uint8_t] &divided, nodes, bint st
             continue
         run.clear()
         child = row + 1
-        while child < end.at[row]:
-            if not nothing[look.at[child]]:
-                is_inline = tag.at[child] == TEXT if strict else traits[tag.at[child]] & INLINE
-                kind = ANONYMOUS if is_inline else signature.at[child]
+        while child < nodes.end[row]:
+            if not nothing[nodes.look[child]]:
+                is_inline = nodes.tag[child] == TEXT if strict else traits[nodes.tag[child]] & INLINE
+                kind = ANONYMOUS if is_inline else nodes.signature[child]
                 if run.size() and (kind != last_kind or divided[child] or divided[run.back()]):
                     join(starts, run, last_kind, strict)
                 run.push_back(child)
                 last_kind = kind
-            child = end.at[child]
+            child = nodes.end[child]
         join(starts, run, last_kind, strict)
     return 0
 
@@ -216,29 +221,28 @@ cdef int join(vector[int64_t] &starts, vector[int64_t] &run, int64_t kind, bint 
     return 0
 
 
-def divided(nodes, labels, templateness):
+def divided(table, labels, templateness):
     """As `scrapy_pagelets.segmentation.pagelet.divided`."""
     load_python()
-    cdef Integers leaves = integers(nodes.leaves), words = integers(nodes.words)
+    cdef Nodes nodes = columns_of(table).nodes
     own_labels, own_templateness = np.ascontiguousarray(labels, np.int64), np.ascontiguousarray(templateness, np.float64)
     cdef Integers label = integers(own_labels)
     cdef const double *of_leaf = <const double*>pointer(own_templateness)
-    cdef const uint8_t *anchor = <const uint8_t*>pointer(nodes.anchor)
-    cdef Py_ssize_t m = leaves.size, i, part
-    if label.size != <Py_ssize_t>len(nodes.tag) or own_templateness.shape != (m,):
+    cdef Py_ssize_t m = nodes.m, i, part
+    if label.size != <Py_ssize_t>nodes.n or own_templateness.shape != (m,):
         raise ValueError("there is not a label for each row, or not a templateness for each leaf")
     cdef double threshold = roles.THRESHOLD
     cdef Numbers numbers
     cdef vector[size_t] parts = vector[size_t](m)
     cdef vector[Part] found
     for i in range(m):
-        parts[i] = numbers.add(label.at[leaves.at[i]] * 2 + (of_leaf[i] >= threshold)) - 1
+        parts[i] = numbers.add(label.at[nodes.leaves[i]] * 2 + (of_leaf[i] >= threshold)) - 1
         if parts[i] == found.size():
             found.push_back(Part(0, 0, 0, 0, 0))
         found[parts[i]].leaves += 1
-        found[parts[i]].words += words.at[i]
-        found[parts[i]].weight += max(words.at[i], 1)
-        found[parts[i]].linked += words.at[i] if anchor[leaves.at[i]] else 0
+        found[parts[i]].words += nodes.words[i]
+        found[parts[i]].weight += max(nodes.words[i], 1)
+        found[parts[i]].linked += nodes.words[i] if nodes.anchor[nodes.leaves[i]] else 0
     order = np.empty(m, np.int64)
     cdef int64_t *ordered = <int64_t*>pointer(order)
     cdef Py_ssize_t start = 0
@@ -251,7 +255,7 @@ def divided(nodes, labels, templateness):
     cdef list result = []
     start = 0
     for part in range(<Py_ssize_t>found.size()):
-        weighted = [of_leaf[ordered[i]] * max(words.at[ordered[i]], 1) for i in range(start, found[part].next)]
+        weighted = [of_leaf[ordered[i]] * max(nodes.words[ordered[i]], 1) for i in range(start, found[part].next)]
         mean = fsum(weighted) / found[part].weight
         result.append((order[start : found[part].next], mean, found[part].words, found[part].linked))
         start = found[part].next

@@ -43,6 +43,7 @@ cdef extern from "snapshot.hpp" nogil:
     cppclass Snapshot:
         Snapshot(const xmlNode *element)
         xmlNode *root
+        size_t elements, texts
 
 cdef extern from "ranks.hpp" nogil:
     uint64_t mix(uint64_t)
@@ -50,6 +51,7 @@ cdef extern from "ranks.hpp" nogil:
     int64_t tuple_hash(int64_t, int64_t, int64_t)
     cppclass Ranks:
         int64_t next(int64_t row, int64_t signature)
+        void reserve(size_t most)
 
 # As in `scrapy_pagelets.nodes`.
 cdef enum:
@@ -115,8 +117,9 @@ def flatten(_Element root not None, noscript):
     load_python()
     cdef Walk walk = Walk(noscript)
     cdef unique_ptr[Snapshot] snapshot = make_unique[Snapshot](root._c_node)
+    walk.reserve(dereference(snapshot).elements, dereference(snapshot).texts)
     walk.run(dereference(snapshot).root)
-    return walk.columns(), walk.links
+    return walk.columns(), (column(walk.link_rows), walk.hrefs, walk.rels)
 
 
 def elements(_Element root not None, const int64_t[::1] tag, const int64_t[::1] parent, const int64_t[::1] end):
@@ -231,19 +234,21 @@ def declarations(_Element root not None):
 
 
 cdef bint is_declaring(const char *name) noexcept nogil:
-    return (
-        strcmp(name, "base") == 0
-        or strcmp(name, "link") == 0
-        or strcmp(name, "meta") == 0
-        or strcmp(name, "script") == 0
-        or strcmp(name, "title") == 0
-    )
+    if name[0] == c"b":
+        return strcmp(name, "base") == 0
+    if name[0] == c"l":
+        return strcmp(name, "link") == 0
+    if name[0] == c"m":
+        return strcmp(name, "meta") == 0
+    if name[0] == c"s":
+        return strcmp(name, "script") == 0
+    return name[0] == c"t" and strcmp(name, "title") == 0
 
 
 cdef bint is_marked(xmlNode *node) noexcept nogil:
     cdef xmlAttr *attribute = node.properties
     while attribute != NULL:
-        if attribute.ns == NULL and (
+        if attribute.name[0] == c"i" and attribute.ns == NULL and (
             strcmp(<const char*>attribute.name, "itemprop") == 0 or strcmp(<const char*>attribute.name, "itemtype") == 0
         ):
             return True
@@ -280,7 +285,8 @@ cdef class Walk:
     cdef unordered_map[string, int64_t] look_ids
     cdef Ranks ranks
     cdef list looks, strings
-    cdef readonly list links
+    cdef vector[int64_t] link_rows
+    cdef list hrefs, rels
     cdef dict spaces, labels, relations
     cdef string name, classes, role, href, rel, key, joined
     cdef Run run_of_text
@@ -291,9 +297,28 @@ cdef class Walk:
     cdef int64_t bare_looks[NAMES]
 
     def __cinit__(self, bint noscript):
-        self.looks, self.strings, self.links, self.spaces, self.white = [], [], [], {}, ""
+        self.looks, self.strings, self.hrefs, self.rels, self.spaces, self.white = [], [], [], [], {}, ""
         self.labels, self.relations = {}, {}
         self.row, self.pending, self.last_anchor, self.noscript = -1, PARAGRAPH, -1, noscript
+
+    cdef int reserve(self, size_t elements, size_t texts) except -1:
+        """Make room for the rows of all elements and of all runs of text, of which some are blank."""
+        cdef size_t rows = elements + texts
+        self.parent.reserve(rows)
+        self.end.reserve(rows)
+        self.depth.reserve(rows)
+        self.look.reserve(rows)
+        self.path.reserve(rows)
+        self.shape.reserve(rows)
+        self.signature.reserve(rows)
+        self.tag.reserve(rows)
+        self.first.reserve(rows)
+        self.last.reserve(rows)
+        self.runs.reserve(rows)
+        self.anchor.reserve(rows)
+        self.hidden.reserve(rows)
+        self.ranks.reserve(elements)
+        return 0
 
     cdef int run(self, xmlNode *root) except -1:
         """Walk a tree in document order, without recursion."""
@@ -328,7 +353,9 @@ cdef class Walk:
         self.stack.push_back(row)
         self.row = row
         if kind.traits & LINKS and not self.href.empty():
-            self.links.append((row, decoded(self.href), decoded(self.rel)))
+            self.link_rows.push_back(row)
+            self.hrefs.append(decoded(self.href))
+            self.rels.append(decoded(self.rel).lower() if self.rel.size() else "")
             if kind.traits & ANCHOR:
                 if self.pending == GLUED and self.ends_in_link():
                     self.pending = SPACE  # style sheets put space between adjacent links
@@ -519,7 +546,7 @@ cdef class Walk:
             self.white = ""
         if run.begin > 0:
             self.pending = max(self.pending, SPACE)
-        self.add_run(string, xxh3_64_intdigest(<bytes>run.key) >> 1, run.words)
+        self.add_run(string, key_of(run.key), run.words)
         self.pending = SPACE if run.end < length else GLUED
         return 0
 
@@ -547,7 +574,7 @@ cdef class Walk:
             self.pending = max(self.pending, SPACE)
         self.key = folded.casefold().encode("utf-8", "replace")
         fold_digits(self.key)
-        self.add_run(string, xxh3_64_intdigest(<bytes>self.key) >> 1, number_of_words(folded))
+        self.add_run(string, key_of(self.key), number_of_words(folded))
         self.pending = SPACE if text[len(text) - 1].isspace() else GLUED
         return 0
 
@@ -589,6 +616,12 @@ cdef class Walk:
             "gap": column(self.gaps), "number": column(self.numbers), "anchor": mask(self.anchor),
             "hidden": mask(self.hidden), "labels": self.labels, "relations": self.relations,
         }  # fmt: skip
+
+
+cdef int64_t key_of(const string &text) except -1:
+    """The hash of a run of text; without the lowest bit of the digest, so that it is not negative."""
+    cdef uint64_t digest = xxh3_64_intdigest(text.data()[: text.size()])
+    return <int64_t>(digest >> 1)
 
 
 cdef tuple look_of(bytes key):

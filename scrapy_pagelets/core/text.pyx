@@ -3,6 +3,8 @@
 """The texts and XPaths of leaves, see `scrapy_pagelets.text`, `scrapy_pagelets.recrawl.content_words`."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from unicodedata import normalize
@@ -10,6 +12,7 @@ from unicodedata import normalize
 import numpy as np
 
 from scrapy_pagelets.core.arrays cimport Integers, integers, pointer
+from scrapy_pagelets.core.columns cimport Columns, Nodes, columns_of
 
 cdef extern from "Python.h":
     str PyUnicode_FromKindAndData(int kind, const void *characters, Py_ssize_t size)
@@ -26,12 +29,12 @@ cdef frozenset NO_ITEMS = frozenset()
 cdef object nodes_in_python = None, words_in_python = None, headline_in_python = None, text_in_python = None
 cdef int64_t longest_heading
 cdef str marks = ""
-#: Where the columns are kept in the namespace of a node table.
-cdef str KEPT = "_columns_of_core"
+#: Where they are kept in the namespace of a node table.
+cdef str KEPT = "_texts_of_core"
 
 
-cdef class Columns:
-    """The columns of a node table, taken once for all of its texts and paths."""
+cdef class Texts:
+    """What the texts and paths of a node table are made of."""
 
     cdef const int64_t *parent
     cdef const int64_t *end
@@ -46,29 +49,19 @@ cdef class Columns:
     cdef const int64_t *link_rows
     cdef const int64_t *link_keys
     cdef int64_t rows, size, link_count  # number of rows, of leaves, of links
-    cdef list alive  # the arrays that the pointers lead into
+    cdef Columns kept  # where the pointers lead into
     cdef list strings, looks, names
     cdef dict spaces
     cdef vector[int32_t] kind, rank, count, seen  # number of a look's name; ranks of rows among namesakes, from 1
 
-    def __cinit__(self, nodes):
-        self.rows, self.size, self.alive = len(nodes.parent), len(nodes.leaves), []
-        self.parent, self.end = self.column(nodes.parent, self.rows), self.column(nodes.end, self.rows)
-        self.tag, self.look = self.column(nodes.tag, self.rows), self.column(nodes.look, self.rows)
-        self.first, self.last = self.column(nodes.first_leaf, self.rows), self.column(nodes.last_leaf, self.rows)
-        self.leaves, self.gap = self.column(nodes.leaves, self.size), self.column(nodes.gap, self.size)
-        self.number, self.words = self.column(nodes.number, self.size), self.column(nodes.words, self.size)
-        self.link_count = len(nodes.links.row)
-        self.link_rows = self.column(nodes.links.row, self.link_count)
-        self.link_keys = self.column(nodes.links.key, self.link_count)
-        self.strings, self.spaces, self.looks = nodes.strings, nodes.spaces, nodes.looks
-
-    cdef const int64_t *column(self, array, int64_t size) except? NULL:
-        cdef Integers found = integers(array)
-        if found.size != size:
-            raise ValueError(f"a column has {found.size} values instead of {size}")
-        self.alive.append(array)
-        return found.at
+    def __cinit__(self, table):
+        self.kept = columns_of(table)
+        cdef Nodes nodes = self.kept.nodes
+        self.rows, self.size, self.link_count = nodes.n, nodes.m, nodes.links
+        self.parent, self.end, self.tag, self.look = nodes.parent, nodes.end, nodes.tag, nodes.look
+        self.first, self.last, self.leaves, self.gap = nodes.first_leaf, nodes.last_leaf, nodes.leaves, nodes.gap
+        self.number, self.words, self.link_rows, self.link_keys = nodes.number, nodes.words, nodes.link_row, nodes.link_key
+        self.strings, self.spaces, self.looks = table.strings, table.spaces, table.looks
 
     cdef int check(self, Integers leaves) except -1:
         """Leaves are ascending, and there are so many: what follows does not look again."""
@@ -221,48 +214,65 @@ cdef class Columns:
         return 0
 
 
-cdef Columns columns_of(nodes):
-    """The columns of a table, kept with it."""
+cdef Texts texts_of(nodes):
+    """What the texts of a table are made of, kept with it."""
     global nodes_in_python
     if nodes_in_python is None:
         from scrapy_pagelets import nodes as nodes_in_python
-    cdef Columns columns = nodes.__dict__.get(KEPT)
+    cdef Texts columns = nodes.__dict__.get(KEPT)
     if columns is None:
-        columns = nodes.__dict__[KEPT] = Columns(nodes)
+        columns = nodes.__dict__[KEPT] = Texts(nodes)
     return columns
 
 
 def rows_with(nodes, int64_t sign):
     """As `scrapy_pagelets.nodes.rows_with`."""
-    cdef Columns columns = columns_of(nodes)
-    cdef Integers signs = integers(nodes.signs)
+    cdef Texts columns = texts_of(nodes)
+    cdef const int64_t *signs = columns.kept.nodes.signs
     cdef list found = []
     cdef int64_t row, all_signs = 0
-    for row in range(signs.size):
-        all_signs |= signs.at[row]
+    for row in range(<int64_t>columns.kept.nodes.looks):
+        all_signs |= signs[row]
     if all_signs & sign:
         for row in range(columns.rows):
-            if signs.at[columns.look[row]] & sign and columns.tag[row] != TEXT:
+            if signs[columns.look[row]] & sign and columns.tag[row] != TEXT:
                 found.append(row)
     return found
 
 
-def leaves_beginning(nodes, str characters):
+def rows_tagged(nodes, int64_t tag):
+    """As `scrapy_pagelets.nodes.rows_tagged`."""
+    cdef Texts columns = texts_of(nodes)
+    cdef int64_t row
+    return [row for row in range(columns.rows) if columns.tag[row] == tag]
+
+
+def leaves_beginning(nodes, characters):
     """As `scrapy_pagelets.nodes.leaves_beginning`."""
-    cdef list strings = nodes.strings, found = []
-    cdef str text
+    cdef list strings = nodes.strings, found = [], wanted = list(characters)
     cdef Py_ssize_t leaf
     for leaf in range(len(strings)):
-        text = strings[leaf]
-        if len(text) and text[0] in characters:
+        if begins(strings[leaf], wanted):
             found.append(leaf)
     return found
+
+
+cdef bint begins(str text, list characters) except -1:
+    cdef Py_ssize_t i
+    cdef str known
+    if len(text) < len(characters):
+        return False
+    for i in range(len(characters)):
+        known = characters[i]
+        if len(known) and text[i] not in known:
+            return False
+    return True
 
 
 def left_over(nodes):
     """As `scrapy_pagelets.text.left_over`."""
     load_text()
-    cdef Columns columns = columns_of(nodes)
+    cdef Texts columns = texts_of(nodes)
     cdef int64_t leaf
     found = np.zeros(columns.size, np.bool_)
     cdef uint8_t *out = <uint8_t*>pointer(found)
@@ -273,10 +283,41 @@ def left_over(nodes):
     return found
 
 
+def written_leaves(nodes, keep):
+    """As `scrapy_pagelets.text.written_leaves`."""
+    cdef Texts columns = texts_of(nodes)
+    left = left_over(nodes)
+    cdef const uint8_t[::1] kept = keep.view("uint8")
+    cdef const uint8_t *is_left = <const uint8_t*>pointer(left)
+    cdef vector[int64_t] found
+    cdef int64_t leaf
+    if kept.shape[0] != columns.size:
+        raise IndexError("the mask does not have a value for each leaf")
+    for leaf in range(columns.size):
+        if kept[leaf] and not is_left[leaf]:
+            found.push_back(leaf)
+    leaves = np.empty(found.size(), np.int64)
+    if found.size():
+        memcpy(pointer(leaves), found.data(), found.size() * sizeof(int64_t))
+    return leaves
+
+
+def words_in(nodes, leaves):
+    """As `scrapy_pagelets.text.words_in`."""
+    cdef Texts columns = texts_of(nodes)
+    cdef Integers wanted = integers(leaves)
+    cdef int64_t words = 0
+    cdef Py_ssize_t i
+    columns.check(wanted)
+    for i in range(wanted.size):
+        words += columns.words[wanted.at[i]]
+    return words
+
+
 def first_of_items(nodes, leaves):
     """As `scrapy_pagelets.text.first_of_items`."""
     load_text()
-    cdef Columns columns = columns_of(nodes)
+    cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
     cdef int64_t row, low, high, middle, item = text_in_python._ITEMS
     cdef list found = []
@@ -304,7 +345,7 @@ cdef int load_text() except -1:
 
 def text_of(nodes, leaves, items=frozenset()):
     """As `scrapy_pagelets.text.text_of`."""
-    cdef Columns columns = columns_of(nodes)
+    cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
     columns.check(wanted)
     return columns.text(wanted, items)
@@ -312,7 +353,7 @@ def text_of(nodes, leaves, items=frozenset()):
 
 def paths_of(nodes, leaves):
     """As `scrapy_pagelets.text.paths_of`."""
-    cdef Columns columns = columns_of(nodes)
+    cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
     cdef int64_t row
     columns.check(wanted)
@@ -321,7 +362,7 @@ def paths_of(nodes, leaves):
 
 def links_of(nodes, leaves):
     """As `scrapy_pagelets.text.links_of`."""
-    cdef Columns columns = columns_of(nodes)
+    cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
     columns.check(wanted)
     return columns.links(wanted)
@@ -329,7 +370,7 @@ def links_of(nodes, leaves):
 
 def anchors_of(nodes, list links):
     """As `scrapy_pagelets.text.anchors_of`."""
-    cdef Columns columns = columns_of(nodes)
+    cdef Texts columns = texts_of(nodes)
     cdef list found = []
     cdef int64_t link
     for link in links:
@@ -339,14 +380,19 @@ def anchors_of(nodes, list links):
     return found
 
 
-def heading_text(nodes, int64_t row):
-    """As `scrapy_pagelets.document.headline.heading_text`."""
+cdef int load_headline() except -1:
     global headline_in_python, longest_heading
     if headline_in_python is None:
         from scrapy_pagelets.document import headline
         longest_heading = headline._LONGEST
         headline_in_python = headline
-    cdef Columns columns = columns_of(nodes)
+    return 0
+
+
+def heading_text(nodes, int64_t row):
+    """As `scrapy_pagelets.document.headline.heading_text`."""
+    load_headline()
+    cdef Texts columns = texts_of(nodes)
     if not 0 <= row < columns.rows:
         raise IndexError(f"the page has no row {row}")
     cdef int64_t leaf, words = 0, first = columns.first[row], last = columns.last[row]
@@ -366,9 +412,67 @@ def heading_text(nodes, int64_t row):
     return " ".join(text.strip(headline_in_python._MARKS).split())
 
 
+def naming(nodes, list rows, list titles):
+    """As `scrapy_pagelets.document.headline.naming`."""
+    load_headline()
+    cdef Texts columns = texts_of(nodes)
+    cdef int64_t row, first_level = headline_in_python._FIRST_LEVEL
+    cdef vector[string] known, first
+    cdef list found = [], title
+    cdef str word, text
+    for title in titles:
+        first.push_back(encoded(title[0]))
+        for word in title:
+            known.push_back(encoded(word))
+    for row in rows:
+        text = heading_text(nodes, row)
+        if columns.tag[row] == first_level or shares_word(text, known, first):
+            found.append(row)
+    return found
+
+
+cdef string encoded(str word) except *:
+    return word.encode("utf-8", "replace")
+
+
+cdef bint is_among(const string &word, const vector[string] &words) noexcept:
+    cdef size_t i
+    for i in range(words.size()):
+        if words[i] == word:
+            return True
+    return False
+
+
+cdef bint shares_word(str text, const vector[string] &known, const vector[string] &first) except -1:
+    """Whether a text begins with one of some words, or has one of others."""
+    cdef Py_UCS4 character
+    cdef int c
+    cdef string word
+    cdef bint begins = True
+    if not text.isascii():
+        for each in headline_in_python._words(text):
+            word = encoded(each)
+            if (begins and is_among(word, known)) or is_among(word, first):
+                return True
+            begins = False
+        return False
+    for character in text + " ":
+        c = <int>character
+        if c"0" <= c <= c"9" or c"a" <= c <= c"z" or c == c"_":
+            word.push_back(<char>c)
+        elif c"A" <= c <= c"Z":
+            word.push_back(<char>(c + 32))
+        elif not word.empty():
+            if (begins and is_among(word, known)) or is_among(word, first):
+                return True
+            begins = False
+            word.clear()
+    return False
+
+
 def content_of(nodes, keep):
     """As `scrapy_pagelets.recrawl.content_words.content_of`."""
-    cdef Columns columns = columns_of(nodes)
+    cdef Texts columns = texts_of(nodes)
     cdef const uint8_t[::1] kept = keep.view("uint8")
     cdef list pieces = []
     cdef int64_t leaf, before = -2

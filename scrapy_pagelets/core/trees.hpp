@@ -5,26 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-// Where the compiler can, it also makes a form for processors with AVX2, chosen when the module is loaded.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define FOR_ALL_PROCESSORS __attribute__((target_clones("avx2", "default")))
-#define INLINED inline __attribute__((always_inline))  // into each of these forms
-#else
-#define FOR_ALL_PROCESSORS
-#define INLINED inline
-#endif
-
-constexpr std::size_t BLOCK = 64;  // rows
-constexpr std::size_t FEW = 16;    // rows of a small block
-constexpr std::size_t USUAL_LEVELS = 6, MOST_LEVELS = 8;
-
-// See `scrapy_pagelets.templates.trees.Trees`.
-struct Forest {
-    const std::uint16_t *feature;  // (trees, depth)
-    const float *border;           // (trees, depth)
-    const float *value;            // (trees, 2 ** depth)
-    std::size_t trees, depth;
-};
+#include "forest.hpp"
+#include "wide_trees.hpp"
 
 // Add the values of all trees to the sums of the rows of a block. Width and number of levels are constant, so that
 // compilers make one run of vector instructions of them.
@@ -52,11 +34,12 @@ INLINED void add_values(const Forest &forest, const float *const *columns, doubl
         for (std::size_t row = 0; row < WIDTH; row++) sums[row] += values[numbers[row]];
     }
 }
-FOR_ALL_PROCESSORS inline void add_values(const Forest &forest, const float *const *columns, std::size_t count,
+FOR_ALL_PROCESSORS inline void add_values(const Forest &forest, const float *const *columns, std::size_t width,
                                           double *sums) {
     if (forest.depth > USUAL_LEVELS) add_values<MOST_LEVELS, BLOCK>(forest, columns, sums);
-    else if (count > FEW) add_values<USUAL_LEVELS, BLOCK>(forest, columns, sums);
-    else add_values<USUAL_LEVELS, FEW>(forest, columns, sums);
+    else if (width == 64) add_values<USUAL_LEVELS, 64>(forest, columns, sums);
+    else if (width == 32) add_values<USUAL_LEVELS, 32>(forest, columns, sums);
+    else add_values<USUAL_LEVELS, 16>(forest, columns, sums);
 }
 
 // Write the sum of all trees for each row, without the bias.
@@ -65,13 +48,14 @@ inline void evaluate(const Forest &forest, const std::vector<const float *> &col
     std::vector<float> last;  // the columns of an incomplete block
     for (std::size_t first = 0; first < rows; first += BLOCK) {
         const std::size_t count = std::min(BLOCK, rows - first);
-        if (count < BLOCK) last.resize(columns.size() * BLOCK);
+        const std::size_t width = forest.depth > USUAL_LEVELS ? BLOCK : width_of(count);
+        if (count < width) last.resize(columns.size() * width);
         for (std::size_t j = 0; j < columns.size(); j++) {
             block[j] = columns[j] + first;
-            if (count < BLOCK) block[j] = std::copy_n(block[j], count, &last[j * BLOCK]) - count;
+            if (count < width) block[j] = std::copy_n(block[j], count, &last[j * width]) - count;
         }
         double sum[BLOCK] = {};
-        add_values(forest, block.data(), count, sum);
+        if (!add_if_wide(forest, block.data(), width, sum)) add_values(forest, block.data(), width, sum);
         std::copy_n(sum, count, sums + first);
     }
 }

@@ -57,12 +57,13 @@ cdef class Prepared:
 def summed(trees, parts):
     """As `scrapy_pagelets.templates.trees.summed`."""
     cdef size_t rows = parts[0].shape[0], j
+    cdef double bias = trees.bias
     cdef dict namespace = trees.__dict__
     cdef Prepared prepared = namespace.get(KEPT)
     if prepared is None:
         prepared = namespace[KEPT] = Prepared(trees)
     if rows == 0 or prepared.feature.empty():
-        return np.zeros(rows)
+        return np.full(rows, bias)
     cdef vector[const float *] columns
     cdef const float *first
     transposed = [np.ascontiguousarray(part.T, np.float32) for part in parts]
@@ -78,4 +79,6 @@ def summed(trees, parts):
     cdef double *out = <double*>pointer(sums)
     with nogil:
         evaluate(prepared.forest, columns, rows, out)
+        for j in range(rows):
+            out[j] += bias
     return sums

@@ -3,7 +3,7 @@
 """The addresses of links, see `scrapy_pagelets.urls`: plain ones here, all others in Python."""
 
 from cpython.unicode cimport PyUnicode_DecodeASCII
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
@@ -77,6 +77,7 @@ def targets_of(base, hrefs):
     cdef size_t start, end
     cdef Py_ssize_t i
     cdef Answer answer
+    cdef uint64_t digest
     cdef object inside = None
     try:
         for i in range(len(hrefs)):
@@ -95,7 +96,8 @@ def targets_of(base, hrefs):
             answer = NOWHERE if link.size() > longest else cpp_resolve(from_base[0], link, tracking, longest, out)
             if answer == PLAIN:
                 targets.append(PyUnicode_DecodeASCII(out.data(), out.size(), NULL))
-                key[i] = xxh3_64_intdigest(<bytes>out) >> 1
+                digest = xxh3_64_intdigest(<bytes>out)
+                key[i] = <int64_t>(digest >> 1)
             elif answer == NOWHERE:
                 targets.append("")
             else:

@@ -35,6 +35,8 @@ _LONGEST: Final = 300
 
 def told(objects: Sequence[Object]) -> list[str]:
     """Return the names of the longest ``BreadcrumbList`` among the JSON-LD objects of a page; [] without one."""
+    if not objects:
+        return []
     lists = (_names(each) for each in objects[:_MOST] if "BreadcrumbList" in types_of(each))
     inner = (
         _names(part) for each in objects[:_MOST] for part in values_of(each.get("breadcrumb")) if isinstance(part, dict)

@@ -9,7 +9,7 @@ from typing import Final
 
 from scrapy_pagelets.document import dates
 from scrapy_pagelets.document.headline import Headline
-from scrapy_pagelets.looks import HEADING
+from scrapy_pagelets.looks import AUTHOR, HEADING
 from scrapy_pagelets.nodes import TAG, NodeTable, attributes_at, leaves_beginning, rows_with
 from scrapy_pagelets.page import Page
 
@@ -28,10 +28,6 @@ _BY: Final = (
 )
 _BY_NAME: Final = re.compile(rf"(?:{_BY})\s*[:：]?\s+(?P<name>\S.*)|(?:{_BY})\s*[:：]\s*(?P<other>\S.*)", re.IGNORECASE)
 _BY_ALONE: Final = re.compile(rf"[\"'’”]?\s*(?:{_BY})\s*[:：]?", re.IGNORECASE)
-_AUTHOR_CLASS: Final = re.compile(
-    r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)fn(?:$|\s)",
-    re.IGNORECASE,
-)
 _CHANGED: Final = re.compile(
     r"updat|modif|edited|revised|reviewed|changed|aktualisiert|geändert|mis à jour|actualizad|atualizad|aggiornat|"
     r"bijgewerkt|обновлен|更新",
@@ -51,7 +47,8 @@ _LAST_CHANGE: Final = re.compile(
     r"(?:(?:this )?page was last edited|(?:this page was |page )?last (?:updated?|modified|changed|revised))(?: on)?\b",
     re.IGNORECASE,
 )
-_BEGINS_CHANGE: Final = "tplTPL"
+#: How such a text begins: its first word has four letters.
+_BEGINS_CHANGE: Final = ("tplTPL", "haHA", "", "", " ")
 #: Marks around a name or between two entries.
 _MARKS: Final = " \t\n\xa0|·•,-–—/"
 #: Characters of a text that is looked at.
@@ -160,7 +157,7 @@ def _date(page: Page, leaf: int, text: str) -> tuple[str | None, str]:
     row = page.nodes.parent.item(page.nodes.leaves.item(leaf))
     if page.nodes.tag.item(row) == _TIME and (told := dates.iso(attributes_at(page.nodes, [row], "datetime")[0])):
         return told, text
-    found = dates.find(text, page.language)
+    found = dates.find(text, page.language) if dates.has_year(text) else None
     if found is None:
         return None, ""
     around = f"{text[: found[1]]} {text[found[2] :]}"
@@ -169,11 +166,19 @@ def _date(page: Page, leaf: int, text: str) -> tuple[str | None, str]:
 
 def _author(page: Page, near: list[int]) -> str | None:
     """The one name behind "by", or in an element whose class says author; None if there are several, as in a list."""
-    names = {name for leaf in near if (name := _named(page, leaf, near))}
+    called = _called_author(page.nodes) if near else set()
+    names = {name for leaf in near if (name := _named(page, leaf, near, called))}
     return names.pop() if len(names) == 1 else None
 
 
-def _named(page: Page, leaf: int, near: list[int]) -> str | None:
+def _called_author(nodes: NodeTable) -> set[int]:
+    """The rows of the elements whose class or relation says author."""
+    related = [(row, relation.lower()) for row, relation in nodes.relations.items()]
+    named = [row for row, relation in related if "author" in relation and "author" in relation.split()]
+    return {*rows_with(nodes, AUTHOR), *named}
+
+
+def _named(page: Page, leaf: int, near: list[int], called: set[int]) -> str | None:
     """The name that a leaf tells, or the one before it announces."""
     strings = page.nodes.strings
     text = strings[leaf].strip(_MARKS)
@@ -182,21 +187,19 @@ def _named(page: Page, leaf: int, near: list[int]) -> str | None:
         # "by default ..." is the beginning of a sentence; names in lower case are short.
         return name if name and (not name[0].islower() or len(name.split()) <= _FEW) else None
     announced = leaf - 1 in near and _BY_ALONE.fullmatch(strings[leaf - 1].strip(_MARKS))
-    return _name(page, text) if announced or _is_called_author(page, leaf) else None
+    return _name(page, text) if announced or (called and _is_inside(page.nodes, leaf, called)) else None
 
 
-def _is_called_author(page: Page, leaf: int) -> bool:
-    nodes, row = page.nodes, page.nodes.leaves.item(leaf)
-    around: list[int] = []
+def _is_inside(nodes: NodeTable, leaf: int, rows: set[int]) -> bool:
+    """Whether one of the three elements around a leaf is among some rows, and has few other leaves."""
+    row = nodes.leaves.item(leaf)
     for _ in range(3):
         row = nodes.parent.item(row)
         if row < 0 or nodes.last_leaf.item(row) - nodes.first_leaf.item(row) > 3:
-            break
-        around.append(row)
-    relations = (nodes.relations.get(row, "") for row in around)
-    return any("author" in relation.lower().split() for relation in relations) or any(
-        _AUTHOR_CLASS.search(nodes.looks[nodes.look[row]][2]) for row in around
-    )
+            return False
+        if row in rows:
+            return True
+    return False
 
 
 def _name(page: Page, text: str) -> str | None:

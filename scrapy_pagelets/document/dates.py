@@ -28,9 +28,9 @@ ledna února března dubna května června července srpna září října listo
 _MONTHS: Final = {name: number for line in _NAMES.splitlines() for number, name in enumerate(line.split(), 1)}
 _MONTH: Final = "(?P<name>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.|º)?"
-#: The first digits of the years of dates in texts.
-_CENTURIES: Final = ("19", "20")
-_YEAR: Final = rf"(?P<year>(?:{'|'.join(_CENTURIES)})\d\d)"
+#: The years of dates in texts, see `has_year`.
+_YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
+_A_YEAR: Final = re.compile(r"(?:19|20)\d\d(?!\d)")
 #: Dates in words or figures, anywhere in a text. None of them backtracks over more than a few characters.
 _FORMS: Final = tuple(
     re.compile(form, re.IGNORECASE)
@@ -69,6 +69,11 @@ def iso(text: str) -> str | None:
     return found[0] if found else None
 
 
+def has_year(text: str) -> bool:
+    """Return False for a text in which `find` surely finds nothing, because no year is in it."""
+    return ("20" in text or "19" in text) and _A_YEAR.search(text) is not None
+
+
 def find(text: str, language: str | None = None) -> tuple[str, int, int] | None:
     """Find the first date in a text, with a day, a month and a year of four digits: as ISO 8601, with start and end.
 
@@ -80,7 +85,7 @@ def find(text: str, language: str | None = None) -> tuple[str, int, int] | None:
     >>> find("Posted on 5 de agosto de 2026 by Ana"), find("03/04/2024"), find("03/04/2024", "fr")
     (('2026-08-05', 10, 29), None, ('2024-04-03', 0, 10))
     """
-    if not any(century in text for century in _CENTURIES):
+    if not has_year(text):
         return None
     matches = (match for form in _FORMS if (match := form.search(text, 0, 10_000)))
     for match in sorted(matches, key=lambda match: match.start()):

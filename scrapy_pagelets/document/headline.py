@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -76,14 +76,12 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
     pages : number of other pages of the site that are known
     named : rows that a rule of the user names; the first with text is the heading
     """
-    if alike is None:
-        alike = np.zeros(len(page.nodes.leaves), np.int64)
     for row in named:
         if text := heading_text(page.nodes, row):
             return Headline(row, text)
     told = [(list(words), weight) for words, weight in _told(page).items()]
-    candidates = (_Candidate.of(page, row, weight, alike, told) for row, weight in _candidates(page.nodes))
-    found = [one for one in candidates if one is not None]
+    candidates = _candidates(page.nodes, [words for words, _ in told])
+    found = [one for row, weight in candidates if (one := _Candidate.of(page, row, weight, alike, told)) is not None]
     names = [one for one in found if one.is_often(pages)]
     banners = [one.row for one in names if one.is_first_level]
     found = [one for one in found if not one.is_often(pages)]
@@ -106,8 +104,8 @@ def _named(found: Sequence[_Candidate], names: Sequence[_Candidate], titles: Seq
     """
     found = [one for one in found if one.likeness > 0]
     rarest = min((one.others for one in found), default=0)
-    sections = [one for one in found if one.others > rarest]
-    own = [(_without(title, [*names, *sections]), surely) for title, surely in titles]
+    shared = [*names, *(one for one in found if one.others > rarest)]
+    own = [(_without(title, shared), surely) for title, surely in titles] if shared else []
 
     def score(one: _Candidate) -> float:
         if one.others > rarest:
@@ -125,7 +123,7 @@ def _without(title: list[str], names: Iterable[_Candidate]) -> list[str]:
     return title
 
 
-def _linked(page: Page, alike: Ints, pages: int) -> Headline | None:
+def _linked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
     """The first heading with the text of a link by which the page leads to itself."""
     nodes = page.nodes
     own = [i for i in np.flatnonzero(nodes.links.key == page.key).tolist() if "#" not in nodes.links.href[i]]
@@ -137,8 +135,7 @@ def _linked(page: Page, alike: Ints, pages: int) -> Headline | None:
     return None
 
 
-@dataclass(frozen=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     """A heading of a page.
 
     Attributes
@@ -158,7 +155,7 @@ class _Candidate:
     is_first_level: bool
 
     @classmethod
-    def of(cls, page: Page, row: int, weight: float, alike: Ints, titles: Sequence[_Title]) -> _Candidate | None:
+    def of(cls, page: Page, row: int, weight: float, alike: Ints | None, titles: Sequence[_Title]) -> _Candidate | None:
         """The candidate in a row; None if it has no words or too many, or if nothing speaks for it."""
         text = heading_text(page.nodes, row)
         words = _words(text)
@@ -176,8 +173,10 @@ class _Candidate:
 
 
 def _is_often(text: str, others: int, pages: int) -> bool:
+    if others <= 1:
+        return False
     most = _OFTEN_WITH_DIGITS if any(map(str.isdecimal, text)) else _OFTEN
-    return others > max(1, most * pages)
+    return others > most * pages
 
 
 def _told(page: Page) -> dict[tuple[str, ...], float]:
@@ -204,21 +203,46 @@ def _shared_title(page: Page) -> str:
     return next((meta.content for meta in page.metas[:_MOST] if meta.property == "og:title"), "")
 
 
-def _others(nodes: NodeTable, row: int, alike: Ints) -> int:
+def _others(nodes: NodeTable, row: int, alike: Ints | None) -> int:
     """Number of other pages that have all text of a row at the same place."""
+    if alike is None:
+        return 0
     return min(alike[nodes.first_leaf.item(row) : nodes.last_leaf.item(row)].tolist(), default=0)
 
 
-def _candidates(nodes: NodeTable) -> Iterator[tuple[int, float]]:
-    """Rows that may be the heading, with a weight; heading elements before others."""
-    for row in rows_with(nodes, HEADING)[:_MOST]:
+def _candidates(nodes: NodeTable, titles: list[list[str]] | None = None) -> Iterator[tuple[int, float]]:
+    """Rows that may be the heading, with a weight; heading elements before others.
+
+    Parameters
+    ----------
+    titles : the words of the titles that a heading must have a word of, if it is not of the first level
+    """
+    headings, others = (rows_with(nodes, sign)[:_MOST] for sign in (HEADING, HEADLINE))
+    if titles is not None:  # most headings of a long page name its sections
+        headings, others = naming(nodes, headings, titles), naming(nodes, others, titles)
+    for row in headings:
         yield row, 1.5 - 0.1 * _HEADINGS[nodes.tag.item(row)]
-    for row in rows_with(nodes, HEADLINE)[:_MOST]:
+    for row in others:
         yield row, 0.8
 
 
+@compiled("text")
+def naming(nodes: NodeTable, rows: Sequence[int], titles: Sequence[Sequence[str]]) -> list[int]:
+    """Those of some headings that are of the first level, begin with a word of a title, or have its first word."""
+    known, first = {word for title in titles for word in title}, {title[0] for title in titles}
+    found = []
+    for row in rows:
+        words = _words(heading_text(nodes, row))
+        if nodes.tag.item(row) == _FIRST_LEVEL or (words and (words[0] in known or not first.isdisjoint(words))):
+            found.append(row)
+    return found
+
+
 def _greatest_likeness(words: list[str], titles: Iterable[_Title]) -> float:
-    return max([surely * _likeness(words, title) for title, surely in titles if title], default=0.0)
+    greatest = 0.0
+    for title, surely in titles:
+        greatest = max(greatest, surely * _likeness(words, title) if title else 0.0)
+    return greatest
 
 
 def _likeness(words: list[str], title: list[str]) -> float:

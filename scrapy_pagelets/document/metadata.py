@@ -118,13 +118,17 @@ class _Told:
 
     def date(self, name: str, metas: Sequence[str]) -> str | None:
         """The first date, of a property or of metas."""
-        values = self._values(name, metas)
-        return next((told for value in values if isinstance(value, str) and (told := dates.iso(value))), None)
+        for value in self._values(name, metas):
+            if isinstance(value, str) and (told := dates.iso(value)):
+                return told
+        return None
 
     def text(self, name: str, metas: Sequence[str]) -> str | None:
         """The first text. The metas come first: search engines show them."""
-        values = (*self._meta_values(metas), *self._values(name, ()))
-        return next((text for value in values if isinstance(value, str) and (text := _cleaned(value))), None)
+        for value in self._meta_values(metas) + self._values(name, ()):
+            if isinstance(value, str) and (text := _cleaned(value)):
+                return text
+        return None
 
     def names(self) -> Iterator[str]:
         """The name of the work and those of its authors."""
@@ -140,8 +144,10 @@ class _Told:
 
     def image(self) -> str | None:
         """The first address of a picture."""
-        values = (*self._meta_values(_IMAGE), *self._values("image", ()), *self._values("thumbnailUrl", ()))
-        return next((found for value in values if (found := self._address(value))), None)
+        for value in self._meta_values(_IMAGE) + self._values("image", ()) + self._values("thumbnailUrl", ()):
+            if found := self._address(value):
+                return found
+        return None
 
     @cached_property
     def author(self) -> str | None:
@@ -157,17 +163,21 @@ class _Told:
                 return ", ".join(names)
         return None
 
-    def _values(self, name: str, metas: Sequence[str]) -> Iterator[Any]:
+    def _values(self, name: str, metas: Sequence[str]) -> list[Any]:
         """Values of the work, of metas, of microdata, and of the page as such."""
-        yield from values_of((self._work or {}).get(name))
-        yield from self._meta_values(metas)
-        yield from self._of_microdata(name)
-        yield from values_of((self._about or {}).get(name))
+        found = values_of(self._work.get(name)) if self._work else []
+        found += self._meta_values(metas)
+        found += self._of_microdata(name)
+        return found + values_of(self._about.get(name)) if self._about else found
 
     def _meta_values(self, names: Sequence[str]) -> list[str]:
+        if not self._metas:  # as on half of the pages
+            return []
         return [self._metas[name] for name in names if name in self._metas]
 
     def _of_microdata(self, name: str) -> list[str]:
+        if not self._properties:
+            return []
         return [microdata.value_of(element)[:_LONGEST] for element in self._properties.get(name, [])[:_MOST_AUTHORS]]
 
     def _names(self, values: Iterable[Any]) -> Iterator[str]:
@@ -193,8 +203,8 @@ class _Told:
 
 def _one(candidates: Sequence[Object], page: Page, canonical: str) -> Object | None:
     """The object that describes the page: the only one, or the one with the page's address; None in a list."""
-    if len(candidates) == 1:
-        return candidates[0]
+    if len(candidates) < 2:
+        return candidates[0] if candidates else None
     own = {page.key, *_key(page, canonical)}
     return next((each for each in candidates[:50] if own & set(_keys(each, page))), None)
 
@@ -249,4 +259,4 @@ def _trail(page: Page, objects: Sequence[Object], marked: Sequence[etree._Elemen
     shown, leaves = breadcrumbs.shown(page, marked)
     best = told if len(told) >= 2 or len(told) >= len(shown) else shown
     names = [name for each in best if (name := _cleaned(each))]
-    return names, leaves | breadcrumbs.leaves_of(page, told)
+    return names, leaves | breadcrumbs.leaves_of(page, told) if told else leaves

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -19,7 +19,7 @@ _MOST_INSIDE: Final = 200
 _VALUES: Final = ("content", "datetime", "src", "href")
 
 
-def properties_of(marked: Iterable[etree._Element]) -> dict[str, list[etree._Element]]:
+def properties_of(marked: Sequence[etree._Element]) -> dict[str, list[etree._Element]]:
     """Return the elements of each property that belongs to the page's one article, posting or other work.
 
     Properties outside of any item belong to the page. On a page with several works, such as a list of postings, none
@@ -29,6 +29,8 @@ def properties_of(marked: Iterable[etree._Element]) -> dict[str, list[etree._Ele
     ----------
     marked : the elements with a property or a type
     """
+    if not marked:
+        return {}
     found: dict[etree._Element | None, dict[str, list[etree._Element]]] = {}
     for element in islice((each for each in marked if "itemprop" in each.attrib), _MOST):
         scope = _scope(element)

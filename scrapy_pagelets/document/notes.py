@@ -6,17 +6,15 @@ import re
 from dataclasses import replace
 from typing import Final
 
-import numpy as np
-
-from scrapy_pagelets.nodes import GLUED, TAG, NodeTable
+from scrapy_pagelets.nodes import GLUED, TAG, NodeTable, rows_tagged
 
 _MARK: Final = re.compile(r"\d{1,3}|[a-z]|[*†‡§]{1,3}")
 
 
 def with_brackets(nodes: NodeTable) -> NodeTable:
     """The node table with brackets around the marks of footnotes: raised links of a number, a letter or a sign."""
-    leaves = nodes.first_leaf[np.flatnonzero(nodes.tag == TAG["sup"])]
-    marks = [leaf for leaf in leaves.tolist() if leaf < len(nodes.gap) and _is_mark(nodes, leaf)]
+    leaves = [nodes.first_leaf.item(row) for row in rows_tagged(nodes, TAG["sup"])]
+    marks = [leaf for leaf in leaves if leaf < len(nodes.gap) and _is_mark(nodes, leaf)]
     if not marks:
         return nodes
     strings = list(nodes.strings)

@@ -40,10 +40,16 @@ def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:
         return np.zeros(0)
     starts = _starts(nodes, leaves)
     strings = list(map(nodes.strings.__getitem__, leaves.tolist()))
-    texts = [without_invisible("".join(strings[i:k])) for i, k in pairwise((*starts.tolist(), len(strings)))]
+    texts = [_joined(strings, i, k) for i, k in pairwise((*starts.tolist(), len(strings)))]
+    if not "".join(strings).isascii():
+        texts = list(map(without_invisible, texts))
     template = np.maximum(np.maximum.reduceat(templateness[leaves], starts), _LEAST)
     odds: Floats = ((1 - template) / template)[runs_of_tokens(texts)]
     return np.minimum(1, odds / np.quantile(odds, 1 - _SURE)) if len(odds) else odds
+
+
+def _joined(strings: list[str], start: int, end: int) -> str:
+    return strings[start] if end - start == 1 else "".join(strings[start:end])
 
 
 def _starts(nodes: NodeTable, leaves: Ints) -> Ints:

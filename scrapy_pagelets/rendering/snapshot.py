@@ -62,7 +62,7 @@ def page_of(frames: Sequence[Frame], url: str, source: Page | None = None, limit
     walks = _joined(frames)
     limits.check_nodes(sum(len(walk.elements) for walk in walks))
     root = walks[0].root
-    base = base_of(root, url)
+    base = base_of(root.iter("base"), url)
     nodes = build(root, base)
     return Page(url, root, nodes, base, _LayoutBuilder(nodes, walks).layout, source)
 

@@ -25,7 +25,7 @@ from scrapy_pagelets.segmentation.gcuts import (
 )
 from scrapy_pagelets.segmentation.segment_weights import INNER, TOP, Weights, load
 from scrapy_pagelets.segmentation.vips import INNER_PDOC, TOP_PDOC, vips_labels
-from scrapy_pagelets.templates.partition import DEFAULT_K, STRICT_K, partition
+from scrapy_pagelets.templates.partition import DEFAULT_K, STRICT_K, partition_of_rows
 
 #: A function from a described page and weights to the cut of the page.
 Costed = Callable[[Described, Weights], Cut]
@@ -66,9 +66,7 @@ def labels_of(page: Page, method: str, templateness: Floats | None = None, **opt
 
 
 def _by_links(page: Page, _: Floats | None, *, k: int, strict: bool = False) -> Ints:
-    labels = np.full(len(page.nodes), -1)
-    labels[page.nodes.leaves] = partition(page.nodes, k, strict=strict)
-    return labels
+    return partition_of_rows(page.nodes, k, strict=strict)
 
 
 def _by_blocks(page: Page, _: Floats | None, *, pdoc: int, strict: bool = False) -> Ints:

@@ -16,7 +16,7 @@ from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.methods import labels_of
 from scrapy_pagelets.templates.roles import CONTENT, is_template, role_by_words, role_of
-from scrapy_pagelets.text import anchors_of, links_of, paths_of, text_of
+from scrapy_pagelets.text import anchors_of, links_of, paths_of, text_of, words_in
 from scrapy_pagelets.urls import written_addresses
 
 
@@ -57,7 +57,7 @@ class Pagelet:
     @property
     def words(self) -> int:
         """Number of its words."""
-        return int(self.page.nodes.words[self.index].sum())
+        return words_in(self.page.nodes, self.index)
 
     @property
     def xpaths(self) -> list[str]:

@@ -62,7 +62,13 @@ def best_cut(rating: Trees, columns: NDArray[np.float32]) -> float:
     rating : over ``CUT_FEATURES``: the expected F-measure of a cut, less that of the best cut of the page
     columns : (len(CUTS), len(CUT_FEATURES)) features of the cuts, see `cut_features`
     """
-    own = rating(columns).tolist()
+    return mean_cut(rating(columns))
+
+
+@compiled("features")
+def mean_cut(ratings: Floats) -> float:
+    """The mean of all cuts, weighted by the exponential of their ratings, (len(CUTS),)."""
+    own = ratings.tolist()
     # A cut between two good ones is better than one beside a bad one. In lists: there are few cuts.
     around = zip([own[0], *own[:-1]], own, [*own[1:], own[-1]], strict=True)
     rated = [(before + 2 * at + after) / 4 for before, at, after in around]
@@ -90,7 +96,12 @@ def shifted(rating: Trees, nodes: NodeTable, odds: Floats, others: int, strict: 
     """
     if not len(odds):
         return odds
-    cut = best_cut(rating, cut_features(nodes, odds, others)) - _LEAN * strict
+    return moved(odds, best_cut(rating, cut_features(nodes, odds, others)) - _LEAN * strict)
+
+
+@compiled("features")
+def moved(odds: Floats, cut: float) -> Floats:
+    """(m,) log odds less the cut, or less one that is higher, so that the likeliest leaves are below 0."""
     return odds - max(cut, min(float(odds.min()) + _MARGIN, _HIGHEST))
 
 

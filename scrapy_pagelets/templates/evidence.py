@@ -35,7 +35,7 @@ CLASSIFIERS: Final = 2
 CLASSES: Final = 8
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Keys:
     """The fragments of a page as columns of 64-bit hashes.
 
@@ -87,7 +87,7 @@ def link_sets(nodes: NodeTable, targets: Ints) -> Ints:
     return np.where(nodes.total(count) >= 2, nodes.total(column), 0)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Fragments:
     """The contribution of a page to the counts.
 
@@ -120,7 +120,7 @@ class Fragments:
         ----------
         odds : (n, CLASSIFIERS) log odds of the page-level classifiers
         """
-        seen = countable(nodes)
+        seen, links = counted(nodes)
         return cls(
             keys=keys,
             odds=odds,
@@ -130,11 +130,18 @@ class Fragments:
             last=nodes.last_leaf,
             leaves=nodes.leaves,
             seen=seen,
-            links=seen[nodes.links.row],
+            links=links,
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@compiled("counter")
+def counted(nodes: NodeTable) -> tuple[Bools, Bools]:
+    """(n,) whether each row counts, see `countable`; (links,) whether each link does."""
+    seen = countable(nodes)
+    return seen, seen[nodes.links.row]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class SiteEvidence:
     """The evidence of the other pages of a site about a page. Shares are of the pages of the site, or of a page class.
 

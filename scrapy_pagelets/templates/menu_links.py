@@ -29,7 +29,8 @@ _STATIC: Final = frozenset(("/", ".html", ".htm", ".xhtml", ".shtml"))
 @once
 def link_targets(page: Page) -> frozenset[int]:
     """Keys of the pages that a page links to (``getLinks``)."""
-    return frozenset(page.nodes.links.key[page.links].tolist())
+    keys = page.nodes.links.key.tolist()
+    return frozenset([keys[i] for i in page.links])
 
 
 def shape(url: str) -> str:

@@ -51,7 +51,7 @@ class ModelError(ConfigError):
     """Raised if a model file cannot be used; the message says why and what to do."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class PageEvidence:
     """The evidence of a page alone.
 

@@ -91,6 +91,7 @@ _FAR: Final = 9.0
 _KINDS: Final = (("article", "blogposting"), ("product",), ("discussion", "qapage", "question"))
 _SCHEMA_TYPE: Final = re.compile(r'"@type"\s*:\s*"(\w+)"')
 _DIGIT: Final = re.compile(r"\d").search
+_ASCII_LETTERS: Final = re.compile(r"[A-Za-z]+").findall
 
 
 class Regions:
@@ -355,6 +356,8 @@ def _odds_of(look: Look, lexicon: Lexicon) -> float:
 
 def _marks_of(look: Look, marks: Sequence[int]) -> int:
     own = set(tokens(look))
+    if own.isdisjoint(marks):
+        return 0
     return sum(1 << number for number, token in enumerate(marks) if token in own)
 
 
@@ -429,13 +432,19 @@ def tokens(look: Look) -> tuple[int, ...]:
 def _tokens(look: Look) -> tuple[int, ...]:
     _, name, classes, role = look
     names = set()
-    for token in (name, *classes.split(), role):
-        lowered = token.lower()
-        words = "".join(c if c.isalpha() else " " for c in lowered).split()
+    for token in filter(None, (name, *classes.split(), role)):
+        words = _alphabetic(token.lower())
         names.update(words)
         if len(words) > 1:
             names.add("-".join(words))
     return tuple(sorted(xxh3_64_intdigest(t.encode("utf-8", "replace")) for t in names if len(t) > 1))
+
+
+def _alphabetic(text: str) -> list[str]:
+    """The runs of letters in a text. Many pages have a new id for each heading, so ASCII is taken in one step."""
+    if text.isascii():
+        return _ASCII_LETTERS(text)
+    return "".join(c if c.isalpha() else " " for c in text).split()
 
 
 _cached_tokens = lru_cache(65536)(_tokens)

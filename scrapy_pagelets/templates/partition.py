@@ -54,6 +54,14 @@ def partition(nodes: NodeTable, k: int = DEFAULT_K, *, strict: bool = False) -> 
     return np.unique(owner[nodes.leaves], return_inverse=True)[1].astype(np.int64)
 
 
+@compiled("subtrees")
+def partition_of_rows(nodes: NodeTable, k: int = DEFAULT_K, *, strict: bool = False) -> Ints:
+    """(n,) number of the pagelet of each run of text, as `partition`; -1 for elements."""
+    labels = np.full(len(nodes), -1)
+    labels[nodes.leaves] = partition(nodes, k, strict=strict)
+    return labels
+
+
 def pagelets(nodes: NodeTable, k: int = STRICT_K) -> list[int]:
     """Rows of the pagelets of Figure 3: elements none of whose children has k links, not nested in each other.
 

@@ -55,7 +55,7 @@ class PageClass:
         return self.template if self.template is not None and self.template.settled else None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Observation:
     """Everything that a site learns from one page.
 
@@ -236,4 +236,5 @@ def same_class(one: frozenset[int], other: frozenset[int]) -> bool:
 
 
 def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
-    return len(one & other) / len(one | other)
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)

@@ -47,7 +47,7 @@ class Trees:
         >>> trees(np.array([[0.0], [1.0], [np.nan]], "f")).tolist()
         [-0.75, 2.25, -0.75]
         """
-        return summed(self, parts) + self.bias
+        return summed(self, parts)
 
     @cached_property
     def splits(self) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
@@ -59,10 +59,10 @@ class Trees:
 
 @compiled("trees")
 def summed(trees: Trees, parts: Sequence[NDArray[np.float32]]) -> Floats:
-    """(m,) sum of the values of the trees, without the bias, for the rows of a matrix in parts."""
+    """(m,) sum of the values of the trees, and the bias, for the rows of a matrix in parts."""
     columns = np.concatenate([part.T for part in parts]).T
     blocks = np.array_split(columns, max(1, -(-len(columns) // _BLOCK)))
-    return np.concatenate([_summed(trees, block) for block in blocks])
+    return np.concatenate([_summed(trees, block) for block in blocks]) + trees.bias
 
 
 def _summed(trees: Trees, columns: NDArray[np.float32]) -> Floats:
