@@ -84,7 +84,7 @@ def options(settings: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[s
 def ends_quietly_when_its_pipe_closes(*command: str) -> None:
     """Check a ``scrapy`` command whose output nobody reads any more, as after ``| head -1``.
 
-    The reader is gone before the command starts: if it read a line first, a quick command could have written all by then.
+    The reader is gone before the command starts: if it read a line first, a quick command could have written all.
     """
     reader, writer = os.pipe()
     os.close(reader)

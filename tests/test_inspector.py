@@ -410,3 +410,48 @@ def test_what_is_left_out_of_a_large_page_is_said(tmp_path):
     assert "The text by pagelet ends after the first 20,000 runs of text." in notes
     assert text.endswith(" more characters)")
     assert path.stat().st_size < 10_000_000
+
+
+def test_what_was_clicked_stays_while_the_pointer_moves_on(shown):
+    """Without that, nobody could move the pointer to the rule and copy it."""
+
+    async def act(tab):
+        boxes, entries = tab.locator(".box"), tab.locator("#list button")
+        numbers = [int(await boxes.nth(number).get_attribute("data-group")) for number in (5, 3, 4)]
+        found = []
+        for step in ("hover", "click", "hover", "Escape", "hover"):
+            if step == "Escape":
+                await tab.keyboard.press(step)
+                continue
+            box = boxes.nth(5 if step == "click" or not found else 3)
+            await getattr(box, step)(position={"x": 4, "y": 4})
+            pressed = [await entries.nth(number).get_attribute("aria-pressed") == "true" for number in numbers]
+            found.append(pressed.index(True))
+            if step == "hover":
+                await tab.mouse.move(0, 0)
+        return found
+
+    assert inspect(shown, act, viewport={"width": 1400, "height": 2000}) == [0, 0, 0, 1]
+
+
+def test_the_list_shows_what_is_chosen(shown):
+    async def act(tab):
+        last = tab.locator("#list button").nth(3)
+        await last.click()
+        box, around = await last.bounding_box(), await tab.locator("#list").bounding_box()
+        return around["y"] <= box["y"], box["y"] + box["height"] <= around["y"] + around["height"] + 1
+
+    assert inspect(shown, act, viewport={"width": 1300, "height": 620}) == (True, True)
+
+
+def test_segments_have_no_legend_of_templateness(shown):
+    async def act(tab):
+        seen = []
+        for name in ("pagelets", "vips", "gcuts"):
+            await tab.select_option("#outline", name)
+            seen.append(
+                (await tab.locator("#legend, #dimming").filter(visible=True).count(), await tab.inner_text("#scale"))
+            )
+        return seen
+
+    assert inspect(shown, act)[1:] == [(0, "degree of coherence (PDoC)"), (0, "penalty (lambda)")]
