@@ -42,11 +42,12 @@ def test_a_feed_is_reported_from_both_formats(tmp_path):
     ]
     assert [done.returncode for done in reports] == [0, 0]
     assert reports[0].stdout == reports[1].stdout
-    totals, head, site, template, meaning = reports[0].stdout.splitlines()
-    assert totals.startswith("5 pages of 1 sites: 310 words kept, ")
+    totals, head, site, template, advice, meaning = reports[0].stdout.splitlines()
+    assert totals.startswith("5 pages of 1 site: 310 words kept, ")
     assert head.split()[:3] == ["site", "and", "template"]
     assert site.split()[:3] == [f"127.0.0.1:{server.port}", "5", "310"]
     assert template.split()[:3] == [f"127.0.0.1:{server.port}#1", "5", "310"]
+    assert advice == "to see the texts that were stripped, crawl with -s PAGELETS_EXPORT=all"
     assert all(name.removesuffix(",") in meaning for name in head.split()[4:])
 
 

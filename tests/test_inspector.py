@@ -418,7 +418,7 @@ def test_what_was_clicked_stays_while_the_pointer_moves_on(shown):
     async def act(tab):
         boxes, entries = tab.locator(".box"), tab.locator("#list button")
         numbers = [int(await boxes.nth(number).get_attribute("data-group")) for number in (5, 3, 4)]
-        found = []
+        found: list[int] = []
         for step in ("hover", "click", "hover", "Escape", "hover"):
             if step == "Escape":
                 await tab.keyboard.press(step)

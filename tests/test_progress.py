@@ -86,7 +86,7 @@ def test_a_terminal_has_a_live_line_below_the_log(tmp_path):
     assert live
     assert max(map(len, live)) <= COLUMNS
     # Lines of the log are not broken, and the cursor comes back.
-    assert re.search(r"INFO: 35 pages in 1 sources; cleaning them\r\n", shown)
+    assert re.search(r"INFO: 35 pages in 1 source; cleaning them\r\n", shown)
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")
     assert "35 pages cleaned" in shown[shown.rindex("\x1b[?25h") :]
 
