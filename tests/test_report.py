@@ -173,6 +173,7 @@ def test_a_hundred_thousand_pages_make_a_small_file(tmp_path):
     path = tmp_path / "report.html"
     path.write_text(document(summary_of(lines), "feed.jsonl"), encoding="utf-8")
     assert path.stat().st_size < 5_000_000
+    assert opened(path, "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd") < 2000
     text = read(path)["text"]
     assert "100,000" in text
     assert "and 1,800 sites with fewer pages." in text

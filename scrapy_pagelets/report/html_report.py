@@ -21,8 +21,10 @@ _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'
 _SITES: Final = 200
 _CLASSES: Final = 20
 _TEXTS: Final = 20
-#: Sites whose classes and texts are shown.
+#: Sites whose classes and texts are shown; and those with the most pages, of whose classes more texts are.
 _OPENED: Final = 50
+_LARGEST: Final = 10
+_FEWER_TEXTS: Final = 5
 #: Sites whose pages were loaded for templates, and steps of the crawl, that are named.
 _RANKED: Final = 20
 #: Subdigraphs that are drawn.
@@ -75,8 +77,9 @@ def _parts(summary: Summary, feed: str, crawl: CrawlFacts | None, links: Mapping
     yield _table("All words of the pages; a share is of all words together.", sites[:_SITES])
     if len(sites) > _SITES:
         yield f"<p class=soft>and {counted(len(sites) - _SITES, 'site')} with fewer pages.</p>"
-    for name, site in sites[:_OPENED]:
-        yield from _site(name, site, all_pagelets=summary.all_pagelets, alone=len(sites) == 1)
+    for rank, (name, site) in enumerate(sites[:_OPENED]):
+        texts = _TEXTS if rank < _LARGEST else _FEWER_TEXTS
+        yield from _site(name, site, texts, all_pagelets=summary.all_pagelets, alone=len(sites) == 1)
     yield from _groups(summary)
     if crawl is not None:
         yield from _of_crawl(crawl)
@@ -150,7 +153,7 @@ def _doubtful(summary: Summary, feed: str, links: Mapping[str, str]) -> Iterator
     yield "</ul>"
 
 
-def _site(name: str, site: SiteSummary, *, all_pagelets: bool, alone: bool) -> Iterator[str]:
+def _site(name: str, site: SiteSummary, texts: int, *, all_pagelets: bool, alone: bool) -> Iterator[str]:
     """What is told of a site; at once if it is the only one."""
     classes = sorted(site.classes.items(), key=lambda item: -item[1].pages)
     pages = counted(site.pages, "page")
@@ -158,17 +161,17 @@ def _site(name: str, site: SiteSummary, *, all_pagelets: bool, alone: bool) -> I
     if site.repeated:
         yield f"<p>Content that a tenth of its pages or more share; it may be template:</p>{_list(site.repeated)}"
     for number, page_class in classes[:_CLASSES]:
-        yield from _class(number, page_class, all_pagelets=all_pagelets)
+        yield from _class(number, page_class, texts, all_pagelets=all_pagelets)
     if len(classes) > _CLASSES:
         yield f"<p class=soft>and {len(classes) - _CLASSES:,} classes with fewer pages.</p>"
     yield "</details>"
 
 
-def _class(name: str, page_class: Class, *, all_pagelets: bool) -> Iterator[str]:
+def _class(name: str, page_class: Class, texts: int, *, all_pagelets: bool) -> Iterator[str]:
     known = f", {page_class.known:,} known when the last was cleaned" if page_class.known else ""
     yield f"<h3>{_text(name)}: {counted(page_class.pages, 'page')}{known}, {page_class.share:.0%} stripped</h3>"
-    if texts := page_class.texts.top(_TEXTS):
-        yield f"<p>What was stripped most, with the number of pages:</p>{_list(texts)}"
+    if found := page_class.texts.top(texts):
+        yield f"<p>What was stripped most, with the number of pages:</p>{_list(found)}"
     elif not all_pagelets:
         yield "<p class=soft>Crawl with PAGELETS_EXPORT=all to see the texts that were stripped.</p>"
 
