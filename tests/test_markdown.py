@@ -362,3 +362,10 @@ def test_markdown_holds_all_words(html, data):
 )
 def test_monstrous_pages(html):
     assert "deep" in markdown(html)
+
+
+def test_a_rule_divides_what_stands_on_both_sides():
+    html = "<title>On tea</title><hr><h1>On tea</h1><hr><p>one<hr><hr><p>two<h2>More</h2><hr><p>three<hr>"
+    expected = "# On tea\n\none\n\n***\n\ntwo\n\n## More\n\nthree"
+    assert markdown(html) == expected
+    assert markdown(html, headline=headline_of(page(html))) == expected
