@@ -252,6 +252,8 @@ def test_a_telephone_shows_numbers_and_curves_that_can_be_read(tmp_path):
         getComputedStyle(document.querySelector('svg text')).fill === getComputedStyle(document.body).color,
         document.querySelector('details').open,
     ]"""
+    paper = "const all = document.querySelector('.scroll'); all.scrollWidth <= all.clientWidth"
+    assert opened(path, paper, viewport={"width": 700, "height": 1000})
     height, widths, colors, readable, is_open = opened(
         path, script, color_scheme="dark", viewport={"width": 390, "height": 800}
     )
