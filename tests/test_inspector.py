@@ -455,3 +455,23 @@ def test_segments_have_no_legend_of_templateness(shown):
         return seen
 
     assert inspect(shown, act)[1:] == [(0, "degree of coherence (PDoC)"), (0, "penalty (lambda)")]
+
+
+def test_arabic_is_written_from_right_to_left(tmp_path):
+    (tmp_path / "page.html").write_text(
+        "<meta charset=utf-8><title>أخبار</title><h1>أخبار</h1><p>كتب الناس كثيرا عن الشاي، وعن الماء والكؤوس."
+        "<a style='position:absolute;top:-30px' href=#x>تخط</a>",
+        encoding="utf-8",
+    )
+    path = view(tmp_path, "page.html")
+
+    async def act(tab):
+        clipped = await tab.evaluate("getComputedStyle(document.querySelector('.picture')).overflowY")
+        await tab.select_option("#view", "text")
+        end = "(() => { const all = document.querySelectorAll('.run'), text = all[1].firstChild, range = new Range();"
+        end += "range.setStart(text, text.length - 1); range.setEnd(text, text.length);"
+        end += "const mark = range.getBoundingClientRect(), run = all[1].getBoundingClientRect();"
+        end += "return mark.left - run.left < run.width / 2; })()"
+        return clipped, await tab.evaluate(end), await tab.locator("#list bdi").count() > 0
+
+    assert inspect(path, act) == ("clip", True, True)

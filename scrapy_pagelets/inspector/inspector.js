@@ -34,7 +34,8 @@ function pageletGroups() {
     color: colorOf(one.templateness),
     stripped: one.role !== "content",
     title: `${one.id} · ${one.role} · ${one.templateness.toFixed(2)}`,
-    detail: `${one.words} ${one.words === 1 ? "word" : "words"} ${one.role === "content" ? "kept" : "stripped"}: ${beginning(one.text)}`,
+    about: `${one.words} ${one.words === 1 ? "word" : "words"} ${one.role === "content" ? "kept" : "stripped"}: `,
+    begins: beginning(one.text),
     pagelet: one,
     depth: 0,
   }));
@@ -53,7 +54,8 @@ function segmentGroups(name, at) {
     color: colorOfSegment(number),
     stripped: false,
     title: `Segment ${number + 1}`,
-    detail: beginning(textOf(leaves)),
+    about: "",
+    begins: beginning(textOf(leaves)),
     depth: depths.get(label) || 0,
   }));
 }
@@ -172,6 +174,7 @@ function draw() {
   else drawPage();
   if (chosen < 0) return;
   highlight();
+  tell(groups[chosen]);
   reveal(chosen);
 }
 
@@ -207,7 +210,9 @@ function entry(group, number) {
   button.style.borderColor = group.color;
   button.dataset.group = number;
   button.setAttribute("aria-pressed", "false");
-  button.append(element("small", group.detail));
+  const detail = element("small", group.about);
+  detail.append(element("bdi", group.begins));
+  button.append(detail);
   item.style.paddingLeft = `${Math.min(group.depth, 12) * 0.7}rem`;
   item.append(button);
   return item;

@@ -204,7 +204,9 @@ def _cells(totals: Totals) -> str:
 
 
 def _list(texts: Iterable[tuple[str, int]]) -> str:
-    return f"<ul>{''.join(f'<li>{count:,} × {_text(text)}</li>' for text, count in list(texts)[:_TEXTS])}</ul>"
+    return (
+        f"<ul>{''.join(f'<li>{count:,} × <bdi>{_text(text)}</bdi></li>' for text, count in list(texts)[:_TEXTS])}</ul>"
+    )
 
 
 def _text(text: str) -> str:
