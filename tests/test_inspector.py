@@ -11,6 +11,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page as Tab
 from playwright.async_api import async_playwright
 
+from scrapy_pagelets.inspector.twins import compared
 from scrapy_pagelets.rendering.browser import launch_options
 from tests.crawling import SITE, answer, scrapy
 from tests.server import SiteServer
@@ -303,9 +304,16 @@ def test_near_duplicates_stand_side_by_side(tmp_path):
 
     async def act(tab):
         await tab.select_option("#view", "twin")
+        assert await tab.inner_text("#shown > p") == "One difference is marked."
         return await tab.inner_text("del"), await tab.inner_text("ins"), await tab.locator("pre").all_inner_texts()
 
     assert inspect(path, act) == ("nine", "ten", ["We open at nine <b>.", "We open at ten <b>."])
+
+
+def test_long_near_duplicates_are_cut_off_and_that_is_said():
+    found = compared("http://a.example/b", "word " * 20_000, "word " * 20_000)
+    assert (found["whole"], len(found["parts"])) == (False, 1)
+    assert compared("http://a.example/b", "one", "two")["whole"]
 
 
 def test_the_offered_rule_does_what_it_says(tmp_path, shown):

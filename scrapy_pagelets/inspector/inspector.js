@@ -150,6 +150,10 @@ function drawPair(before, after, names) {
 }
 
 function drawTwin() {
+  const differing = data.twin.parts.filter(([kind]) => kind !== "same").length;
+  const marked = differing === 1 ? "One difference is marked." : `${differing} differences are marked.`;
+  const found = differing ? marked : "Nothing differs.";
+  const note = data.twin.whole ? found : `${found} Only the beginning of the texts is compared and shown.`;
   const pair = element("div", undefined, "pair");
   [0, 1].forEach((side) => {
     const part = element("section"), box = element("pre");
@@ -163,7 +167,7 @@ function drawTwin() {
     part.append(element("h2", name), box);
     pair.append(part);
   });
-  shown.replaceChildren(pair);
+  shown.replaceChildren(element("p", note), pair);
 }
 
 function draw() {
