@@ -29,6 +29,7 @@ from benchmarks.peers import FAST_AND_SLOW, Extract, is_installed
 from benchmarks.tools import fold, names, option_parser, referee, sites_below, table
 from scrapy_pagelets import Page, Site, core, segment
 from scrapy_pagelets.archives.reader import Record, expand, records
+from scrapy_pagelets.document.headline import headline_of
 from scrapy_pagelets.document.metadata import metadata_of
 from scrapy_pagelets.page import decode, parse
 from scrapy_pagelets.templates.model import LABELLED
@@ -130,7 +131,7 @@ def steps(
     yield done("learn")
     templateness = site.templateness(page)
     yield done("templateness")
-    metadata_of(page)
+    metadata_of(page, headline_of(page))
     yield done("metadata")
     content = [pagelet for pagelet in segment(page, templateness) if pagelet.role == "content"]
     yield done("segment")

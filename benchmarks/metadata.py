@@ -33,6 +33,7 @@ from lxml import html
 
 from benchmarks.tools import ROOT, need, option_parser, table
 from scrapy_pagelets.archives.reader import Reader, expand, records
+from scrapy_pagelets.document.headline import headline_of
 from scrapy_pagelets.document.metadata import metadata_of
 from scrapy_pagelets.page import Page, decode, parse
 
@@ -99,7 +100,7 @@ def installed() -> dict[str, Tool]:
 
 def ours(page: Page, _text: str, _tree: html.HtmlElement) -> Values:
     """Our own reading."""
-    return metadata_of(page).fields
+    return metadata_of(page, headline_of(page)).fields
 
 
 def trafilatura() -> Tool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+from collections import defaultdict
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from scrapy import signals
 from scrapy.crawler import Crawler
@@ -20,6 +22,30 @@ logger = logging.getLogger(__name__)
 
 #: Formats of feeds that a report can be made from.
 _FORMATS = ("jsonlines", "jsonl", "jl", "parquet")
+
+
+#: What classes and functions do that compute, in words for the reader of a report.
+_STEPS: Final = {
+    "prepare": "loading models and libraries",
+    "ArchiveSpider": "reading and learning the archive",
+    "_next_batch": "reading and learning the archive",
+    "MenuSubdigraphMiddleware": "parsing and learning pages",
+    "Settling": "parsing and learning pages",
+    "SiteSpider": "parsing and learning pages",
+    "CrawlSession": "parsing and learning pages",
+    "MenuSearch": "loading pages for templates",
+    "Prober": "loading pages for templates",
+    "Handovers": "loading pages for templates",
+    "SegmentPipeline": "cutting pages into pagelets",
+    "StripPipeline": "deciding what is template, and writing the content",
+    "DuplicatesPipeline": "looking for near-duplicates",
+    "RecrawlPipeline": "comparing pages with the earlier crawl",
+    "TemplatesPipeline": "writing the templates",
+    "PriorityMiddleware": "weighing links",
+    "RenderingMiddleware": "rendering pages",
+}
+#: Seconds that a step takes at least to be named.
+_LEAST: Final = 0.05
 
 
 class CrawlReport:
@@ -76,17 +102,23 @@ class CrawlReport:
 
         stats = self.crawler.stats.get_stats() if self.crawler.stats is not None else {}
         rules, progress = self.session.rules, self.session.progress
-        before = self._computed_before
-        seconds = {name: more for name, value in computed.items() if (more := value - before.get(name, 0.0)) > 0}
         facts = CrawlFacts.of(
             stats,
             loaded=progress.loaded,
-            computed=seconds,
+            computed=_by_step(self._computed_before),
             subdigraphs=progress.subdigraphs,
             idle_rules=[*rules.without_page(), *rules.without_element()],
         )
         summary = summary_of(feed_of(self._feed))
         self._path.write_text(document(summary, self._feed, facts), encoding="utf-8")
+
+
+def _by_step(before: Mapping[str, float]) -> dict[str, float]:
+    """Seconds of CPU time since the crawl began, by what they were spent on."""
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for name, value in computed.items():
+        seconds[_STEPS.get(name, name.strip("_"))] += value - before.get(name, 0.0)
+    return {step: spent for step, spent in seconds.items() if spent >= _LEAST}
 
 
 def _readable_feed(crawler: Crawler) -> str:

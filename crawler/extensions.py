@@ -16,6 +16,7 @@ from scrapy_pagelets.session.garbage import COLLECTOR
 from scrapy_pagelets.session.preparation import prepare
 from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.templates.detection.incremental import RepeatedPagelets
+from scrapy_pagelets.wording import counted
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ class SiteReport:
     def spider_closed(self) -> None:
         sites = self.session.sites.summary()
         for name, pages, page_classes in sites:
-            logger.info("%s: %d pages, %d page classes", name, pages, page_classes)
+            logger.info("%s: %s, %s", name, counted(pages, "page"), counted(page_classes, "template"))
             if pages == 1:
                 sentence = "%s: a single page does not reveal its template; what was stripped is a guess"
                 self.session.warn("sites/of_one_page", sentence, name)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from scrapy_pagelets.session.crawl_session import CrawlSession
+from scrapy_pagelets.wording import counted
 
 #: Feeds that the commands `report` and `view` read.
 _READABLE: Final = (".jsonl", ".jl", ".parquet")
@@ -55,7 +56,7 @@ def progress_line(session: CrawlSession, requests: int) -> str:
         parts.append(f"{held:,} held back")
     if requests:
         parts.append(f"{requests:,} to load")
-    parts += [_number(counts.sites, "site"), f"{counts.share} template", _number(counts.duplicates, "near-duplicate")]
+    parts += [counted(counts.sites, "site"), f"{counts.share} template", counted(counts.duplicates, "near-duplicate")]
     return " · ".join(parts)
 
 
@@ -64,18 +65,18 @@ def progress_sentence(session: CrawlSession, requests: int) -> str:
     counts, progress = _Counts.of(session), session.progress
     rate = 60 * progress.rate(counts.cleaned)
     parts = [
-        f"{_number(counts.cleaned, 'page')} cleaned (at {rate:.0f} a minute), {counts.share} of the words are "
-        f"template, {_number(counts.duplicates, 'near-duplicate')}, {_number(counts.sites, 'site')}"
+        f"{counted(counts.cleaned, 'page')} cleaned (at {rate:.0f} a minute), {counts.share} of the words are "
+        f"template, {counted(counts.duplicates, 'near-duplicate')}, {counted(counts.sites, 'site')}"
     ]
     if (step := progress.step) is not None:
         share = f" ({step.share:.0%})" if step.share is not None else ""
         left = progress.seconds_left()
-        parts.append(f"{step.name} the archive: {_number(step.pages, 'page')}{share}")
+        parts.append(f"{step.name} the archive: {counted(step.pages, 'page')}{share}")
         if left is not None:
             parts.append(f"{duration(left)} left")
     if requests:
-        parts.append(f"{_number(requests, 'request')} to load")
-    parts += [f"{_number(number, 'page')} held back {why}" for why, number in progress.held().items()]
+        parts.append(f"{counted(requests, 'request')} to load")
+    parts += [f"{counted(number, 'page')} held back {why}" for why, number in progress.held().items()]
     return "; ".join(parts)
 
 
@@ -83,11 +84,11 @@ def closing_lines(session: CrawlSession) -> Iterator[str]:
     """What came out of a crawl, where it is, how to look at it, and each kind of warning once more."""
     counts, feeds = _Counts.of(session), session.progress.feeds
     yield (
-        f"{_number(counts.cleaned, 'page')} cleaned: {_number(counts.words - counts.template, 'word')} kept, "
+        f"{counted(counts.cleaned, 'page')} cleaned: {counted(counts.words - counts.template, 'word')} kept, "
         f"{counts.template:,} ({counts.share}) stripped as template"
     )
-    yield f"{_number(counts.duplicates, 'near-duplicate')}; nothing is left of {_number(counts.empty, 'page')}"
-    written = ", ".join(f"{name} ({_number(items, 'item')})" for name, items in feeds.items())
+    yield f"{counted(counts.duplicates, 'near-duplicate')}; nothing is left of {counted(counts.empty, 'page')}"
+    written = ", ".join(f"{name} ({counted(items, 'item')})" for name, items in feeds.items())
     yield f"written: {written or 'nothing'}"
     if name := next((name for name in feeds if name.endswith(_READABLE)), None):
         quoted = shlex.quote(name)
@@ -95,7 +96,7 @@ def closing_lines(session: CrawlSession) -> Iterator[str]:
         yield f"to see it on a page, and why: scrapy pagelets view {quoted} --page URL"
     for stat, sentence in session.progress.warnings.items():
         number = session.stats.get_value(f"pagelets/{stat}", 1) if session.stats is not None else 1
-        yield f"warned of {stat}, {_number(number, 'time')}: {sentence}"
+        yield f"warned of {stat}, {counted(number, 'time')}: {sentence}"
 
 
 def duration(seconds: float) -> str:
@@ -108,7 +109,3 @@ def duration(seconds: float) -> str:
         return f"{10 * round(max(10.0, seconds) / 10)} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def _number(number: int, name: str) -> str:
-    return f"{number:,} {name}{'' if number == 1 else 's'}"

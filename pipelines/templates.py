@@ -17,6 +17,7 @@ from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.templates.roles import CONTENT
 from scrapy_pagelets.templates.stripped import StrippedClass, StrippedTemplates, stripped_runs
+from scrapy_pagelets.wording import counted
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +77,7 @@ class TemplatesPipeline(PagePipeline):
             self.session.record_loss(f"templates could not be written to {self._path}", remedy, len(self._templates))
             return
         self.session.count("templates/exported", len(self._templates))
-        logger.info("%d templates are in %s", len(self._templates), self._path)
+        logger.info("%s in %s", counted(len(self._templates), "template"), self._path)
 
 
 def _check(path: Path, new: Path) -> None:

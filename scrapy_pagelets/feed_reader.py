@@ -103,7 +103,7 @@ class Feed:
         except FeedError as error:
             raise self.error(str(error)) from None
         except (ValueError, RecursionError) as error:
-            raise self.error(f"line {number + 1} is not a page ({type(error).__name__}: {error})") from None
+            raise self.error(f"line {number + 1} is not a page, {_why_unread(error)}") from None
         if not number:
             raise self.error("it has no pages")
         if self.left_out == number:
@@ -146,6 +146,17 @@ class Feed:
 
 
 _ADVICE: Final = "fields need the names of docs/feed.md: crawl without PAGELETS_FIELDS, or rename them"
+
+
+def _why_unread(error: ValueError | RecursionError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, json.JSONDecodeError):
+        is_cut = error.doc.startswith("{") and not error.doc.endswith("\n")
+        return "it is cut off, as crawls that were killed leave it: delete this line" if is_cut else "it is not JSON"
+    return str(error)
 
 
 def content_text(line: Line) -> str:

@@ -42,11 +42,12 @@ def test_a_feed_is_reported_from_both_formats(tmp_path):
     ]
     assert [done.returncode for done in reports] == [0, 0]
     assert reports[0].stdout == reports[1].stdout
-    totals, head, site, template, meaning = reports[0].stdout.splitlines()
-    assert totals.startswith("5 pages of 1 sites: 310 words kept, ")
+    totals, head, site, template, advice, meaning = reports[0].stdout.splitlines()
+    assert totals.startswith("5 pages of 1 site: 310 words kept, ")
     assert head.split()[:3] == ["site", "and", "template"]
     assert site.split()[:3] == [f"127.0.0.1:{server.port}", "5", "310"]
     assert template.split()[:3] == [f"127.0.0.1:{server.port}#1", "5", "310"]
+    assert advice == "to see the texts that were stripped, crawl with -s PAGELETS_EXPORT=all"
     assert all(name.removesuffix(",") in meaning for name in head.split()[4:])
 
 
@@ -54,14 +55,17 @@ def test_a_feed_is_reported_from_both_formats(tmp_path):
     ("name", "content", "sentence"),
     [
         ("empty.jsonl", b"", "it has no pages"),
-        ("text.jsonl", b"hello", "line 1 is not a page"),
+        ("text.jsonl", b"hello", "line 1 is not a page, it is not JSON"),
+        ("table.jsonl", b"url,text\na,b\n", "line 1 is not a page, it is not JSON"),
+        ("cut.jsonl", b'{"url": "http://a.b/", "text": "a"}\n{"url": "http', "line 2 is not a page, it is cut off"),
+        ("deep.jsonl", b"[" * 10**6, "line 1 is not a page, it is nested too deeply"),
         (
             "other.jsonl",
             b'{"url": "http://a.b/", "template": null, "pagelets": []}\n{"a": 1}\n',
             "line 2 is not a page",
         ),
         ("list.jsonl", b"[1]\n", "line 1 is not a page"),
-        ("noise.jsonl", b"\xff\xfe\x00", "line 1 is not a page"),
+        ("noise.jsonl", b"\xff\xfe\x00", "line 1 is not a page, it is not UTF-8"),
         ("noise.parquet", b"not parquet", "Parquet"),
         ("short.parquet", b"", "Parquet"),
     ],

@@ -11,6 +11,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page as Tab
 from playwright.async_api import async_playwright
 
+from scrapy_pagelets.inspector.twins import compared
 from scrapy_pagelets.rendering.browser import launch_options
 from tests.crawling import SITE, answer, scrapy
 from tests.server import SiteServer
@@ -303,9 +304,16 @@ def test_near_duplicates_stand_side_by_side(tmp_path):
 
     async def act(tab):
         await tab.select_option("#view", "twin")
+        assert await tab.inner_text("#shown > p") == "One difference is marked."
         return await tab.inner_text("del"), await tab.inner_text("ins"), await tab.locator("pre").all_inner_texts()
 
     assert inspect(path, act) == ("nine", "ten", ["We open at nine <b>.", "We open at ten <b>."])
+
+
+def test_long_near_duplicates_are_cut_off_and_that_is_said():
+    found = compared("http://a.example/b", "word " * 20_000, "word " * 20_000)
+    assert (found["whole"], len(found["parts"])) == (False, 1)
+    assert compared("http://a.example/b", "one", "two")["whole"]
 
 
 def test_the_offered_rule_does_what_it_says(tmp_path, shown):
@@ -410,3 +418,68 @@ def test_what_is_left_out_of_a_large_page_is_said(tmp_path):
     assert "The text by pagelet ends after the first 20,000 runs of text." in notes
     assert text.endswith(" more characters)")
     assert path.stat().st_size < 10_000_000
+
+
+def test_what_was_clicked_stays_while_the_pointer_moves_on(shown):
+    """Without that, nobody could move the pointer to the rule and copy it."""
+
+    async def act(tab):
+        boxes, entries = tab.locator(".box"), tab.locator("#list button")
+        numbers = [int(await boxes.nth(number).get_attribute("data-group")) for number in (5, 3, 4)]
+        found: list[int] = []
+        for step in ("hover", "click", "hover", "Escape", "hover"):
+            if step == "Escape":
+                await tab.keyboard.press(step)
+                continue
+            box = boxes.nth(5 if step == "click" or not found else 3)
+            await getattr(box, step)(position={"x": 4, "y": 4})
+            pressed = [await entries.nth(number).get_attribute("aria-pressed") == "true" for number in numbers]
+            found.append(pressed.index(True))
+            if step == "hover":
+                await tab.mouse.move(0, 0)
+        return found
+
+    assert inspect(shown, act, viewport={"width": 1400, "height": 2000}) == [0, 0, 0, 1]
+
+
+def test_the_list_shows_what_is_chosen(shown):
+    async def act(tab):
+        last = tab.locator("#list button").nth(3)
+        await last.click()
+        box, around = await last.bounding_box(), await tab.locator("#list").bounding_box()
+        return around["y"] <= box["y"], box["y"] + box["height"] <= around["y"] + around["height"] + 1
+
+    assert inspect(shown, act, viewport={"width": 1300, "height": 620}) == (True, True)
+
+
+def test_segments_have_no_legend_of_templateness(shown):
+    async def act(tab):
+        seen = []
+        for name in ("pagelets", "vips", "gcuts"):
+            await tab.select_option("#outline", name)
+            seen.append(
+                (await tab.locator("#legend, #dimming").filter(visible=True).count(), await tab.inner_text("#scale"))
+            )
+        return seen
+
+    assert inspect(shown, act)[1:] == [(0, "degree of coherence (PDoC)"), (0, "penalty (lambda)")]
+
+
+def test_arabic_is_written_from_right_to_left(tmp_path):
+    (tmp_path / "page.html").write_text(
+        "<meta charset=utf-8><title>أخبار</title><h1>أخبار</h1><p>كتب الناس كثيرا عن الشاي، وعن الماء والكؤوس."
+        "<a style='position:absolute;top:-30px' href=#x>تخط</a>",
+        encoding="utf-8",
+    )
+    path = view(tmp_path, "page.html")
+
+    async def act(tab):
+        clipped = await tab.evaluate("getComputedStyle(document.querySelector('.picture')).overflowY")
+        await tab.select_option("#view", "text")
+        end = "(() => { const all = document.querySelectorAll('.run'), text = all[1].firstChild, range = new Range();"
+        end += "range.setStart(text, text.length - 1); range.setEnd(text, text.length);"
+        end += "const mark = range.getBoundingClientRect(), run = all[1].getBoundingClientRect();"
+        end += "return mark.left - run.left < run.width / 2; })()"
+        return clipped, await tab.evaluate(end), await tab.locator("#list bdi").count() > 0
+
+    assert inspect(path, act) == ("clip", True, True)

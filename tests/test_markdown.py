@@ -90,6 +90,15 @@ def read(text):
         ("<div class='highlight js'><pre>x<br>y</pre></div>", "```js\nx\ny\n```"),
         ("<div><div><span class=language-name>css</span></div><pre>x</pre></div>", "css\n\n```css\nx\n```"),
         (
+            "<div class='language-js ext-js line-numbers-mode'><pre class=language-js>a = 1</pre>"
+            "<div class=line-numbers aria-hidden=true><div class=line-number></div></div></div>",
+            "```js\na = 1\n```",
+        ),
+        (
+            "<pre class='line-numbers language-js'><code>a = 1<span class=line-numbers-rows>1</span></code></pre>",
+            "```js\na = 1\n```",
+        ),
+        (
             "<figure class='highlight js'><table><tr><td class=gutter><pre>1\n2</pre>"
             "<td class=code><pre>a\nb</pre></table></figure>",
             "```js\na\nb\n```",
@@ -362,3 +371,10 @@ def test_markdown_holds_all_words(html, data):
 )
 def test_monstrous_pages(html):
     assert "deep" in markdown(html)
+
+
+def test_a_rule_divides_what_stands_on_both_sides():
+    html = "<title>On tea</title><hr><h1>On tea</h1><hr><p>one<hr><hr><p>two<h2>More</h2><hr><p>three<hr>"
+    expected = "# On tea\n\none\n\n***\n\ntwo\n\n## More\n\nthree"
+    assert markdown(html) == expected
+    assert markdown(html, headline=headline_of(page(html))) == expected

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.document import dates
+from scrapy_pagelets.document.headline import headline_of
 from scrapy_pagelets.document.json_ld import objects_of
-from scrapy_pagelets.document.metadata import TOLD, metadata_of
+from scrapy_pagelets.document.metadata import TOLD, Metadata, metadata_of
 from scrapy_pagelets.feed_schema import FEED
 from scrapy_pagelets.page import Page
 from tests.crawling import answer, crawl, menu_site, run_spider
@@ -25,9 +26,14 @@ def page(text, url=URL):
     return Page.parse(text.encode("utf-8", "surrogatepass"), url)
 
 
+def alone(one: Page) -> Metadata:
+    """What a page tells whose site is not known."""
+    return metadata_of(one, headline_of(one))
+
+
 def told(text, url=URL):
     """The fields that a page tells."""
-    fields = metadata_of(page(text, url)).fields
+    fields = alone(page(text, url)).fields
     return {name: value for name, value in fields.items() if value not in (None, [])}
 
 
@@ -52,8 +58,8 @@ ARTICLE = {
 
 def test_the_fields_are_those_of_the_feed():
     assert set(TOLD) <= {field.name for field in FEED}
-    assert metadata_of(page("<p>nothing")).fields == NOTHING
-    assert metadata_of(page("")).fields == NOTHING
+    assert alone(page("<p>nothing")).fields == NOTHING
+    assert alone(page("")).fields == NOTHING
 
 
 def test_json_ld_tells_all():
@@ -154,7 +160,7 @@ json_values = st.recursive(
     st.sampled_from([*ARTICLE, "@id", "url", "itemListElement", "mainEntity", "breadcrumb", "position"]),
 )
 def test_any_json_gives_strings_or_nothing(value, kind, name):
-    fields = metadata_of(page(script({"@type": kind, name: value}).replace("</", "<\\/"))).fields
+    fields = alone(page(script({"@type": kind, name: value}).replace("</", "<\\/"))).fields
     assert all(isinstance(each, str) for each in fields.pop("breadcrumbs"))
     assert all(each is None or (isinstance(each, str) and each.strip()) for each in fields.values())
 
@@ -206,7 +212,11 @@ def test_microdata_tells_of_the_one_work():
 @pytest.mark.parametrize(
     ("byline", "expected"),
     [
-        ("<p>By Ana Bo, 20 November 2026", {}),
+        ("<p>By Ana Bo, 20 November 2026", {"author": "Ana Bo", "published": "2026-11-20"}),
+        ("<p>Submitted by ana on Fri, 20/11/2026 - 11:37", {"author": "ana", "published": "2026-11-20"}),
+        ("<p>By Ana Bo, born 20 November 1926", {}),
+        ("<p>By 20 November 2026", {}),
+        ("<ul><li><a href=?sort=date>By date</a><li><a href=?sort=score>By review score</a></ul>", {}),
         ("<p>By Ana Bo<p>20 November 2026", {"author": "Ana Bo", "published": "2026-11-20"}),
         ("<p>Published: <b>Nov. 20th, 2026</b> at 10:15", {"published": "2026-11-20"}),
         ("<p>Updated: <b>20.11.2026</b>", {"modified": "2026-11-20"}),
@@ -229,6 +239,13 @@ def test_microdata_tells_of_the_one_work():
 )
 def test_bylines_near_the_heading_tell(byline, expected):
     assert told(article(byline)) == expected
+
+
+def test_a_page_without_a_heading_of_its_own_has_no_byline():
+    """What stands below the name of the site is that of a list: the last post of a forum, say."""
+    one = page("<title>Forums | Tea</title><h1>Tea</h1><p>6 days ago <br>by <a href=/ana>Ana Bo</a>")
+    assert alone(one).fields["author"] == "Ana Bo"
+    assert metadata_of(one, None).fields == NOTHING
 
 
 def test_a_footer_tells_of_the_last_change():
@@ -287,7 +304,7 @@ LIST = {
 )
 def test_breadcrumbs_that_are_shown(tag, sure):
     one = page(CRUMBS.format(tag, tag.split()[0]) + article(""))
-    found = metadata_of(one)
+    found = alone(one)
     assert found.fields["breadcrumbs"] == NAMES
     assert [one.nodes.strings[leaf] for leaf in np.flatnonzero(found.trail)] == (
         ["Home", "›", "Teas", "›", "On tea"] if sure else []
@@ -296,7 +313,7 @@ def test_breadcrumbs_that_are_shown(tag, sure):
 
 def test_breadcrumbs_of_json_ld_are_found_in_the_text():
     one = page(script({"@type": "WebPage", "breadcrumb": LIST}) + CRUMBS.format("div", "div") + article(""))
-    found = metadata_of(one)
+    found = alone(one)
     assert found.fields["breadcrumbs"] == NAMES
     assert found.trail.tolist() == [True] * 5 + [False] * (len(found.trail) - 5)
 
@@ -313,13 +330,13 @@ def test_breadcrumbs_of_json_ld_are_found_in_the_text():
     ],
 )
 def test_what_is_no_trail_stays(text):
-    assert not metadata_of(page(text)).trail.any()
+    assert not alone(page(text)).trail.any()
 
 
 def test_odd_pages_take_no_time_and_raise_nothing():
     many = "<h1>Tea</h1><nav aria-label=breadcrumb><a href=/>Tea</a></nav>" * 3000
     names = [{"name": "Tea"}] * 15
-    found = metadata_of(page(script({"@type": "BreadcrumbList", "itemListElement": names}) + many + "<title>Tea"))
+    found = alone(page(script({"@type": "BreadcrumbList", "itemListElement": names}) + many + "<title>Tea"))
     assert found.fields["breadcrumbs"] == ["Tea"] * 15
     works = "<p itemscope itemtype=http://schema.org/Article><i itemprop=author>Ana</i></p>" * 2000
     assert told(works) == {}

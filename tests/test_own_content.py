@@ -116,6 +116,13 @@ def test_headings_that_a_site_repeats_inside_of_content_are_content():
     assert [s for s, k in zip(strings, kept, strict=True) if k] == ["A", "one two three", "See also", "four five"]
 
 
+def test_a_heading_of_content_comes_back_without_its_permalink():
+    found = page("<main><p>one two three<h2>See also<a href=#see>¶</a></h2><p>four five</main>")
+    strings = list(found.nodes.strings)
+    kept = corrected(found.nodes, np.isin(strings, ["See also", "¶"]).astype(np.float64), None) < 0.5
+    assert [s for s, k in zip(strings, kept, strict=True) if k] == ["one two three", "See also", "four five"]
+
+
 def test_a_link_in_a_sentence_of_content_is_content():
     found = page(
         "<p>Learn more about the <a href=/x>green tea</a> of the hills of Uji.<p>Short, see <a href=/y>menu</a>"

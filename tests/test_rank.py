@@ -204,14 +204,14 @@ def test_text_that_no_terminal_can_show_is_shown_all_the_same(run_rank):
     [
         ("empty.jsonl", b"", "it has no pages"),
         ("blank.jsonl", b"\n\n", "it has no pages"),
-        ("text.jsonl", b"hello", "line 1 is not a page (JSONDecodeError"),
+        ("text.jsonl", b"hello", "line 1 is not a page, it is not JSON"),
         ("list.jsonl", b"[1]\n", "line 1 is not a page, it has no url"),
         (
             "other.jsonl",
             b'{"url": "http://a.b/", "pagelets": []}\n{"a": 1}\n',
             "line 2 is not a page, it has no url",
         ),
-        ("noise.jsonl", b"\xff\xfe\x00", "line 1 is not a page (UnicodeDecodeError"),
+        ("noise.jsonl", b"\xff\xfe\x00", "line 1 is not a page, it is not UTF-8"),
         ("noise.parquet", b"not parquet", "Parquet"),
         ("linkless.jsonl", b'{"url": "http://a.b/", "pagelets": []}\n', "its pagelets have no links"),
         ("pageletless.jsonl", b'{"url": "http://a.b/", "text": "A", "pagelets": null}\n', "no line has pagelets, the "),

@@ -10,6 +10,8 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import async_playwright
 
+from scrapy_pagelets.crawler import crawl_report
+from scrapy_pagelets.crawler.commands.report import entries, most_stripped
 from scrapy_pagelets.rendering.browser import launch_options
 from scrapy_pagelets.report.frequent import Frequent
 from scrapy_pagelets.report.html_report import document
@@ -79,7 +81,7 @@ def test_doubtful_pages_come_with_the_gravest_reason_first():
     found = {page.url.rpartition("/")[2]: page.reason for page in of(*lines).doubtful}
     assert list(found) == ["101", "99", "98", "100"]
     assert found["101"] == "Nothing is left of it."
-    assert found["99"].startswith("Only 2 words are left, of others like it 100 on average.")
+    assert found["99"].startswith("Only 2 words are left; others like it have 100 on average.")
     assert found["98"].startswith("67%")
     assert found["100"].startswith("96% of it was stripped, unlike")
 
@@ -171,6 +173,7 @@ def test_a_hundred_thousand_pages_make_a_small_file(tmp_path):
     path = tmp_path / "report.html"
     path.write_text(document(summary_of(lines), "feed.jsonl"), encoding="utf-8")
     assert path.stat().st_size < 5_000_000
+    assert opened(path, "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd") < 2000
     text = read(path)["text"]
     assert "100,000" in text
     assert "and 1,800 sites with fewer pages." in text
@@ -221,3 +224,70 @@ def test_doubtful_pages_are_linked_to_what_the_feed_has_of_them(tmp_path):
             return shown
 
     assert "Home <b> About" in asyncio.run(clicked())
+
+
+def opened(path: Path, script: str, **options: Any) -> Any:
+    """What a script finds in a report in Chromium."""
+
+    async def run() -> Any:
+        async with async_playwright() as driver:
+            browser = await driver.chromium.launch(**launch_options())
+            tab = await browser.new_page(**options)
+            await tab.goto(path.as_uri())
+            found = await tab.evaluate(script)
+            await browser.close()
+            return found
+
+    return asyncio.run(run())
+
+
+def test_a_telephone_shows_numbers_and_curves_that_can_be_read(tmp_path):
+    path = tmp_path / "report.html"
+    lines = [line(n, kept=1000, near_duplicate_of="http://a.example/0" if n % 2 else None) for n in range(30)]
+    path.write_text(document(of(*lines), "feed.jsonl"), encoding="utf-8")
+    script = """[
+        Math.max(...[...document.querySelectorAll('td, th')].map(cell => cell.getBoundingClientRect().height)),
+        [...document.querySelectorAll('.curves svg')].map(svg => svg.getBoundingClientRect().width),
+        new Set([...document.querySelectorAll('svg text')].map(text => getComputedStyle(text).fill)).size,
+        getComputedStyle(document.querySelector('svg text')).fill === getComputedStyle(document.body).color,
+        document.querySelector('details').open,
+    ]"""
+    paper = "const all = document.querySelector('.scroll'); all.scrollWidth <= all.clientWidth"
+    assert opened(path, paper, viewport={"width": 700, "height": 1000})
+    height, widths, colors, readable, is_open = opened(
+        path, script, color_scheme="dark", viewport={"width": 390, "height": 800}
+    )
+    assert height < 60  # two lines at most
+    assert len(widths) == 2
+    assert min(widths) > 300
+    assert (colors, readable) == (1, True)
+    assert is_open
+
+
+def test_the_terminal_tells_what_was_stripped_in_its_words():
+    found = list(most_stripped(of(*map(line, range(3)), line(4, site="b.example")), 30))
+    assert found == ["stripped most from a.example#1, on how many of its 3 pages:", "      3  Home <b> About"]
+    content = [line(1) | {"pagelets": line(1)["pagelets"][1:]}]
+    assert "PAGELETS_EXPORT=all" in next(most_stripped(of(*content), 30))
+
+
+def test_a_narrow_terminal_has_no_table():
+    narrow = list(entries(of(line(1, kept=32_098, stripped=7_862))))
+    assert narrow[:3] == ["a.example", "  1 page, 20% stripped", "  words: 32,098 kept, 7,862 stripped"]
+    assert max(map(len, narrow)) <= 40
+
+
+def test_long_texts_end_with_a_mark_and_keep_their_order():
+    one = line(1)
+    one["pagelets"][:0] = [
+        {"id": n, "role": "template", "templateness": 1.0, "text": text, "words": 40}
+        for n, text in enumerate(["word " * 40, "Zebra", "Apple", "Search"])
+    ]
+    texts = [text for text, _ in of(one).sites["a.example"].classes["a.example#1"].texts.top(9)]
+    assert texts[0] == "word " * 31 + "word…"
+    assert texts[1:] == ["Zebra", "Apple", "Search", "Home <b> About"]
+
+
+def test_steps_of_a_crawl_are_told_in_words(monkeypatch):
+    monkeypatch.setattr(crawl_report, "computed", {"_next_batch": 1.5, "ArchiveSpider": 2.0, "prepare": 0.01})
+    assert crawl_report._by_step({"ArchiveSpider": 0.5}) == {"reading and learning the archive": 3.0}

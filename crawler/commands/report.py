@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final
 
 from scrapy_pagelets.characters import visible
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.errors import CommandError
 from scrapy_pagelets.feed_reader import Feed
+from scrapy_pagelets.wording import counted
 
 if TYPE_CHECKING:
     from scrapy_pagelets.report.summary import Summary, Totals
 
 _COLUMNS: Final = ("template", "pagelets", "text", "near_duplicate_of")
-#: Doubtful pages in the terminal.
+#: Doubtful pages, and texts that were stripped, in the terminal.
 _SHOWN: Final = 5
 _MEANING: Final = (
     "kept, stripped: words of content and template; share: stripped of all words; doubles: near-duplicates; "
     "empty: pages of which nothing is left; repeated: content that a tenth of the pages share, counted on each page"
 )
-#: Columns of output that is not a terminal.
+#: Columns of output that is not a terminal, and those that the table needs.
 _WIDTH: Final = 120
+_NARROW: Final = 70
 #: Sites in the terminal.
 _SITES: Final = 1000
 
@@ -91,41 +95,79 @@ def _inspected(summary: Summary, feed: str, report: Path) -> dict[str, str]:
 def show_tables(summary: Summary) -> None:
     """Print totals, doubtful pages, and the table of sites and templates."""
     show(
-        f"{summary.pages} pages of {len(summary.sites)} sites: {summary.kept} words kept, {summary.stripped} stripped "
-        f"({summary.share:.0%}); {summary.duplicates} near-duplicates, nothing left of {summary.empty}"
+        f"{counted(summary.pages, 'page')} of {counted(len(summary.sites), 'site')}: "
+        f"{counted(summary.kept, 'word')} kept, {summary.stripped:,} stripped ({summary.share:.0%}); "
+        f"{counted(summary.duplicates, 'near-duplicate')}, nothing left of {counted(summary.empty, 'page')}"
     )
     for page in summary.doubtful[:_SHOWN]:
         show(f"look at {page.url}: {page.reason}")
-    for line in table(summary):
+    width = _width()
+    for line in table(summary, width) if width >= _NARROW else entries(summary):
         show(line)
-    show(_MEANING)
+    for line in most_stripped(summary, width):
+        show(line)
+    if width >= _NARROW:
+        show(_MEANING)
 
 
-def table(summary: Summary) -> list[str]:
-    """The lines of the table; sites and templates with the most pages come first."""
+def _width() -> int:
+    """Columns of the terminal, or those of output that is none."""
+    return get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else _WIDTH
+
+
+def most_stripped(summary: Summary, width: int) -> Iterator[str]:
+    """What was stripped most from the pages of the largest class, in its words, a line each."""
+    classes = (page_class for site in summary.sites.values() for page_class in site.classes.items())
+    name, largest = max(classes, key=lambda item: item[1].pages)
+    if texts := largest.texts.top(_SHOWN):
+        yield f"stripped most from {name}, on how many of its {counted(largest.pages, 'page')}:"
+        lines = (f"{count:7,}  {text}" for text, count in texts)
+        yield from (line if len(line) <= width else f"{line[: width - 1]}…" for line in lines)
+    elif not summary.all_pagelets:
+        yield "to see the texts that were stripped, crawl with -s PAGELETS_EXPORT=all"
+
+
+def entries(summary: Summary) -> Iterator[str]:
+    """The same as the table for a terminal that is too narrow for it."""
+    for name, totals in _rows(summary):
+        yield name
+        yield f"  {counted(totals.pages, 'page')}, {totals.share:.0%} stripped"
+        yield f"  words: {totals.kept:,} kept, {totals.stripped:,} stripped"
+        if totals.duplicates or totals.empty:
+            yield f"  {counted(totals.duplicates, 'near-duplicate')}, {totals.empty:,} empty"
+
+
+def table(summary: Summary, width: int = _WIDTH) -> list[str]:
+    """The lines of the table."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from scrapy_pagelets.report.summary import SiteSummary
 
     drawn = Table(box=None, pad_edge=False)
     drawn.add_column("site and template", overflow="fold")
     for name in ("pages", "kept", "stripped", "share", "doubles", "empty", "repeated"):
         drawn.add_column(name, justify="right", overflow="fold")
-    sites = sorted(summary.sites.items(), key=lambda item: -item[1].pages)
-    for name, site in sites[:_SITES]:
-        repeated = sum(count for _, count in site.repeated)
-        drawn.add_row(Text(visible(name)), *_cells(site), str(repeated))
-        for number, page_class in sorted(site.classes.items(), key=lambda item: -item[1].pages):
-            drawn.add_row(Text(f"  {visible(number)}"), *_cells(page_class), "")
-    if len(sites) > _SITES:
-        drawn.add_row(f"and {len(sites) - _SITES} sites with fewer pages")
-    width = None if sys.stdout is not None and sys.stdout.isatty() else _WIDTH
+    for name, totals in _rows(summary):
+        repeated = f"{sum(count for _, count in totals.repeated):,}" if isinstance(totals, SiteSummary) else ""
+        drawn.add_row(Text(visible(name)), *_cells(totals), repeated)
+    if (more := len(summary.sites) - _SITES) > 0:
+        drawn.add_row(f"and {counted(more, 'site')} with fewer pages")
     console = Console(width=width, color_system=None)
     with console.capture() as captured:
         console.print(drawn)
     return [line.rstrip() for line in captured.get().rstrip("\n").split("\n")]
 
 
+def _rows(summary: Summary) -> Iterator[tuple[str, Totals]]:
+    """The names and counts of sites and their templates; those with the most pages come first."""
+    for name, site in sorted(summary.sites.items(), key=lambda item: -item[1].pages)[:_SITES]:
+        yield name, site
+        for number, page_class in sorted(site.classes.items(), key=lambda item: -item[1].pages):
+            yield f"  {number}", page_class
+
+
 def _cells(totals: Totals) -> list[str]:
-    counts = (totals.pages, totals.kept, totals.stripped)
-    return [*map(str, counts), f"{totals.share:.0%}", str(totals.duplicates), str(totals.empty)]
+    counts = (f"{count:,}" for count in (totals.pages, totals.kept, totals.stripped))
+    return [*counts, f"{totals.share:.0%}", f"{totals.duplicates:,}", f"{totals.empty:,}"]

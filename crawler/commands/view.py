@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
-from scrapy_pagelets.crawler.commands.terminal import show
+from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.errors import CommandError, ConfigError
 from scrapy_pagelets.feed_reader import FeedError
 from scrapy_pagelets.session.config import Config
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from scrapy_pagelets.inspector.source import PageSource
     from scrapy_pagelets.page import Page
     from scrapy_pagelets.rules.host_rules import Rules
+    from scrapy_pagelets.segmentation.pagelet import Pagelet
 
 _TIMEOUT: Final = 60.0
 #: Largest height of a picture of a page, in pixels.
@@ -34,6 +37,8 @@ _PICTURES: Final[dict[str, dict[str, Any]]] = {
     ".jpg": {"type": "jpeg", "quality": 40},
     ".jpeg": {"type": "jpeg", "quality": 40},
 }
+#: Characters of a pagelet in the list.
+_TEXT: Final = 80
 #: Status codes from here on mean that a page is not there.
 _FAILED: Final = 400
 _PAGES: Final = (".html", ".htm")
@@ -74,6 +79,7 @@ def run(options: argparse.Namespace) -> None:
         raise CommandError(f"--out is {options.out}: give a file that ends in .html, .png or .jpg")
     if options.no_picture and _suffix(options.out) in _PICTURES:
         raise CommandError(f"--out is {options.out}, a picture, which --no-picture excludes: give a file in .html")
+    _require_folder(options.out)
     try:
         if not options.no_picture:
             require_playwright()
@@ -83,6 +89,15 @@ def run(options: argparse.Namespace) -> None:
     except (MissingBrowser, RenderError, ImportError, OSError, ValueError) as error:
         hint = "; or use --no-picture" if isinstance(error, MissingBrowser) else ""
         raise CommandError(f"{options.page} cannot be shown: {error}{hint}") from None
+
+
+def _require_folder(name: str) -> None:
+    """Say that a file cannot be written before a browser has worked for it."""
+    folder = Path(name).absolute().parent
+    if not folder.is_dir():
+        raise CommandError(f"{name} cannot be written: there is no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        raise CommandError(f"{name} cannot be written: the folder {folder} is read-only")
 
 
 def _suffix(name: str) -> str:
@@ -104,11 +119,19 @@ async def _write(options: argparse.Namespace) -> None:
     inspected = _inspected(options, config, page, source)
     inspected = replace(inspected, notes=[*inspected.notes, *notes], twin=source.twin, picture=picture)
     await _save(options.out, inspected)
-    width = _width()
-    for pagelet in inspected.pagelets:
-        line = f"{pagelet.id:4} {pagelet.role:10} {pagelet.templateness:.2f} {pagelet.words:5} {pagelet.text[:60]!r}"
-        show(line[:width])
+    for line in listing(inspected.pagelets):
+        show(line[: _width()])
+    for note in inspected.notes:
+        warn(note)
     show(f"written: {options.out}")
+
+
+def listing(pagelets: Sequence[Pagelet]) -> Iterator[str]:
+    """The pagelets of a page, a line each."""
+    yield "id, role, templateness, words and text of each pagelet:"
+    for one in pagelets:
+        text = " ".join(one.text[:_TEXT].split())
+        yield f"{one.id:4} {one.role:10} {one.templateness:.2f} {one.words:6,} {text}"
 
 
 def _width() -> int | None:
@@ -135,7 +158,8 @@ async def _load(
             return page, None, [f"The browser cannot show the page ({error}): only its text is shown."]
         if source.line is None:
             raise
-        return None, None, [f"The page cannot be fetched any more ({error}): only what the feed has of it is shown."]
+        gone = f"The page cannot be fetched any more ({error}): only what the feed has of it is shown."
+        return None, None, [f"{gone} If an archive or a folder has the page, name it with --source."]
     return page, picture, [] if picture else ["The browser cannot draw the page: only its text is shown."]
 
 

@@ -32,6 +32,7 @@ from scrapy_pagelets.session.page_context import context_of
 from scrapy_pagelets.session.threads import in_thread, let_go
 from scrapy_pagelets.templates.detections import ETDM
 from scrapy_pagelets.templates.known_subdigraphs import KnownSubdigraphs, LinkedPages
+from scrapy_pagelets.wording import counted
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +102,7 @@ class ArchiveSpider(Spider):
         pages = await self._learn()
         if self._subdigraphs is not None:
             await self._learn_subdigraphs(self._subdigraphs)
-        logger.info("%d pages in %d sources; cleaning them", pages, len(self.sources))
+        logger.info("%s in %s; cleaning them", counted(pages, "page"), counted(len(self.sources), "source"))
         self._pages = pages
         if not config.render and is_asyncio_available():
             await self._clean()

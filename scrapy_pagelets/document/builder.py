@@ -68,9 +68,16 @@ def _without_banner(nodes: NodeTable, keep: Bools, headline: Headline) -> Bools:
 def _prune(root: Block) -> None:
     """Remove lists, items and quotes in which nothing is left, and rules that divide nothing."""
     for block in reversed(list(root.walk())):
-        block.children = [child for child in block.children if child.children or child.kind not in _HOLDERS]
+        held = [child for child in block.children if child.children or child.kind not in _HOLDERS]
+        above = [None, *[child.kind for child in held]]
+        block.children = [child for child, kind in zip(held, above, strict=False) if not _is_idle_rule(child, kind)]
         while block.children and block.children[-1].kind == "rule":
             block.children.pop()
+
+
+def _is_idle_rule(block: Block, above: str | None) -> bool:
+    """Whether a block is a rule that underlines a heading, follows another rule, or has nothing above it."""
+    return block.kind == "rule" and above in (None, "heading", "rule")
 
 
 def _lead(root: Block, headline: Headline, leaves: list[int]) -> None:

@@ -143,7 +143,8 @@ def _dates(page: Page, near: list[int]) -> tuple[str | None, str | None, list[in
         date, label = _date(page, leaf, text)
         if date is None:
             continue
-        leaves.append(leaf)
+        if not _BY_NAME.fullmatch(text.strip(_MARKS)):  # "By Ana Bo, 20 November 2026" tells both
+            leaves.append(leaf)
         before = page.nodes.strings[leaf - 1] if leaf and page.nodes.words[leaf - 1] <= 4 else ""
         if _CHANGED.search(label) or (_CHANGED.search(before) and dates.find(before) is None):
             modified = modified or date
@@ -153,14 +154,17 @@ def _dates(page: Page, near: list[int]) -> tuple[str | None, str | None, list[in
 
 
 def _date(page: Page, leaf: int, text: str) -> tuple[str | None, str]:
-    """The date that a leaf tells and the words around it; None if it has other words."""
+    """The date that a leaf tells and the words around it; None if it has others than those and a name behind "by"."""
     row = page.nodes.parent.item(page.nodes.leaves.item(leaf))
     if page.nodes.tag.item(row) == _TIME and (told := dates.iso(attributes_at(page.nodes, [row], "datetime")[0])):
         return told, text
     found = dates.find(text, page.language) if dates.has_year(text) else None
     if found is None:
         return None, ""
-    around = f"{text[: found[1]]} {text[found[2] :]}"
+    before, signature = text[: found[1]], _before_date(text, found[1])
+    if _BY_NAME.fullmatch(signature) and "," not in signature:
+        before = ""
+    around = f"{before} {text[found[2] :]}"
     return (found[0], around) if _AROUND_DATE.issuperset(_WORD.findall(around.lower())) else (None, "")
 
 
@@ -184,8 +188,9 @@ def _named(page: Page, leaf: int, near: list[int], called: set[int]) -> str | No
     text = strings[leaf].strip(_MARKS)
     if match := _BY_NAME.fullmatch(text):
         name = _name(page, match["name"] or match["other"])
-        # "by default ..." is the beginning of a sentence; names in lower case are short.
-        return name if name and (not name[0].islower() or len(name.split()) <= _FEW) else None
+        # "by default ..." begins a sentence, a link "by review score" sorts a list; names in lower case are short.
+        most = 1 if page.nodes.anchor[page.nodes.leaves[leaf]] else _FEW
+        return name if name and (not name[0].islower() or len(name.split()) <= most) else None
     announced = leaf - 1 in near and _BY_ALONE.fullmatch(strings[leaf - 1].strip(_MARKS))
     return _name(page, text) if announced or (called and _is_inside(page.nodes, leaf, called)) else None
 
@@ -202,11 +207,33 @@ def _is_inside(nodes: NodeTable, leaf: int, rows: set[int]) -> bool:
     return False
 
 
+def _undated(page: Page, text: str) -> str:
+    """A name without the date behind it; the same text if there is none, or more than a name before it."""
+    found = dates.find(text, page.language)
+    if found is None:
+        return text
+    name = _before_date(text, found[1])
+    return text if "," in name else name
+
+
+def _before_date(text: str, start: int) -> str:
+    """What stands before a date, without the words that belong to it."""
+    words = text[:start].split()
+    while words and words[-1].strip(_MARKS).lower() in _AROUND_DATE:
+        words.pop()
+    return " ".join(words).strip(_MARKS)
+
+
 def _name(page: Page, text: str) -> str | None:
     """A text as a name; None if it is too long, has no letters, or is a date or an address."""
-    name = text.strip(" \t\n\xa0|·•,:-–—/")
+    name = _undated(page, text.strip(_MARKS + ":"))
     cut = re.split(r"\s+[|·•]\s+|\s+on\s+(?=\w+ \d|\d)|\s+[–—]\s+", name, maxsplit=1)[0].strip()
-    odd = not any(map(str.isalpha, cut)) or "@" in cut or "://" in cut or dates.find(cut, page.language)
+    odd = (
+        "@" in cut
+        or "://" in cut
+        or dates.find(cut, page.language)
+        or _AROUND_DATE.issuperset(_WORD.findall(cut.lower()))
+    )
     return None if odd or len(cut.split()) > _MOST_WORDS or len(cut) > 80 or _BY_ALONE.fullmatch(cut) else cut
 
 

@@ -15,7 +15,7 @@ from scrapy_pagelets.characters import readable
 _ABOVE: Final = 4
 _NOT_CODE: Final = frozenset("script style template noscript button".split())
 _GUTTER: Final = re.compile(
-    r"(?:^|[\s_-])(?:gutter|linenos?|line-?numbers?|lineno|lnt|hljs-ln-numbers|rouge-gutter)(?:$|[\s_-])|"
+    r"(?:^|[\s_-])(?:gutter|linenos?|line-?numbers?(?!-mode)|lineno|lnt|hljs-ln-numbers|rouge-gutter)(?:$|[\s_-])|"
     r"(?:^|\s)ln(?:$|\s)"
 )
 _PREFIXED: Final = re.compile(
@@ -41,8 +41,14 @@ _LANGUAGES: Final = frozenset(
 
 
 def is_gutter(element: etree._Element) -> bool:
-    """Whether an element shows the numbers of lines."""
-    return bool(_GUTTER.search(element.get("class", "")))
+    """Whether an element shows the numbers of lines: code stands in none, whatever its class says of them.
+
+    >>> one, other = etree.fromstring('<div><p class="line-numbers">1 2</p><pre class="line-numbers">a = 1</pre></div>')
+    >>> is_gutter(one), is_gutter(other)
+    (True, False)
+    """
+    named = _GUTTER.search(element.get("class", ""))
+    return named is not None and not any(any(map(str.isalpha, text)) for text in element.itertext())
 
 
 def code_of(element: etree._Element) -> str:

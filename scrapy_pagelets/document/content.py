@@ -44,8 +44,9 @@ def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None)
             found[nodes.first_leaf[row] : nodes.last_leaf[row]] = 0
         for row in headline.banners:
             found[nodes.first_leaf[row] : nodes.last_leaf[row]] = 1
-    found[permalinks(nodes)] = 1
-    found[_headings_of_content(nodes, ~is_template(found))] = 0
+    marks = permalinks(nodes)
+    found[marks] = 1
+    found[_headings_of_content(nodes, ~is_template(found)) & ~marks] = 0
     return found
 
 

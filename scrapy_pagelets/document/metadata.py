@@ -17,7 +17,7 @@ from scrapy_pagelets import urls
 from scrapy_pagelets.characters import quoted, readable
 from scrapy_pagelets.document import breadcrumbs, dates, microdata
 from scrapy_pagelets.document.byline import Byline
-from scrapy_pagelets.document.headline import Headline, headline_of
+from scrapy_pagelets.document.headline import Headline
 from scrapy_pagelets.document.json_ld import Object, by_id, types_of, values_of
 from scrapy_pagelets.document.kinds import is_page, is_work
 from scrapy_pagelets.nodes import Bools
@@ -70,7 +70,7 @@ class Metadata:
     prices: tuple[str, ...] = ()
 
 
-def metadata_of(page: Page, headline: Headline | None = None) -> Metadata:
+def metadata_of(page: Page, headline: Headline | None) -> Metadata:
     """Read the metadata of a page: its JSON-LD, ``<meta>`` elements, microdata, and the texts around its heading.
 
     What one of them says of the page's article or product precedes what is said of the page as such. Broken or hostile
@@ -78,12 +78,13 @@ def metadata_of(page: Page, headline: Headline | None = None) -> Metadata:
 
     Parameters
     ----------
-    headline : the page's own heading as its site knows it; without it, as the page alone does
+    headline : the page's own heading; None if it has none, and with it no byline
 
     Examples
     --------
+    >>> from scrapy_pagelets.document.headline import headline_of
     >>> page = Page.parse(b"<title>Tea</title><meta name=author content='A. Bo'><h1>Tea</h1>2 May 2024", "http://h/")
-    >>> found = metadata_of(page).fields
+    >>> found = metadata_of(page, headline_of(page)).fields
     >>> found["author"], found["published"], found["modified"]
     ('A. Bo', '2024-05-02', None)
     """
@@ -91,7 +92,7 @@ def metadata_of(page: Page, headline: Headline | None = None) -> Metadata:
     marked = page.microdata
     canonical = page.declared_canonical_url or ""
     told = _Told(page, objects, marked, canonical)
-    byline = Byline(page, headline or headline_of(page))
+    byline = Byline(page, headline)
     names, trail = _trail(page, objects, marked)
     fields = {
         "author": told.author or _cleaned(byline.author or "") or None,

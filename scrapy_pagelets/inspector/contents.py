@@ -187,7 +187,7 @@ def _segmentations(page: Page, templateness: Floats) -> dict[str, Any]:
     cut, leaf_of = BY_COSTS["gcuts"](described, learnt), _number_of_leaf(page.nodes, described.tree.seen)
     return {
         "vips": {
-            "name": "VIPS: degree of coherence (PDoC)",
+            "name": "degree of coherence (PDoC)",
             "values": list(range(LEAST, GREATEST + 1)),
             "labels": [tree.labels(pdoc).tolist() for pdoc in range(LEAST, GREATEST + 1)],
             "tree": [
@@ -196,7 +196,7 @@ def _segmentations(page: Page, templateness: Floats) -> dict[str, Any]:
             ],
         },
         "gcuts": {
-            "name": "GCuts: penalty (lambda)",
+            "name": "penalty (lambda)",
             "values": list(_PENALTIES),
             "labels": [cut(penalty)[leaf_of].tolist() for penalty in _PENALTIES],
         },

@@ -34,7 +34,8 @@ function pageletGroups() {
     color: colorOf(one.templateness),
     stripped: one.role !== "content",
     title: `${one.id} · ${one.role} · ${one.templateness.toFixed(2)}`,
-    detail: `${one.words} ${one.words === 1 ? "word" : "words"} ${one.role === "content" ? "kept" : "stripped"}: ${one.text.slice(0, 80)}`,
+    about: `${one.words} ${one.words === 1 ? "word" : "words"} ${one.role === "content" ? "kept" : "stripped"}: `,
+    begins: beginning(one.text),
     pagelet: one,
     depth: 0,
   }));
@@ -53,7 +54,8 @@ function segmentGroups(name, at) {
     color: colorOfSegment(number),
     stripped: false,
     title: `Segment ${number + 1}`,
-    detail: textOf(leaves).slice(0, 80),
+    about: "",
+    begins: beginning(textOf(leaves)),
     depth: depths.get(label) || 0,
   }));
 }
@@ -78,9 +80,11 @@ function around(leaves) {
 }
 
 const textOf = (leaves) => leaves.slice(0, 12).map((leaf) => data.leaves.text[leaf]).join(" ");
+const beginning = (text) => (text.length > 80 ? `${text.slice(0, 80).trimEnd()}…` : text);
 
 // The page: its picture with boxes, or its text with a line under each run.
 let groups = [], groupOf = [], marks = [], chosen = -1;
+let held = false; // what was clicked or reached by keyboard stays, wherever the pointer goes
 
 function drawPage() {
   shown.replaceChildren();
@@ -146,6 +150,10 @@ function drawPair(before, after, names) {
 }
 
 function drawTwin() {
+  const differing = data.twin.parts.filter(([kind]) => kind !== "same").length;
+  const marked = differing === 1 ? "One difference is marked." : `${differing} differences are marked.`;
+  const found = differing ? marked : "Nothing differs.";
+  const note = data.twin.whole ? found : `${found} Only the beginning of the texts is compared and shown.`;
   const pair = element("div", undefined, "pair");
   [0, 1].forEach((side) => {
     const part = element("section"), box = element("pre");
@@ -159,7 +167,7 @@ function drawTwin() {
     part.append(element("h2", name), box);
     pair.append(part);
   });
-  shown.replaceChildren(pair);
+  shown.replaceChildren(element("p", note), pair);
 }
 
 function draw() {
@@ -168,15 +176,20 @@ function draw() {
   else if (view === "markdown") drawPair(texts.markdownBefore, texts.markdownAfter, ["Markdown before", "Markdown after"]);
   else if (view === "twin") drawTwin();
   else drawPage();
-  if (chosen >= 0) highlight();
+  if (chosen < 0) return;
+  highlight();
+  tell(groups[chosen]);
+  reveal(chosen);
 }
 
 // The list, in step with the page.
 function outline() {
   const name = byId("outline").value, slider = byId("slider");
   byId("sliding").hidden = name === "pagelets";
+  for (const id of ["dimming", "legend"]) byId(id).hidden = name !== "pagelets"; // segments have colours to tell them apart
   if (name !== "pagelets") {
     const { values } = data.segmentations[name];
+    byId("scale").textContent = data.segmentations[name].name;
     slider.max = values.length - 1;
     slider.value = Math.min(slider.value, slider.max);
     byId("value").textContent = values[slider.value];
@@ -185,9 +198,12 @@ function outline() {
   groupOf = [];
   groups.forEach((group, number) => group.leaves.forEach((leaf) => (groupOf[leaf] = number)));
   chosen = -1;
+  held = false;
   const [one, many, what] =
     name === "pagelets" ? ["pagelet", "pagelets", "to see why it is kept or stripped"] : ["segment", "segments", "to see its text"];
-  about.replaceChildren(element("p", `${groups.length} ${groups.length === 1 ? one : many}. ${groups.length ? `Choose one ${what}.` : ""}`));
+  const how = groups.length ? `Point at one ${what}. A click holds it, Escape lets it go.` : "";
+  about.classList.remove("told");
+  about.replaceChildren(element("p", `${groups.length} ${groups.length === 1 ? one : many}. ${how}`));
   list.replaceChildren(...groups.map(entry));
   draw();
 }
@@ -198,7 +214,9 @@ function entry(group, number) {
   button.style.borderColor = group.color;
   button.dataset.group = number;
   button.setAttribute("aria-pressed", "false");
-  button.append(element("small", group.detail));
+  const detail = element("small", group.about);
+  detail.append(element("bdi", group.begins));
+  button.append(detail);
   item.style.paddingLeft = `${Math.min(group.depth, 12) * 0.7}rem`;
   item.append(button);
   return item;
@@ -209,29 +227,39 @@ function highlight() {
   for (const mark of marks[chosen] || []) mark.classList.add("chosen");
 }
 
-function choose(number, fromPage) {
-  if (Number.isNaN(number)) return;
+function choose(number) {
   chosen = number;
   highlight();
   list.querySelectorAll("[aria-pressed=true]").forEach((button) => button.setAttribute("aria-pressed", "false"));
   const button = list.children[number].firstChild;
   button.setAttribute("aria-pressed", "true");
-  if (fromPage) button.scrollIntoView({ block: "nearest" });
-  else if (marks[number] && marks[number].length) marks[number][0].scrollIntoView({ block: "center" });
   tell(groups[number]);
+  button.scrollIntoView({ block: "nearest" });
+}
+
+function hold(number) {
+  if (Number.isNaN(number)) return;
+  held = true;
+  choose(number);
+}
+
+function reveal(number) {
+  if (marks[number] && marks[number].length) marks[number][0].scrollIntoView({ block: "center" });
 }
 
 function tell(group) {
   const { pagelet } = group, parts = [element("h2", group.title)];
-  if (!pagelet) {
-    parts.push(element("p", textOf(group.leaves)));
-  } else {
+  if (pagelet) {
     const why = element("ul");
     why.append(...pagelet.reasons.map((reason) => element("li", reason)));
     parts.push(why);
-    if (byId("view").value === "picture" && !marks[chosen].length) {
-      parts.push(element("p", "It is not in the picture: the page hides it, or it stands below. The text by pagelet has it."));
-    }
+  } else {
+    parts.push(element("p", textOf(group.leaves)));
+  }
+  if (byId("view").value === "picture" && !marks[chosen].length) {
+    parts.push(element("p", "It is not in the picture: the page hides it, or it stands below. The text by pagelet has it."));
+  }
+  if (pagelet) {
     parts.push(element("h2", "Where"), ...pagelet.xpaths.slice(0, 5).map((path) => element("code", path)));
     if (pagelet.xpaths.length > 5) parts.push(element("p", `and ${pagelet.xpaths.length - 5} more`));
     for (const [action, rule] of Object.entries(pagelet.rules)) {
@@ -239,6 +267,7 @@ function tell(group) {
       parts.push(element("h2", `To ${action} it: a rule for rules.toml`), element("pre", rule));
     }
   }
+  about.classList.add("told");
   about.replaceChildren(...parts);
   about.scrollTop = 0;
 }
@@ -247,11 +276,19 @@ const groupAt = (event) => {
   const mark = event.target.closest("[data-group]");
   return mark ? Number(mark.dataset.group) : NaN;
 };
-list.addEventListener("click", (event) => choose(groupAt(event), false));
-list.addEventListener("focusin", (event) => choose(groupAt(event), false));
-shown.addEventListener("click", (event) => choose(groupAt(event), true));
+for (const name of ["click", "focusin"]) {
+  list.addEventListener(name, (event) => {
+    hold(groupAt(event));
+    reveal(groupAt(event));
+  });
+}
+shown.addEventListener("click", (event) => hold(groupAt(event)));
 shown.addEventListener("mouseover", (event) => {
-  if (groupAt(event) !== chosen) choose(groupAt(event), true);
+  const number = groupAt(event);
+  if (!held && !Number.isNaN(number) && number !== chosen) choose(number);
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") held = false;
 });
 byId("view").addEventListener("change", draw);
 byId("dim").addEventListener("change", draw);

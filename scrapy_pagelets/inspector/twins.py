@@ -13,7 +13,7 @@ _MOST: Final = 20_000
 
 
 def compared(url: str, own: str, other: str) -> dict[str, Any]:
-    """The parts of two texts that are the same, or differ, in order.
+    """The parts of two texts that are the same, or differ, in order; and whether all of the texts was compared.
 
     Parameters
     ----------
@@ -25,9 +25,11 @@ def compared(url: str, own: str, other: str) -> dict[str, Any]:
     >>> compared("http://example.com/b", "We open at nine.", "We open at ten.")["parts"]
     [['same', 'We open at ', 'We open at '], ['changed', 'nine.', 'ten.']]
     """
-    one, two = (_PIECE.findall(text)[:_MOST] for text in (own, other))
+    one, two = (_PIECE.findall(text) for text in (own, other))
+    whole = max(len(one), len(two)) <= _MOST
+    one, two = one[:_MOST], two[:_MOST]
     parts = [
         ["same" if kind == "equal" else "changed", "".join(one[a:b]), "".join(two[c:d])]
         for kind, a, b, c, d in SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
     ]
-    return {"url": url, "parts": parts}
+    return {"url": url, "parts": parts, "whole": whole}

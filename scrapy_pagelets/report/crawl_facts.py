@@ -21,7 +21,7 @@ class CrawlFacts:
     responses : number of responses that the spider and the search for templates received
     probed : number of pages among them that were loaded for a template
     loaded : their number by site
-    computed : seconds of CPU time of what was computed beside the reactor, by component
+    computed : seconds of CPU time of what was computed beside the reactor, by step
     subdigraphs : the site, and the URLs of pages that all link to each other and have taught a template
     rules : by host pattern and action, how many ``pages``, and ``words`` or ``links``, a rule changed
     idle_rules : hosts and selectors of rules that had no effect at all

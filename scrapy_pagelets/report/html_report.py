@@ -14,15 +14,18 @@ from scrapy_pagelets.characters import visible
 from scrapy_pagelets.report.charts import complete_graph, curves
 from scrapy_pagelets.report.crawl_facts import CrawlFacts
 from scrapy_pagelets.report.summary import Class, SiteSummary, Summary, Totals
+from scrapy_pagelets.wording import counted
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 #: Sites, classes of a site, and texts of each that are shown.
 _SITES: Final = 200
 _CLASSES: Final = 20
 _TEXTS: Final = 20
-#: Sites whose classes and texts are shown.
+#: Sites whose classes and texts are shown; and those with the most pages, of whose classes more texts are.
 _OPENED: Final = 50
-#: Sites whose pages were loaded for templates, and components, that are named.
+_LARGEST: Final = 10
+_FEWER_TEXTS: Final = 5
+#: Sites whose pages were loaded for templates, and steps of the crawl, that are named.
 _RANKED: Final = 20
 #: Subdigraphs that are drawn.
 _DRAWN: Final = 12
@@ -67,15 +70,16 @@ def document(
 def _parts(summary: Summary, feed: str, crawl: CrawlFacts | None, links: Mapping[str, str]) -> Iterator[str]:
     yield f"<h1>Report on {_text(feed)}</h1>"
     yield _cards(summary)
-    yield f"<figure>{curves(summary.curve)}<figcaption class=soft>In the order of the feed.</figcaption></figure>"
+    yield f"<figure class=curves>{''.join(curves(summary.curve))}</figure>"
     yield from _doubtful(summary, feed, links)
     yield "<h2>Sites and classes of pages</h2>"
     sites = sorted(summary.sites.items(), key=lambda item: -item[1].pages)
     yield _table("All words of the pages; a share is of all words together.", sites[:_SITES])
     if len(sites) > _SITES:
-        yield f"<p class=soft>and {len(sites) - _SITES:,} sites with fewer pages.</p>"
-    for name, site in sites[:_OPENED]:
-        yield from _site(name, site, all_pagelets=summary.all_pagelets)
+        yield f"<p class=soft>and {counted(len(sites) - _SITES, 'site')} with fewer pages.</p>"
+    for rank, (name, site) in enumerate(sites[:_OPENED]):
+        texts = _TEXTS if rank < _LARGEST else _FEWER_TEXTS
+        yield from _site(name, site, texts, all_pagelets=summary.all_pagelets, alone=len(sites) == 1)
     yield from _groups(summary)
     if crawl is not None:
         yield from _of_crawl(crawl)
@@ -84,14 +88,14 @@ def _parts(summary: Summary, feed: str, crawl: CrawlFacts | None, links: Mapping
 def _of_crawl(crawl: CrawlFacts) -> Iterator[str]:
     yield "<h2>The crawl</h2>"
     rate = f", {crawl.responses / crawl.seconds:.1f} a second" if crawl.seconds else ""
-    loaded = f"{crawl.responses:,} responses{rate}; {crawl.probed:,} pages were loaded for templates"
-    yield f"<p>{crawl.seconds:,.0f} seconds; {loaded}.</p>"
+    loaded = f"{counted(crawl.responses, 'response')}{rate}; pages loaded for templates: {crawl.probed:,}"
+    yield f"<p>{counted(round(crawl.seconds), 'second')}; {loaded}.</p>"
     if crawl.loaded:
         yield "<h3>Pages loaded for templates</h3>"
         yield _ranking(crawl.loaded, lambda number: f"{number:,}", "sites")
     if crawl.computed:
-        yield "<h3>Time of components</h3><p class=soft>Seconds of CPU time, beside those of Scrapy's own thread.</p>"
-        yield _ranking(crawl.computed, lambda seconds: f"{seconds:.1f} s", "components")
+        yield "<h3>Where the time went</h3><p class=soft>Seconds of CPU time, beside those of Scrapy's own thread.</p>"
+        yield _ranking(crawl.computed, lambda seconds: f"{seconds:.1f} s", "steps")
     yield "<h3>Pages that link to each other</h3>"
     if not crawl.subdigraphs:
         yield "<p>None were found: templates are what the pages of a site have in common.</p>"
@@ -149,23 +153,25 @@ def _doubtful(summary: Summary, feed: str, links: Mapping[str, str]) -> Iterator
     yield "</ul>"
 
 
-def _site(name: str, site: SiteSummary, *, all_pagelets: bool) -> Iterator[str]:
+def _site(name: str, site: SiteSummary, texts: int, *, all_pagelets: bool, alone: bool) -> Iterator[str]:
+    """What is told of a site; at once if it is the only one."""
     classes = sorted(site.classes.items(), key=lambda item: -item[1].pages)
-    yield f"<details><summary>{_text(name)}: {site.pages:,} pages, {site.share:.0%} stripped</summary>"
+    pages = counted(site.pages, "page")
+    yield f"<details{' open' * alone}><summary>{_text(name)}: {pages}, {site.share:.0%} stripped</summary>"
     if site.repeated:
         yield f"<p>Content that a tenth of its pages or more share; it may be template:</p>{_list(site.repeated)}"
     for number, page_class in classes[:_CLASSES]:
-        yield from _class(number, page_class, all_pagelets=all_pagelets)
+        yield from _class(number, page_class, texts, all_pagelets=all_pagelets)
     if len(classes) > _CLASSES:
         yield f"<p class=soft>and {len(classes) - _CLASSES:,} classes with fewer pages.</p>"
     yield "</details>"
 
 
-def _class(name: str, page_class: Class, *, all_pagelets: bool) -> Iterator[str]:
+def _class(name: str, page_class: Class, texts: int, *, all_pagelets: bool) -> Iterator[str]:
     known = f", {page_class.known:,} known when the last was cleaned" if page_class.known else ""
-    yield f"<h3>{_text(name)}: {page_class.pages:,} pages{known}, {page_class.share:.0%} stripped</h3>"
-    if texts := page_class.texts.top(_TEXTS):
-        yield f"<p>What was stripped most, with the number of pages:</p>{_list(texts)}"
+    yield f"<h3>{_text(name)}: {counted(page_class.pages, 'page')}{known}, {page_class.share:.0%} stripped</h3>"
+    if found := page_class.texts.top(texts):
+        yield f"<p>What was stripped most, with the number of pages:</p>{_list(found)}"
     elif not all_pagelets:
         yield "<p class=soft>Crawl with PAGELETS_EXPORT=all to see the texts that were stripped.</p>"
 
@@ -198,7 +204,9 @@ def _cells(totals: Totals) -> str:
 
 
 def _list(texts: Iterable[tuple[str, int]]) -> str:
-    return f"<ul>{''.join(f'<li>{count:,} × {_text(text)}</li>' for text, count in list(texts)[:_TEXTS])}</ul>"
+    return (
+        f"<ul>{''.join(f'<li>{count:,} × <bdi>{_text(text)}</bdi></li>' for text, count in list(texts)[:_TEXTS])}</ul>"
+    )
 
 
 def _text(text: str) -> str:

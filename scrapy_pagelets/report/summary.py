@@ -208,15 +208,17 @@ class Summary(Totals):
         self.curve[-1].count(one)
 
     def _texts(self, line: Line, site: SiteSummary, page_class: Class) -> None:
-        content, stripped = set(), set()
+        content: dict[str, None] = {}  # in the order of the page, so that two reports on a feed are the same
+        stripped: dict[str, None] = {}
         for pagelet in pagelets(line):
             text = " ".join(pagelet["text"].split())
             if pagelet["role"] != CONTENT:
                 self.all_pagelets = True
-                stripped.add(text[:_LONGEST])
+                stripped[_cut(text)] = None
             elif pagelet["words"] >= _WORDS:
-                content.add(text.casefold().translate(_DIGITS)[:_LONGEST])
-        for text in stripped - {""}:
+                content[_cut(text.casefold().translate(_DIGITS))] = None
+        stripped.pop("", None)
+        for text in stripped:
             page_class.texts.add(text)
         for text in content:
             site.contents.add(text)
@@ -230,6 +232,11 @@ class Summary(Totals):
             named = self._groups.setdefault(first, [])
             if len(named) < _NAMED:
                 named.append(url)
+
+
+def _cut(text: str) -> str:
+    """The beginning of a text, which shows that there is more."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rstrip()}…"
 
 
 def summary_of(lines: Iterable[Line]) -> Summary:
@@ -264,12 +271,17 @@ def _doubt(line: Line, one: Totals, page_class: Class) -> Doubtful | None:
     if not one.kept:
         return Doubtful(4.0, url, "Nothing is left of it.")
     if others and one.kept < min(_FEW_WORDS, _FEW * mean):
-        return Doubtful(3.0, url, f"Only {one.kept} words are left, of others like it {mean:.0f} on average.")
+        return Doubtful(3.0, url, _little(one.kept, mean))
     if (unsure := _unsure(line)) >= _MOSTLY:
         return Doubtful(1.0 + unsure, url, f"{unsure:.0%} of its words could as well have been decided otherwise.")
     if odd:
         return Doubtful(1.0, url, f"{one.share:.0%} of it was stripped, unlike the other pages of its class.")
     return None
+
+
+def _little(kept: int, mean: float) -> str:
+    left = "1 word is" if kept == 1 else f"{kept} words are"
+    return f"Only {left} left; others like it have {mean:,.0f} on average."
 
 
 def _unsure(line: Line) -> float:
