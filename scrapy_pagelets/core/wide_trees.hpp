@@ -6,8 +6,8 @@
 
 #include "forest.hpp"
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define HAS_WIDE_TREES 1
+// GCC has the shuffles of vectors from version 12 on.
+#if defined(__x86_64__) && defined(__linux__) && __GNUC__ >= 12 && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define FOR_WIDE __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")))
 
 using Floats16 __attribute__((vector_size(64), aligned(4), may_alias)) = float;
