@@ -21,7 +21,7 @@ from pyarrow.parquet import ParquetFile, write_table
 from s3fs import S3FileSystem
 
 from scrapy_pagelets import urls
-from scrapy_pagelets.corpus import statements
+from scrapy_pagelets.corpus import page_cleaning, statements
 from scrapy_pagelets.corpus.embedded import EmbeddedEngine
 from scrapy_pagelets.corpus.engines import store
 from scrapy_pagelets.corpus.inputs import sources_of
@@ -284,6 +284,26 @@ def test_a_large_site_is_divided_and_learnt_from_a_sample(tmp_path):
     pages = {line["template"]["id"]: line["template"]["pages"] for line in other.values()}
     assert pages == {"large.example#1": 24, "small.example#1": 8}
     assert all(one[url] == other[url] for url in one if "small.example" in url)
+
+
+def test_pages_that_are_parsed_twice_give_the_same_rows(monkeypatch):
+    """Those of a site that fit stay in memory between learning and cleaning."""
+    rows = [
+        {"site": "h.example", "chunk": 0, "page": number, "url": url, "fetched_at": DATE, "content_type": "text/html",
+         "body": body, "counts": None}
+        for number, (url, body) in enumerate(site("h.example", (f"name{letter}" for letter in "abcdefgh")))
+    ]  # fmt: skip
+    found = []
+    for room in (0, sum(len(row["body"]) for row in rows[:3]), 1 << 20):
+        parsed = []
+        monkeypatch.setattr(page_cleaning, "_KEPT", room)
+        function = page_cleaning.CleanSites(CorpusOptions(started=DATE))
+        parse = function._parse
+        function._parse = lambda row, parse=parse, parsed=parsed: parsed.append(row["url"]) or parse(row)
+        found.append((pa.concat_tables(function(pa.Table.from_pylist(rows))).to_pylist(), len(parsed)))
+    assert [number for _, number in found] == [16, 13, 8]
+    assert found[0][0] == found[1][0] == found[2][0]
+    assert Counter(row["kind"] for row in found[0][0])["page"] == 8
 
 
 def learnt(pages):

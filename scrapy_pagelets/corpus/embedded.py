@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,9 @@ _GROUP: Final = 16 << 20
 #: Share of the memory for DuckDB; the workers need the rest.
 _SHARE: Final = 0.4
 _FILE: Final = "256MB"
+#: Allocations, and collections of the generation before, after which a worker process collects garbage: with Python's
+#: 700, most collections scan the pages of a site that wait to be cleaned. As in a crawl (``session.garbage``).
+_THRESHOLDS: Final = (10_000, 10, 10)
 #: Columns that tell what a row is, the first of them that it has.
 _NAMES: Final = ("url", "path", "site")
 #: File beside the spilled rows that names the rows that are left out.
@@ -178,7 +182,7 @@ class EmbeddedEngine:
 
     def _processes(self) -> ProcessPoolExecutor:
         if self._pool is None:  # DuckDB has threads, so processes must not be forked
-            self._pool = ProcessPoolExecutor(self._workers, get_context("spawn"))
+            self._pool = ProcessPoolExecutor(self._workers, get_context("spawn"), gc.set_threshold, _THRESHOLDS)
         return self._pool
 
     def close(self) -> None:

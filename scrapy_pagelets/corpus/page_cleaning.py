@@ -39,8 +39,9 @@ from scrapy_pagelets.templates.site_counts import body_of
 
 logger = logging.getLogger(__name__)
 
-#: The pages of a site with fewer bytes than this stay in memory between learning and cleaning; others are parsed twice.
-_KEPT: Final = 4 << 20
+#: The first pages of a site, up to this number of bytes, stay in memory between learning and cleaning; others are
+#: parsed twice. A page takes some thirty times its bytes.
+_KEPT: Final = 8 << 20
 #: Pages whose rows are in memory at the same time.
 _BLOCK: Final = 50
 #: Characters of the text of a pagelet that TEMPLATES shows.
@@ -84,14 +85,15 @@ class CleanSites:
             yield union(rows, schema)
 
     def _pages(self, group: pa.Table, kept: dict[int, Page]) -> Iterator[Page]:
-        """Parse the pages of a group, and keep them if they are small; a failure is reported when they are cleaned."""
-        small = group["body"].nbytes <= _KEPT
+        """Parse the pages of a group, and keep the first ones; a failure is reported when they are cleaned."""
+        room = _KEPT
         for row in rows_of(group):
             try:
                 page = self._parse(row)
             except Exception:
                 continue
-            if small:
+            room -= len(row["body"])
+            if room >= 0:
                 kept[row["page"]] = page
             yield page
 
@@ -132,6 +134,10 @@ class CleanedPage:
         return self.decision.content
 
     @cached_property
+    def _left(self) -> PageContent:
+        return PageContent(self.page, self.decision, self.options.switches)
+
+    @cached_property
     def _labels(self) -> Ints:
         return labels_of(self.page, self.options.segmenter, self.templateness, **self.options.segmenter_options)
 
@@ -160,7 +166,7 @@ class CleanedPage:
         }
 
     def _feed(self, fetched_at: str, records: list[dict[str, Any]]) -> dict[str, Any]:
-        options, left = self.options, PageContent(self.page, self.decision, self.options.switches)
+        options, left = self.options, self._left
         found = told(self.page, self.decision, fetched_at) | {name: left.form(name) for name in options.formats}
         if options.chunks:
             found["chunks"] = left.chunks(options.chunks, options.chunks_overlap, self.pagelets)
@@ -221,7 +227,7 @@ class CleanedPage:
         options, page = self.options, self.page
         if options.duplicates == "off":
             return [], [], None
-        token = tokens(text.plain(page.nodes, self.keep))
+        token = tokens(self._left.text)
         if len(token) < options.shingle:
             return [], [], None
         weights = None
