@@ -21,11 +21,14 @@ from pyarrow.parquet import ParquetWriter
 from scrapy_pagelets.corpus.options import CorpusError
 from scrapy_pagelets.corpus.raw_pages import TableFunction
 from scrapy_pagelets.corpus.row_groups import whole_groups
+from scrapy_pagelets.corpus.schemas import RAW
 
 #: Rows that a worker gets at once, at least.
 _ROWS: Final = 64
 #: Bytes of a row group, before compression: a row may be a large page, or a link.
 _GROUP: Final = 16 << 20
+#: The same of pages as they were received: a round reads, of every file, the groups that have pages of it.
+_RAW_GROUP: Final = 4 << 20
 #: Share of the memory for DuckDB; the workers need the rest.
 _SHARE: Final = 0.4
 _FILE: Final = "256MB"
@@ -216,9 +219,10 @@ def _survives(task: _Task) -> bool:
 
 
 def _write(tables: Iterator[pa.Table], schema: pa.Schema, path: Path) -> None:
+    size = _RAW_GROUP if schema.equals(RAW) else _GROUP
     with ParquetWriter(path, schema, compression="zstd") as writer:
         for table in tables:
-            rows = _GROUP * len(table) // max(1, table.nbytes)
+            rows = size * len(table) // max(1, table.nbytes)
             writer.write_table(table.cast(schema), row_group_size=max(1, rows))
 
 
