@@ -225,7 +225,7 @@ class CorpusJob:
     def _compare(self, name: str, pairs: str) -> None:
         compare = near_duplicates.Compare(self._options.threshold)
         select = near_duplicates.COMPARED.format(pairs=pairs)
-        self._map(name, select, compare, PAIRS, keys=("page",), order=("earlier", "canonical"))
+        self._map(name, select, compare, PAIRS, many=True)
         self._open(name)
 
     def _connect(self, name: str, edges: str) -> None:
@@ -251,6 +251,7 @@ class CorpusJob:
         self._views(statements.GLOBAL)
         self._write("candidates_global", _candidates(), opened="template_candidates")
         self._engine.view("originals", relational.CANDIDATES[0][1])
+        self._write("candidate_links", statements.CANDIDATE_LINKS)
         self._connect("template_stars", statements.GLOBAL_EDGES)
         self._open("template_stars", opened="stars")
         self._write("page_groups_global", relational.GLOBAL_GROUPS)
@@ -302,9 +303,10 @@ class CorpusJob:
         schema: pa.Schema,
         keys: Sequence[str] = (),
         order: Sequence[str] = (),
+        many: bool = False,
     ) -> None:
         if not self._tables.exists(name):
-            self._engine.map(self._tables.begin(name), select, function, schema, keys, order)
+            self._engine.map(self._tables.begin(name), select, function, schema, keys, order, many)
             self._tables.finish(name)
 
     def _open(self, name: str, *, opened: str = "") -> None:
