@@ -7,7 +7,7 @@ Data: a folder of sites (``--data .data``), replicated under other hosts. In eac
 their hash, become others; a word becomes the same one wherever it stands, so what the pages of a site share stays
 shared, and what they say is no duplicate of another replica. Seconds are those of the processors, of all processes
 together: the machine may be busy with other things. Bytes are those written to the output folder in the end, and by
-all processes to the disk.
+all processes to the disk. DuckDB has 2 GB of memory, beyond which it spills.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ _FILE: Final = 1000
 _TEXT: Final = re.compile(rb">[^<]+<")
 _WORD: Final = re.compile(rb"[A-Za-z]{4,}")
 _LETTERS: Final = b"abcdefghijklmnop"
+_MEMORY: Final = "2GB"
 #: A Common Crawl month, and hours and processors of an executor to clean it with.
 _MONTH: Final = 3_000_000_000
 _HOURS: Final = 24
@@ -74,6 +75,7 @@ def measure(folders: list[Path], size: int, args: argparse.Namespace) -> tuple[A
     if not source.exists():
         write(folders, size, source)
     command = [sys.executable, "-m", "scrapy", "pagelets", "corpus", str(source), str(out), "--engine", args.engine]
+    command += ["--memory", _MEMORY]
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), perf_counter()
     subprocess.run([*command, *(["--master", args.master] if args.master else [])], check=True)
     seconds, after = perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)

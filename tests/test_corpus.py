@@ -7,6 +7,7 @@ import signal
 import zipfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import networkx as nx
@@ -21,7 +22,7 @@ from pyarrow.parquet import ParquetFile, write_table
 from s3fs import S3FileSystem
 
 from scrapy_pagelets import urls
-from scrapy_pagelets.corpus import statements
+from scrapy_pagelets.corpus import page_cleaning, statements
 from scrapy_pagelets.corpus.embedded import EmbeddedEngine
 from scrapy_pagelets.corpus.engines import store
 from scrapy_pagelets.corpus.inputs import sources_of
@@ -29,7 +30,7 @@ from scrapy_pagelets.corpus.merged_counts import merged
 from scrapy_pagelets.corpus.options import CorpusError, CorpusOptions
 from scrapy_pagelets.corpus.page_cleaning import CleanedPage
 from scrapy_pagelets.corpus.row_groups import groups, whole_groups
-from scrapy_pagelets.corpus.site_learning import learn
+from scrapy_pagelets.corpus.site_learning import PageParser, learn
 from scrapy_pagelets.duplicates.certainty import word_weights
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.page import Page
@@ -284,6 +285,33 @@ def test_a_large_site_is_divided_and_learnt_from_a_sample(tmp_path):
     pages = {line["template"]["id"]: line["template"]["pages"] for line in other.values()}
     assert pages == {"large.example#1": 24, "small.example#1": 8}
     assert all(one[url] == other[url] for url in one if "small.example" in url)
+
+
+def test_pages_that_are_parsed_twice_give_the_same_rows(monkeypatch):
+    """Those of a site that fit stay in memory between learning and cleaning."""
+    rows: list[dict[str, Any]] = [
+        {"site": "h.example", "chunk": 0, "page": number, "url": url, "fetched_at": DATE, "content_type": "text/html",
+         "body": body, "counts": None}
+        for number, (url, body) in enumerate(site("h.example", (f"name{letter}" for letter in "abcdefgh")))
+    ]  # fmt: skip
+    parsed: list[str] = []
+    parse = PageParser.__call__
+
+    def counted(self, row):
+        parsed.append(row["url"])
+        return parse(self, row)
+
+    monkeypatch.setattr(PageParser, "__call__", counted)
+    found, numbers = [], []
+    for room in (0, sum(len(row["body"]) for row in rows[:3]), 1 << 20):
+        monkeypatch.setattr(page_cleaning, "_KEPT", room)
+        tables = page_cleaning.CleanSites(CorpusOptions(started=DATE))(pa.Table.from_pylist(rows))
+        found.append(pa.concat_tables(tables).to_pylist())
+        numbers.append(len(parsed))
+        parsed.clear()
+    assert numbers == [16, 13, 8]
+    assert found[0] == found[1] == found[2]
+    assert Counter(row["kind"] for row in found[0])["page"] == 8
 
 
 def learnt(pages):

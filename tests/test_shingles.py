@@ -15,12 +15,13 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.detection.pagelet_shingles import (
     NEAR,
     Shingles,
+    exact_shingles,
     resemblance,
     shingles,
     super_shingles,
     tokens,
 )
-from scrapy_pagelets.templates.partition import partition
+from scrapy_pagelets.templates.partition import STRICT_K, partition
 from tests.oracles.near_groups import group_near
 
 SITE = Path(__file__).parent / "site"
@@ -328,6 +329,16 @@ def test_numbers_of_pagelets():
     for pagelet in (np.array([0, 0, 0]), np.array([0, 0, 0, -1]), np.zeros((4, 1), np.int64)):
         with pytest.raises(ValueError, match="each of 4 leaves"):
             shingles(page, pagelet)
+
+
+@pytest.mark.parametrize("path", sorted(SITE.rglob("*.html")), ids=lambda path: path.name)
+def test_exact_shingles_by_themselves(path):
+    page = Page.parse(path.read_bytes(), "http://example.com/")
+    pagelet = partition(page.nodes, STRICT_K, strict=True)
+    found = shingles(page, pagelet)
+    assert exact_shingles(page, pagelet).tolist() == np.where(found.candidates, found.exact, 0).tolist()
+    with pytest.raises(ValueError, match="a number from 0"):
+        exact_shingles(page, pagelet[:-1])
 
 
 def test_renumbering_moves_the_rows():

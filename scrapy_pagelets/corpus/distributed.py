@@ -97,6 +97,7 @@ class SparkEngine:
         schema: pa.Schema,
         keys: Sequence[str] = (),
         order: Sequence[str] = (),
+        many: bool = False,
     ) -> None:
         """Store what a function makes of the rows of a statement; groups are spread over the executors."""
         from pyspark.sql.pandas.types import from_arrow_schema
@@ -104,9 +105,10 @@ class SparkEngine:
         frame = self._session.sql(select)
         if keys:
             frame = frame.repartition(*keys).sortWithinPartitions(*keys, *order)
-        else:  # each row is a task, for example a file to read
+        elif not many:  # each row is a task, for example a file to read
             frame = frame.repartition(max(1, frame.count()))
-        self._store(frame.mapInArrow(_mapped(function, tuple(keys), schema), from_arrow_schema(schema)), folder)
+        mapped = _mapped(function, tuple(keys), schema, _ROWS if keys or many else 1)
+        self._store(frame.mapInArrow(mapped, from_arrow_schema(schema)), folder)
 
     def _store(self, frame: Any, folder: Path) -> None:
         try:
@@ -127,12 +129,12 @@ class SparkEngine:
 
 
 def _mapped(
-    function: TableFunction, keys: tuple[str, ...], schema: pa.Schema
+    function: TableFunction, keys: tuple[str, ...], schema: pa.Schema, size: int
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function for batches of a partition, whose groups are whole and come one after the other."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in whole_groups(batches, keys, _ROWS if keys else 1):
+        for table in whole_groups(batches, keys, size):
             for made in function(table):
                 yield from made.cast(schema).to_batches(_BATCH)
 

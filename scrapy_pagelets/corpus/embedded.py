@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -20,14 +21,23 @@ from pyarrow.parquet import ParquetWriter
 from scrapy_pagelets.corpus.options import CorpusError
 from scrapy_pagelets.corpus.raw_pages import TableFunction
 from scrapy_pagelets.corpus.row_groups import whole_groups
+from scrapy_pagelets.corpus.schemas import RAW
 
-#: Rows that a worker gets at once, at least.
+#: Rows that a worker gets at once, at least; and those without groups, each of which takes little time.
 _ROWS: Final = 64
+_MANY: Final = 512
 #: Bytes of a row group, before compression: a row may be a large page, or a link.
 _GROUP: Final = 16 << 20
+#: The same of pages as they were received: a round reads, of every file, the groups that have pages of it.
+_RAW_GROUP: Final = 4 << 20
 #: Share of the memory for DuckDB; the workers need the rest.
 _SHARE: Final = 0.4
 _FILE: Final = "256MB"
+#: Of the tables that DuckDB writes: by default a row group has 122,880 rows, and each thread keeps one in memory.
+_ROW_GROUP: Final = "64MB"
+#: Allocations, and collections of the generation before, after which a worker process collects garbage: with Python's
+#: 700, most collections scan the pages of a site that wait to be cleaned. As in a crawl (``session.garbage``).
+_THRESHOLDS: Final = (10_000, 10, 10)
 #: Columns that tell what a row is, the first of them that it has.
 _NAMES: Final = ("url", "path", "site")
 #: File beside the spilled rows that names the rows that are left out.
@@ -88,8 +98,8 @@ class EmbeddedEngine:
 
     def write(self, folder: Path, select: str) -> None:
         """Store the result of a statement."""
-        target = f"'{_quoted(folder)}' (FORMAT parquet, COMPRESSION zstd, FILE_SIZE_BYTES '{_FILE}')"
-        self._execute(f"COPY ({select}) TO {target}")
+        options = f"FORMAT parquet, COMPRESSION zstd, FILE_SIZE_BYTES '{_FILE}', ROW_GROUP_SIZE_BYTES '{_ROW_GROUP}'"
+        self._execute(f"COPY ({select}) TO '{_quoted(folder)}' ({options})")
 
     def rows(self, select: str) -> list[tuple[Any, ...]]:
         """Return the result of a statement."""
@@ -107,6 +117,7 @@ class EmbeddedEngine:
         schema: pa.Schema,
         keys: Sequence[str] = (),
         order: Sequence[str] = (),
+        many: bool = False,
     ) -> None:
         """Store what a function makes of the rows of a statement; a file for each table that it gets.
 
@@ -119,8 +130,8 @@ class EmbeddedEngine:
             reader = self._connection.sql(f"SELECT * FROM ({select}) selected{by}").to_arrow_reader(_ROWS)
             running: dict[Future[None], _Task] = {}
             number = -1
-            # Without groups each row is a task, for example a file to read.
-            for number, table in enumerate(whole_groups(reader, keys, _ROWS if keys else 1)):
+            size = _ROWS if keys else _MANY if many else 1  # one row is, for example, a file to read
+            for number, table in enumerate(whole_groups(reader, keys, size)):
                 task = _Task(function, table, schema, folder / f"part-{number:06d}.parquet")
                 running[self._submitted(task)] = task
                 if len(running) > self._workers:
@@ -178,7 +189,7 @@ class EmbeddedEngine:
 
     def _processes(self) -> ProcessPoolExecutor:
         if self._pool is None:  # DuckDB has threads, so processes must not be forked
-            self._pool = ProcessPoolExecutor(self._workers, get_context("spawn"))
+            self._pool = ProcessPoolExecutor(self._workers, get_context("spawn"), gc.set_threshold, _THRESHOLDS)
         return self._pool
 
     def close(self) -> None:
@@ -212,9 +223,10 @@ def _survives(task: _Task) -> bool:
 
 
 def _write(tables: Iterator[pa.Table], schema: pa.Schema, path: Path) -> None:
+    size = _RAW_GROUP if schema.equals(RAW) else _GROUP
     with ParquetWriter(path, schema, compression="zstd") as writer:
         for table in tables:
-            rows = _GROUP * len(table) // max(1, table.nbytes)
+            rows = size * len(table) // max(1, table.nbytes)
             writer.write_table(table.cast(schema), row_group_size=max(1, rows))
 
 

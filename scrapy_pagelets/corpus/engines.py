@@ -50,6 +50,7 @@ class Engine(Protocol):
         schema: pa.Schema,
         keys: Sequence[str] = (),
         order: Sequence[str] = (),
+        many: bool = False,
     ) -> None:
         """Store what a function makes of the rows of a statement.
 
@@ -59,6 +60,7 @@ class Engine(Protocol):
         schema : of the tables that it yields
         keys : columns that are equal within a group; groups come one after the other, in no particular order
         order : columns by which the rows of a group are sorted
+        many : without keys, each row is a task, unless it is said that a task may have many rows, in any order
         """
 
     def rows(self, select: str) -> list[tuple[Any, ...]]:

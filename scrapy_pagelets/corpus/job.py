@@ -35,6 +35,8 @@ _VIEWS: Final = {
     "origins": "origin", "contents": "content", "bands": "band", "failures": "failure",
 }  # fmt: skip
 _FORMS: Final = ("local", "global")
+#: Small sites, and large ones, are cleaned in this number of rounds at most: each searches all files for its pages.
+_ROUNDS: Final = 64
 
 Progress = Callable[[str], None]
 
@@ -199,12 +201,13 @@ class CorpusJob:
 
     def _rounds(self) -> Iterator[tuple[str, int, str]]:
         """Name, number of pages and statement of each round: small sites by bucket, large ones by chunk."""
-        most, binary = self._engine.round_pages, self._engine.binary
-        for first, last, pages in _ranges(self._engine.rows(statements.SMALL_SIZES), most):
-            yield f"small-{first:05d}", pages, statements.SMALL.format(first=first, last=last, binary=binary)
-        sizes = self._engine.rows(statements.CHUNK_SIZES)
-        buckets = ", ".join(str(b) for (b,) in self._engine.rows("SELECT DISTINCT bucket FROM large_sites ORDER BY 1"))
-        for first, last, pages in _ranges(sizes, most):
+        engine = self._engine
+        sizes = engine.rows(statements.SMALL_SIZES)
+        for first, last, pages in _ranges(sizes, _round_size(sizes, engine.round_pages)):
+            yield f"small-{first:05d}", pages, statements.SMALL.format(first=first, last=last, binary=engine.binary)
+        sizes = engine.rows(statements.CHUNK_SIZES)
+        buckets = ", ".join(str(b) for (b,) in engine.rows("SELECT DISTINCT bucket FROM large_sites ORDER BY 1"))
+        for first, last, pages in _ranges(sizes, _round_size(sizes, engine.round_pages)):
             yield f"large-{first:05d}", pages, statements.LARGE.format(first=first, last=last, buckets=buckets)
 
     def _find_near_duplicates(self) -> None:
@@ -222,7 +225,7 @@ class CorpusJob:
     def _compare(self, name: str, pairs: str) -> None:
         compare = near_duplicates.Compare(self._options.threshold)
         select = near_duplicates.COMPARED.format(pairs=pairs)
-        self._map(name, select, compare, PAIRS, keys=("page",), order=("earlier", "canonical"))
+        self._map(name, select, compare, PAIRS, many=True)
         self._open(name)
 
     def _connect(self, name: str, edges: str) -> None:
@@ -248,6 +251,7 @@ class CorpusJob:
         self._views(statements.GLOBAL)
         self._write("candidates_global", _candidates(), opened="template_candidates")
         self._engine.view("originals", relational.CANDIDATES[0][1])
+        self._write("candidate_links", statements.CANDIDATE_LINKS)
         self._connect("template_stars", statements.GLOBAL_EDGES)
         self._open("template_stars", opened="stars")
         self._write("page_groups_global", relational.GLOBAL_GROUPS)
@@ -299,9 +303,10 @@ class CorpusJob:
         schema: pa.Schema,
         keys: Sequence[str] = (),
         order: Sequence[str] = (),
+        many: bool = False,
     ) -> None:
         if not self._tables.exists(name):
-            self._engine.map(self._tables.begin(name), select, function, schema, keys, order)
+            self._engine.map(self._tables.begin(name), select, function, schema, keys, order, many)
             self._tables.finish(name)
 
     def _open(self, name: str, *, opened: str = "") -> None:
@@ -319,6 +324,15 @@ def _candidates() -> str:
     """Steps 1 and 2 of Figure 5 as one statement."""
     *steps, (_, last) = relational.CANDIDATES
     return f"WITH {', '.join(f'{name} AS ({select})' for name, select in steps)} {last}"
+
+
+def _round_size(sizes: Sequence[tuple[int, int]], least: int) -> int:
+    """Number of pages of a round, so that a large corpus is not read too often.
+
+    >>> _round_size([(0, 30), (1, 40)], 50), _round_size([(0, 64_000), (1, 1)], 50)
+    (50, 1001)
+    """
+    return max(least, -(-sum(size for _, size in sizes) // _ROUNDS))
 
 
 def _ranges(sizes: Sequence[tuple[int, int]], most: int) -> Iterator[tuple[int, int, int]]:

@@ -15,7 +15,6 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from scrapy_pagelets.corpus.row_groups import groups
 from scrapy_pagelets.corpus.schemas import PAIRS
 from scrapy_pagelets.corpus.site_learning import rows_of
 from scrapy_pagelets.duplicates.shingles import jaccard, weighted_jaccard
@@ -57,7 +56,8 @@ CANDIDATES: Final = f"""
     ) ranked WHERE place <= {VERIFIED}
     UNION ALL SELECT page, earlier, TRUE AS canonical FROM ({_CANONICAL}) addresses
 """
-#: What `Compare` needs to know of the two pages of a pair; another version of a page is no duplicate of it.
+#: What `Compare` needs to know of the two pages of a pair; another version of a page is no duplicate of it. The rows
+#: are not sorted: with the shingles of both pages, they have many times the bytes of all contents.
 COMPARED: Final = """
     SELECT a.page, b.page AS earlier, p.canonical, a.site, b.site AS earlier_site, a.shingles, a.weights,
            b.shingles AS earlier_shingles, b.weights AS earlier_weights
@@ -109,12 +109,11 @@ class Compare:
     def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
         """Yield tables of the schema ``PAIRS``."""
         kept = []
-        for pairs in groups(table, ("page",)):
-            for row in rows_of(pairs):
-                similarity = _resemblance(row)
-                if similarity >= self._threshold.between(row["site"], row["earlier_site"]):
-                    kept.append({name: row[name] for name in ("page", "earlier", "canonical")})
-                    kept[-1]["similarity"] = similarity
+        for row in rows_of(table):
+            similarity = _resemblance(row)
+            if similarity >= self._threshold.between(row["site"], row["earlier_site"]):
+                kept.append({name: row[name] for name in ("page", "earlier", "canonical")})
+                kept[-1]["similarity"] = similarity
         yield pa.Table.from_pylist(kept, PAIRS)
 
 

@@ -30,7 +30,7 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.segmentation.methods import labels_of
 from scrapy_pagelets.segmentation.pagelet import Pagelet, pagelets_of
 from scrapy_pagelets.templates import page_level
-from scrapy_pagelets.templates.detection.incremental import Pagelets
+from scrapy_pagelets.templates.detection.pagelet_shingles import exact_shingles
 from scrapy_pagelets.templates.detections import CLASSIFIER
 from scrapy_pagelets.templates.partition import STRICT_K, partition
 from scrapy_pagelets.templates.roles import CONTENT
@@ -39,14 +39,13 @@ from scrapy_pagelets.templates.site_counts import body_of
 
 logger = logging.getLogger(__name__)
 
-#: The pages of a site with fewer bytes than this stay in memory between learning and cleaning; others are parsed twice.
-_KEPT: Final = 4 << 20
+#: The first pages of a site, up to this number of bytes, stay in memory between learning and cleaning; others are
+#: parsed twice. A page takes some thirty times its bytes.
+_KEPT: Final = 8 << 20
 #: Pages whose rows are in memory at the same time.
 _BLOCK: Final = 50
 #: Characters of the text of a pagelet that TEMPLATES shows.
 _SHOWN: Final = 200
-#: Column of `Pagelets.rows` with the shingle of the whole pagelet.
-_EXACT: Final = 0
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -86,14 +85,15 @@ class CleanSites:
             yield union(rows, schema)
 
     def _pages(self, group: pa.Table, kept: dict[int, Page]) -> Iterator[Page]:
-        """Parse the pages of a group, and keep them if they are small; a failure is reported when they are cleaned."""
-        small = group["body"].nbytes <= _KEPT
+        """Parse the pages of a group, and keep the first ones; a failure is reported when they are cleaned."""
+        room = _KEPT
         for row in rows_of(group):
             try:
                 page = self._parse(row)
             except Exception:
                 continue
-            if small:
+            room -= len(row["body"])
+            if room >= 0:
                 kept[row["page"]] = page
             yield page
 
@@ -134,6 +134,10 @@ class CleanedPage:
         return self.decision.content
 
     @cached_property
+    def _left(self) -> PageContent:
+        return PageContent(self.page, self.decision, self.options.switches)
+
+    @cached_property
     def _labels(self) -> Ints:
         return labels_of(self.page, self.options.segmenter, self.templateness, **self.options.segmenter_options)
 
@@ -154,7 +158,7 @@ class CleanedPage:
         return {
             "page": [{"page": number, **self._feed(fetched_at, records), "sketch": sketch}],
             "pagelet": [{"page": number, "url": self.page.url, **record} for record in records],
-            "link": list(self._links(number, records)),
+            "link": self._links(number, records),
             "shingle": self._shingles(number),
             "origin": [self._origin(number)],
             "content": content,
@@ -162,7 +166,7 @@ class CleanedPage:
         }
 
     def _feed(self, fetched_at: str, records: list[dict[str, Any]]) -> dict[str, Any]:
-        options, left = self.options, PageContent(self.page, self.decision, self.options.switches)
+        options, left = self.options, self._left
         found = told(self.page, self.decision, fetched_at) | {name: left.form(name) for name in options.formats}
         if options.chunks:
             found["chunks"] = left.chunks(options.chunks, options.chunks_overlap, self.pagelets)
@@ -176,33 +180,39 @@ class CleanedPage:
             return records
         return [one.record() for one in pagelets_of(self.page, self._labels, self.templateness, whole=True)]
 
-    def _links(self, number: int, records: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        for record in records:
-            for link in record["links"]:
-                yield {
-                    "page": number,
-                    "url": self.page.url,
-                    "pagelet": record["id"],
-                    "role": record["role"],
-                    "target_url": link["url"],
-                    "anchor": link["anchor"],
-                    "key": urls.resolve("", link["url"])[0],
-                }
+    def _links(self, number: int, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        links = [(record, link) for record in records for link in record["links"]]
+        _, keys = urls.targets_of("", [link["url"] for _, link in links])
+        return [
+            {
+                "page": number,
+                "url": self.page.url,
+                "pagelet": record["id"],
+                "role": record["role"],
+                "target_url": link["url"],
+                "anchor": link["anchor"],
+                "key": key,
+            }
+            for (record, link), key in zip(links, keys.tolist(), strict=True)
+        ]
 
     def _shingles(self, number: int) -> list[dict[str, Any]]:
         """The pagelets of the strict partition, large enough to be templates, by their shingles."""
-        pagelet = partition(self.page.nodes, STRICT_K, strict=True)
-        exact = Pagelets.of(self.page, pagelet).rows[:, _EXACT]
-        of_site = mix(exact ^ _hash(self.page.site))
+        nodes = self.page.nodes
+        pagelet = partition(nodes, STRICT_K, strict=True)
+        exact = exact_shingles(self.page, pagelet)
+        of_site = mix(exact ^ _hash(self.page.site)).tolist()
+        leaves = np.split(np.argsort(pagelet, kind="stable"), np.cumsum(np.bincount(pagelet))[:-1])
         return [
             {
                 "page": number,
                 "pagelet": place,
-                "shingle": int(exact[place]),
-                "of_site": int(of_site[place]),
-                "text": text.text_of(self.page.nodes, np.flatnonzero(pagelet == place))[:_SHOWN],
+                "shingle": shingle,
+                "of_site": of_site[place],
+                "text": text.text_of(nodes, leaves[place])[:_SHOWN],
             }
-            for place in np.flatnonzero(exact).tolist()
+            for place, shingle in enumerate(exact.tolist())
+            if shingle
         ]
 
     def _origin(self, number: int) -> dict[str, Any]:
@@ -217,7 +227,7 @@ class CleanedPage:
         options, page = self.options, self.page
         if options.duplicates == "off":
             return [], [], None
-        token = tokens(text.plain(page.nodes, self.keep))
+        token = tokens(self._left.text)
         if len(token) < options.shingle:
             return [], [], None
         weights = None

@@ -91,6 +91,7 @@ GLOBAL: Final = (
     ),
 )
 #: Step 3 of Figure 5: pages are connected by links, and by their site.
+CANDIDATE_LINKS: Final = relational.CANDIDATE_LINKS[0][1]
 GLOBAL_EDGES: Final = relational.TEMPLATE_LINKS["either"]
 #: One round of large-star and small-star as one statement.
 ROUND: Final = (

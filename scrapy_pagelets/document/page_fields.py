@@ -59,6 +59,11 @@ class PageContent:
         return int(self.page.nodes.words[self.decision.content].sum())
 
     @cached_property
+    def text(self) -> str:
+        """The content as text."""
+        return text.plain(self.page.nodes, self.decision.content)
+
+    @cached_property
     def _document(self) -> Block:
         return document_of(self.page, self.decision.content, self.decision.headline, self.switches)
 
@@ -66,7 +71,7 @@ class PageContent:
         """The content as ``text``, ``markdown`` or ``html``."""
         match name:
             case "text":
-                return text.plain(self.page.nodes, self.decision.content)
+                return self.text
             case "markdown":
                 return markdown_of(self._document)
             case "html":

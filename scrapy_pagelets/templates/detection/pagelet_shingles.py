@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.hashing import band_hashes, mix
 from scrapy_pagelets.nodes import TAGS, TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
@@ -87,7 +88,7 @@ class Shingles:
     @property
     def candidates(self) -> Bools:
         """(p,) whether the pagelet is large enough to be a template."""
-        return (self.tokens >= LEAST_TOKENS) | (self.targets >= LEAST_TARGETS)
+        return _are_candidates(self.tokens, self.targets)
 
 
 def shingles(page: Page, pagelet: Ints) -> Shingles:
@@ -110,23 +111,51 @@ def shingles(page: Page, pagelet: Ints) -> Shingles:
     >>> (one.exact == other.exact).item(), (one.links == other.links).item()
     (False, True)
     """
-    nodes = page.nodes
-    if pagelet.shape != nodes.leaves.shape or pagelet.min(initial=0) < 0:
-        raise ValueError(
-            f"pagelet has the shape {pagelet.shape}: give each of {len(nodes.leaves)} leaves a number from 0"
-        )
-    p = int(pagelet.max(initial=-1)) + 1
-    leaf, token = _words(nodes.strings)
-    owner, whole = _owners(nodes, pagelet)
+    p = _number(page.nodes, pagelet)
+    leaf, token = word_tokens(page.nodes.strings)
+    owner, whole = _owners(page.nodes, pagelet)
     targets, links, closed = _link_sets(page, owner, p)
     return Shingles(
-        exact=_exact(page, owner, whole, nodes.leaves[leaf], token, p),
+        exact=_exact(page, owner, whole, page.nodes.leaves[leaf], token, p),
         links=links,
         closed=closed,
         near=_sketches(token, pagelet[leaf], p),
         tokens=np.bincount(pagelet[leaf], minlength=p),
         targets=targets,
     )
+
+
+def exact_shingles(page: Page, pagelet: Ints) -> Ints:
+    """(p,) the exact shingles of the pagelets of a page, as in `shingles`; 0 for those too small to be templates.
+
+    Parameters
+    ----------
+    pagelet : (m,) number of the pagelet of each leaf, from 0
+
+    Raises
+    ------
+    ValueError : as `shingles`
+    """
+    p = _number(page.nodes, pagelet)
+    leaf, token = word_tokens(page.nodes.strings)
+    owner, whole = _owners(page.nodes, pagelet)
+    targets = np.bincount(_distinct_targets(page, owner)[0], minlength=p)
+    large = _are_candidates(np.bincount(pagelet[leaf], minlength=p), targets)
+    return np.where(large, _exact(page, owner, whole, page.nodes.leaves[leaf], token, p), 0)
+
+
+def _number(nodes: NodeTable, pagelet: Ints) -> int:
+    """The number of pagelets."""
+    if pagelet.shape != nodes.leaves.shape or pagelet.min(initial=0) < 0:
+        raise ValueError(
+            f"pagelet has the shape {pagelet.shape}: give each of {len(nodes.leaves)} leaves a number from 0"
+        )
+    return int(pagelet.max(initial=-1)) + 1
+
+
+def _are_candidates(tokens: Ints, targets: Ints) -> Bools:
+    """(p,) whether pagelets with some numbers of words and of link targets are large enough to be templates."""
+    return (tokens >= LEAST_TOKENS) | (targets >= LEAST_TARGETS)
 
 
 def tokens(text: str) -> list[int]:
@@ -166,8 +195,16 @@ def _token(word: str) -> int:
     return xxh3_64_intdigest(_NUMBER.sub("0", word).encode("utf-8", "replace")) >> 1
 
 
-def _words(strings: list[str]) -> tuple[Ints, Ints]:
-    """(t,) leaf and (t,) token of each word."""
+@compiled("shingles")
+def word_tokens(strings: list[str]) -> tuple[Ints, Ints]:
+    """(t,) number of the text, and (t,) hash, of each word of some texts, in their order; hashes as in `tokens`.
+
+    Examples
+    --------
+    >>> texts, hashes = word_tokens(["two words", "", "words"])
+    >>> texts.tolist(), bool(hashes[1] == hashes[2])
+    ([0, 0, 2], True)
+    """
     leaves: list[Ints] = []
     columns: list[Ints] = []
     ascii_only = np.fromiter(map(str.isascii, strings), np.bool_, len(strings))
@@ -253,19 +290,25 @@ def _link_tokens(page: Page) -> Ints:
 
 def _link_sets(page: Page, owner: Ints, p: int) -> tuple[Ints, Ints, Ints]:
     """(p,) number of distinct targets other than the page itself, (p,) hash of their set, and (p,) with the page."""
+    owners, keys = _distinct_targets(page, owner)
+    hashes, own = mix(keys), mix(np.array([page.key]))
+    starts = np.searchsorted(owners, np.arange(p + 1))
+    sums = np.diff(np.concatenate(([0], np.cumsum(hashes)))[starts])
+    parity: Ints = np.concatenate(([0], np.bitwise_xor.accumulate(hashes)))[starts]
+    parity = parity[1:] ^ parity[:-1]
+    counts = np.diff(starts)
+    return counts, _set_hash(counts, sums, parity), _set_hash(counts + 1, sums + own, parity ^ own)
+
+
+def _distinct_targets(page: Page, owner: Ints) -> tuple[Ints, Ints]:
+    """(t,) pagelet and (t,) key of each page other than this one to which a pagelet links, sorted by both."""
     links = page.nodes.links
     real = np.flatnonzero((links.key != 0) & (links.key != page.key) & (owner[links.row] >= 0))
     owners, keys = owner[links.row[real]], links.key[real]
     order = np.lexsort((keys, owners))
     owners, keys = owners[order], keys[order]
     fresh = np.flatnonzero(np.diff(owners, prepend=-1) | np.diff(keys, prepend=0))
-    hashes, own = mix(keys[fresh]), mix(np.array([page.key]))
-    starts = np.searchsorted(owners[fresh], np.arange(p + 1))
-    sums = np.diff(np.concatenate(([0], np.cumsum(hashes)))[starts])
-    parity: Ints = np.concatenate(([0], np.bitwise_xor.accumulate(hashes)))[starts]
-    parity = parity[1:] ^ parity[:-1]
-    counts = np.diff(starts)
-    return counts, _set_hash(counts, sums, parity), _set_hash(counts + 1, sums + own, parity ^ own)
+    return owners[fresh], keys[fresh]
 
 
 def _set_hash(counts: Ints, sums: Ints, parity: Ints) -> Ints:

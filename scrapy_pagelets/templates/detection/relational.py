@@ -43,11 +43,21 @@ CANDIDATES: Final[Steps] = (
     ),
 )
 
+#: Links of pages with candidates, a row for each candidate. This is a table of its own because an engine may otherwise
+#: begin with all pairs of pages that have a shingle in common, whose number grows with the square of the pages.
+CANDIDATE_LINKS: Final[Steps] = (
+    (
+        "candidate_links",
+        """
+        SELECT a.shingle, a.page AS p, t.original AS q FROM links l
+        JOIN originals s ON s.page = l.src JOIN originals t ON t.page = l.dst
+        JOIN template_candidates a ON a.page = s.original
+        """,
+    ),
+)
 _BY_LINKS: Final = """
-    SELECT a.shingle, a.page AS p, b.page AS q FROM links l
-    JOIN originals s ON s.page = l.src JOIN originals t ON t.page = l.dst
-    JOIN template_candidates a ON a.page = s.original
-    JOIN template_candidates b ON b.page = t.original AND b.shingle = a.shingle
+    SELECT l.shingle, l.p, b.page AS q FROM candidate_links l
+    JOIN template_candidates b ON b.page = l.q AND b.shingle = l.shingle
 """
 _BY_SITE: Final = """
     SELECT c.shingle, c.page AS p, MIN(c.page) OVER (PARTITION BY c.shingle, s.site) AS q FROM template_candidates c
@@ -140,6 +150,7 @@ def global_templates(
     """
     with _loaded(pagelets, sketches or {}, links, sites, check(authority)) as connection:
         run(connection, CANDIDATES)
+        run(connection, CANDIDATE_LINKS)
         run(connection, (("stars", TEMPLATE_LINKS[authority]),))
         connect(connection)
         run(connection, (("page_groups", GLOBAL_GROUPS),))
