@@ -226,9 +226,11 @@ class NodeTable:
 
     @cached_property
     def _paths(self) -> dict[int, str]:
-        name = self.looks[self.look[0]][0]
-        plain = self.root.getparent() is None and _XPATH_NAME.fullmatch(name)
-        return {0: f"/{name}" if plain else self.root.getroottree().getpath(self.root)}
+        name, root = self.looks[self.look[0]][0], self.root
+        # Behind the end of a page may stand more elements of the same name, which lxml adds beside the root.
+        is_alone = root.getparent() is None and root.getnext() is None and root.getprevious() is None
+        plain = is_alone and _XPATH_NAME.fullmatch(name)
+        return {0: f"/{name}" if plain else root.getroottree().getpath(root)}
 
     def _step(self, row: int) -> str:
         name = self.looks[self.look[row]][0]

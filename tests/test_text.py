@@ -300,3 +300,9 @@ def test_many_runs_behind_one_element_take_linear_time():
 UNIQUE = st.lists(
     st.sampled_from("one two three four five six seven eight".split()), min_size=1, max_size=8, unique=True
 )
+
+
+def test_paths_name_one_node_where_elements_stand_behind_the_end_of_the_page():
+    found = page("un</html><div>deux")
+    for path in xpaths(found.nodes, every(found)):
+        assert len(found.root.xpath(path)) == 1
