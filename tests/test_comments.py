@@ -51,6 +51,14 @@ def test_a_rule_keeps_comments(tmp_path):
     assert comment in left(f"<body>{ARTICLE}{WAYS['wordpress'].format(comment)}", rules=read(str(rules)))
 
 
+def test_a_rule_keeps_asides(tmp_path):
+    rules = tmp_path / "rules.toml"
+    rules.write_text("[[rule]]\nhosts = ['*']\nkeep = ['select']\n")
+    html = f"<body>{ARTICLE}<select><option>Choose a month</select>"
+    assert "Choose a month" not in left(html)
+    assert "Choose a month" in left(html, rules=read(str(rules)))
+
+
 @pytest.mark.parametrize(
     ("head", "url"),
     [

@@ -1,4 +1,4 @@
-"""What stands in the content and is no part of it, by what its elements are: choices, hints for ears, related posts."""
+"""What stands in the content and is no part of it, by its elements: choices, hints for screen readers, related posts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from scrapy_pagelets.looks import CHOICES, HEADING, HEARD, RELATED
 from scrapy_pagelets.nodes import Bools, NodeTable, rows_with
 
-#: Words of a hint for those who hear a page ("opens in a new window"); what is longer is told to them, as a transcript.
+#: Words of a hint for screen readers ("opens in a new window"). What is longer is content, such as a transcript.
 _HINT: Final = 8
 #: Words of content that the page must have besides, or they are what it is about.
 _LEAST: Final = 20
