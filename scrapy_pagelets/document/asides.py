@@ -1,4 +1,4 @@
-"""What stands in the content and is no part of it, by its elements: choices, hints for screen readers, related posts."""
+"""What stands in the content and is none, by its elements: choices, hints for screen readers, related posts."""
 
 from __future__ import annotations
 
