@@ -361,7 +361,7 @@ def test_pages_that_hang_only_take_their_time_limit():
         failed = await asyncio.gather(*rendering, return_exceptions=True)
         return failed, await browser.render(URL, "<p>next", answering({}))
 
-    failed, frames = with_browser(use, timeout=10)
+    failed, frames = with_browser(use, timeout=15)
     assert [(type(error), error.reason) for error in failed] == [(RenderError, "slow")] * 3
     assert page_of(frames, URL).nodes.strings == ["next"]
 
@@ -395,7 +395,7 @@ def test_the_browser_is_started_again_after_it_has_crashed():
             await browser.render(URL, "<p>x", answering({}), look=crash)
         return caught.value.reason, await browser.render(URL, "<p>next", answering({})), browser.launched
 
-    reason, frames, launched = with_browser(use, timeout=30)
+    reason, frames, launched = with_browser(use, timeout=60)
     assert (reason, launched) == ("crashed", 3)  # the page got a second chance
     assert page_of(frames, URL).nodes.strings == ["next"]
 
@@ -420,7 +420,7 @@ def test_a_page_whose_neighbour_takes_the_browser_with_it_is_rendered_all_the_sa
         rendering = (browser.render(URL, document, lookup, look=look) for document, lookup, look in pages)
         return [page_of(frames, URL).nodes.strings for frames in await asyncio.gather(*rendering)], browser.launched
 
-    assert with_browser(use, timeout=30) == ([["neighbour"], ["text"]], 2)
+    assert with_browser(use, timeout=60) == ([["neighbour"], ["text"]], 2)
 
 
 def test_a_picture_that_never_comes_is_not_waited_for():
@@ -434,4 +434,4 @@ def test_a_picture_that_never_comes_is_not_waited_for():
         coming.set()
         return page_of(frames, URL).nodes.strings
 
-    assert with_browser(use, timeout=15) == ["text"]
+    assert with_browser(use, timeout=60) == ["text"]

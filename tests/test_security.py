@@ -371,7 +371,7 @@ def hanging_site():
 
 
 def test_a_whole_search_has_one_time_limit(tmp_path):
-    source = patient(1000) + "scrapy_pagelets.probing.prober.LIMIT = 0.2\n" + ONE_PAGE
+    source = patient(1000) + "scrapy_pagelets.probing.prober.LIMIT = 2\n" + ONE_PAGE
     with SiteServer(routes=hanging_site()) as server:
         found = run_spider(tmp_path, source, base=server.url("")[:-1], settings={"DOWNLOAD_TIMEOUT": 1000})
     assert len(pages_asked_for(server.hits)) == 2
@@ -380,10 +380,20 @@ def test_a_whole_search_has_one_time_limit(tmp_path):
 
 
 def test_a_search_does_not_keep_a_spider_from_closing(tmp_path):
-    settings = {"CLOSESPIDER_TIMEOUT": 1, "DOWNLOAD_TIMEOUT": 1000}
+    closing = """
+    @classmethod
+    def from_crawler(cls, crawler, **arguments):
+        spider = super().from_crawler(crawler, **arguments)
+        crawler.signals.connect(spider.close_when_searching, scrapy.signals.request_reached_downloader)
+        return spider
+    def close_when_searching(self, request):
+        if "/slow" in request.url:
+            self.closing = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason="enough"))
+"""
     with SiteServer(routes=hanging_site()) as server:
-        found = run_spider(tmp_path, patient(1000) + ONE_PAGE, base=server.url("")[:-1], settings=settings)
-    assert found.stats["finish_reason"] == "closespider_timeout"
+        source, settings = "import asyncio\n" + patient(1000) + ONE_PAGE + closing, {"DOWNLOAD_TIMEOUT": 1000}
+        found = run_spider(tmp_path, source, base=server.url("")[:-1], settings=settings)
+    assert found.stats["finish_reason"] == "enough"
     assert found.urls == [server.url("")]
     assert found.errors == []
 

@@ -124,7 +124,7 @@ def test_a_long_page_can_be_scrolled(tmp_path):
             await page.goto((tmp_path / "x.html").as_uri())
             await page.mouse.move(100, 400)
             await page.mouse.wheel(0, 20_000)
-            await page.wait_for_function("document.getElementById('shown').scrollTop > 0", timeout=10_000)
+            await page.wait_for_function("document.getElementById('shown').scrollTop > 0", timeout=60_000)
             height: int = await page.evaluate("document.querySelector('.picture').offsetHeight")
             await browser.close()
             return height
