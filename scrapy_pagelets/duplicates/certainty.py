@@ -40,9 +40,8 @@ def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:
         return np.zeros(0)
     starts = _starts(nodes, leaves)
     strings = list(map(nodes.strings.__getitem__, leaves.tolist()))
-    texts = [_joined(strings, i, k) for i, k in pairwise((*starts.tolist(), len(strings)))]
-    if not "".join(strings).isascii():
-        texts = list(map(without_invisible, texts))
+    joined = (_joined(strings, i, k) for i, k in pairwise((*starts.tolist(), len(strings))))
+    texts = [text if text.isascii() else without_invisible(text) for text in joined]
     template = np.maximum(np.maximum.reduceat(templateness[leaves], starts), _LEAST)
     odds: Floats = ((1 - template) / template)[runs_of_tokens(texts)]
     return np.minimum(1, odds / np.quantile(odds, 1 - _SURE)) if len(odds) else odds

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.hashing import mix
 from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.words import WORD, caseless
@@ -39,6 +40,7 @@ Hashes = NDArray[np.uint32]
 Weights = NDArray[np.uint8]
 
 
+@compiled("contents")
 def tokens(text: str) -> Tokens:
     """(w,) hashes of the words of a text, case folded and in compatibility form (NFKC).
 
@@ -63,6 +65,7 @@ def tokens(text: str) -> Tokens:
     return mix(np.add.reduceat(values, starts).view(np.int64)).view(np.uint64)
 
 
+@compiled("contents")
 def runs_of_tokens(runs: Sequence[str]) -> Ints:
     """(w,) for each word of some runs of text, the number of its run.
 
@@ -99,6 +102,7 @@ def _characters(text: str) -> tuple[NDArray[np.uint8], NDArray[np.unsignedintege
     return _kinds()[codes], codes
 
 
+@compiled("contents")
 def shingles(token: Tokens, size: int = SIZE) -> Hashes:
     """(s,) distinct hashes of the n-grams of ``size`` words, ascending; none if there are fewer words.
 
@@ -117,6 +121,7 @@ def shingles(token: Tokens, size: int = SIZE) -> Hashes:
     return column[_first(column)]
 
 
+@compiled("contents")
 def weighted_shingles(token: Tokens, weight: Floats, size: int = SIZE) -> tuple[Hashes, Weights]:
     """(s,) the same hashes as `shingles`, and (s,) their weights from 1 to 255: that of the least of their words.
 

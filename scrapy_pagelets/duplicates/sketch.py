@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.duplicates.shingles import Hashes
 from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.hashing import band_hashes, mix
@@ -38,6 +39,7 @@ class SketchError(PageletsError, ValueError):
     """Raised for a sketch that cannot be compared with ours; the message says why."""
 
 
+@compiled("contents")
 def minhash(shingles: Hashes) -> Hashes:
     """(128,) the least value of the shingles under each permutation; the highest 32-bit value if there are none.
 
@@ -64,6 +66,7 @@ def minhash(shingles: Hashes) -> Hashes:
     return least
 
 
+@compiled("contents")
 def minhashes(texts: Sequence[Hashes]) -> Hashes:
     """(n, 128) the sketches of several texts, see `minhash`; three times as fast as one by one.
 

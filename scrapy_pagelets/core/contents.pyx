@@ -1,0 +1,175 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True
+# distutils: language = c++
+"""The words, shingles and sketch of a text, see `scrapy_pagelets.duplicates`."""
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+from libcpp.vector cimport vector
+
+import numpy as np
+
+from scrapy_pagelets.core.arrays cimport pointer
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object)
+    const char *PyUnicode_AsUTF8AndSize(object, Py_ssize_t *) except NULL
+
+cdef extern from "contents.hpp" nogil:
+    const size_t PERMUTATIONS
+    void add_words[Code](const Code *, size_t, const uint8_t *, const uint64_t *, vector[uint64_t] &) except +
+    size_t count_words[Code](const Code *, size_t, const uint8_t *)
+    void write_windows(const uint64_t *words, size_t count, size_t size, uint64_t *out)
+    void add_weights(const double *weights, size_t count, size_t size, uint64_t *hashes)
+    void write_sketch(
+        const uint32_t *shingles, size_t count, const uint32_t *factor, const uint32_t *summand, uint32_t *out
+    )
+
+#: The modules that this one stands for. They import this one, and so are imported when they are first needed.
+cdef object of_shingles = None, of_sketches = None
+#: The kinds of all characters and the weights of places, and those that keep them in memory.
+cdef const uint8_t *kinds
+cdef const uint64_t *places
+cdef const uint32_t *factor
+cdef const uint32_t *summand
+cdef tuple kept
+#: The characters of an ASCII text in lower case.
+cdef uint8_t lower[128]
+
+
+cdef int load_python() except -1:
+    global of_shingles, of_sketches, kinds, places, factor, summand, kept
+    if of_sketches is not None:
+        return 0
+    from scrapy_pagelets.duplicates import shingles as module
+    from scrapy_pagelets.duplicates import sketch as other
+    kept = (module._kinds(), module._WEIGHTS, *map(np.ascontiguousarray, other._permutations()))
+    kinds, places = <uint8_t*>pointer(kept[0]), <uint64_t*>pointer(kept[1])
+    factor, summand = <uint32_t*>pointer(kept[2]), <uint32_t*>pointer(kept[3])
+    cdef uint8_t code
+    for code in range(128):
+        lower[code] = code + 32 if c"A" <= code <= c"Z" else code
+    of_shingles, of_sketches = module, other
+    return 0
+
+
+cdef class Characters:
+    """The characters of a text without differences between upper and lower case."""
+
+    cdef vector[uint8_t] ascii
+    cdef bytes others  # of a text that is not ASCII, 32 bits each
+
+    def __cinit__(self, str text not None):
+        cdef Py_ssize_t size = 0, i
+        cdef const char *characters
+        if PyUnicode_IS_ASCII(text):
+            characters = PyUnicode_AsUTF8AndSize(text, &size)
+            self.ascii.resize(size)
+            for i in range(size):
+                self.ascii[i] = lower[<uint8_t>characters[i]]
+        else:
+            self.others = of_shingles.caseless(text).encode("utf-32-le", "surrogatepass")
+
+    cdef int add_to(self, vector[uint64_t] &words) except -1:
+        if self.others is None:
+            add_words(self.ascii.data(), self.ascii.size(), kinds, places, words)
+        else:
+            add_words(<const uint32_t*><const char*>self.others, len(self.others) // 4, kinds, places, words)
+        return 0
+
+    cdef size_t words(self):
+        if self.others is None:
+            return count_words(self.ascii.data(), self.ascii.size(), kinds)
+        return count_words(<const uint32_t*><const char*>self.others, len(self.others) // 4, kinds)
+
+
+def tokens(text):
+    """As `scrapy_pagelets.duplicates.shingles.tokens`."""
+    load_python()
+    cdef vector[uint64_t] words
+    cdef Characters characters = Characters(text)
+    characters.add_to(words)
+    found = np.empty(words.size(), np.uint64)
+    if words.size():
+        memcpy(pointer(found), words.data(), words.size() * sizeof(uint64_t))
+    return found
+
+
+def runs_of_tokens(runs):
+    """As `scrapy_pagelets.duplicates.shingles.runs_of_tokens`."""
+    load_python()
+    cdef Characters characters
+    cdef vector[int64_t] found
+    cdef Py_ssize_t number
+    for number in range(len(runs)):
+        characters = Characters(runs[number])
+        found.resize(found.size() + characters.words(), number)
+    of_words = np.empty(found.size(), np.int64)
+    if found.size():
+        memcpy(pointer(of_words), found.data(), found.size() * sizeof(int64_t))
+    return of_words
+
+
+cdef windows(token, Py_ssize_t size):
+    """The hashes of the shingles, in the order of the text."""
+    cdef Py_ssize_t count = len(token)
+    if size < 1:
+        raise ValueError(f"a shingle of {size} words cannot be")
+    hashes = np.empty(max(0, count - size + 1), np.uint64)
+    words = np.ascontiguousarray(token, np.uint64)
+    if len(hashes):
+        write_windows(<uint64_t*>pointer(words), count, size, <uint64_t*>pointer(hashes))
+    return hashes
+
+
+def shingles(token, size=5):
+    """As `scrapy_pagelets.duplicates.shingles.shingles`."""
+    load_python()
+    hashes = windows(token, size).astype(np.uint32)
+    hashes.sort()
+    cdef Py_ssize_t count = len(hashes), distinct = 0, i
+    if count == 0:
+        return hashes
+    cdef uint32_t *value = <uint32_t*>pointer(hashes)
+    for i in range(count):
+        if i == 0 or value[i] != value[distinct - 1]:
+            value[distinct] = value[i]
+            distinct += 1
+    return hashes[:distinct].copy()
+
+
+def weighted_shingles(token, weight, size=5):
+    """As `scrapy_pagelets.duplicates.shingles.weighted_shingles`."""
+    load_python()
+    hashes = windows(token, size)
+    cdef Py_ssize_t count = len(hashes), distinct = 0, i
+    if count == 0:
+        return np.zeros(0, np.uint32), np.zeros(0, np.uint8)
+    weights = np.ascontiguousarray(weight, np.float64)
+    if len(weights) != len(token):
+        raise ValueError(f"there are {len(weights)} weights for {len(token)} words")
+    cdef uint64_t *both = <uint64_t*>pointer(hashes)
+    add_weights(<double*>pointer(weights), len(weights), size, both)
+    hashes.sort()
+    found, levels = np.empty(count, np.uint32), np.empty(count, np.uint8)
+    cdef uint32_t *value = <uint32_t*>pointer(found)
+    cdef uint8_t *level = <uint8_t*>pointer(levels)
+    for i in range(count):
+        if i == 0 or both[i] >> 8 != both[i - 1] >> 8:
+            value[distinct], level[distinct] = both[i] >> 8, 255 - <uint8_t>both[i]
+            distinct += 1
+    return found[:distinct].copy(), levels[:distinct].copy()
+
+
+def minhash(shingles):
+    """As `scrapy_pagelets.duplicates.sketch.minhash`."""
+    load_python()
+    values = np.ascontiguousarray(shingles, np.uint32)
+    least = np.empty(PERMUTATIONS, np.uint32)
+    cdef size_t count = len(values)
+    write_sketch(<uint32_t*>pointer(values), count, factor, summand, <uint32_t*>pointer(least))
+    return least
+
+
+def minhashes(texts):
+    """As `scrapy_pagelets.duplicates.sketch.minhashes`."""
+    return np.array([minhash(text) for text in texts], np.uint32).reshape(-1, PERMUTATIONS)
