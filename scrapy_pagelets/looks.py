@@ -92,6 +92,11 @@ _RELATED: Final = re.compile(
     r"(?:^|[\s_-])(?:related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?)(?:$|[\s_-])",
     re.IGNORECASE,
 )
+#: What one of the names above has in it. Most looks have none, and many are new on each page.
+_NAMED: Final = re.compile(
+    r"title|head|crumb|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|invisible|related|yarpp|wp_rp",
+    re.IGNORECASE,
+)
 #: Elements that hold more than comments, or less, whatever their names say.
 _NO_COMMENTS: Final = ("html", "body", "main", "article", "a", "span", "p")
 _MENUS: Final = frozenset(("nav", "ol", "ul"))
@@ -150,16 +155,22 @@ def _signs(look: Look) -> int:
         _BY_TAG.get(tag, 0)
         | _BY_ROLE.get(role, 0)
         | HEADING * (tag in _HEADINGS)
-        | HEADLINE * (tag not in _NO_HEADLINE and bool(_HEADLINE.search(names)))
-        | CRUMBS * bool(CRUMBS_NAMED.search(names))
         | MENU * (role == "navigation" or tag in _MENUS)
         | FORMULA * (set_formula or tag in ("math", "mjx-container"))
         | NOTHING * (tag in _NOTHING)
+        | CHOICES * (tag in ("select", "datalist"))
+        | (_signs_of_names(tag, names, classes) if _NAMED.search(names) else 0)
+    )
+
+
+def _signs_of_names(tag: str, names: str, classes: str) -> int:
+    return (
+        HEADLINE * (tag not in _NO_HEADLINE and bool(_HEADLINE.search(names)))
+        | CRUMBS * bool(CRUMBS_NAMED.search(names))
         | COMMENTS * (tag not in _NO_COMMENTS and bool(_COMMENTS.search(names)))
         | REVIEWS * (tag not in _NO_COMMENTS[:4] and bool(_REVIEWS.search(names)))
         | COMMENT * (tag not in _NO_COMMENTS[:2] and bool(_COMMENT.search(names)))
         | AUTHOR * bool(_AUTHOR.search(classes))
-        | CHOICES * (tag in ("select", "datalist"))
         | HEARD * (tag not in _NO_COMMENTS[:4] and bool(_HEARD.search(classes)))
         | RELATED * (tag not in _NO_COMMENTS[:4] and bool(_RELATED.search(names)))
     )

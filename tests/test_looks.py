@@ -1,0 +1,16 @@
+"""What the names of an element say of it."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_pagelets import looks
+
+NAMES = [
+    looks._HEADLINE, looks.CRUMBS_NAMED, looks._COMMENTS, looks._COMMENT, looks._REVIEWS, looks._AUTHOR, looks._HEARD,
+    looks._RELATED,
+]  # fmt: skip
+
+
+@given(st.sampled_from(NAMES).flatmap(st.from_regex))
+def test_no_name_that_says_something_is_passed_over(name):
+    assert looks._NAMED.search(name)
