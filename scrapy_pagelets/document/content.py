@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.document.headline import Headline
-from scrapy_pagelets.nodes import CELL, TAG, TAGS, Bools, Floats, NodeTable
+from scrapy_pagelets.nodes import CELL, LINE, TAG, TAGS, Bools, Floats, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.roles import is_template
 
@@ -19,6 +19,12 @@ _IS_HEADING: Final = np.isin(np.arange(len(TAGS)), [TAG[f"h{level}"] for level i
 _MOST: Final = 0.5
 #: Words of content without links that make a line prose, and the share of its words that are content.
 _PROSE, _NEARLY = 8, 0.7
+_IS_LIST: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("ul", "ol", "dl")])
+#: Share of the words of a list from which on all of it is content.
+_WHOLE: Final = 0.8
+#: Words without links that a line must have to announce a list. Labels of filters and of share buttons have fewer.
+_ANNOUNCING: Final = 5
+_COLONS: Final = (":", "\N{FULLWIDTH COLON}")
 #: Leaves before and after the own heading that may say of the page what it declares, and their words.
 _BEFORE, _AFTER, _LONGEST = 8, 60, 12
 _PRICE: Final = re.compile(r"\D{0,5}?(\d{1,3}(?:[., ]\d{3})+|\d+)(?:[.,](\d{1,2}))?\D{0,5}")
@@ -27,7 +33,7 @@ _RUNS: Final = 2
 
 
 def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None) -> Floats:
-    """(m,) templateness of the leaves: 0 in the own heading, headings and sentences of content, 1 in permalinks.
+    """(m,) templateness of the leaves: 0 in the own heading, headings, sentences and lists of content, 1 in permalinks.
 
     If the page has an own heading, what stands above it as the name of the site is template, also where the cut of the
     page is in doubt.
@@ -39,6 +45,7 @@ def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None)
     """
     found = templateness.copy()
     found[_sentences_of_content(nodes, ~is_template(found))] = 0
+    found[_lists_of_content(nodes, ~is_template(found))] = 0
     if headline is not None:
         for row in (headline.row, *headline.sections):
             found[nodes.first_leaf[row] : nodes.last_leaf[row]] = 0
@@ -58,6 +65,33 @@ def _sentences_of_content(nodes: NodeTable, keep: Bools) -> Bools:
     prose = np.bincount(line, nodes.words * (keep & ~nodes.anchor[nodes.leaves]))
     whole: Bools = ((prose >= _PROSE) & (kept >= _NEARLY * words))[line]
     return whole
+
+
+def _lists_of_content(nodes: NodeTable, keep: Bools) -> Bools:
+    """(m,) leaves of lists that are nearly all content, or that a line of content announces with a colon.
+
+    Items that other pages have too, such as "Crotch strap" in the data of a product, would be missing among the others.
+    """
+    rows = np.flatnonzero(_IS_LIST[nodes.tag])
+    first, last = nodes.first_leaf[rows], nodes.last_leaf[rows]
+    count = np.append(0, np.cumsum(keep))
+    torn = (first < last) & (count[last] - count[first] < last - first)
+    first, last = first[torn], last[torn]
+    words = np.append(0, np.cumsum(nodes.words))
+    kept = np.append(0, np.cumsum(nodes.words * keep))
+    inside = kept[last] - kept[first]
+    whole = (inside > 0) & (inside >= _WHOLE * (words[last] - words[first]))
+    mask = np.zeros(len(keep), np.bool_)
+    for start, end in zip(first[whole].tolist(), last[whole].tolist(), strict=True):
+        mask[start:end] = True
+    announced = ~whole & (first > 0) & (nodes.gap[first] >= LINE) & keep[first - 1]
+    if announced.any():
+        line = np.cumsum(nodes.gap >= LINE)
+        prose = np.bincount(line, nodes.words * ~nodes.anchor[nodes.leaves])
+        announced &= prose[line[first - 1]] >= _ANNOUNCING
+    for start, end in zip(first[announced].tolist(), last[announced].tolist(), strict=True):
+        mask[start:end] |= nodes.strings[start - 1].rstrip().endswith(_COLONS)
+    return mask
 
 
 def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
