@@ -139,6 +139,36 @@ def test_a_link_in_a_sentence_of_content_is_content():
     ]
 
 
+def kept_of(html, *template):
+    """The texts that are content, if some have been taken for template."""
+    nodes = page(html).nodes
+    known = np.isin(nodes.strings, template).astype(np.float64)
+    return [text for text, value in zip(nodes.strings, corrected(nodes, known, None), strict=True) if value < 0.5]
+
+
+def test_a_list_that_is_nearly_all_content_is_content():
+    data = "<ul><li>Buoyancy of 170 N<li>Cylinder of 33 g<li>Crotch strap</ul>"
+    assert kept_of(data, "Crotch strap") == ["Buoyancy of 170 N", "Cylinder of 33 g", "Crotch strap"]
+    assert kept_of(data, "Crotch strap", "Cylinder of 33 g") == ["Buoyancy of 170 N"]
+    assert kept_of("<ul><li>a b c d e f<li>g<a href='#g'>¶</a></ul>", "g", "¶") == ["a b c d e f", "g"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("<p>This class is documented from these files:", ["color.h", "color.cpp"]),
+        ("<p>这是 这个 类的 源文件：", ["color.h", "color.cpp"]),
+        ("<p>This class is documented from these files.", []),
+        ("<p>Sort by:", []),  # a label of a filter
+        ("<p><a href=/x>All that there is to read about:</a>", []),
+        ("<p>This class is documented from these files:<p>two", []),
+    ],
+)
+def test_a_list_that_a_line_announces_is_content(line, expected):
+    announced = kept_of(f"{line}<ul><li>color.h<li>color.cpp</ul>", "color.h", "color.cpp")
+    assert [text for text in announced if text.startswith("color")] == expected
+
+
 @given(soups)
 def test_only_permalinks_are_taken_away(html):
     found = page(html)

@@ -31,9 +31,8 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     >>> asides_of(Page.parse(html.encode(), "http://a/").nodes, np.ones(3, np.bool_)).tolist()
     [False, True, True]
     """
-    found = np.zeros(len(nodes.leaves), np.bool_)
-    hints = [row for row in rows_with(nodes, HEARD) if nodes.words[_leaves(nodes, row)].sum() <= _HINT]
-    for row in (*rows_with(nodes, CHOICES), *hints):
+    found = hints_of(nodes)
+    for row in rows_with(nodes, CHOICES):
         found[_leaves(nodes, row)] = True
     for row in rows_with(nodes, HEADING) if found.any() else ():
         found[_leaves(nodes, row)] = False
@@ -41,6 +40,15 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
         found[_leaves(nodes, row)] = True
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
+    return found
+
+
+def hints_of(nodes: NodeTable) -> Bools:
+    """(m,) leaves of hints that only screen readers say, headings that a page hides among them."""
+    found = np.zeros(len(nodes.leaves), np.bool_)
+    for row in rows_with(nodes, HEARD):
+        leaves = _leaves(nodes, row)
+        found[leaves] |= nodes.words[leaves].sum() <= _HINT
     return found
 
 

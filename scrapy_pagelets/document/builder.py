@@ -407,8 +407,10 @@ class _Builder:
         return end
 
     def nested(self, block: Block) -> Callable[[], None]:
-        """Add a list or quote, and begin it."""
+        """Add a list or quote, and begin it; a heading ends where a list begins in it."""
         self.flush()
+        if self.heading is not None and self.heading.runs:
+            self.heading = None
         if len(self.inside) >= DEPTH:
             return self.flush
         self.add(block)
