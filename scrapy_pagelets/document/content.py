@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.document.headline import Headline
-from scrapy_pagelets.nodes import CELL, LINE, TAG, TAGS, Bools, Floats, NodeTable
+from scrapy_pagelets.nodes import CELL, LINE, TAG, TAGS, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.roles import is_template
 
@@ -20,7 +20,8 @@ _MOST: Final = 0.5
 #: Words of content without links that make a line prose, and the share of its words that are content.
 _PROSE, _NEARLY = 8, 0.7
 _IS_LIST: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("ul", "ol", "dl")])
-#: Share of the words of a list from which on all of it is content.
+_IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("li", "dt", "dd")])
+#: Share of the words of a list from which on all of its items are content.
 _WHOLE: Final = 0.8
 #: Words without links that a line must have to announce a list. Labels of filters and of share buttons have fewer.
 _ANNOUNCING: Final = 5
@@ -45,7 +46,7 @@ def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None)
     """
     found = templateness.copy()
     found[_sentences_of_content(nodes, ~is_template(found))] = 0
-    found[_lists_of_content(nodes, ~is_template(found))] = 0
+    found[_items_of_content(nodes, ~is_template(found))] = 0
     if headline is not None:
         for row in (headline.row, *headline.sections):
             found[nodes.first_leaf[row] : nodes.last_leaf[row]] = 0
@@ -67,31 +68,45 @@ def _sentences_of_content(nodes: NodeTable, keep: Bools) -> Bools:
     return whole
 
 
-def _lists_of_content(nodes: NodeTable, keep: Bools) -> Bools:
-    """(m,) leaves of lists that are nearly all content, or that a line of content announces with a colon.
+def _items_of_content(nodes: NodeTable, keep: Bools) -> Bools:
+    """(m,) leaves of the items of lists that are content, whatever the site repeats.
 
-    Items that other pages have too, such as "Crotch strap" in the data of a product, would be missing among the others.
+    An item such as "Crotch strap", which other products have too, would be missing among the others of its list.
     """
-    rows = np.flatnonzero(_IS_LIST[nodes.tag])
-    first, last = nodes.first_leaf[rows], nodes.last_leaf[rows]
+    mask = np.zeros(len(keep), np.bool_)
+    lists = np.flatnonzero(_IS_LIST[nodes.tag])
+    first, last = nodes.first_leaf[lists], nodes.last_leaf[lists]
     count = np.append(0, np.cumsum(keep))
     torn = (first < last) & (count[last] - count[first] < last - first)
-    first, last = first[torn], last[torn]
+    lists, first, last = lists[torn], first[torn], last[torn]
     words = np.append(0, np.cumsum(nodes.words))
     kept = np.append(0, np.cumsum(nodes.words * keep))
     inside = kept[last] - kept[first]
-    whole = (inside > 0) & (inside >= _WHOLE * (words[last] - words[first]))
-    mask = np.zeros(len(keep), np.bool_)
-    for start, end in zip(first[whole].tolist(), last[whole].tolist(), strict=True):
-        mask[start:end] = True
-    announced = ~whole & (first > 0) & (nodes.gap[first] >= LINE) & keep[first - 1]
-    if announced.any():
+    of_list = np.zeros(len(nodes), np.bool_)
+    of_list[lists] = (inside > 0) & (inside >= _WHOLE * (words[last] - words[first]))
+    items = np.flatnonzero(_IS_ITEM[nodes.tag] & of_list[nodes.parent])
+    lost = count[nodes.last_leaf[items]] == count[nodes.first_leaf[items]]
+    announced = _announced(nodes, first, keep)
+    for row in (*items[lost].tolist(), *lists[announced].tolist()):
+        mask[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
+    return mask
+
+
+def _announced(nodes: NodeTable, first: Ints, keep: Bools) -> Bools:
+    """(k,) whether a line of content announces what begins with a leaf: it has words of its own, and ends in a colon.
+
+    Parameters
+    ----------
+    first : (k,) leaves
+    """
+    found: Bools = (first > 0) & (nodes.gap[first] >= LINE) & keep[first - 1]
+    if found.any():
         line = np.cumsum(nodes.gap >= LINE)
         prose = np.bincount(line, nodes.words * ~nodes.anchor[nodes.leaves])
-        announced &= prose[line[first - 1]] >= _ANNOUNCING
-    for start, end in zip(first[announced].tolist(), last[announced].tolist(), strict=True):
-        mask[start:end] |= nodes.strings[start - 1].rstrip().endswith(_COLONS)
-    return mask
+        found &= prose[line[first - 1]] >= _ANNOUNCING
+    for place in np.flatnonzero(found).tolist():
+        found[place] = nodes.strings[first[place] - 1].rstrip().endswith(_COLONS)
+    return found
 
 
 def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
