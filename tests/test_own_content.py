@@ -28,6 +28,8 @@ def alone(html):
         ("<title>Shop: Green tea</title><div class=page-title>Green tea</div><h2>Contents</h2>", "Green tea"),
         ("<title>Shop</title><meta property=og:title content='Green tea'><h2>Green tea</h2><h2>x</h2>", "Green tea"),
         ("<title>Shop</title><h1>Green tea</h1>", "Green tea"),  # the only h1, and the title does not name it
+        ("<title>Shop</title><h1 class=entry-title>Green tea</h1>", "Green tea"),  # the only one, whatever its class
+        ("<title>Tea by Ana Bo | Shop</title><h1 id=title>Leaves of the hills</h1>", "Leaves of the hills"),
         ("<title>Shop</title><h1>Green tea</h1><h1>Cups</h1>", None),
         ("<title>Tea</title><h1>Green tea<a href='#t'>¶</a></h1>", "Green tea"),
         ("<title>Tea from Uji</title><h2>How to</h2><h1>Tea from Uji, a review</h1>", "Tea from Uji, a review"),
