@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.characters import readable
+from scrapy_pagelets.nodes import TAG, Bools, NodeTable, leaves_beginning
 
 #: Elements above a block of code whose classes may tell its language.
 _ABOVE: Final = 4
@@ -18,6 +20,10 @@ _GUTTER: Final = re.compile(
     r"(?:^|[\s_-])(?:gutter|linenos?|line-?numbers?(?!-mode)|lineno|lnt|hljs-ln-numbers|rouge-gutter)(?:$|[\s_-])|"
     r"(?:^|\s)ln(?:$|\s)"
 )
+_PRE: Final = TAG["pre"]
+_CELLS: Final = (TAG["td"], TAG["th"])
+_LINE: Final = TAG["tr"]
+_DIGITS: Final = ("0123456789",)
 _PREFIXED: Final = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|highlight|brush|src|sourceCode|code)[-:]\s*([\w+#.-]+)",
     re.IGNORECASE,
@@ -49,6 +55,58 @@ def is_gutter(element: etree._Element) -> bool:
     """
     named = _GUTTER.search(element.get("class", ""))
     return named is not None and not any(any(map(str.isalpha, text)) for text in element.itertext())
+
+
+def line_numbers(nodes: NodeTable) -> Bools:
+    r"""(m,) leaves that number the lines of code: in elements named so, or in a cell of their own beside the code.
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> html = b"<table><tr><td><pre>7\n8</pre><td><pre>a = 1\nb = 2</pre></table>"
+    >>> line_numbers(Page.parse(html, "http://a/").nodes).tolist()
+    [True, False]
+    """
+    found = np.zeros(len(nodes.leaves), np.bool_)
+    for leaf in leaves_beginning(nodes, _DIGITS) if nodes.spaces else ():
+        if leaf in nodes.spaces and not found[leaf]:
+            row = int(nodes.leaves[leaf])
+            for _ in range(_ABOVE):
+                row = int(nodes.parent[row])
+                if row < 0:
+                    break
+                if _numbers(nodes, row):
+                    found[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
+                    break
+    return found
+
+
+def _numbers(nodes: NodeTable, row: int) -> bool:
+    """Whether an element has the numbers of lines, and nothing else."""
+    if _GUTTER.search(nodes.looks[nodes.look[row]][2]):
+        return not any(map(str.isalpha, "".join(nodes.strings[nodes.first_leaf[row] : nodes.last_leaf[row]])))
+    return nodes.tag[row] == _PRE and _is_beside_code(nodes, row) and _counts(nodes, row)
+
+
+def _is_beside_code(nodes: NodeTable, row: int) -> bool:
+    """Whether an element is alone in a cell, and verbatim text begins in the next one."""
+    cell, after = int(nodes.parent[row]), int(nodes.last_leaf[row])
+    if after not in nodes.spaces or nodes.tag[cell] not in _CELLS or nodes.last_leaf[cell] != after:
+        return False
+    line = int(nodes.parent[cell])
+    is_first = nodes.first_leaf[line] == nodes.first_leaf[row]
+    return bool(nodes.tag[line] == _LINE and is_first and nodes.last_leaf[line] > after)
+
+
+def _counts(nodes: NodeTable, row: int) -> bool:
+    """Whether an element counts: each number is that before it and one. A single number needs a class that says line."""
+    text = " ".join(nodes.strings[nodes.first_leaf[row] : nodes.last_leaf[row]]).split()
+    if not all(word.isascii() and word.isdecimal() and len(word) < 10 for word in text):
+        return False
+    numbers = list(map(int, text))
+    if len(numbers) == 1 and "line" not in nodes.looks[nodes.look[row]][2]:
+        return False
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def code_of(element: etree._Element) -> str:
