@@ -20,7 +20,6 @@ _GUTTER: Final = re.compile(
     r"(?:^|[\s_-])(?:gutter|linenos?|line-?numbers?(?!-mode)|lineno|lnt|hljs-ln-numbers|rouge-gutter)(?:$|[\s_-])|"
     r"(?:^|\s)ln(?:$|\s)"
 )
-_PRE: Final = TAG["pre"]
 _CELLS: Final = (TAG["td"], TAG["th"])
 _LINE: Final = TAG["tr"]
 _DIGITS: Final = ("0123456789",)
@@ -58,34 +57,32 @@ def is_gutter(element: etree._Element) -> bool:
 
 
 def line_numbers(nodes: NodeTable) -> Bools:
-    r"""(m,) leaves that number the lines of code: in elements named so, or in a cell of their own beside the code.
+    r"""(m,) leaves of code that number its lines, in elements named so.
 
     Examples
     --------
     >>> from scrapy_pagelets import Page
-    >>> html = b"<table><tr><td><pre>7\n8</pre><td><pre>a = 1\nb = 2</pre></table>"
+    >>> html = b"<pre><i class=lineno>1</i>a = 1\n<i class=lineno>2</i>2 + 3</pre>"
     >>> line_numbers(Page.parse(html, "http://a/").nodes).tolist()
-    [True, False]
+    [True, False, True, False]
     """
     found = np.zeros(len(nodes.leaves), np.bool_)
     for leaf in leaves_beginning(nodes, _DIGITS) if nodes.spaces else ():
-        if leaf in nodes.spaces and not found[leaf]:
-            row = int(nodes.leaves[leaf])
-            for _ in range(_ABOVE):
-                row = int(nodes.parent[row])
-                if row < 0:
-                    break
-                if _numbers(nodes, row):
-                    found[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
-                    break
+        row = int(nodes.parent[nodes.leaves[leaf]]) if leaf in nodes.spaces and not found[leaf] else -1
+        for _ in range(_ABOVE):
+            if row < 0:
+                break
+            if _GUTTER.search(nodes.looks[nodes.look[row]][2]):
+                leaves = slice(int(nodes.first_leaf[row]), int(nodes.last_leaf[row]))
+                found[leaves] = not any(map(str.isalpha, "".join(nodes.strings[leaves])))
+                break
+            row = int(nodes.parent[row])
     return found
 
 
-def _numbers(nodes: NodeTable, row: int) -> bool:
-    """Whether an element has the numbers of lines, and nothing else."""
-    if _GUTTER.search(nodes.looks[nodes.look[row]][2]):
-        return not any(map(str.isalpha, "".join(nodes.strings[nodes.first_leaf[row] : nodes.last_leaf[row]])))
-    return nodes.tag[row] == _PRE and _is_beside_code(nodes, row) and _counts(nodes, row)
+def numbers_lines(nodes: NodeTable, row: int) -> bool:
+    """Whether a verbatim element numbers the lines of code in the next cell, whatever its name, as in YARD."""
+    return _is_beside_code(nodes, row) and _counts(nodes, row)
 
 
 def _is_beside_code(nodes: NodeTable, row: int) -> bool:
@@ -99,7 +96,7 @@ def _is_beside_code(nodes: NodeTable, row: int) -> bool:
 
 
 def _counts(nodes: NodeTable, row: int) -> bool:
-    """Whether an element counts: each number is that before it and one. A single number needs a class that says line."""
+    """Whether an element counts up by one. A single number needs a class that says line."""
     text = " ".join(nodes.strings[nodes.first_leaf[row] : nodes.last_leaf[row]]).split()
     if not all(word.isascii() and word.isdecimal() and len(word) < 10 for word in text):
         return False
