@@ -108,10 +108,6 @@ def read(text):
             "</pre><td class=lntd><pre><code class=language-fallback data-lang=fallback>a</code></pre></table></div>",
             "```\na\n```",
         ),
-        ("<table><tr><td><pre>9\n10</pre><td><pre>a = 1\nb = 2</pre></table>", "```\na = 1\nb = 2\n```"),
-        ("<table><tr><td><pre class=lines>\n\n31</pre><td><pre>a = 1</pre></table>", "```\na = 1\n```"),
-        ("<table><tr><td><pre>2</pre><td><pre>b</pre></table>", "```\n2\n```\n\n```\nb\n```"),
-        ("<table><tr><td><pre>1\n3</pre><td><pre>b</pre></table>", "```\n1\n3\n```\n\n```\nb\n```"),
         ("<pre class=language-go><span class=ln>1</span>a\n<span class=ln>2</span>b</pre>", "```go\na\nb\n```"),
         ("<ul><li>a<pre>x\n y</pre></ul>", "- a\n\n  ```\n  x\n   y\n  ```"),
         # tables

@@ -334,8 +334,7 @@ class _Builder:
             self.add(Block("code", text=text, language=code.language_of(element), leaves=list(range(first, last))))
 
     def is_gutter(self, row: int) -> bool:
-        named = any(code.is_gutter(self.nodes.elements[above]) for above in _climb(self.nodes, row, 4))
-        return named or code.numbers_lines(self.nodes, row)
+        return any(code.is_gutter(self.nodes.elements[above]) for above in _climb(self.nodes, row, 4))
 
     def table(self, row: int) -> None:
         """Write a table; a heading in a line of its own divides it."""

@@ -11,7 +11,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.characters import readable
-from scrapy_pagelets.nodes import TAG, Bools, NodeTable, leaves_beginning
+from scrapy_pagelets.nodes import Bools, NodeTable, leaves_beginning
 
 #: Elements above a block of code whose classes may tell its language.
 _ABOVE: Final = 4
@@ -20,8 +20,6 @@ _GUTTER: Final = re.compile(
     r"(?:^|[\s_-])(?:gutter|linenos?|line-?numbers?(?!-mode)|lineno|lnt|hljs-ln-numbers|rouge-gutter)(?:$|[\s_-])|"
     r"(?:^|\s)ln(?:$|\s)"
 )
-_CELLS: Final = (TAG["td"], TAG["th"])
-_LINE: Final = TAG["tr"]
 _DIGITS: Final = ("0123456789",)
 _PREFIXED: Final = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|highlight|brush|src|sourceCode|code)[-:]\s*([\w+#.-]+)",
@@ -78,32 +76,6 @@ def line_numbers(nodes: NodeTable) -> Bools:
                 break
             row = int(nodes.parent[row])
     return found
-
-
-def numbers_lines(nodes: NodeTable, row: int) -> bool:
-    """Whether a verbatim element numbers the lines of code in the next cell, whatever its name, as in YARD."""
-    return _is_beside_code(nodes, row) and _counts(nodes, row)
-
-
-def _is_beside_code(nodes: NodeTable, row: int) -> bool:
-    """Whether an element is alone in a cell, and verbatim text begins in the next one."""
-    cell, after = int(nodes.parent[row]), int(nodes.last_leaf[row])
-    if after not in nodes.spaces or nodes.tag[cell] not in _CELLS or nodes.last_leaf[cell] != after:
-        return False
-    line = int(nodes.parent[cell])
-    is_first = nodes.first_leaf[line] == nodes.first_leaf[row]
-    return bool(nodes.tag[line] == _LINE and is_first and nodes.last_leaf[line] > after)
-
-
-def _counts(nodes: NodeTable, row: int) -> bool:
-    """Whether an element counts up by one. A single number needs a class that says line."""
-    text = " ".join(nodes.strings[nodes.first_leaf[row] : nodes.last_leaf[row]]).split()
-    if not all(word.isascii() and word.isdecimal() and len(word) < 10 for word in text):
-        return False
-    numbers = list(map(int, text))
-    if len(numbers) == 1 and "line" not in nodes.looks[nodes.look[row]][2]:
-        return False
-    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def code_of(element: etree._Element) -> str:
