@@ -226,6 +226,33 @@ def test_a_hint_for_screen_readers_beside_a_picture_does_not_count():
     assert markdown(html, keep=np.array([True, False, True])) == "text\n\n![](http://example.com/a/x.png)\n\ntext"
 
 
+@pytest.mark.parametrize(
+    ("source", "around", "shown"),
+    [
+        ("/2020/uji-300x200.jpg", "div", True),
+        ("/2020/uji-300x200.jpg", "header", False),
+        ("/2020/cup.jpg", "div", False),
+    ],
+)
+def test_the_picture_that_a_page_declares_is_content(source, around, shown):
+    html = (
+        f"<meta property=og:image content=http://cdn/uji.jpg?v=1><{around}><p>menu<img src={source}></{around}><p>text"
+    )
+    found = markdown(html, keep=np.array([False, True]))
+    assert found == (f"![](http://example.com{source})\n\ntext" if shown else "text")
+
+
+def test_the_logo_that_a_page_declares_is_not_its_own_picture():
+    html = "<meta property=og:image content=/logo.png><div><p>menu<img src=/logo.png></div><p>text"
+    assert markdown(html, keep=np.array([False, True])) == "text"
+
+
+def test_the_own_heading_that_a_page_writes_twice_in_a_row_is_written_once():
+    found = page("<title>Cup</title><h1>Cup</h1><a href=/cup><h2>Cup</h2></a><p>text<h2>Cup</h2><p>more")
+    document = document_of(found, every(found), headline_of(found))
+    assert markdown_of(document) == "# Cup\n\ntext\n\n## Cup\n\nmore"
+
+
 def test_switches():
     html = "<p><a href=/x title=tip>a</a> <img src=y.png alt=z><table><tr><th>b<th>c<tr><td>d<td>e</table>"
     assert markdown(html, links=False, images=False, tables=False) == "a\n\nb\n\nc\n\nd\n\ne"

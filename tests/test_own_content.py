@@ -155,6 +155,13 @@ def test_a_list_that_is_nearly_all_content_is_content():
     assert kept_of("<ul><li>a b c d e f<li>g<a href='#g'>¶</a></ul>", "g", "¶") == ["a b c d e f", "g"]
 
 
+def test_the_label_of_an_admonition_of_content_is_content():
+    note = "<div class='admonition note'><p class=admonition-title>Note</p><p>Water must not boil.</p></div>"
+    assert kept_of(note, "Note") == ["Note", "Water must not boil."]
+    assert kept_of(note, "Note", "Water must not boil.") == []
+    assert kept_of(note.replace("admonition-title", "subtitle"), "Note") == ["Water must not boil."]
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

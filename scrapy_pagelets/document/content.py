@@ -9,12 +9,17 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.document.headline import Headline
-from scrapy_pagelets.nodes import CELL, LINE, TAG, TAGS, Bools, Floats, Ints, NodeTable
+from scrapy_pagelets.nodes import CELL, LINE, TAG, TAGS, TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.roles import is_template
 
 _WORD: Final = re.compile(r"\w")
 _IS_HEADING: Final = np.isin(np.arange(len(TAGS)), [TAG[f"h{level}"] for level in range(1, 7)])
+#: Classes of the labels of admonitions, such as "Note", as Sphinx, MkDocs, VuePress, GitHub and others write them.
+_LABEL: Final = re.compile(
+    r"(?:^|[\s_-])(?:admonition|callout|alert|custom-(?:block|container)|hint|note)[-_]{1,2}(?:title|heading|label)(?:$|\s)",
+    re.IGNORECASE,
+)
 #: Share of content from which on a heading belongs to it.
 _MOST: Final = 0.5
 #: Words of content without links that make a line prose, and the share of its words that are content.
@@ -110,14 +115,15 @@ def _announced(nodes: NodeTable, first: Ints, keep: Bools) -> Bools:
 
 
 def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
-    """(m,) leaves of headings such as "Returns" or "See also" that a site repeats inside of its content.
+    """(m,) leaves of headings such as "Returns", and of labels such as "Note", that a site repeats inside of its content.
 
     Content follows them, and most other words of the element that they stand in are content.
     """
     mask = np.zeros(len(keep), np.bool_)
     words = np.append(0, np.cumsum(nodes.words))
     kept = np.append(0, np.cumsum(nodes.words * keep))
-    rows = np.flatnonzero(_IS_HEADING[nodes.tag])
+    labels = np.array([_LABEL.search(classes) is not None for _, _, classes, _ in nodes.looks], np.bool_)
+    rows = np.flatnonzero(_IS_HEADING[nodes.tag] | (labels[nodes.look] & (nodes.tag != TEXT)))
     first, last, above = nodes.first_leaf[rows], nodes.last_leaf[rows], nodes.parent[rows]
     start, end = nodes.first_leaf[above], nodes.last_leaf[above]
     others = words[end] - words[start] - (words[last] - words[first])

@@ -11,7 +11,8 @@ from lxml import etree
 from scrapy_pagelets.document.asides import hints_of
 from scrapy_pagelets.document.content import permalinks
 from scrapy_pagelets.looks import LANDMARKS
-from scrapy_pagelets.nodes import TAG, Bools, Ints, NodeTable, rows_with
+from scrapy_pagelets.nodes import TAG, Bools, Ints, NodeTable, rows_tagged, rows_with
+from scrapy_pagelets.page import Page
 
 #: Attributes where scripts that load pictures late find their address.
 _LATE: Final = ("data-src", "data-original", "data-lazy-src", "data-lazy", "data-url")
@@ -29,6 +30,10 @@ _BUTTON: Final = re.compile(
 #: Classes of pictures that stand for a character, and the most characters of their alternative text.
 _EMOJI: Final = re.compile(r"(?:^|[\s_-])(?:emoji|smil(?:ey|ie)s?|emoticon)(?:$|[\s_-])", re.IGNORECASE)
 _LONGEST_EMOJI: Final = 30
+#: The size that WordPress adds to the name of a file, and names of pictures of a site rather than of a page.
+_SIZE: Final = re.compile(r"-\d+x\d+(?=\.\w+$)")
+_OF_SITE: Final = re.compile(r"logo|icon|default|placeholder", re.IGNORECASE)
+_AROUND: Final = LANDMARKS["header"] | LANDMARKS["nav"] | LANDMARKS["footer"] | LANDMARKS["aside"]
 #: Pictures of at most so many pixels count visits or fill space.
 _TINY: Final = 2
 
@@ -92,6 +97,35 @@ def shown_with(nodes: NodeTable, keep: Bools) -> Bools:
             continue
         found[row] = keep[left] if keep[left] == keep[right] else _is_nearer(nodes, row, left, right, keep)
     return found
+
+
+def declared_by(page: Page, shown: Bools) -> int | None:
+    """The row of the picture that a page declares as its own (Open Graph); None if it is shown, or not to be found.
+
+    Such a picture is content wherever it stands, but for headers, menus and footers: it often is between these and the
+    own heading, and its caption may be template.
+
+    Parameters
+    ----------
+    shown : (n,) the pictures that stand in the content
+    """
+    nodes = page.nodes
+    name = next((_name(meta.content) for meta in page.metas if meta.property == "og:image"), "")
+    rows = rows_tagged(nodes, TAG["img"]) if name and not _OF_SITE.search(name) else []
+    same = [row for row in rows if _name(source_of(nodes.elements[row])) == name]
+    if not same or shown[same].any():
+        return None
+    around = [(row, nodes.end.item(row)) for row in rows_with(nodes, _AROUND)]
+    return next((row for row in same if not any(start < row < end for start, end in around)), None)
+
+
+def _name(url: str) -> str:
+    """The name of the file of a picture, without its size.
+
+    >>> _name("/2018/05/Uji-300x200.jpg?v=1")
+    'uji.jpg'
+    """
+    return _SIZE.sub("", url.partition("?")[0].partition("#")[0].rpartition("/")[2].lower())
 
 
 def _without_captions(nodes: NodeTable, rows: Ints, keep: Bools) -> tuple[Ints, Ints]:
