@@ -115,7 +115,7 @@ def _announced(nodes: NodeTable, first: Ints, keep: Bools) -> Bools:
 
 
 def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
-    """(m,) leaves of headings such as "Returns", and of labels such as "Note", that a site repeats inside of its content.
+    """(m,) leaves of headings such as "Returns", and labels such as "Note", that a site repeats inside of its content.
 
     Content follows them, and most other words of the element that they stand in are content.
     """
