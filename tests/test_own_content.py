@@ -152,6 +152,7 @@ def test_a_list_that_is_nearly_all_content_is_content():
     data = "<ul><li>Buoyancy of 170 N<li>Cylinder of 33 g<li>Crotch strap</ul>"
     assert kept_of(data, "Crotch strap") == ["Buoyancy of 170 N", "Cylinder of 33 g", "Crotch strap"]
     assert kept_of(data, "Crotch strap", "Cylinder of 33 g") == ["Buoyancy of 170 N"]
+    assert kept_of("<ul><li><img></ul>") == []
     assert kept_of("<ul><li>a b c d e f<li>g<a href='#g'>¶</a></ul>", "g", "¶") == ["a b c d e f", "g"]
 
 

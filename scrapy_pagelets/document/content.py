@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -79,13 +80,18 @@ def _items_of_content(nodes: NodeTable, keep: Bools) -> Bools:
     An item such as "Crotch strap", which other products have too, would be missing among the others of its list.
     """
     mask = np.zeros(len(keep), np.bool_)
+    if not keep.any():
+        return mask
     lists = np.flatnonzero(_IS_LIST[nodes.tag])
     first, last = nodes.first_leaf[lists], nodes.last_leaf[lists]
-    count = np.append(0, np.cumsum(keep))
-    torn = (first < last) & (count[last] - count[first] < last - first)
+    count = _sums(keep)
+    kept = count[last] - count[first]
+    torn = (kept < last - first) & ((kept > 0) | (keep[first - 1] & (first < last)))
+    if not torn.any():
+        return mask
     lists, first, last = lists[torn], first[torn], last[torn]
-    words = np.append(0, np.cumsum(nodes.words))
-    kept = np.append(0, np.cumsum(nodes.words * keep))
+    words = _sums(nodes.words)
+    kept = _sums(nodes.words * keep)
     inside = kept[last] - kept[first]
     of_list = np.zeros(len(nodes), np.bool_)
     of_list[lists] = (inside > 0) & (inside >= _WHOLE * (words[last] - words[first]))
@@ -95,6 +101,13 @@ def _items_of_content(nodes: NodeTable, keep: Bools) -> Bools:
     for row in (*items[lost].tolist(), *lists[announced].tolist()):
         mask[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
     return mask
+
+
+def _sums(column: Ints | Bools) -> Ints:
+    """(m + 1,) the sums of the first values of a column, (m,), from none to all of them."""
+    sums = np.zeros(len(column) + 1, np.int64)
+    np.cumsum(column, out=sums[1:])
+    return sums
 
 
 def _announced(nodes: NodeTable, first: Ints, keep: Bools) -> Bools:
@@ -120,10 +133,12 @@ def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
     Content follows them, and most other words of the element that they stand in are content.
     """
     mask = np.zeros(len(keep), np.bool_)
-    words = np.append(0, np.cumsum(nodes.words))
-    kept = np.append(0, np.cumsum(nodes.words * keep))
-    labels = np.array([_LABEL.search(classes) is not None for _, _, classes, _ in nodes.looks], np.bool_)
-    rows = np.flatnonzero(_IS_HEADING[nodes.tag] | (labels[nodes.look] & (nodes.tag != TEXT)))
+    words = _sums(nodes.words)
+    kept = _sums(nodes.words * keep)
+    is_title = _IS_HEADING[nodes.tag]
+    if labels := [look for look, (_, _, classes, _) in enumerate(nodes.looks) if classes and _is_label(classes)]:
+        is_title |= np.isin(nodes.look, labels) & (nodes.tag != TEXT)
+    rows = np.flatnonzero(is_title)
     first, last, above = nodes.first_leaf[rows], nodes.last_leaf[rows], nodes.parent[rows]
     start, end = nodes.first_leaf[above], nodes.last_leaf[above]
     others = words[end] - words[start] - (words[last] - words[first])
@@ -133,6 +148,11 @@ def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
         if keep[leaves.stop] and not nodes.anchor[nodes.leaves[leaves]].all():
             mask[leaves] = True
     return mask
+
+
+@lru_cache(4096)
+def _is_label(classes: str) -> bool:
+    return _LABEL.search(classes) is not None
 
 
 def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], prices: Sequence[str]) -> Bools:
