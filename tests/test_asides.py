@@ -29,6 +29,9 @@ def found(html):
         ("<h1 class=sr-only>Green tea</h1><p>Sencha", []),
         ("<div class=wp_rp_content><h3>See also</h3><a href=x>Black tea</a></div>", ["See also", "Black tea"]),
         ("<ul class=related_post><li>Black tea</ul><p class=related>To black tea", ["Black tea"]),
+        ("<pre><i class=ln>1</i>a = 1\n<i class=ln>2</i>2 + 3</pre><table><tr><td class=gutter>7</table>", ["1", "2"]),
+        ("<table><tr><td class=linenos><pre>1\n2</pre><td><pre>3\n4</pre></table>", ["1\n2"]),
+        ("<pre class=line-numbers>3 men in a boat</pre>", []),
         ("<p>The class related-articles-of-law is another word", []),
     ],
 )

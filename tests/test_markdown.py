@@ -132,6 +132,7 @@ def read(text):
         ("<p>a<img src=x.png alt='b]' title=t>", 'a ![b\\]](http://example.com/a/x.png "t")'),
         ("<p>a<img src='data:image/gif;base64,R0' data-src=/y.png>", "a ![](http://example.com/y.png)"),
         ("<p>a<picture><source srcset='s.png 1x, l.png 2x'><img></picture>", "a ![](http://example.com/a/l.png)"),
+        ("<p>a<img src='data:image/gif;base64,R0' data-src=/img/pixel_2.png>", "a"),
         ("<p>a<img src=t.gif width=1 height=1><img src='data:x'><img src=img/next.png>", "a"),
         ("<figure><img src=x.png><figcaption>Caption</figcaption></figure>", "![](http://example.com/a/x.png)\n\nCaption"),
         ("<p>text<p><a href=/big><img src=x.png></a><p>text", "text\n\n![](http://example.com/a/x.png)\n\ntext"),
@@ -146,6 +147,8 @@ def read(text):
         ("<h1>A<a href='#a'>¶</a></h1><h4>B</h4><h4>C</h4><h2>D</h2>", "# A\n\n## B\n\n## C\n\n## D"),
         ("<h2>A</h2><h1>B</h1><h3>C #</h3>", "# A\n\n# B\n\n## C \\#"),
         ("<h1><div>a</div><div>b</div></h1>", "# a b"),
+        ("<h4>Vest<ul><li>ISO<li>CE</ul><a href=/x>More</a></h4>", "# Vest\n\n- ISO\n- CE\n\n[More](http://example.com/x)"),
+        ("<h2><ul><li>a<li>b</ul></h2>", "- # a b"),
         # quotes, rules, formulas, notes
         ("<blockquote><p>a<blockquote>b</blockquote><ul><li>c</ul></blockquote>", "> a\n>\n> > b\n>\n> - c"),
         ("<p>a<hr><p>b", "a\n\n***\n\nb"),
@@ -209,6 +212,45 @@ def test_a_picture_between_a_permalink_and_template_is_content():
     html = "<main><p>text<h2>A<a href=#a>¶</a></h2><img src=x.png></main><nav><img src=y.png><p>menu</nav>"
     found = markdown(html, keep=np.array([True, True, False, False]))
     assert found == "text\n\n# A\n\n![](http://example.com/a/x.png)"
+
+
+def test_a_picture_with_a_caption_that_is_template_is_judged_by_the_text_around_it():
+    html = "<p>text<figure><img src=x.png><figcaption>Photo: B</figcaption></figure><p>text"
+    html += "<nav><figure><img src=y.png><figcaption>More</figcaption></figure>menu</nav>"
+    found = markdown(html, keep=np.array([True, False, True, False, False]))
+    assert found == "text\n\n![](http://example.com/a/x.png)\n\ntext"
+
+
+def test_a_hint_for_screen_readers_beside_a_picture_does_not_count():
+    html = "<p>text<div><img src=x.png><button><span class=sr-only>Next</span></button></div><p>text"
+    assert markdown(html, keep=np.array([True, False, True])) == "text\n\n![](http://example.com/a/x.png)\n\ntext"
+
+
+@pytest.mark.parametrize(
+    ("source", "around", "shown"),
+    [
+        ("/2020/uji-300x200.jpg", "div", True),
+        ("/2020/uji-300x200.jpg", "header", False),
+        ("/2020/cup.jpg", "div", False),
+    ],
+)
+def test_the_picture_that_a_page_declares_is_content(source, around, shown):
+    html = (
+        f"<meta property=og:image content=http://cdn/uji.jpg?v=1><{around}><p>menu<img src={source}></{around}><p>text"
+    )
+    found = markdown(html, keep=np.array([False, True]))
+    assert found == (f"![](http://example.com{source})\n\ntext" if shown else "text")
+
+
+def test_the_logo_that_a_page_declares_is_not_its_own_picture():
+    html = "<meta property=og:image content=/logo.png><div><p>menu<img src=/logo.png></div><p>text"
+    assert markdown(html, keep=np.array([False, True])) == "text"
+
+
+def test_the_own_heading_that_a_page_writes_twice_in_a_row_is_written_once():
+    found = page("<title>Cup</title><h1>Cup</h1><a href=/cup><h2>Cup</h2></a><p>text<h2>Cup</h2><p>more")
+    document = document_of(found, every(found), headline_of(found))
+    assert markdown_of(document) == "# Cup\n\ntext\n\n## Cup\n\nmore"
 
 
 def test_switches():

@@ -28,6 +28,8 @@ def alone(html):
         ("<title>Shop: Green tea</title><div class=page-title>Green tea</div><h2>Contents</h2>", "Green tea"),
         ("<title>Shop</title><meta property=og:title content='Green tea'><h2>Green tea</h2><h2>x</h2>", "Green tea"),
         ("<title>Shop</title><h1>Green tea</h1>", "Green tea"),  # the only h1, and the title does not name it
+        ("<title>Shop</title><h1 class=entry-title>Green tea</h1>", "Green tea"),  # the only one, whatever its class
+        ("<title>Tea by Ana Bo | Shop</title><h1 id=title>Leaves of the hills</h1>", "Leaves of the hills"),
         ("<title>Shop</title><h1>Green tea</h1><h1>Cups</h1>", None),
         ("<title>Tea</title><h1>Green tea<a href='#t'>¶</a></h1>", "Green tea"),
         ("<title>Tea from Uji</title><h2>How to</h2><h1>Tea from Uji, a review</h1>", "Tea from Uji, a review"),
@@ -137,6 +139,44 @@ def test_a_link_in_a_sentence_of_content_is_content():
         "News",
         "Jobs",
     ]
+
+
+def kept_of(html, *template):
+    """The texts that are content, if some have been taken for template."""
+    nodes = page(html).nodes
+    known = np.isin(nodes.strings, template).astype(np.float64)
+    return [text for text, value in zip(nodes.strings, corrected(nodes, known, None), strict=True) if value < 0.5]
+
+
+def test_a_list_that_is_nearly_all_content_is_content():
+    data = "<ul><li>Buoyancy of 170 N<li>Cylinder of 33 g<li>Crotch strap</ul>"
+    assert kept_of(data, "Crotch strap") == ["Buoyancy of 170 N", "Cylinder of 33 g", "Crotch strap"]
+    assert kept_of(data, "Crotch strap", "Cylinder of 33 g") == ["Buoyancy of 170 N"]
+    assert kept_of("<ul><li><img></ul>") == []
+    assert kept_of("<ul><li>a b c d e f<li>g<a href='#g'>¶</a></ul>", "g", "¶") == ["a b c d e f", "g"]
+
+
+def test_the_label_of_an_admonition_of_content_is_content():
+    note = "<div class='admonition note'><p class=admonition-title>Note</p><p>Water must not boil.</p></div>"
+    assert kept_of(note, "Note") == ["Note", "Water must not boil."]
+    assert kept_of(note, "Note", "Water must not boil.") == []
+    assert kept_of(note.replace("admonition-title", "subtitle"), "Note") == ["Water must not boil."]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("<p>This class is documented from these files:", ["color.h", "color.cpp"]),
+        ("<p>这是 这个 类的 源文件：", ["color.h", "color.cpp"]),
+        ("<p>This class is documented from these files.", []),
+        ("<p>Sort by:", []),  # a label of a filter
+        ("<p><a href=/x>All that there is to read about:</a>", []),
+        ("<p>This class is documented from these files:<p>two", []),
+    ],
+)
+def test_a_list_that_a_line_announces_is_content(line, expected):
+    announced = kept_of(f"{line}<ul><li>color.h<li>color.cpp</ul>", "color.h", "color.cpp")
+    assert [text for text in announced if text.startswith("color")] == expected
 
 
 @given(soups)

@@ -1,4 +1,5 @@
-"""What stands in the content and is none, by its elements: choices, hints for screen readers, related posts."""
+"""What stands in the content and is none, by its elements: choices, hints for screen readers, numbers of lines, related
+posts."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.document.code import line_numbers
 from scrapy_pagelets.looks import CHOICES, HEADING, HEARD, RELATED
 from scrapy_pagelets.nodes import Bools, NodeTable, rows_with
 
@@ -16,7 +18,7 @@ _LEAST: Final = 20
 
 
 def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
-    """(m,) leaves of options of lists to choose from, of hints that only screen readers say, and of related posts.
+    """(m,) leaves of options to choose from, hints for screen readers, numbers of lines of code, and related posts.
 
     None if next to nothing else of the page is content. Some pages hide their own heading, so headings are no hints.
 
@@ -31,16 +33,25 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     >>> asides_of(Page.parse(html.encode(), "http://a/").nodes, np.ones(3, np.bool_)).tolist()
     [False, True, True]
     """
-    found = np.zeros(len(nodes.leaves), np.bool_)
-    hints = [row for row in rows_with(nodes, HEARD) if nodes.words[_leaves(nodes, row)].sum() <= _HINT]
-    for row in (*rows_with(nodes, CHOICES), *hints):
+    found = hints_of(nodes)
+    for row in rows_with(nodes, CHOICES):
         found[_leaves(nodes, row)] = True
     for row in rows_with(nodes, HEADING) if found.any() else ():
         found[_leaves(nodes, row)] = False
+    found |= line_numbers(nodes)
     for row in rows_with(nodes, RELATED):
         found[_leaves(nodes, row)] = True
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
+    return found
+
+
+def hints_of(nodes: NodeTable) -> Bools:
+    """(m,) leaves of hints that only screen readers say, headings that a page hides among them."""
+    found = np.zeros(len(nodes.leaves), np.bool_)
+    for row in rows_with(nodes, HEARD):
+        leaves = _leaves(nodes, row)
+        found[leaves] |= nodes.words[leaves].sum() <= _HINT
     return found
 
 

@@ -15,7 +15,7 @@ from scrapy_pagelets.document.blocks import Block
 from scrapy_pagelets.document.content import permalinks
 from scrapy_pagelets.document.headline import Headline
 from scrapy_pagelets.document.inline import BREAK, PLAIN, Run, Style, text_of_runs, tidy
-from scrapy_pagelets.document.pictures import shown_with
+from scrapy_pagelets.document.pictures import declared_by, shown_with
 from scrapy_pagelets.document.switches import ALL, Switches
 from scrapy_pagelets.nodes import GAPS, GLUED, LINE, SPACE, TEXT, Bools, NodeTable
 from scrapy_pagelets.page import Page
@@ -46,7 +46,10 @@ def document_of(page: Page, keep: Bools, headline: Headline | None = None, switc
     switches : what is left out
     """
     body = keep if headline is None else _without_banner(page.nodes, keep, headline)
-    builder = _Builder(page, keep, shown_with(page.nodes, body), switches)
+    images = shown_with(page.nodes, body)
+    if (own := declared_by(page, images)) is not None:
+        images[own] = True
+    builder = _Builder(page, keep, images, switches)
     builder.walk(0, len(page.nodes))
     root = builder.root
     _prune(root)
@@ -81,12 +84,15 @@ def _is_idle_rule(block: Block, above: str | None) -> bool:
 
 
 def _lead(root: Block, headline: Headline, leaves: list[int]) -> None:
-    """Move the page's own heading to the start."""
+    """Move the page's own heading to the start; if it follows once more, as some shops write it, leave that out."""
     own = set(leaves)
     level = next((b.level for b in root.walk() if b.kind == "heading" and own.intersection(b.leaves)), 1)
     for block in root.walk():
         block.children = [child for child in block.children if not child.leaves or not own.issuperset(child.leaves)]
     _prune(root)
+    first = root.children[0] if root.children else None
+    if first is not None and first.kind == "heading" and text_of_runs(first.runs) == headline.text:
+        del root.children[0]
     root.children.insert(0, Block("heading", runs=tidy([Run(headline.text)]), level=level, leaves=leaves))
 
 
@@ -407,8 +413,10 @@ class _Builder:
         return end
 
     def nested(self, block: Block) -> Callable[[], None]:
-        """Add a list or quote, and begin it."""
+        """Add a list or quote, and begin it; a heading ends where a list begins in it."""
         self.flush()
+        if self.heading is not None and self.heading.runs:
+            self.heading = None
         if len(self.inside) >= DEPTH:
             return self.flush
         self.add(block)

@@ -42,6 +42,8 @@ _AROUND_DATE: Final = frozenset(
     "aggiornato 投稿日 公開日 更新日 発行日 发布于 发表于 更新于".split()
 )
 _WORD: Final = re.compile(r"[^\W\d_]+")
+#: Words of links beside the name of an author. A text of these alone is not a name.
+_NO_NAME: Final = frozenset("profile posts articles website homepage google facebook twitter linkedin view all".split())
 #: What a page says of its last change, at any place.
 _LAST_CHANGE: Final = re.compile(
     r"(?:(?:this )?page was last edited|(?:this page was |page )?last (?:updated?|modified|changed|revised))(?: on)?\b",
@@ -225,14 +227,16 @@ def _before_date(text: str, start: int) -> str:
 
 
 def _name(page: Page, text: str) -> str | None:
-    """A text as a name; None if it is too long, has no letters, or is a date or an address."""
+    """A text as a name; None if it is too long, has no letters, or is a date, an address or the label of a link."""
     name = _undated(page, text.strip(_MARKS + ":"))
-    cut = re.split(r"\s+[|·•]\s+|\s+on\s+(?=\w+ \d|\d)|\s+[–—]\s+", name, maxsplit=1)[0].strip()
+    cut = re.split(r"\s+[|·•]\s+|\s+on\s+(?=\w+ \d|\d)|\s+[–—]\s+|\s+\((?!.*\) \w)", name, maxsplit=1)[0].strip()
+    words = _WORD.findall(cut.lower())
     odd = (
         "@" in cut
         or "://" in cut
         or dates.find(cut, page.language)
-        or _AROUND_DATE.issuperset(_WORD.findall(cut.lower()))
+        or _AROUND_DATE.issuperset(words)
+        or _NO_NAME.issuperset(words)
     )
     return None if odd or len(cut.split()) > _MOST_WORDS or len(cut) > 80 or _BY_ALONE.fullmatch(cut) else cut
 

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.characters import readable
+from scrapy_pagelets.nodes import Bools, NodeTable, leaves_beginning
 
 #: Elements above a block of code whose classes may tell its language.
 _ABOVE: Final = 4
@@ -18,6 +20,7 @@ _GUTTER: Final = re.compile(
     r"(?:^|[\s_-])(?:gutter|linenos?|line-?numbers?(?!-mode)|lineno|lnt|hljs-ln-numbers|rouge-gutter)(?:$|[\s_-])|"
     r"(?:^|\s)ln(?:$|\s)"
 )
+_DIGITS: Final = ("0123456789",)
 _PREFIXED: Final = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|highlight|brush|src|sourceCode|code)[-:]\s*([\w+#.-]+)",
     re.IGNORECASE,
@@ -49,6 +52,30 @@ def is_gutter(element: etree._Element) -> bool:
     """
     named = _GUTTER.search(element.get("class", ""))
     return named is not None and not any(any(map(str.isalpha, text)) for text in element.itertext())
+
+
+def line_numbers(nodes: NodeTable) -> Bools:
+    r"""(m,) leaves of code that number its lines, in elements named so.
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> html = b"<pre><i class=lineno>1</i>a = 1\n<i class=lineno>2</i>2 + 3</pre>"
+    >>> line_numbers(Page.parse(html, "http://a/").nodes).tolist()
+    [True, False, True, False]
+    """
+    found = np.zeros(len(nodes.leaves), np.bool_)
+    for leaf in leaves_beginning(nodes, _DIGITS) if nodes.spaces else ():
+        row = int(nodes.parent[nodes.leaves[leaf]]) if leaf in nodes.spaces and not found[leaf] else -1
+        for _ in range(_ABOVE):
+            if row < 0:
+                break
+            if _GUTTER.search(nodes.looks[nodes.look[row]][2]):
+                leaves = slice(int(nodes.first_leaf[row]), int(nodes.last_leaf[row]))
+                found[leaves] = not any(map(str.isalpha, "".join(nodes.strings[leaves])))
+                break
+            row = int(nodes.parent[row])
+    return found
 
 
 def code_of(element: etree._Element) -> str:

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
 from scrapy_pagelets.document.headline import Headline
-from scrapy_pagelets.nodes import CELL, TAG, TAGS, Bools, Floats, NodeTable
+from scrapy_pagelets.nodes import CELL, LINE, TAG, TAGS, TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.roles import is_template
 
 _WORD: Final = re.compile(r"\w")
 _IS_HEADING: Final = np.isin(np.arange(len(TAGS)), [TAG[f"h{level}"] for level in range(1, 7)])
+#: Classes of the labels of admonitions, such as "Note", as Sphinx, MkDocs, VuePress, GitHub and others write them.
+_LABEL: Final = re.compile(
+    r"(?:^|[\s_-])(?:admonition|callout|alert|custom-(?:block|container)|hint|note)[-_]{1,2}(?:title|heading|label)(?:$|\s)",
+    re.IGNORECASE,
+)
 #: Share of content from which on a heading belongs to it.
 _MOST: Final = 0.5
 #: Words of content without links that make a line prose, and the share of its words that are content.
 _PROSE, _NEARLY = 8, 0.7
+_IS_LIST: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("ul", "ol", "dl")])
+_IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("li", "dt", "dd")])
+#: Share of the words of a list from which on all of its items are content.
+_WHOLE: Final = 0.8
+#: Words without links that a line must have to announce a list. Labels of filters and of share buttons have fewer.
+_ANNOUNCING: Final = 5
+_COLONS: Final = (":", "\N{FULLWIDTH COLON}")
 #: Leaves before and after the own heading that may say of the page what it declares, and their words.
 _BEFORE, _AFTER, _LONGEST = 8, 60, 12
 _PRICE: Final = re.compile(r"\D{0,5}?(\d{1,3}(?:[., ]\d{3})+|\d+)(?:[.,](\d{1,2}))?\D{0,5}")
@@ -27,7 +40,7 @@ _RUNS: Final = 2
 
 
 def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None) -> Floats:
-    """(m,) templateness of the leaves: 0 in the own heading, headings and sentences of content, 1 in permalinks.
+    """(m,) templateness of the leaves: 0 in the own heading, headings, sentences and lists of content, 1 in permalinks.
 
     If the page has an own heading, what stands above it as the name of the site is template, also where the cut of the
     page is in doubt.
@@ -39,6 +52,7 @@ def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None)
     """
     found = templateness.copy()
     found[_sentences_of_content(nodes, ~is_template(found))] = 0
+    found[_items_of_content(nodes, ~is_template(found))] = 0
     if headline is not None:
         for row in (headline.row, *headline.sections):
             found[nodes.first_leaf[row] : nodes.last_leaf[row]] = 0
@@ -60,15 +74,71 @@ def _sentences_of_content(nodes: NodeTable, keep: Bools) -> Bools:
     return whole
 
 
+def _items_of_content(nodes: NodeTable, keep: Bools) -> Bools:
+    """(m,) leaves of the items of lists that are content, whatever the site repeats.
+
+    An item such as "Crotch strap", which other products have too, would be missing among the others of its list.
+    """
+    mask = np.zeros(len(keep), np.bool_)
+    if not keep.any():
+        return mask
+    lists = np.flatnonzero(_IS_LIST[nodes.tag])
+    first, last = nodes.first_leaf[lists], nodes.last_leaf[lists]
+    count = _sums(keep)
+    kept = count[last] - count[first]
+    torn = (kept < last - first) & ((kept > 0) | (keep[first - 1] & (first < last)))
+    if not torn.any():
+        return mask
+    lists, first, last = lists[torn], first[torn], last[torn]
+    words = _sums(nodes.words)
+    kept = _sums(nodes.words * keep)
+    inside = kept[last] - kept[first]
+    of_list = np.zeros(len(nodes), np.bool_)
+    of_list[lists] = (inside > 0) & (inside >= _WHOLE * (words[last] - words[first]))
+    items = np.flatnonzero(_IS_ITEM[nodes.tag] & of_list[nodes.parent])
+    lost = count[nodes.last_leaf[items]] == count[nodes.first_leaf[items]]
+    announced = _announced(nodes, first, keep)
+    for row in (*items[lost].tolist(), *lists[announced].tolist()):
+        mask[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
+    return mask
+
+
+def _sums(column: Ints | Bools) -> Ints:
+    """(m + 1,) the sums of the first values of a column, (m,), from none to all of them."""
+    sums = np.zeros(len(column) + 1, np.int64)
+    np.cumsum(column, out=sums[1:])
+    return sums
+
+
+def _announced(nodes: NodeTable, first: Ints, keep: Bools) -> Bools:
+    """(k,) whether a line of content announces what begins with a leaf: it has words of its own, and ends in a colon.
+
+    Parameters
+    ----------
+    first : (k,) leaves
+    """
+    found: Bools = (first > 0) & (nodes.gap[first] >= LINE) & keep[first - 1]
+    if found.any():
+        line = np.cumsum(nodes.gap >= LINE)
+        prose = np.bincount(line, nodes.words * ~nodes.anchor[nodes.leaves])
+        found &= prose[line[first - 1]] >= _ANNOUNCING
+    for place in np.flatnonzero(found).tolist():
+        found[place] = nodes.strings[first[place] - 1].rstrip().endswith(_COLONS)
+    return found
+
+
 def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
-    """(m,) leaves of headings such as "Returns" or "See also" that a site repeats inside of its content.
+    """(m,) leaves of headings such as "Returns", and labels such as "Note", that a site repeats inside of its content.
 
     Content follows them, and most other words of the element that they stand in are content.
     """
     mask = np.zeros(len(keep), np.bool_)
-    words = np.append(0, np.cumsum(nodes.words))
-    kept = np.append(0, np.cumsum(nodes.words * keep))
-    rows = np.flatnonzero(_IS_HEADING[nodes.tag])
+    words = _sums(nodes.words)
+    kept = _sums(nodes.words * keep)
+    is_title = _IS_HEADING[nodes.tag]
+    if labels := [look for look, (_, _, classes, _) in enumerate(nodes.looks) if classes and _is_label(classes)]:
+        is_title |= np.isin(nodes.look, labels) & (nodes.tag != TEXT)
+    rows = np.flatnonzero(is_title)
     first, last, above = nodes.first_leaf[rows], nodes.last_leaf[rows], nodes.parent[rows]
     start, end = nodes.first_leaf[above], nodes.last_leaf[above]
     others = words[end] - words[start] - (words[last] - words[first])
@@ -78,6 +148,11 @@ def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
         if keep[leaves.stop] and not nodes.anchor[nodes.leaves[leaves]].all():
             mask[leaves] = True
     return mask
+
+
+@lru_cache(4096)
+def _is_label(classes: str) -> bool:
+    return _LABEL.search(classes) is not None
 
 
 def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], prices: Sequence[str]) -> Bools:

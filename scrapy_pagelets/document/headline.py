@@ -89,9 +89,9 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
         sections = [one.row for one in found if one.likeness and one.others > best.others and one.is_first_level]
         above = (tuple(row for row in rows if row < best.row) for rows in (sections, banners))
         return Headline(best.row, best.text, *above)
-    first_levels = [one for one in found if one.is_first_level]
+    first_levels = {one.row: one.text for one in found if one.is_first_level}
     if len(first_levels) == 1:  # the title names the site, and nothing else
-        return Headline(first_levels[0].row, first_levels[0].text)
+        return Headline(*first_levels.popitem())
     return _linked(page, alike, pages)
 
 
