@@ -13,6 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple
 
+from tests.prefork import popen
 from tests.server import Reply, Route, html
 
 ROOT = Path(__file__).parent.parent
@@ -54,11 +55,7 @@ class Crawl(NamedTuple):
 
 def start(*command: str, cwd: Path = ROOT, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
     """A ``scrapy`` command in which warnings are errors."""
-    environment = {**os.environ, "PYTHONWARNINGS": "error", "NO_COLOR": "1", "COLUMNS": "200"}
-    line = [sys.executable, "-m", "scrapy", *command]
-    return subprocess.Popen(
-        line, cwd=cwd, env=environment, stdout=stdout, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-    )
+    return popen([sys.executable, "-m", "scrapy", *command], cwd=cwd, stdout=stdout)
 
 
 def scrapy(*command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
