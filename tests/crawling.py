@@ -53,13 +53,15 @@ class Crawl(NamedTuple):
         return self.stats.get(f"pagelets/{name}", 0)
 
 
-def start(*command: str, cwd: Path = ROOT, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
+def start(
+    *command: str, cwd: Path = ROOT, stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE
+) -> subprocess.Popen[str]:
     """A ``scrapy`` command in which warnings are errors."""
-    return popen([sys.executable, "-m", "scrapy", *command], cwd=cwd, stdout=stdout)
+    return popen([sys.executable, "-m", "scrapy", *command], cwd=cwd, stdout=stdout, stderr=stderr)
 
 
-def scrapy(*command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    process = start(*command, cwd=cwd)
+def scrapy(*command: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    process = popen([sys.executable, "-m", "scrapy", *command], cwd=cwd, more=environment)
     try:
         out, err = process.communicate(timeout=LIMIT)
     except subprocess.TimeoutExpired:

@@ -105,12 +105,21 @@ class ForkedScrapy(subprocess.Popen[str]):
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
 
 
-def popen(line: list[str], *, cwd: Path, stdout: int) -> subprocess.Popen[str]:
-    """Start ``PYTHON -m scrapy ...``, as usual where something could be different in a fork."""
-    environment = {**os.environ, **_GIVEN, "NO_COLOR": "1", "COLUMNS": "200"}
-    usual = not sys.platform.startswith("linux") or (stdout >= 0 and os.isatty(stdout))
+def popen(
+    line: list[str],
+    *,
+    cwd: Path,
+    stdout: int = subprocess.PIPE,
+    stderr: int = subprocess.PIPE,
+    more: Mapping[str, str] | None = None,
+) -> subprocess.Popen[str]:
+    """Start ``PYTHON -m scrapy ...`` with ``more`` in its environment; as usual where a fork could be different."""
+    environment = {**os.environ, **_GIVEN, "NO_COLOR": "1", "COLUMNS": "200", **(more or {})}
+    usual = not sys.platform.startswith("linux") or any(
+        stream >= 0 and os.isatty(stream) for stream in (stdout, stderr)
+    )
     kind = subprocess.Popen[str] if usual or _early(environment) != _early(_Server.environment) else ForkedScrapy
-    return kind(line, cwd=cwd, env=environment, stdout=stdout, stderr=subprocess.PIPE, text=True, encoding="utf-8")
+    return kind(line, cwd=cwd, env=environment, stdout=stdout, stderr=stderr, text=True, encoding="utf-8")
 
 
 def _early(environment: Mapping[str, str]) -> dict[str, str]:
