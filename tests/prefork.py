@@ -184,6 +184,7 @@ def prepare() -> None:
         import_module(name)
     early = {name for name in sys.modules if name.startswith(("scrapy_pagelets", "twisted.internet.reactor"))}
     assert not early, f"{early} must be imported by the command"
+    assert len(os.listdir("/proc/self/task")) == 1, "a process with threads is not forked"
 
 
 if __name__ == "__main__":
