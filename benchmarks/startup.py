@@ -3,7 +3,8 @@
 Compared are processes that import Scrapy alone, and with the package; the start of a command (``scrapy version``),
 which imports the command of the package wherever it is installed; and a crawl without any request, with and without the
 add-on. Kinds take turns. Wall time and CPU time of the process and its children count, the fastest of the repetitions.
-The first round is not counted: it warms the caches of the system. ``--modules`` lists what takes longest to import.
+The first round of several is not counted: it warms the caches of the system. ``--modules`` lists what takes longest to
+import.
 
     python -m benchmarks startup
     python -m benchmarks startup --modules 15
@@ -51,10 +52,11 @@ def main(argv: Sequence[str]) -> None:
         imports(args.modules)
         return
     best: dict[str, tuple[float, float]] = {}
-    for turn in range(args.repetitions + 1):
+    warming = args.repetitions > 1
+    for turn in range(args.repetitions + warming):
         for kind, command in KINDS.items():
             found = measured(command)
-            if turn:
+            if turn >= warming:
                 best[kind] = min(found, best.get(kind, found))
     first = next(iter(best.values()))
     rows = [

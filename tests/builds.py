@@ -9,11 +9,12 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BUILT = shutil.ignore_patterns("*.so", "*.pyd", "*.cpp", "__pycache__", "*.egg-info", "build", "dist", "out", ".*")
+#: Cython checks the age of its own files, and makes them again if need be.
+BUILT = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__", "*.egg-info", "build", "dist", "out", ".*")
 
 
 def copy_of_the_project(folder: Path) -> Path:
-    """Copy the project without what builds leave behind."""
+    """Copy the project without what builds leave behind, but for what Cython made of the sources, if that is newer."""
     shutil.copytree(ROOT, folder, symlinks=True, ignore=BUILT)
     shutil.copytree(ROOT / ".ci", folder / ".ci")
     return folder

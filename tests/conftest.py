@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from itertools import count
 
 import pytest
+from hypothesis import settings
 
 from tests.postgres import PostgresServer
 from tests.redis_server import RedisServer
+from tests.trees import UNHURRIED
 
+settings.load_profile(UNHURRIED)  # also where a file is tested alone: no example has a time limit
 _numbers = count()
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple
 
+from tests.prefork import popen
 from tests.server import Reply, Route, html
 
 ROOT = Path(__file__).parent.parent
@@ -52,17 +53,15 @@ class Crawl(NamedTuple):
         return self.stats.get(f"pagelets/{name}", 0)
 
 
-def start(*command: str, cwd: Path = ROOT, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
+def start(
+    *command: str, cwd: Path = ROOT, stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE
+) -> subprocess.Popen[str]:
     """A ``scrapy`` command in which warnings are errors."""
-    environment = {**os.environ, "PYTHONWARNINGS": "error", "NO_COLOR": "1", "COLUMNS": "200"}
-    line = [sys.executable, "-m", "scrapy", *command]
-    return subprocess.Popen(
-        line, cwd=cwd, env=environment, stdout=stdout, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-    )
+    return popen([sys.executable, "-m", "scrapy", *command], cwd=cwd, stdout=stdout, stderr=stderr)
 
 
-def scrapy(*command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    process = start(*command, cwd=cwd)
+def scrapy(*command: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    process = popen([sys.executable, "-m", "scrapy", *command], cwd=cwd, more=environment)
     try:
         out, err = process.communicate(timeout=LIMIT)
     except subprocess.TimeoutExpired:

@@ -25,8 +25,9 @@ HOME = Path(pyspark.__file__).parent
 #: Seconds in which a process of the cluster must be there.
 LIMIT = 120
 _STARTED = r"Asked to launch executor (\S+)/"
-#: Little is computed: the optimising compilers, of Java and of Spark, would cost more than they save.
-_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+#: Little is computed: the optimising compilers, of Java and of Spark, would cost more than they save, as would the
+#: verification of Spark's classes.
+_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 _DEFAULTS = f"""\
 spark.driver.host 127.0.0.1
 spark.driver.bindAddress 127.0.0.1
@@ -45,6 +46,7 @@ class _Log:
 
     def __init__(self, stream: IO[str]) -> None:
         self.lines: list[str] = []
+        self._ended = False
         self._more = Condition()  # of a lock that its holder may take again
         self._thread = Thread(target=self._read, args=[stream], daemon=True)
         self._thread.start()
@@ -55,6 +57,9 @@ class _Log:
                 with self._more:
                     self.lines.append(line)
                     self._more.notify_all()
+        with self._more:
+            self._ended = True
+            self._more.notify_all()
 
     def matches(self, pattern: str) -> list[re.Match[str]]:
         with self._more:
@@ -63,7 +68,7 @@ class _Log:
     def find(self, pattern: str, number: int = 1) -> re.Match[str]:
         """Wait for a line, or for the one that is the given number of its kind."""
         with self._more:
-            self._more.wait_for(lambda: len(self.matches(pattern)) >= number, LIMIT)
+            self._more.wait_for(lambda: self._ended or len(self.matches(pattern)) >= number, LIMIT)
         found = self.matches(pattern)
         assert len(found) >= number, f"{pattern} is not in\n{''.join(self.lines)}"
         return found[number - 1]

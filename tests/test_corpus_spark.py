@@ -36,66 +36,55 @@ def tables(out):
     return {name: table(out, name) for name in TABLES}
 
 
-def finished(process):
-    out, err = process.communicate(timeout=LIMIT)
-    return process.returncode, out, err
-
-
 def started(cluster, *command, stderr=subprocess.PIPE):
     pipe = subprocess.PIPE
     return subprocess.Popen(command, env=cluster.environment, stdout=pipe, stderr=stderr, text=True, cwd=ROOT)
 
 
-def test_a_killed_job_continues_and_both_engines_give_equal_tables(cluster, corpus, tmp_path):
+def test_a_job_survives_failures_and_both_engines_give_equal_tables(cluster, corpus, tmp_path):
+    """An executor dies while pages are read, then the job itself; spark-submit continues, and loses an executor too."""
     files = {path: path.read_bytes() for path in corpus.glob("part-*.warc.gz")}
-    command = ["pagelets", "corpus", str(corpus / "part-*.warc.gz"), str(tmp_path / "out"), "--engine", "spark"]
-    command = [sys.executable, "-m", "scrapy", *command, "--master", cluster.master]
-    killed_after(started(cluster, *command), "pages are cleaned")
+    arguments = [str(corpus / "part-*.warc.gz"), str(tmp_path / "out")]
+    command = [sys.executable, "-m", "scrapy", "pagelets", "corpus", *arguments, "--engine", "spark"]
+    killed = started(cluster, *command, "--master", cluster.master)
+    said = read_until(killed.stderr, "sources are read")
+    cluster.kill_executor()
+    said += read_until(killed.stderr, "pages are cleaned")
+    killed.kill()
+    assert killed.wait(LIMIT) == -signal.SIGKILL, "".join(said)
+    killed.stdout.close()
+    killed.stderr.close()
+    assert cluster.executors() == [2, 1]  # it was started again
     for path, content in files.items():  # would be another corpus, if they were read again
         path.write_bytes(bytes(len(content)))
     try:
-        code, _, err = finished(started(cluster, *command))
+        submitted = [str(HOME / "bin" / "spark-submit"), "--master", cluster.master, str(APPLICATION), *arguments]
+        process = started(cluster, *submitted, stderr=subprocess.STDOUT)  # it has but one stream for an application
+        said = read_until(process.stdout, "pages are cleaned")
+        cluster.kill_executor()
+        said += process.stdout
     finally:
         for path, content in files.items():
             path.write_bytes(content)
-    assert code == 1, err[-3000:]  # one source is broken
-    assert "part-3.warc.gz" in err
-    assert cluster.executors() == [2, 2]  # one of each worker for each run
+    process.stdout.close()
+    err = "".join(said)
+    assert process.wait(LIMIT) == 1, err[-3000:]  # one source is broken
+    assert "part-3.warc.gz" in err, err[-3000:]
+    assert cluster.executors() == [4, 2]
     theirs, ours = tables(tmp_path / "out"), tables(corpus / "out")
     for name in TABLES:
         assert theirs[name] == ours[name], name
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(TABLES)
 
 
-def killed_after(process, words):
-    """Kill a process when it has said something."""
+def read_until(stream, words):
+    """Read the lines of a process until it says something, or ends."""
     said = []
-    for line in process.stderr:
+    for line in stream:
         said.append(line)
         if words in line:
             break
-    process.kill()
-    assert process.wait(LIMIT) == -signal.SIGKILL, "".join(said)
-    process.stdout.close()
-    process.stderr.close()
-
-
-def test_an_application_survives_the_death_of_an_executor(cluster, corpus, tmp_path):
-    command = [str(HOME / "bin" / "spark-submit"), "--master", cluster.master, str(APPLICATION)]
-    files = str(corpus / "part-*.warc.gz")
-    process = started(cluster, *command, files, str(tmp_path / "out"), stderr=subprocess.STDOUT)
-    assert process.stdout
-    before, said = cluster.executors(), []
-    for line in process.stdout:  # spark-submit has but one stream for both of an application
-        said.append(line)
-        if "sources are read" in line:
-            cluster.kill_executor()
-    process.stdout.close()
-    err = "".join(said)
-    assert process.wait(LIMIT) == 1, err[-3000:]
-    assert "part-3.warc.gz" in err, err[-3000:]
-    assert cluster.executors()[0] == before[0] + 2  # it was started again
-    assert tables(tmp_path / "out") == tables(corpus / "out")
+    return said
 
 
 def test_a_missing_cluster_is_named(tmp_path):

@@ -4,8 +4,6 @@ import dataclasses
 import io
 import json
 import math
-import os
-import subprocess
 import sys
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -23,6 +21,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets.crawler.columns import MAX_FIELDS, feed_types
 from scrapy_pagelets.crawler.exporters import ParquetItemExporter
+from tests import crawling
 
 ROOT = Path(__file__).parent.parent
 EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}
@@ -407,20 +406,11 @@ class Lines(scrapy.Spider):
 def crawl(folder: Path, items: list[Any], *arguments: str, feeds: dict[str, Any] | None = None, code: int = 0) -> str:
     """Run ``scrapy runspider`` on a spider that yields the items; return its log."""
     (folder / "lines.py").write_text(SPIDER)
-    command = [sys.executable, "-m", "scrapy", "runspider", "lines.py", *arguments, "-a", f"items={json.dumps(items)}"]
+    command = ["runspider", "lines.py", *arguments, "-a", f"items={json.dumps(items)}"]
     command += ["-s", f"FEED_EXPORTERS={json.dumps(EXPORTERS)}", "-s", "TELNETCONSOLE_ENABLED=0"]
     if feeds:
         command += ["-s", f"FEEDS={json.dumps(feeds)}"]
-    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    ran = subprocess.run(
-        command,
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    ran = crawling.scrapy(*command, cwd=folder)
     assert ran.returncode == code, ran.stderr
     return ran.stderr
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -17,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from scrapy_pagelets.duplicates.band_index import BandIndex
-from tests.crawling import LIMIT, PREFACE, ROOT, Crawl, crawl, finished, menu_site, options, page, run_spider
+from tests.crawling import PREFACE, ROOT, Crawl, crawl, finished, menu_site, options, page, run_spider, scrapy
 from tests.server import Route, SiteServer, html
 
 NAMES = ["home", *(f"p{number}" for number in range(60))]
@@ -105,17 +104,13 @@ def crawl_until_full(
     (tmp_path / "stranger.py").write_text(PREFACE + dedent(SPIDER), encoding="utf-8")
     settings: dict[str, Any] = {"ADDONS": {"scrapy_pagelets.Addon": 500}, "FEEDS": {"stdout:": {"format": "jsonl"}}}
     settings |= {"TELNETCONSOLE_ENABLED": 0, "REMOTE_CONTROL_ENABLED": 0} | dict(more or {})
-    environment = os.environ | {"PYTHONWARNINGS": "error", "TMPDIR": tmp or str(tmp_path)}
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     with SiteServer(routes=site(after, disk.fill)) as server:
         arguments = {"url": server.url(""), "full": -1 if disk.fill is not None else after}
-        command = [sys.executable, "-m", "scrapy", "runspider", "stranger.py", *options(settings, arguments)]
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False
-        )
+        command = ["runspider", "stranger.py", *options(settings, arguments)]
+        done = scrapy(*command, cwd=tmp_path, TMPDIR=tmp or str(tmp_path))
     feed = tmp_path / "feed.jsonl"
     feed.write_text(done.stdout, encoding="utf-8")
-    found = finished(subprocess.CompletedProcess(command, done.returncode, done.stdout, done.stderr), feed, code)
+    found = finished(done, feed, code)
     assert sorted(f"/{url.split('/', 3)[3]}" for url in found.urls) == sorted(PATHS)
     return found
 

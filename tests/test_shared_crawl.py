@@ -6,7 +6,6 @@ import argparse
 import json
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.crawler.fingerprint import PageFingerprinter
 from scrapy_pagelets.shared.frontier import Frontier
 from scrapy_pagelets.shared.server import Server
-from tests.crawling import ROOT, SETTINGS, SITE, options, scrapy
+from tests.crawling import SETTINGS, SITE, options, scrapy, start
 from tests.redis_server import RedisServer
 from tests.server import SiteServer, html
 
@@ -38,14 +37,14 @@ class Workers:
 
     def __init__(self, folder: Path, redis: RedisServer, server: SiteServer) -> None:
         self.folder, self.redis, self.server = folder, redis, server
-        self.processes: list[subprocess.Popen[bytes]] = []
+        self.processes: list[subprocess.Popen[str]] = []
 
-    def start(self, **settings: Any) -> subprocess.Popen[bytes]:
+    def start(self, **settings: Any) -> subprocess.Popen[str]:
         every = {**SETTINGS, "PAGELETS_REDIS": self.redis.url, "PAGELETS_REDIS_LEASE": LEASE, **settings}
-        command = [sys.executable, "-m", "scrapy", "crawl", "site", "-o", str(self.folder / "feed.jsonl")]
+        command = ["crawl", "site", "-o", str(self.folder / "feed.jsonl")]
         command += options(every, {"url": self.server.url("index.html")})
         with open(self.folder / f"{len(self.processes)}.log", "wb") as log:
-            process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+            process = start(*command, stdout=log.fileno(), stderr=log.fileno())
         self.processes.append(process)
         return process
 
@@ -111,7 +110,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     feed = tmp_path_factory.mktemp("alone") / "feed.jsonl"
     with SiteServer(SITE) as server:
         command = ["crawl", "site", "-o", str(feed), *options({}, {"url": server.url("index.html")})]
-        subprocess.run([sys.executable, "-m", "scrapy", *command], cwd=ROOT, check=True, capture_output=True)
+        assert scrapy(*command).returncode == 0
         lines = [json.loads(line) for line in feed.read_text(encoding="utf-8").splitlines()]
         return {line["url"].removeprefix(server.url()): line["text"] for line in lines}
 
@@ -171,7 +170,7 @@ def other(workers: Workers) -> Iterator[Frontier]:
 
 
 @pytest.fixture
-def one(workers: Workers) -> subprocess.Popen[bytes]:
+def one(workers: Workers) -> subprocess.Popen[str]:
     return workers.start(PAGELETS_PROBE=0)
 
 

@@ -14,8 +14,9 @@ from scrapy_pagelets.nodes import Bools
 from scrapy_pagelets.page import Page, parse
 
 # No test here is about time, and machines are busy.
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+UNHURRIED = "unhurried"
+settings.register_profile(UNHURRIED, deadline=None)
+settings.load_profile(UNHURRIED)
 
 URL = "http://example.com/a/b.html"
 

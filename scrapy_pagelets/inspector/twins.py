@@ -28,8 +28,19 @@ def compared(url: str, own: str, other: str) -> dict[str, Any]:
     one, two = (_PIECE.findall(text) for text in (own, other))
     whole = max(len(one), len(two)) <= _MOST
     one, two = one[:_MOST], two[:_MOST]
+    start = _alike(one, two)  # most of two near-duplicates needs no search
+    end = _alike(one[start:][::-1], two[start:][::-1])
+    first, last = ("".join(pieces) for pieces in (one[:start], one[len(one) - end :]))
+    one, two = (pieces[start : len(pieces) - end] for pieces in (one, two))
     parts = [
         ["same" if kind == "equal" else "changed", "".join(one[a:b]), "".join(two[c:d])]
         for kind, a, b, c, d in SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
     ]
-    return {"url": url, "parts": parts, "whole": whole}
+    around = [[["same", text, text]] if text else [] for text in (first, last)]
+    return {"url": url, "parts": [*around[0], *parts, *around[1]], "whole": whole}
+
+
+def _alike(one: list[str], two: list[str]) -> int:
+    """The number of pieces with which both texts begin."""
+    differ = (number for number, (mine, theirs) in enumerate(zip(one, two, strict=False)) if mine != theirs)
+    return next(differ, min(len(one), len(two)))
