@@ -1,6 +1,7 @@
 """The texts and XPaths of the compiled core: every one is the same as without the core."""
 
 import unicodedata
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,15 @@ def test_leaves_of_another_page():
         anchors_of(nodes, [0])
     with pytest.raises(IndexError):
         content_of(nodes, np.ones(3, np.bool_))
+
+
+def test_the_copy_of_a_table_has_its_own_columns():
+    nodes = build(parse("<h1>a</h1><p>b <a href=c>d</a>"), URL)
+    leaves = np.arange(len(nodes.leaves))
+    expected = text_of(nodes, leaves)
+    copied = deepcopy(nodes)
+    del nodes
+    assert text_of(copied, leaves) == expected
 
 
 #: White space, marks, and what is invisible, at all places where a condition changes.

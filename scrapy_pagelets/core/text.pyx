@@ -63,6 +63,9 @@ cdef class Texts:
         self.number, self.words, self.link_rows, self.link_keys = nodes.number, nodes.words, nodes.link_row, nodes.link_key
         self.strings, self.spaces, self.looks = table.strings, table.spaces, table.looks
 
+    def __reduce__(self):
+        return type(None), ()  # the copy of a table makes its own
+
     cdef int check(self, Integers leaves) except -1:
         """Leaves are ascending, and there are so many: what follows does not look again."""
         cdef Py_ssize_t i
