@@ -205,7 +205,8 @@ def test_text_that_no_terminal_can_show_is_shown_all_the_same(run_rank):
         ("empty.jsonl", b"", "it has no pages"),
         ("blank.jsonl", b"\n\n", "it has no pages"),
         ("text.jsonl", b"hello", "line 1 is not a page, it is not JSON"),
-        ("list.jsonl", b"[1]\n", "line 1 is not a page, it has no url"),
+        ("list.jsonl", b"[1]\n", "line 1 is not a page, it begins a list of JSON"),
+        ("number.jsonl", b"1\n", "line 1 is not a page, it has no url"),
         (
             "other.jsonl",
             b'{"url": "http://a.b/", "pagelets": []}\n{"a": 1}\n',
