@@ -11,7 +11,7 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.feed_schema import CHUNK, FEED, LINK, PAGELET, TEMPLATE, FeedField
@@ -89,7 +89,8 @@ class Feed:
         """
         pages, self.left_out, first = 0, 0, ""
         try:
-            for pages, (number, line) in enumerate(self._read(), 1):
+            for number, line in self._read():
+                pages += 1
                 checked = self._checked(number, line)
                 if any(checked.get(name) is not None for name in self._one_of):
                     yield checked
@@ -210,7 +211,7 @@ def _check(record: Line, checks: dict[str, _Check], where: str, prefix: str = ""
             raise FeedError(f"{where}: {prefix}{name} is {_shortened(value)}, not {kind}")
 
 
-def _opened(path: str) -> IO[bytes]:
+def _opened(path: str) -> Any:
     return gzip.open(path) if path.endswith(".gz") else open(path, "rb")
 
 

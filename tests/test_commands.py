@@ -60,7 +60,11 @@ def test_a_feed_is_reported_from_both_formats(tmp_path):
         ("cut.jsonl", b'{"url": "http://a.b/", "text": "a"}\n{"url": "http', "line 2 is not a page, it is cut off"),
         ("gap.jsonl", b'{"url": "http://a.b/", "text": "a"}\n\n{"url": "http', "line 3 is not a page, it is cut off"),
         ("late.jsonl", b'{"url": "http://a.b/", "text": "a"}\n\xff\n', "line 2 is not a page, it is not UTF-8"),
-        ("feed.json", b'[\n{"url": "http://a.b/", "text": "a"}\n]', "an object in each line, as -O feed.jsonl writes it"),
+        (
+            "feed.json",
+            b'[\n{"url": "http://a.b/", "text": "a"}\n]',
+            "an object in each line, as -O feed.jsonl writes it",
+        ),
         ("deep.jsonl", b"[" * 10**6, "line 1 is not a page, it is nested too deeply"),
         (
             "other.jsonl",
