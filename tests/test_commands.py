@@ -188,7 +188,7 @@ def test_lines_without_needed_fields_are_left_out_with_a_warning(tmp_path, capsy
     lines = [{"url": "http://h/a", "pagelets": [PAGELET]}, {"url": "http://h/b.pdf"}, {"url": "http://h/c.pdf"}]
     assert run(("index", "INDEX"), feed_that(tmp_path, *lines), tmp_path) == 0
     out, error = capsys.readouterr()
-    assert out.startswith("1 pages with 1 pagelets are in")
+    assert out.startswith("1 page with 1 pagelet is in")
     assert error == "2 lines have no pagelets or text: left out\n"
 
 

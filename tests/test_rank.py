@@ -61,7 +61,7 @@ def test_hubs_of_the_page_versions_are_pages(run_rank):
 def test_pagerank_is_printed_in_multiples_of_the_mean(run_rank):
     lines = [line("http://h/a", pagelet("guitar", "http://h/b")), line("http://h/b", pagelet("more"))]
     assert run_rank(lines, "--pagerank")[1] == [
-        "2 pages, 1 links, 0 of them in templates",
+        "2 pages, 1 link, 0 of them in templates",
         "",
         "times mean  page",
         "     1.298  http://h/b  Title of http://h/b",
