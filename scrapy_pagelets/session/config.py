@@ -246,8 +246,8 @@ def unknown(settings: Iterable[str]) -> Iterator[str]:
 
     >>> list(unknown(["PAGELETS_PROBE", "PAGELET_FILEDS", "BOT_NAME"]))
     ['there is no setting PAGELET_FILEDS: did you mean PAGELETS_FIELDS?']
-    >>> list(unknown(["PAGELETS_SPEED"]))
-    ['there is no setting PAGELETS_SPEED: docs/settings.md lists all of them']
+    >>> list(unknown(["PAGELET_SPEED"]))
+    ['there is no setting PAGELET_SPEED: docs/settings.md lists all of them']
     """
     known = {setting_of(name): name.upper() for name in _READERS}
     for name in settings:
