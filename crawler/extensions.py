@@ -35,7 +35,8 @@ class SiteReport:
 
     def spider_closed(self) -> None:
         sites = self.session.sites.summary()
-        for name, pages, page_classes in sites:
+        for site, pages, page_classes in sites:
+            name = site or "files without a site"
             logger.info("%s: %s, %s", name, counted(pages, "page"), counted(page_classes, "template"))
             if pages == 1:
                 sentence = "%s: a single page does not reveal its template; what was stripped is a guess"

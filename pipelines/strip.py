@@ -13,8 +13,8 @@ class StripPipeline(PagePipeline):
     """Strip the template; set the content by ``PAGELETS_FORMATS``, ``chunks``, ``template`` and ``content_hash``.
 
     Stats: ``pagelets/words`` and ``pagelets/words/template`` count the words of all pages and those in templates;
-    ``pagelets/pages/empty`` counts pages without any content, ``pagelets/few_pages`` those that were cleaned when few
-    pages of their class were known; ``pagelets/chunks`` counts chunks.
+    ``pagelets/pages/empty`` counts pages whose words are all template, ``pagelets/few_pages`` those that were cleaned
+    when few pages of their class were known; ``pagelets/chunks`` counts chunks.
     ``pagelets/rules/<host pattern>/<action>/pages`` and ``.../words`` (of ``ignore_links``, ``.../links``) count what
     the rules of the user have done.
     """

@@ -11,7 +11,7 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.feed_schema import CHUNK, FEED, LINK, PAGELET, TEMPLATE, FeedField
@@ -87,9 +87,10 @@ class Feed:
         ------
         FeedError : if the file cannot be read, has no page, or has a line that is not a page
         """
-        number, self.left_out, first = 0, 0, ""
+        pages, self.left_out, first = 0, 0, ""
         try:
-            for number, line in enumerate(self._read(), 1):
+            for number, line in self._read():
+                pages += 1
                 checked = self._checked(number, line)
                 if any(checked.get(name) is not None for name in self._one_of):
                     yield checked
@@ -102,11 +103,9 @@ class Feed:
             raise self.error("it is compressed, and damaged or incomplete") from None
         except FeedError as error:
             raise self.error(str(error)) from None
-        except (ValueError, RecursionError) as error:
-            raise self.error(f"line {number + 1} is not a page, {_why_unread(error)}") from None
-        if not number:
+        if not pages:
             raise self.error("it has no pages")
-        if self.left_out == number:
+        if self.left_out == pages:
             raise self.error(f"no line has {_alternatives(self._one_of)}, the first one has {first}; {self._advice}")
 
     def error(self, problem: str) -> FeedError:
@@ -119,15 +118,20 @@ class Feed:
         lines = "line has" if self.left_out == 1 else "lines have"
         return f"{self.left_out} {lines} no {_alternatives(self._one_of)}: left out" if self.left_out else ""
 
-    def _read(self) -> Iterator[Any]:
+    def _read(self) -> Iterator[tuple[int, Any]]:
+        """The lines that are not blank, with their numbers."""
         if self.path.endswith(".parquet"):
-            yield from _read_parquet(self.path, ("url", *self._columns))
+            yield from enumerate(_read_parquet(self.path, ("url", *self._columns)), 1)
             return
         with _opened(self.path) as file:
-            yield from (json.loads(line) for line in file if line.strip())
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield number, _loaded(number, line)
 
     def _checked(self, number: int, line: Any) -> Line:
         where = f"line {number} is not a page"
+        if isinstance(line, list):
+            raise FeedError(f"{where}, {_LISTED}")
         if not isinstance(line, dict):
             raise FeedError(f"{where}, it has no url")
         if not isinstance(line.get("url"), str):
@@ -148,12 +152,25 @@ class Feed:
 _ADVICE: Final = "fields need the names of docs/feed.md: crawl without PAGELETS_FIELDS, or rename them"
 
 
+#: Scrapy writes such a file for ``-O feed.json``.
+_LISTED: Final = "it begins a list of JSON: a feed has an object in each line, as -O feed.jsonl writes it"
+
+
+def _loaded(number: int, line: bytes) -> Any:
+    try:  # line by line, so that an error names the line that has it
+        return json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise FeedError(f"line {number} is not a page, {_why_unread(error)}") from None
+
+
 def _why_unread(error: ValueError | RecursionError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8"
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if isinstance(error, json.JSONDecodeError):
+        if error.doc.startswith("["):
+            return _LISTED
         is_cut = error.doc.startswith("{") and not error.doc.endswith("\n")
         return "it is cut off, as crawls that were killed leave it: delete this line" if is_cut else "it is not JSON"
     return str(error)
@@ -194,10 +211,8 @@ def _check(record: Line, checks: dict[str, _Check], where: str, prefix: str = ""
             raise FeedError(f"{where}: {prefix}{name} is {_shortened(value)}, not {kind}")
 
 
-def _opened(path: str) -> IO[str]:
-    if path.endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8-sig")
-    return open(path, encoding="utf-8-sig")
+def _opened(path: str) -> Any:
+    return gzip.open(path) if path.endswith(".gz") else open(path, "rb")
 
 
 def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[Line]:

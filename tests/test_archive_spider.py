@@ -74,6 +74,13 @@ def test_a_folder_gives_the_same_as_a_crawl_of_it(tmp_path):
     assert texts(found) == texts(crawled)
 
 
+def test_files_without_a_site_are_named_in_the_log(tmp_path):
+    (tmp_path / "page.html").write_text("<p>Some words.</p>", encoding="utf-8")
+    found = crawl(tmp_path, "archive", path=tmp_path / "page.html")
+    assert "files without a site: 1 page, 1 template" in found.log
+    assert "files without a site: a single page does not reveal its template" in found.log
+
+
 def test_a_glob_reads_many_archives_as_one_site(tmp_path):
     listed = list(pages("http://example.com/"))
     for number in range(4):

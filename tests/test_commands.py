@@ -58,13 +58,20 @@ def test_a_feed_is_reported_from_both_formats(tmp_path):
         ("text.jsonl", b"hello", "line 1 is not a page, it is not JSON"),
         ("table.jsonl", b"url,text\na,b\n", "line 1 is not a page, it is not JSON"),
         ("cut.jsonl", b'{"url": "http://a.b/", "text": "a"}\n{"url": "http', "line 2 is not a page, it is cut off"),
+        ("gap.jsonl", b'{"url": "http://a.b/", "text": "a"}\n\n{"url": "http', "line 3 is not a page, it is cut off"),
+        ("late.jsonl", b'{"url": "http://a.b/", "text": "a"}\n\xff\n', "line 2 is not a page, it is not UTF-8"),
+        (
+            "feed.json",
+            b'[\n{"url": "http://a.b/", "text": "a"}\n]',
+            "an object in each line, as -O feed.jsonl writes it",
+        ),
         ("deep.jsonl", b"[" * 10**6, "line 1 is not a page, it is nested too deeply"),
         (
             "other.jsonl",
             b'{"url": "http://a.b/", "template": null, "pagelets": []}\n{"a": 1}\n',
             "line 2 is not a page",
         ),
-        ("list.jsonl", b"[1]\n", "line 1 is not a page"),
+        ("list.jsonl", b"[1]\n", "line 1 is not a page, it begins a list of JSON"),
         ("noise.jsonl", b"\xff\xfe\x00", "line 1 is not a page, it is not UTF-8"),
         ("noise.parquet", b"not parquet", "Parquet"),
         ("short.parquet", b"", "Parquet"),
@@ -181,7 +188,7 @@ def test_lines_without_needed_fields_are_left_out_with_a_warning(tmp_path, capsy
     lines = [{"url": "http://h/a", "pagelets": [PAGELET]}, {"url": "http://h/b.pdf"}, {"url": "http://h/c.pdf"}]
     assert run(("index", "INDEX"), feed_that(tmp_path, *lines), tmp_path) == 0
     out, error = capsys.readouterr()
-    assert out.startswith("1 pages with 1 pagelets are in")
+    assert out.startswith("1 page with 1 pagelet is in")
     assert error == "2 lines have no pagelets or text: left out\n"
 
 

@@ -150,3 +150,9 @@ def test_columns_of_the_wrong_length_are_refused():
     one = Classifier(np.ones((6, 3)), np.zeros(6), np.zeros(3), np.ones(3))
     with pytest.raises(ValueError, match="other features"):
         node_odds(page, columns, np.zeros(2), one)
+
+
+@pytest.mark.parametrize("function", [moved, in_python(moved)])
+def test_no_leaves_have_no_cut(function):
+    with pytest.raises(ValueError, match=r"no cut|zero-size"):
+        function(np.zeros(0), 0.0)

@@ -1,6 +1,8 @@
 """The texts and XPaths of the compiled core: every one is the same as without the core."""
 
 import unicodedata
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +101,25 @@ def test_leaves_of_another_page():
         anchors_of(nodes, [0])
     with pytest.raises(IndexError):
         content_of(nodes, np.ones(3, np.bool_))
+
+
+def test_what_does_not_fit_together_is_refused():
+    """Python raises an error by itself; the core would read memory of others."""
+    nodes = build(parse("<h2>a</h2><p>b"), URL)
+    for function in (naming, in_python(naming)):
+        with pytest.raises(IndexError):
+            function(nodes, [2], [["b"], []])
+    with pytest.raises(ValueError, match="not a text for each leaf"):
+        text_of(replace(nodes, strings=["a"]), np.arange(2))
+
+
+def test_the_copy_of_a_table_has_its_own_columns():
+    nodes = build(parse("<h1>a</h1><p>b <a href=c>d</a>"), URL)
+    leaves = np.arange(len(nodes.leaves))
+    expected = text_of(nodes, leaves)
+    copied = deepcopy(nodes)
+    del nodes
+    assert text_of(copied, leaves) == expected
 
 
 #: White space, marks, and what is invisible, at all places where a condition changes.

@@ -499,7 +499,7 @@ def test_a_page_that_cannot_be_cleaned_is_named(tmp_path):
     command = ["pagelets", "corpus", str(path), str(tmp_path / "out"), "--workers", "1", "-s", "PAGELETS_MAX_NODES=100"]
     done = scrapy(*command)
     assert done.returncode == 0
-    assert "1 pages could not be cleaned, the first is http://h.example/huge: it is too large" in done.stderr
+    assert "1 page could not be cleaned, the first is http://h.example/huge: it is too large" in done.stderr
     assert sorted(feed(tmp_path / "out")) == ["http://h.example/namea", "http://h.example/nameb"]
 
 
@@ -511,6 +511,8 @@ def test_an_output_folder_with_files_is_refused(tmp_path):
     done = scrapy("pagelets", "corpus", str(path), str(out))
     assert (done.returncode, done.stderr.strip()) == (1, f"{out} is not empty: give another folder, or delete it")
     assert (out / "thesis.txt").read_text() == "mine"
+    done = scrapy("pagelets", "corpus", str(path), str(path))
+    assert (done.returncode, done.stderr.strip()) == (1, f"{path} cannot be used: Not a directory")
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def test_a_damaged_response_is_a_warning(former, caplog):
 
 
 def test_topics_are_read_and_models_and_weights_refused(former):
-    with pytest.raises(ModelError, match="is not a model of this version: train it again"):
+    with pytest.raises(ModelError, match=r"of this version: train it again with `scrapy pagelets train`$"):
         load(str(former / "model.npz"))
     with pytest.raises(WeightsError, match="is not a weights file of this version: write it again"):
         load_weights(str(former / "weights.npz"))

@@ -61,7 +61,7 @@ def test_hubs_of_the_page_versions_are_pages(run_rank):
 def test_pagerank_is_printed_in_multiples_of_the_mean(run_rank):
     lines = [line("http://h/a", pagelet("guitar", "http://h/b")), line("http://h/b", pagelet("more"))]
     assert run_rank(lines, "--pagerank")[1] == [
-        "2 pages, 1 links, 0 of them in templates",
+        "2 pages, 1 link, 0 of them in templates",
         "",
         "times mean  page",
         "     1.298  http://h/b  Title of http://h/b",
@@ -205,7 +205,8 @@ def test_text_that_no_terminal_can_show_is_shown_all_the_same(run_rank):
         ("empty.jsonl", b"", "it has no pages"),
         ("blank.jsonl", b"\n\n", "it has no pages"),
         ("text.jsonl", b"hello", "line 1 is not a page, it is not JSON"),
-        ("list.jsonl", b"[1]\n", "line 1 is not a page, it has no url"),
+        ("list.jsonl", b"[1]\n", "line 1 is not a page, it begins a list of JSON"),
+        ("number.jsonl", b"1\n", "line 1 is not a page, it has no url"),
         (
             "other.jsonl",
             b'{"url": "http://a.b/", "pagelets": []}\n{"a": 1}\n',

@@ -49,6 +49,12 @@ def test_words_and_pages_are_counted_by_site_and_class():
     assert summary.groups == [("http://a.example/1", 1, ["http://b.example/3"])]
 
 
+def test_files_without_a_site_have_a_name():
+    """The spider archive reads folders without ``base``, and gives pages the URLs of their files."""
+    summary = of(line(1) | {"url": "file:///srv/a.html"})
+    assert list(summary.sites) == ["no site"]
+
+
 def test_a_feed_of_content_only_has_the_same_totals():
     whole = [line(number, kept=100 * number) for number in (1, 2, 3)]
     content = [one | {"pagelets": one["pagelets"][1:]} for one in whole]

@@ -15,6 +15,7 @@ from scrapy.utils.conf import arglist_to_dict
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.errors import CommandError, ConfigError, PageletsError
 from scrapy_pagelets.session.config import Config
+from scrapy_pagelets.wording import counted
 
 if TYPE_CHECKING:
     from scrapy_pagelets.corpus.engines import Engine
@@ -134,8 +135,9 @@ def _engine(options: argparse.Namespace, out: Path) -> Engine:
 
 
 def _show(report: Report, out: Path) -> int:
-    show(f"{report.pages} pages of {report.sites} sites are in {out}, {report.duplicates} of them near-duplicates")
-    show(f"{report.templates} templates, {report.links} links")
+    pages, are = counted(report.pages, "page"), "is" if report.pages == 1 else "are"
+    show(f"{pages} of {counted(report.sites, 'site')} {are} in {out}, {report.duplicates:,} of them near-duplicates")
+    show(f"{counted(report.templates, 'template')}, {counted(report.links, 'link')}")
     for line in _problems(report):
         warn(line)
     return 1 if report.broken else 0
@@ -144,7 +146,8 @@ def _show(report: Report, out: Path) -> int:
 def _problems(report: Report) -> list[str]:
     lines = [f"left out: {', '.join(f'{count} {reason}' for reason, count in sorted(report.skipped.items()))}"]
     lines = lines if report.skipped else []
-    lines += [f"{count} pages could not be cleaned, the first is {url}: {why}" for why, count, url in report.failures]
+    for why, count, url in report.failures:
+        lines.append(f"{counted(count, 'page')} could not be cleaned, the first is {url}: {why}")
     if report.broken:
         lines += [*report.broken, f"{len(report.broken)} sources or pages are not there, or not whole"]
     return lines

@@ -12,6 +12,7 @@ from scrapy_pagelets.feed_reader import Feed, pagelets
 from scrapy_pagelets.index.base import shown
 from scrapy_pagelets.index.documents import IndexedPage, now, page_of
 from scrapy_pagelets.index.targets import kind_of, open_index
+from scrapy_pagelets.wording import counted
 
 #: Number of pages to write at once.
 _BATCH: Final = 64
@@ -33,8 +34,9 @@ def run(options: argparse.Namespace) -> None:
     """Write the feed to the index."""
     feed = Feed(options.feed, _COLUMNS, _PAGELET, one_of=("pagelets", "text"))
     pages, parts, purged = _fill(feed, options)
-    deleted = f", {purged} pages were deleted" if options.purge else ""
-    show(f"{pages} pages with {parts} pagelets are in {shown(options.index)}{deleted}")
+    written = f"{counted(pages, 'page')} with {counted(parts, 'pagelet')}"
+    deleted = f", {counted(purged, 'page')} {'was' if purged == 1 else 'were'} deleted" if options.purge else ""
+    show(f"{written} {'is' if pages == 1 else 'are'} in {shown(options.index)}{deleted}")
     if feed.note:
         warn(feed.note)
 

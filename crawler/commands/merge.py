@@ -8,6 +8,7 @@ from pathlib import Path
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.feed_reader import FeedError
 from scrapy_pagelets.shared.merging import merge
+from scrapy_pagelets.wording import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,4 +29,5 @@ def run(options: argparse.Namespace) -> None:
         raise FeedError(f"{out} cannot be written: {error.strerror}") from None
     for name in merged.cut:
         warn(f"the last line of {name} is cut, its process was killed: left out")
-    show(f"{merged.lines} lines of {len(parts)} parts, {merged.doubled} left out that another part has")
+    whole = f"{counted(merged.lines, 'line')} of {counted(len(parts), 'part')}"
+    show(f"{whole}, {merged.doubled:,} left out that another part has")

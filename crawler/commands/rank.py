@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.errors import CommandError
 from scrapy_pagelets.feed_reader import Feed
+from scrapy_pagelets.wording import counted
 
 if TYPE_CHECKING:
     from scrapy_pagelets.links.link_tables import Tables
@@ -157,7 +158,8 @@ def _tables(options: argparse.Namespace) -> Tables:
 
 def _size(tables: Tables) -> str:
     templates = int(tables.template[tables.source].sum())
-    return f"{tables.crawled.sum()} pages, {len(tables.target)} links, {templates} of them in templates"
+    pages, links = counted(int(tables.crawled.sum()), "page"), counted(len(tables.target), "link")
+    return f"{pages}, {links}, {templates:,} of them in templates"
 
 
 def _query_summary(tables: Tables) -> str:
@@ -173,7 +175,7 @@ def _query_summary(tables: Tables) -> str:
     most = tables.terms == tables.terms.max()
     if (share := most.sum() / tables.crawled.sum()) > _COMMON:
         warn(f"the query fits {share:.0%} of the pages, so the ranking says little about it: give rarer words")
-    return f"{_size(tables)}; the query finds {matching.sum()} pages"
+    return f"{_size(tables)}; the query finds {counted(int(matching.sum()), 'page')}"
 
 
 def _scores(

@@ -292,6 +292,8 @@ def moved(odds, double cut):
     cdef size_t m = len(values), i
     cdef const double *given = <const double*>pointer(values)
     cdef double *out = <double*>pointer(result)
+    if m == 0:
+        raise ValueError("a page without leaves has no cut")
     cdef double least = given[0]
     for i in range(m):
         least = min(least, given[i])

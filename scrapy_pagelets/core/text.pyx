@@ -62,6 +62,11 @@ cdef class Texts:
         self.first, self.last, self.leaves, self.gap = nodes.first_leaf, nodes.last_leaf, nodes.leaves, nodes.gap
         self.number, self.words, self.link_rows, self.link_keys = nodes.number, nodes.words, nodes.link_row, nodes.link_key
         self.strings, self.spaces, self.looks = table.strings, table.spaces, table.looks
+        if len(self.strings) != self.size or len(self.looks) != <Py_ssize_t>nodes.looks:
+            raise ValueError("there is not a text for each leaf, or not a look for each of the signs")
+
+    def __reduce__(self):
+        return type(None), ()  # the copy of a table makes its own
 
     cdef int check(self, Integers leaves) except -1:
         """Leaves are ascending, and there are so many: what follows does not look again."""
@@ -421,6 +426,8 @@ def naming(nodes, list rows, list titles):
     cdef list found = [], title
     cdef str word, text
     for title in titles:
+        if not title:
+            raise IndexError("a title has no words")
         first.push_back(encoded(title[0]))
         for word in title:
             known.push_back(encoded(word))

@@ -27,6 +27,7 @@ from scrapy_pagelets.corpus.schemas import COUNTS, PAIRS, RAW, SOURCES, cleaned_
 from scrapy_pagelets.corpus.site_learning import LearnParts, MergeParts
 from scrapy_pagelets.feed_schema import FEED
 from scrapy_pagelets.templates.detection import relational
+from scrapy_pagelets.wording import counted
 
 _PLAN: Final = "job.json"
 #: Views on the rows of `cleaned_schema`, with their kinds.
@@ -94,7 +95,8 @@ def prepared(out: Path, sources: Sequence[Source], options: CorpusOptions, engin
     except (OSError, ValueError) as error:
         if isinstance(error, CorpusError):
             raise
-        raise CorpusError(f"{out} cannot be used: {error}") from None
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise CorpusError(f"{out} cannot be used: {why}") from None
     return replace(options, started=known["started"])
 
 
@@ -164,7 +166,7 @@ class CorpusJob:
             reasons = ", ".join(f"{count} {reason}" for reason, count in report.skipped.items()) or "it is empty"
             shutil.rmtree(self._tables.work)
             raise CorpusError(" ".join([f"the input has no HTML page: {reasons}.", *report.broken]))
-        self._progress(f"{report.pages} pages of {report.sites} sites")
+        self._progress(f"{counted(report.pages, 'page')} of {counted(report.sites, 'site')}")
 
     def _read_problems(self, report: Report) -> None:
         for (found,) in self._engine.rows(statements.SKIPPED):

@@ -13,6 +13,8 @@ from scrapy_pagelets.report.frequent import Frequent
 from scrapy_pagelets.urls import site_of
 
 NO_CLASS: Final = "no template"
+#: The site of files that were read without the beginning of their URLs.
+NO_SITE: Final = "no site"
 #: Content repeats if at least this many pages of a site have it, and at least this share of them.
 _LEAST: Final = 3
 _REPEATED: Final = 0.1
@@ -166,7 +168,7 @@ class Summary(Totals):
         """Count a page."""
         one = _counted(line)
         about = line.get("template") or {}
-        site, page_class = self._of(site_of(line["url"]), about.get("id") or NO_CLASS)
+        site, page_class = self._of(site_of(line["url"]) or NO_SITE, about.get("id") or NO_CLASS)
         if isinstance(pages := about.get("pages"), int) and pages > 0:  # other tools may write anything
             page_class.known = pages
         for totals in (self, site, page_class):

@@ -246,12 +246,18 @@ def unknown(settings: Iterable[str]) -> Iterator[str]:
 
     >>> list(unknown(["PAGELETS_PROBE", "PAGELET_FILEDS", "BOT_NAME"]))
     ['there is no setting PAGELET_FILEDS: did you mean PAGELETS_FIELDS?']
+    >>> list(unknown(["PAGELET_SPEED"]))
+    ['there is no setting PAGELET_SPEED: docs/settings.md lists all of them']
     """
-    known = [setting_of(name) for name in _READERS]
+    known = {setting_of(name): name.upper() for name in _READERS}
     for name in settings:
         if isinstance(name, str) and name.upper().startswith(_LIKE_OURS) and name not in known:
-            closest = get_close_matches(name.upper(), known, 1, 0.0)
-            yield f"there is no setting {name}: did you mean {closest[0]}?"
+            # The prefix, which all have in common, would make any two names alike.
+            closest = get_close_matches(name.upper().partition("_")[2], known.values(), 1)
+            advice = (
+                f"did you mean {setting_of(closest[0].lower())}?" if closest else "docs/settings.md lists all of them"
+            )
+            yield f"there is no setting {name}: {advice}"
 
 
 def focused(settings: Any) -> bool:

@@ -179,9 +179,11 @@ def load(name: str) -> Model:
         raise ModelError(
             f"there is no model {name}: give {' or '.join(SHIPPED)}, or the path of a model file"
         ) from None
-    except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
+    except OSError as error:
+        raise ModelError(f"{name} cannot be read: {error.strerror or error}") from None
+    except (EOFError, KeyError, ValueError, BadZipFile):  # NumPy's own words would name an option that runs code
         raise ModelError(
-            f"{name} is not a model of this version: train it again with `scrapy pagelets train` ({error})"
+            f"{name} is not a model of this version: train it again with `scrapy pagelets train`"
         ) from None
 
 

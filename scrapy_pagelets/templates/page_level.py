@@ -82,8 +82,10 @@ def load(name: str = SHIPPED) -> PageLevel:
             return _page_level(data)
     except FileNotFoundError:
         raise ModelError(f"there is no page-level model {name}") from None
-    except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
-        raise ModelError(f"{name} is not a page-level model of this version: train it again ({error})") from None
+    except OSError as error:
+        raise ModelError(f"{name} cannot be read: {error.strerror or error}") from None
+    except (EOFError, KeyError, ValueError, BadZipFile):
+        raise ModelError(f"{name} is not a page-level model of this version: train it again") from None
 
 
 def _page_level(data: Any) -> PageLevel:
