@@ -53,7 +53,7 @@ from tests.corpora import (
     wacz,
     warc,
 )
-from tests.crawling import SITE, crawl, scrapy, start
+from tests.crawling import LIMIT, SITE, crawl, scrapy, start
 from tests.row_functions import EndsOn
 
 
@@ -248,9 +248,7 @@ def test_a_killed_job_continues(corpus, tmp_path):
         if "pages of" in line:
             break
     os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    process.stdout.close()
-    process.stderr.close()
+    process.communicate(timeout=LIMIT)  # its worker process, which has the same streams, ends as well
     assert scrapy(*command).returncode == 0
     assert tables(tmp_path / "out") == tables(folder / "out")
 

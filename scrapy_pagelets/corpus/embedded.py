@@ -10,8 +10,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final
 
 import duckdb
@@ -189,7 +190,7 @@ class EmbeddedEngine:
 
     def _processes(self) -> ProcessPoolExecutor:
         if self._pool is None:  # DuckDB has threads, so processes must not be forked
-            self._pool = ProcessPoolExecutor(self._workers, get_context("spawn"), gc.set_threshold, _THRESHOLDS)
+            self._pool = ProcessPoolExecutor(self._workers, get_context("spawn"), _begin_to_work)
         return self._pool
 
     def close(self) -> None:
@@ -197,6 +198,19 @@ class EmbeddedEngine:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
         self._connection.close()
+
+
+def _begin_to_work() -> None:
+    """Prepare a worker process. It ends with the process that has started it, also if that one is killed."""
+    gc.set_threshold(*_THRESHOLDS)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)  # it may wait for tasks that nobody sends any more
 
 
 @contextmanager
@@ -214,7 +228,7 @@ def _failures() -> Iterator[None]:
 
 def _survives(task: _Task) -> bool:
     """Run a task in a process of its own; return False if that process was ended."""
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, get_context("spawn"), _begin_to_work) as pool:
         try:
             pool.submit(task.run).result()
         except BrokenProcessPool:
