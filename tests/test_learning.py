@@ -141,7 +141,7 @@ def test_a_file_that_is_not_a_model_is_refused(tmp_path: Path, content: bytes):
 def test_a_model_of_other_features_is_refused(tmp_path: Path):
     path = tmp_path / "old.npz"
     np.savez(path, about=np.frombuffer(b'{"version": 0}', np.uint8))
-    with pytest.raises(ModelError, match="other features"):
+    with pytest.raises(ModelError, match="not a model of this version: train it again"):
         load(str(path))
 
 

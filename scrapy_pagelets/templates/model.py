@@ -190,7 +190,7 @@ def load(name: str) -> Model:
 def _model(data: dict[str, Any]) -> Model:
     about = json.loads(data["about"].tobytes())
     if about.get("version") != VERSION or about.get("features") != FEATURES:
-        raise ValueError("it was made with other features")
+        raise ValueError("it has other features")
     lexicon = lexicon_of(data)
     classifier = Classifier(*(data[f"classifier_{part.name}"] for part in fields(Classifier)))
     trees, context, decision, cut = (_trees(name, data) for name in _PASSES)
