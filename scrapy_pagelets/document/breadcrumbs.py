@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from lxml import etree
 
+from scrapy_pagelets.document.headline import Headline
 from scrapy_pagelets.document.json_ld import Object, types_of, values_of
 from scrapy_pagelets.looks import CRUMBS, CRUMBS_NAMED, MENU
 from scrapy_pagelets.nodes import TAG, Bools, rows_with
@@ -82,6 +83,25 @@ def shown(page: Page, marked: Iterable[etree._Element]) -> tuple[list[str], Bool
             mask[first:last] = any(row <= other < end for other in sure)
             best = max(best, names, key=len)
     return best, mask
+
+
+def rest_of_trails(page: Page, keep: Bools, headline: Headline | None) -> Bools:
+    """(m,) leaves of trails that are template but for a few names, mostly the last, which has the words of the heading.
+
+    Parameters
+    ----------
+    keep : (m,) the leaves that are content so far
+    headline : the page's own heading, which may be the last name of a trail: such a trail is left as it is
+    """
+    nodes = page.nodes
+    mask = np.zeros(len(keep), np.bool_)
+    if headline is None:
+        return mask
+    for row in sorted(_called(page))[:_MOST]:
+        first, last, end = int(nodes.first_leaf[row]), int(nodes.last_leaf[row]), int(nodes.end[row])
+        if 0 < 2 * keep[first:last].sum() <= last - first and not row <= headline.row < end and _is_trail(page, row):
+            mask[first:last] = True
+    return mask
 
 
 def _called(page: Page) -> set[int]:
