@@ -11,7 +11,7 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.feed_schema import CHUNK, FEED, LINK, PAGELET, TEMPLATE, FeedField
@@ -211,7 +211,7 @@ def _check(record: Line, checks: dict[str, _Check], where: str, prefix: str = ""
             raise FeedError(f"{where}: {prefix}{name} is {_shortened(value)}, not {kind}")
 
 
-def _opened(path: str) -> Any:
+def _opened(path: str) -> IO[bytes] | gzip.GzipFile:
     return gzip.open(path) if path.endswith(".gz") else open(path, "rb")
 
 

@@ -42,8 +42,8 @@ _DISK: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READON
 _VERIFIED: Final = 8
 #: Sketches that are read at once when a job is continued.
 _BLOCK: Final = 4096
-#: SQLite's cache_size: a negative number of KiB. Each transaction visits all changed pages of the cache of a temporary
-#: file, which takes a quarter of the time with 32 MB.
+#: SQLite's cache_size: a negative number of KiB. The cache is small, because each transaction visits all of its changed
+#: pages if the file is a temporary one.
 _CACHE: Final = "-2048"
 #: ``scope`` is the site if pages are compared only within sites, else 0; ``head`` is the first page of the group of
 #: near-duplicates, ``of`` the page that the verdict names. ``weights`` are null if all shingles count the same.
