@@ -19,7 +19,6 @@ from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.pipelines.base import PagePipeline
 from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.shared.server import RedisProblem
-from scrapy_pagelets.text import plain
 
 logger = logging.getLogger(__name__)
 
@@ -103,11 +102,11 @@ class DuplicatesPipeline(PagePipeline):
         ----------
         text : as `StripPipeline` has set it on the item; None if it has not
         """
-        page = context.page
-        keep = context.content_leaves()
-        content = plain(page.nodes, keep)
+        page, content = context.page, context.left().text
         # What another pipeline has written into the text counts in full.
-        weights = word_weights(page.nodes, keep, context.templateness()) if text in (None, content) else None
+        weights = None
+        if text in (None, content):
+            weights = word_weights(page.nodes, context.content_leaves(), context.templateness())
         document = Document(
             page.url, content if text is None else text, urls.key(page.canonical_url), page.site, weights
         )

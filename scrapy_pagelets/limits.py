@@ -9,6 +9,7 @@ from typing import Final
 
 from lxml import etree
 
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.errors import PageletsError
 
 #: Attributes of one element. The parser compares each with all others; elements of real pages have up to 20.
@@ -98,11 +99,11 @@ class Limits:
         ...
         scrapy_pagelets.limits.TooLarge: it has more than the 3 nodes of PAGELETS_MAX_NODES
         """
-        text = text.replace("\x00", "")  # as before parsing
+        text = without_nul(text)
         if (
-            text.count("<") > self.nodes
+            (len(text) > self.nodes and text.count("<") > self.nodes)
             or len(text) > 2 * _ATTRIBUTES_PER_NODE * self.nodes
-            or _may_have_long_tag(text, MAX_ATTRIBUTES)
+            or may_have_long_tag(text, MAX_ATTRIBUTES)
         ):
             parser = etree.HTMLParser(  # type: ignore[call-overload]  # a target need not have all methods
                 target=_Count(self), encoding="utf-8", huge_tree=True, recover=True
@@ -139,7 +140,18 @@ class _Count:
         self._limits.check_nodes(self._nodes)
 
 
-def _may_have_long_tag(text: str, most: int) -> bool:
+@compiled("limits")
+def without_nul(text: str) -> str:
+    r"""Remove the NUL characters of a text, which libxml2 takes for its end.
+
+    >>> without_nul("<p>a\0b")
+    '<p>ab'
+    """
+    return text.replace("\0", "")
+
+
+@compiled("limits")
+def may_have_long_tag(text: str, most: int) -> bool:
     """Return False if no tag of a text has more attributes than ``most``, whatever its comments and scripts look like.
 
     A ``>`` ends any tag that is open there, unless it is inside a quoted value. In that case the last quotation mark of
@@ -180,8 +192,11 @@ def _next_tag_end(text: str, start: int, end: int) -> int:
 
 def _ends_tag(text: str, start: int, end: int) -> bool:
     """Return True if the ``>`` at ``end`` is outside quotes, given that ``start`` is."""
-    marks = (text.rfind(mark, start, end) for mark in "\"'")
-    return all(mark < 0 or (mark > 0 and text[mark - 1] not in _OPENING) for mark in marks)
+    for quote in "\"'":
+        mark = text.rfind(quote, start, end)
+        if mark == 0 or (mark > 0 and text[mark - 1] in _OPENING):
+            return False
+    return True
 
 
 def memory_shortage() -> str:

@@ -27,7 +27,7 @@ from scrapy_pagelets.alignment import align
 from scrapy_pagelets.characters import readable
 from scrapy_pagelets.document.json_ld import Object, objects_of
 from scrapy_pagelets.layout import Layout
-from scrapy_pagelets.limits import Limits
+from scrapy_pagelets.limits import Limits, without_nul
 from scrapy_pagelets.nodes import TAG, TEXT, Ints, NodeTable, build, declarations, values_at
 from scrapy_pagelets.rules.marks import Marks
 
@@ -205,7 +205,7 @@ class Page:
     @cached_property
     def language(self) -> str | None:
         """Primary subtag of the declared language, two or three letters in lower case; None if none is declared."""
-        for element in (self.root, self.root.find("body")):
+        for element in (self.root, next(self.root.iterchildren("body"), None)):
             declared = "" if element is None else element.get("lang") or element.get("xml:lang") or ""
             if match := _LANGUAGE.match(declared):
                 return match[1].lower()
@@ -370,7 +370,7 @@ def _detect(body: bytes) -> str:
 
 def parse(text: str) -> etree._Element:
     """Parse HTML text; an empty text gives ``<html/>``."""
-    body = text.replace("\x00", "").strip().encode("utf-8", "replace") or b"<html/>"
+    body = without_nul(text).strip().encode("utf-8", "replace") or b"<html/>"
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, recover=True)
     root = etree.fromstring(body, parser)
     return etree.fromstring(b"<html/>", parser) if root is None else root

@@ -11,7 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
+from scrapy_pagelets.document.content import permalinks
 from scrapy_pagelets.document.headline import _words, heading_text, naming
+from scrapy_pagelets.duplicates.certainty import runs_of_words
 from scrapy_pagelets.looks import HEADING, LANDMARKS, MENU, NOTHING
 from scrapy_pagelets.nodes import TAG, build, leaves_beginning, rows_tagged, rows_with
 from scrapy_pagelets.page import decode, parse
@@ -62,6 +64,13 @@ def assert_equal_texts(root, keep):
         titles = [_words(text) for text in texts]
         assert naming(nodes, rows, titles) == in_python(naming)(other, rows, titles)
     assert content_of(nodes, keep) == in_python(content_of)(other, keep)
+    assert permalinks(nodes).tolist() == in_python(permalinks)(other).tolist()
+    templateness = np.linspace(0, 1, len(nodes.leaves))
+    (texts, greatest), (others, expected) = (
+        function(table, leaves, templateness)
+        for function, table in ((runs_of_words, nodes), (in_python(runs_of_words), other))
+    )
+    assert (texts, greatest.tolist()) == (others, expected.tolist())
 
 
 masks = st.lists(st.booleans(), min_size=1, max_size=20)
@@ -71,6 +80,9 @@ masks = st.lists(st.booleans(), min_size=1, max_size=20)
 @example("<pre>\n a\n  <b>b</b> c\n\n<i> d</i>\n</pre>e<br>\n<br>f", [True])
 @example("<pre>\n a\n  <b>b</b> c\n\n<i> d</i>\n</pre>e<br>\n<br>f", [True, False])
 @example("<p>a<o:p>b</o:p><o:p>c</o:p><q>d</q></p><p>e<!-- -->f<b>g</b>h", [True, True, False])
+@example(
+    "<h2>a<a href=#b>\xb6</a></h2><a href=#c>c</a> <a href=#d></a><a href=#e>_<b>,</b></a>s\xado <b>\xad</b>", [True]
+)
 @example("<table><tr><td>a<td>b<tr><td>c</table><ul><li>x<li>y<a href=z>z</a></ul>", [True])
 def test_all_texts_are_equal(html, keep):
     assert_equal_texts(parse(html), keep)

@@ -15,7 +15,7 @@ from lxml import etree
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.actions import labels_action
-from scrapy_pagelets.limits import MAX_ATTRIBUTES, Limits, TooLarge, _may_have_long_tag
+from scrapy_pagelets.limits import MAX_ATTRIBUTES, Limits, TooLarge, may_have_long_tag
 from scrapy_pagelets.looks import signature
 from scrapy_pagelets.page import parse
 from scrapy_pagelets.templates.page_features import heading_tokens, tokens
@@ -116,7 +116,7 @@ def test_the_bounds_hold_for_any_markup(text, length):
     elements = list(root.iter(etree.Element))
     # `html`, `head` and `body` need no tags.
     assert sum(1 for _ in root.iter()) <= text.count("<") + 4
-    if not _may_have_long_tag(text.replace("\0", ""), length):
+    if not may_have_long_tag(text.replace("\0", ""), length):
         assert max(len(element.attrib) for element in elements) <= length
 
 

@@ -27,7 +27,7 @@ cdef tuple SEPARATORS = ("", " ", "\t", "\n", "\n\n")
 cdef frozenset NO_ITEMS = frozenset()
 #: The modules that this one stands for. They import this one, and so are imported when they are first needed.
 cdef object nodes_in_python = None, words_in_python = None, headline_in_python = None, text_in_python = None
-cdef int64_t longest_heading
+cdef int64_t longest_heading, runs_of_permalink
 cdef str marks = ""
 #: Where they are kept in the namespace of a node table.
 cdef str KEPT = "_texts_of_core"
@@ -342,8 +342,10 @@ def first_of_items(nodes, leaves):
 
 
 cdef int load_text() except -1:
-    global text_in_python
+    global text_in_python, runs_of_permalink
     if text_in_python is None:
+        from scrapy_pagelets.document import content
+        runs_of_permalink = content._RUNS
         from scrapy_pagelets import text as text_in_python
     return 0
 
@@ -492,7 +494,24 @@ def content_of(nodes, keep):
                 pieces.append(" ")
             pieces.append(columns.strings[leaf])
             before = leaf
-    return " ".join("".join(pieces).split())
+    return folded("".join(pieces))
+
+
+cdef str folded(str text):
+    """A text with its white space folded, without a list of its words."""
+    cdef vector[Py_UCS4] out
+    cdef bint gap = False
+    cdef Py_UCS4 c
+    out.reserve(len(text))
+    for c in text:
+        if c.isspace():
+            gap = True
+            continue
+        if gap and not out.empty():
+            out.push_back(32)
+        gap = False
+        out.push_back(c)
+    return PyUnicode_FromKindAndData(4, out.data(), out.size())
 
 
 def visible_words(str text):
@@ -521,3 +540,71 @@ def visible_words(str text):
     if only_marks:
         out.resize(begin)
     return PyUnicode_FromKindAndData(4, out.data(), out.size())
+
+
+def permalinks(nodes):
+    """As `scrapy_pagelets.document.content.permalinks`."""
+    load_text()
+    cdef Texts columns = texts_of(nodes)
+    cdef list hrefs = nodes.links.href
+    cdef int64_t link, row, leaf, most = runs_of_permalink
+    cdef str href
+    found = np.zeros(columns.size, np.bool_)
+    cdef uint8_t *out = <uint8_t*>pointer(found)
+    if <int64_t>len(hrefs) != columns.link_count:
+        raise ValueError("the columns of the links do not have the same length")
+    for link in range(columns.link_count):
+        href, row = hrefs[link], columns.link_rows[link]
+        if columns.last[row] - columns.first[row] <= most and "#" in href:
+            if not any_has_word(columns.strings, columns.first[row], columns.last[row]):
+                for leaf in range(columns.first[row], columns.last[row]):
+                    out[leaf] = True
+    return found
+
+
+cdef bint any_has_word(list strings, int64_t first, int64_t last) except -1:
+    """Whether one of some runs of text has a letter, a digit or an underscore."""
+    cdef int64_t leaf
+    cdef Py_UCS4 c
+    for leaf in range(first, last):
+        for c in <str>strings[leaf]:
+            if c == 95 or c.isalnum():
+                return True
+    return False
+
+
+def runs_of_words(nodes, leaves, templateness):
+    """As `scrapy_pagelets.duplicates.certainty.runs_of_words`."""
+    load_text()
+    cdef Texts columns = texts_of(nodes)
+    cdef Integers wanted = integers(leaves)
+    cdef const double[::1] of_leaves = templateness
+    cdef list found = [], run = []
+    cdef vector[double] greatest
+    cdef Py_ssize_t i
+    cdef int64_t leaf, before = -2
+    columns.check(wanted)
+    if of_leaves.shape[0] != columns.size:
+        raise IndexError("there is not a templateness for each leaf")
+    for i in range(wanted.size):
+        leaf = wanted.at[i]
+        if columns.gap[leaf] > GLUED or leaf > before + 1 or columns.spaces.get(leaf):
+            if run:
+                found.append(visible(run))
+            run = []
+            greatest.push_back(of_leaves[leaf])
+        run.append(columns.strings[leaf])
+        greatest[greatest.size() - 1] = max(greatest.back(), of_leaves[leaf])
+        before = leaf
+    if run:
+        found.append(visible(run))
+    result = np.empty(greatest.size())
+    if greatest.size():
+        memcpy(pointer(result), greatest.data(), greatest.size() * sizeof(double))
+    return found, result
+
+
+cdef str visible(list run):
+    """The text of a run, without characters that no reader sees."""
+    cdef str text = run[0] if len(run) == 1 else "".join(run)
+    return text if text.isascii() else text_in_python.without_invisible(text)

@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.document.headline import Headline
 from scrapy_pagelets.nodes import CELL, LINE, TAG, TAGS, TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
@@ -166,10 +167,10 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
     """
     nodes = page.nodes
     mask = np.zeros(len(nodes.leaves), np.bool_)
-    if headline is None or not (names or prices):
-        return mask
     told = {name.casefold() for name in names} - {""}
     amounts = {_amount(price) for price in prices} - {""}
+    if headline is None or not (told or amounts):
+        return mask
     first, last = int(nodes.first_leaf[headline.row]), int(nodes.last_leaf[headline.row])
     for leaf in range(max(0, first - _BEFORE), min(len(mask), last + _AFTER)):
         text = nodes.strings[leaf]
@@ -191,6 +192,7 @@ def _amount(text: str) -> str:
     return whole if cents == "00" else whole + cents
 
 
+@compiled("text")
 def permalinks(nodes: NodeTable) -> Bools:
     """(m,) leaves of links that are only there to copy the address of a heading: ``¶``, ``#``."""
     mask = np.zeros(len(nodes.leaves), np.bool_)

@@ -58,6 +58,7 @@ class PageContext:
         self._page: Page | None = None
         self._pagelets: dict[bool, list[Pagelet]] = {}
         self._decision: Decision | None = None
+        self._left: PageContent | None = None
         self._labels: Ints | None = None
         self._items = 0
         self._has_left = False
@@ -85,8 +86,8 @@ class PageContext:
         if self._items or not self._has_left or response is None:
             return
         self._session.forget(response)
-        let_go(self._page, self._decision, self._pagelets)
-        self._page, self._decision, self._labels, self._pagelets = None, None, None, {}
+        let_go(self._page, self._decision, self._left, self._pagelets)
+        self._page, self._decision, self._left, self._labels, self._pagelets = None, None, None, None, {}
 
     @property
     def page(self) -> Page:
@@ -149,7 +150,10 @@ class PageContext:
 
     def left(self) -> PageContent:
         """Return what is left of the page, for its fields."""
-        return PageContent(self.page, self._decide(), self._session.config.switches)
+        with self._lock:
+            if self._left is None:
+                self._left = PageContent(self.page, self._decide(), self._session.config.switches)
+            return self._left
 
     def effect_of_rules(self) -> dict[str, int]:
         """Return what the rules of the user have done to the page, by the names of the stats."""

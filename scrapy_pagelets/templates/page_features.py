@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.core import compiled
+from scrapy_pagelets.facts import once
 from scrapy_pagelets.looks import LANDMARKS, Look, is_short
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
@@ -337,6 +338,7 @@ def _container(nodes: NodeTable, odds: Floats) -> tuple[Floats, Floats, Floats, 
     )
 
 
+@once
 def declared(page: Page) -> tuple[bool, bool, bool]:
     """Whether the head of the page declares an article, a product, a discussion: in Open Graph, or in JSON-LD."""
     kinds = {meta.content.strip().lower() for meta in page.metas if meta.property.lower() == "og:type"}
