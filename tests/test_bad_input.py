@@ -77,7 +77,7 @@ def start_page_that(tmp_path, routes, path="", robots="", **settings):
     with SiteServer(routes=routes) as server:
         if robots:
             server.routes["/robots.txt"] = answer(robots, Content_Type="text/plain")
-        found = crawl(tmp_path, "site", url=server.url(path), settings=settings)
+        found = crawl(tmp_path, "site", url=server.url(path), settings=settings, code=1)
     assert found.lines == []
     assert found.stat("start/failed") == 1
     assert len(found.errors) == 1, found.errors
@@ -88,7 +88,7 @@ def test_a_site_that_is_down(tmp_path):
     with socket.socket() as taken:  # bound and not listening: connections are refused
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/"
-        found = crawl(tmp_path, "site", url=url)
+        found = crawl(tmp_path, "site", url=url, code=1)
     [sentence] = found.errors
     assert sentence.startswith(f"{url} cannot be loaded: ")
     assert sentence.endswith("; check the URL and whether the site is up")
@@ -96,7 +96,7 @@ def test_a_site_that_is_down(tmp_path):
 
 
 def test_a_host_that_does_not_exist(tmp_path):
-    found = crawl(tmp_path, "site", url="http://nowhere.invalid/", settings={"RETRY_ENABLED": 0})
+    found = crawl(tmp_path, "site", url="http://nowhere.invalid/", settings={"RETRY_ENABLED": 0}, code=1)
     [sentence] = found.errors
     assert "http://nowhere.invalid/ cannot be loaded: " in sentence
     assert found.stat("start/failed") == 1
@@ -124,6 +124,14 @@ def test_a_start_page_that_is_not_html(tmp_path):
     routes = {"/a.pdf": answer(b"%PDF-1.4", Content_Type="application/pdf")}
     sentence, _ = start_page_that(tmp_path, routes, "a.pdf")
     assert sentence == "/a.pdf is not an HTML page (application/pdf): give the URL of a page"
+
+
+def test_one_of_two_start_pages_is_enough(tmp_path):
+    with SiteServer(routes={"/": answer(page("home"))}) as server:
+        (tmp_path / "urls.txt").write_text(f"{server.url('lost')}\n{server.url('')}\n", encoding="utf-8")
+        found = crawl(tmp_path, "site", urls=tmp_path / "urls.txt")
+    assert found.urls == [server.url("")]
+    assert found.stat("start/failed") == 1
 
 
 def test_robots_txt_that_forbids_a_part(tmp_path):

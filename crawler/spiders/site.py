@@ -25,7 +25,7 @@ from scrapy_pagelets.crawler.spiders import arguments, failures, former_job, sit
 from scrapy_pagelets.crawler.spiders.request_journal import RequestJournal
 from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
+from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
 from scrapy_pagelets.session.fingerprints import fingerprint_of
 from scrapy_pagelets.session.outgoing import FOLLOWED, requested_url
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
@@ -80,7 +80,7 @@ class SiteSpider(Spider):
         if problem := arguments.unknown(kwargs, _ARGUMENTS):
             logger.warning("%s", problem)
         self.journal = RequestJournal(None)
-        self._requested = self._received = 0
+        self._requested = self._received = self._lost_starts = 0
         self._spare: list[tuple[str, int]] = []
         self._seen_links: set[int] = set()
         self._finished = False
@@ -154,8 +154,7 @@ class SiteSpider(Spider):
             self._settle(response.request)
             self.session.count("pages/not_html")
             if start:
-                self.session.count("start/failed")
-                logger.error("%s is not an HTML page (%s): give the URL of a page", response.url, _type(response))
+                self._lose_start("%s is not an HTML page (%s): give the URL of a page", response.url, _type(response))
             return
         self._received += 1
         try:
@@ -200,8 +199,15 @@ class SiteSpider(Spider):
     def start_failed(self, failure: Failure) -> None:
         """Log in a sentence why there is nothing to crawl."""
         self._settle(failure.request)  # type: ignore[attr-defined]
+        self._lose_start("%s", failures.reason(failure))
+
+    def _lose_start(self, message: str, *arguments: str) -> None:
+        """Report a start page that cannot be used; a crawl that has no other does not end with exit code 0."""
+        logger.error(message, *arguments)
         self.session.count("start/failed")
-        logger.error("%s", failures.reason(failure))
+        self._lost_starts += 1
+        if self._lost_starts == len(self.start_urls):
+            self.crawler.signals.connect(mark_failed, signals.engine_stopped)
 
     def failed(self, failure: Failure) -> Iterator[Request]:
         """Count a failed page. After a 404 of ``/page/`` try ``/page``: static hosts serve both, their mirrors one."""
