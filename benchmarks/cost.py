@@ -2,7 +2,7 @@
 
 Data: a folder of sites with gold (``--data .data``). All other pages of a site are learnt before its sample is cleaned.
 The sample is deterministic: pages at equal distances in the order of their paths. Every repetition starts from bytes
-and runs all steps for a page, then the bare parse and the other tools on the same page; CPU time is measured. Cold is
+and runs all steps for a page, with its heading and metadata, then the bare parse and the other tools on the same page; CPU time is measured. Cold is
 the first repetition, in which nothing has seen the page yet; warm is the fastest of the others. F1 of the words is the
 referee's (``--referee ../shared/bench``), by the shipped model or by the models that were trained without the site
 (``--models .data/models``). Tools that are not installed are left out: ``pip install trafilatura resiliparse
@@ -29,14 +29,13 @@ from benchmarks.peers import FAST_AND_SLOW, Extract, is_installed
 from benchmarks.tools import fold, names, option_parser, referee, sites_below, table
 from scrapy_pagelets import Page, Site, core, segment
 from scrapy_pagelets.archives.reader import Record, expand, records
-from scrapy_pagelets.document.headline import headline_of
-from scrapy_pagelets.document.metadata import metadata_of
+from scrapy_pagelets.document.decision import decided
 from scrapy_pagelets.page import decode, parse
 from scrapy_pagelets.templates.model import LABELLED
 from scrapy_pagelets.text import plain
 
 REFERENCE = "lxml parse alone"
-STEPS = ("decode", "parse", "node table", "learn", "templateness", "metadata", "segment", "records and text")
+STEPS = ("decode", "parse", "node table", "learn", "decision", "segment", "records and text")
 #: Steps that a spider has done already; the plugin starts from its tree.
 SPIDERS = ("decode", "parse")
 OURS, FROM_TREE = "all, from bytes", "all, from the spider's tree"
@@ -129,11 +128,9 @@ def steps(
     yield done("node table")
     site.learn(page)
     yield done("learn")
-    templateness = site.templateness(page)
-    yield done("templateness")
-    metadata_of(page, headline_of(page))
-    yield done("metadata")
-    content = [pagelet for pagelet in segment(page, templateness) if pagelet.role == "content"]
+    decision = decided(page, site)
+    yield done("decision")
+    content = [pagelet for pagelet in segment(page, decision.templateness) if pagelet.role == "content"]
     yield done("segment")
     keep = np.zeros(len(page.nodes.leaves), np.bool_)
     for pagelet in content:
