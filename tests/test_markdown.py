@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -424,6 +424,7 @@ def test_blocks_read_back(html):
 
 @given(soups, st.data())
 def test_markdown_holds_all_words(html, data):
+    assume("<button" not in html)  # code is without the buttons that copy it
     found = page(html)
     keep = masks(data, found)
     rest = iter("".join(words(markdown(html, keep))))  # by letter, because marks may split a word
