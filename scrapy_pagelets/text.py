@@ -12,7 +12,7 @@ from lxml import etree
 
 from scrapy_pagelets.characters import quoted, readable
 from scrapy_pagelets.core import compiled
-from scrapy_pagelets.document import formulas, notes
+from scrapy_pagelets.document import data_tables, formulas, notes
 from scrapy_pagelets.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, Bools, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.urls import absolute
@@ -57,6 +57,7 @@ def written(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
     ----------
     keep : (m,) a mask of the leaves
     """
+    nodes = data_tables.in_lines(nodes)
     return notes.with_brackets(formulas.once(nodes, keep)), written_leaves(nodes, keep)
 
 

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -253,6 +253,43 @@ def test_the_own_heading_that_a_page_writes_twice_in_a_row_is_written_once():
     assert markdown_of(document) == "# Cup\n\ntext\n\n## Cup\n\nmore"
 
 
+LINKED = (
+    "<pre>class <a href=t.html>Tea</a> : <a href=#x>Leaf</a>, <a href=p.html>Plant</a>, <a href=t.html>Tea</a>;</pre>"
+)
+FENCE = "```\nclass Tea : Leaf, Plant, Tea;\n```"
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        (LINKED, f"{FENCE}\n\n[`Tea`](http://example.com/a/t.html), [`Plant`](http://example.com/a/p.html)"),
+        (f"{LINKED}<p><a href=t.html>Tea</a>", f"{FENCE}\n\n[`Plant`](http://example.com/a/p.html)\n\n[Tea](http://example.com/a/t.html)"),
+        ("<pre>see <a href=http://h/>http://h/</a>, <a href=mailto:a@b.c>a@b.c</a>", "```\nsee http://h/, a@b.c\n```"),
+        ("<pre><a href=x.html>1</a> <a href=y.html> </a>", "```\n1\n```\n\n[`1`](http://example.com/a/x.html)"),
+        ("<ul><li><pre><a href=/x>a</a></pre><li>b</ul>", "- ```\n  a\n  ```\n\n  [`a`](http://example.com/x)\n\n- b"),
+    ],
+)  # fmt: skip
+def test_links_in_code_are_listed_below_it_unless_the_page_has_them_elsewhere(html, expected):
+    assert markdown(html) == expected
+    assert "](" not in markdown(html, links=False)
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [
+        ("<a href=/adw>Adw</a><b>Window</b>", "[Adw](http://example.com/adw)Window"),
+        ("<a href=http://example.com/a/b.html#top>AdwWindow</a>", "AdwWindow"),  # the page itself
+        ("<img src=x.png alt=x>AdwWindow", "AdwWindow"),
+        ("<a href=/adw>Adw</a>Window<a href=#w>#</a>", "[Adw](http://example.com/adw)Window"),
+        ("<a href=/adw>Adw</a>Window #", "AdwWindow"),  # as `headline`
+    ],
+)
+def test_the_own_heading_has_its_links_to_other_pages(heading, expected):
+    found = page(f"<title>AdwWindow</title><p>menu<h1>{heading}</h1><p>text")
+    document = document_of(found, every(found), headline_of(found))
+    assert markdown_of(document) == f"# {expected}\n\nmenu\n\ntext"
+
+
 def test_switches():
     html = "<p><a href=/x title=tip>a</a> <img src=y.png alt=z><table><tr><th>b<th>c<tr><td>d<td>e</table>"
     assert markdown(html, links=False, images=False, tables=False) == "a\n\nb\n\nc\n\nd\n\ne"
@@ -360,7 +397,8 @@ def of_document(block):
     kinds = {"list": "ol" if block.ordered else "ul", "quote": "q", "item": "li"}
     match block.kind:
         case "code":
-            return [("pre", block.text)]
+            links = [("text", "".join(run.text for run in block.runs))] if block.runs else []
+            return [("pre", block.text), *links]
         case "paragraph" | "heading":
             return [("text", "".join(run.text for run in block.runs))]
         case "table":
@@ -386,6 +424,7 @@ def test_blocks_read_back(html):
 
 @given(soups, st.data())
 def test_markdown_holds_all_words(html, data):
+    assume("<button" not in html)  # code is without the buttons that copy it
     found = page(html)
     keep = masks(data, found)
     rest = iter("".join(words(markdown(html, keep))))  # by letter, because marks may split a word

@@ -179,6 +179,25 @@ def test_a_list_that_a_line_announces_is_content(line, expected):
     assert [text for text in announced if text.startswith("color")] == expected
 
 
+@pytest.mark.parametrize(
+    ("html", "known", "expected"),
+    [
+        ("<h2>Features</h2><ul><li>a<li>b</ul>", [0.4, 0.6, 0.65], "Features a b"),
+        ("<h2>Features<a href='#f'>¶</a></h2><ul><li>a<li>b</ul>", [0.4, 1, 0.6, 0.65], "Features a b"),
+        ("<h2>Features</h2><ul><li>a<li>b</ul>", [0.4, 0.9, 0.3], "Features b"),  # a menu, but for one item
+        ("<h2>Features</h2><ul><li>a<li>b<li>c</ul>", [0.4, 0.52, 0.3, 0.49], "Features a b c"),
+        ("<h2>Features</h2><ul><li>a<li>b</ul>", [0.4, 0.7, 0.7], "Features"),
+        ("<h2>Features</h2><ul><li>a<li>b</ul>", [0.6, 0.6, 0.6], ""),
+        ("<h2>Features</h2><p>c<ul><li>a<li>b</ul>", [0.4, 0.3, 0.6, 0.6], "Features c"),
+        ("<a href='#f'>¶</a><ul><li>a<li>b</ul>", [0.4, 0.6, 0.6], ""),
+    ],
+)
+def test_a_list_in_doubt_right_below_a_heading_of_content_is_content(html, known, expected):
+    nodes = page(html).nodes
+    kept = corrected(nodes, np.array(known), None) < 0.5
+    assert " ".join(text for text, is_kept in zip(nodes.strings, kept, strict=True) if is_kept) == expected
+
+
 @given(soups)
 def test_only_permalinks_are_taken_away(html):
     found = page(html)

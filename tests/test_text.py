@@ -84,6 +84,13 @@ def shown(html):
         ("<table><caption>a</caption><tr><th>b<th>c<tbody><tr><td>d</table>", "a\n\nb\tc\nd"),
         ("<td>a</td><td>b</td>", "a\tb"),
         ("<table><tr><td>a<td> <td>b</table>", "a\tb"),
+        ("x<table><tr><th><p>a<th>b<tr><td>c<br>d<td><div>e</div><p>-</table>y", "x\n\na\tb\nc d\te -\n\ny"),
+        ("<table><tr><td>a<td>b<tr><td><ul><li>c<li>d</ul><td>e<tr><td>f<td>g</table>", "a\tb\n- c - d\te\nf\tg"),
+        (
+            "<table><tr><td><table><tr><td><p>a<td><p>b<tr><td>c<td>d</table><td><p>e<tr><td>f</table>",
+            "a\tb\nc\td\n\ne\n\nf",
+        ),
+        ("<table><tr><td><p>a<td><p>b</table>", "a\n\nb"),  # lays out the page
         # entities
         ("&lt;b&gt; &amp;amp; &#x41;&#66; &eacute; &bogus;", "<b> &amp; AB é &bogus;"),
         # verbatim

@@ -17,7 +17,7 @@ class Block:
     kind : ``document``, ``heading``, ``paragraph``, ``code``, ``math``, ``list``, ``item``, ``quote``, ``table`` or
         ``rule``
     children : the blocks inside a document, list, item or quote
-    runs : the text of a heading or paragraph
+    runs : the text of a heading or paragraph; of code the links in it, which are listed below
     rows : the cells of a table; its first row is its head
     text : code or formula
     language : language of code; "" if it is not told

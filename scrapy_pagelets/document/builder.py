@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 from lxml import etree
 
+from scrapy_pagelets import urls
 from scrapy_pagelets.characters import quoted, readable
 from scrapy_pagelets.document import code, data_tables, formulas, pictures
 from scrapy_pagelets.document.blocks import Block
@@ -54,7 +56,8 @@ def document_of(page: Page, keep: Bools, headline: Headline | None = None, switc
     root = builder.root
     _prune(root)
     if headline is not None:
-        _lead(root, headline, builder.leaves_of(headline.row))
+        _lead(root, headline, builder.leaves_of(headline.row), page.key)
+    _drop_known_links(root)
     repair_levels(root, headed=headline is not None)
     return root
 
@@ -83,17 +86,49 @@ def _is_idle_rule(block: Block, above: str | None) -> bool:
     return block.kind == "rule" and above in (None, "heading", "rule")
 
 
-def _lead(root: Block, headline: Headline, leaves: list[int]) -> None:
-    """Move the page's own heading to the start; if it follows once more, as some shops write it, leave that out."""
+def _lead(root: Block, headline: Headline, leaves: list[int], key: int) -> None:
+    """Move the page's own heading to the start; if it follows once more, as some shops write it, leave that out.
+
+    Parameters
+    ----------
+    key : the hash of the page's URL
+    """
     own = set(leaves)
     level = next((b.level for b in root.walk() if b.kind == "heading" and own.intersection(b.leaves)), 1)
+    runs = _own_runs([b for b in root.walk() if b.leaves and own.issuperset(b.leaves)], headline.text, key)
     for block in root.walk():
         block.children = [child for child in block.children if not child.leaves or not own.issuperset(child.leaves)]
     _prune(root)
     first = root.children[0] if root.children else None
     if first is not None and first.kind == "heading" and text_of_runs(first.runs) == headline.text:
         del root.children[0]
-    root.children.insert(0, Block("heading", runs=tidy([Run(headline.text)]), level=level, leaves=leaves))
+    root.children.insert(0, Block("heading", runs=runs, level=level, leaves=leaves))
+
+
+def _own_runs(blocks: Iterable[Block], text: str, key: int) -> list[Run]:
+    """The page's own heading with its links to other pages; only its text if that is not all that the blocks say."""
+    written = [run for block in blocks for run in (*block.runs, Run(" ")) if not run.source]
+    if text_of_runs(written) != text:
+        written = [Run(text)]
+    leads_here = {href: urls.key(href) == key for run in written if (href := run.style.href)}
+    plain = [replace(run, style=run.style._replace(strong=False)) for run in written]
+    return tidy(replace(run, style=PLAIN) if leads_here.get(run.style.href) else run for run in plain)
+
+
+def _drop_known_links(root: Block) -> None:
+    """Leave out the links in code that the document has at another place, or in code before; commas part the others."""
+    with_links = [block for block in root.walk() if block.kind == "code" and block.runs]
+    if not with_links:
+        return
+    others = [block for block in root.walk() if block.kind != "code"]
+    lines = [line for block in others for line in (block.runs, *(cell for row in block.rows for cell in row))]
+    known = {run.style.href for line in lines for run in line}
+    for block in with_links:
+        links, block.runs = block.runs, []
+        for run in links:
+            if run.style.href not in known:
+                known.add(run.style.href)
+                block.runs += (*[Run(","), Run(" ")] * bool(block.runs), run)
 
 
 def repair_levels(root: Block, *, headed: bool) -> None:
@@ -337,7 +372,21 @@ class _Builder:
         text = "" if self.is_gutter(row) else code.code_of(element)
         first, last = int(self.nodes.first_leaf[row]), int(self.nodes.last_leaf[row])
         if text:
-            self.add(Block("code", text=text, language=code.language_of(element), leaves=list(range(first, last))))
+            links = list(self.links_of_code(row))
+            language = code.language_of(element)
+            self.add(Block("code", text=text, runs=links, language=language, leaves=list(range(first, last))))
+
+    def links_of_code(self, row: int) -> Iterator[Run]:
+        """The names in a block of code that lead to other pages, as no fence has links; addresses in it need none."""
+        links = self.nodes.links
+        for at in range(*np.searchsorted(links.row, (row, self.nodes.end[row])).tolist()):
+            link = int(links.row[at])
+            leaves = slice(int(self.nodes.first_leaf[link]), int(self.nodes.last_leaf[link]))
+            name = " ".join(" ".join(self.nodes.strings[leaves]).split())
+            if links.key[at] == self.page.key or "://" in name or not any(map(str.isalnum, name)):
+                continue
+            if (style := self.linked(self.nodes.elements[link])) is not None:
+                yield Run(name, style._replace(strong=False, emphasised=False, script="", code=link))
 
     def is_gutter(self, row: int) -> bool:
         return any(code.is_gutter(self.nodes.elements[above]) for above in _climb(self.nodes, row, 4))

@@ -11,7 +11,8 @@ import numpy as np
 
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.document.headline import Headline
-from scrapy_pagelets.nodes import CELL, LINE, TAG, TAGS, TEXT, Bools, Floats, Ints, NodeTable
+from scrapy_pagelets.looks import HEADING
+from scrapy_pagelets.nodes import CELL, LINE, TAG, TAGS, TEXT, Bools, Floats, Ints, NodeTable, rows_with
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.roles import is_template
 
@@ -32,6 +33,8 @@ _IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("li", "d
 _WHOLE: Final = 0.8
 #: Words without links that a line must have to announce a list. Labels of filters and of share buttons have fewer.
 _ANNOUNCING: Final = 5
+#: Up to this templateness, a list right below a heading of content belongs to it.
+_IN_DOUBT: Final = 0.65
 _COLONS: Final = (":", "\N{FULLWIDTH COLON}")
 #: Leaves before and after the own heading that may say of the page what it declares, and their words.
 _BEFORE, _AFTER, _LONGEST = 8, 60, 12
@@ -62,6 +65,7 @@ def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None)
     marks = permalinks(nodes)
     found[marks] = 1
     found[_headings_of_content(nodes, ~is_template(found)) & ~marks] = 0
+    found[_lists_of_headings(nodes, found, marks) & ~marks] = 0
     return found
 
 
@@ -154,6 +158,43 @@ def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
 @lru_cache(4096)
 def _is_label(classes: str) -> bool:
     return _LABEL.search(classes) is not None
+
+
+def _lists_of_headings(nodes: NodeTable, templateness: Floats, marks: Bools) -> Bools:
+    """(m,) leaves of lists right below a heading of content, if all that would be lost of them is in doubt.
+
+    A heading without the list that it announces says nothing. If nothing of the list is content so far, the mean
+    decides, else the leaf that is template most surely: one item may be of a menu among others that are not.
+
+    Parameters
+    ----------
+    templateness : (m,)
+    marks : (m,) the permalinks, which stand between heading and list
+    """
+    mask = np.zeros(len(templateness), np.bool_)
+    keep = ~is_template(templateness)
+    lists = np.flatnonzero(_IS_LIST[nodes.tag])
+    first, last = nodes.first_leaf[lists], nodes.last_leaf[lists]
+    count = _sums(keep)
+    torn = (first > 0) & (first < last) & (count[last] - count[first] < last - first)
+    if not torn.any():
+        return mask
+    headings = _leaves_of_headings(nodes)
+    before = np.maximum.accumulate(np.where(marks, -1, np.arange(len(marks))))[first[torn] - 1]
+    below = (before >= 0) & headings[before] & keep[before]
+    for start, end in zip(first[torn][below].tolist(), last[torn][below].tolist(), strict=True):
+        inside = templateness[start:end]
+        doubt = inside.max() if keep[start:end].any() else inside.mean()
+        mask[start:end] |= doubt <= _IN_DOUBT
+    return mask
+
+
+def _leaves_of_headings(nodes: NodeTable) -> Bools:
+    """(m,) the leaves inside of headings."""
+    mask = np.zeros(len(nodes.leaves), np.bool_)
+    for row in rows_with(nodes, HEADING):
+        mask[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
+    return mask
 
 
 def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], prices: Sequence[str]) -> Bools:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.nodes import TAG, Ints, NodeTable
+from scrapy_pagelets.nodes import CELL, LINE, SPACE, TAG, Ints, NodeTable, rows_tagged
 
 #: What never stands in a cell of data, and what seldom does.
 _IN_LAYOUT: Final = [TAG[name] for name in "table pre".split()]
@@ -57,12 +57,46 @@ def is_data(nodes: NodeTable, table: int) -> bool:
     lines = nodes.parent[cells]
     if not (np.diff(lines) == 0).any() or not (np.diff(lines) != 0).any():
         return False
-    blocks = np.cumsum(np.append(0, np.isin(nodes.tag, _SELDOM)))
+    blocks = np.cumsum(np.append(0, np.isin(nodes.tag[table : nodes.end[table]], _SELDOM)))
     line = np.cumsum(np.diff(lines, prepend=lines[:1]) != 0)
     alone = np.bincount(line)[line] == 1  # such a cell divides the table
-    with_blocks = (blocks[nodes.end[cells]] > blocks[cells]) & ~alone
+    with_blocks = (blocks[nodes.end[cells] - table] > blocks[cells - table]) & ~alone
     most = _LAYOUT_WITH_HEAD if (nodes.tag[cells[line == 0]] == _HEAD).all() else _LAYOUT
     return bool(with_blocks.sum() < most * max(1, (nodes.first_leaf[cells] < nodes.last_leaf[cells]).sum()))
+
+
+def in_lines(nodes: NodeTable) -> NodeTable:
+    """The node table with each row of a data table in one line of text, whatever paragraphs and breaks its cells have.
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> html = b"<table><tr><td><p>a<td><p>b<p>c<tr><td><p>d<td><p>e</table>"
+    >>> in_lines(Page.parse(html, "http://a/").nodes).gap[1:].tolist() == [CELL, SPACE, LINE, CELL]
+    True
+    """
+    cells = np.flatnonzero(((nodes.tag == _CELLS[0]) | (nodes.tag == _CELLS[1])) & (nodes.first_leaf < nodes.last_leaf))
+    if not len(cells):
+        return nodes
+    first, last = nodes.first_leaf[cells], nodes.last_leaf[cells]
+    begins = np.diff(nodes.parent[cells], prepend=-1) != 0
+    breaks = np.append(0, np.cumsum(nodes.gap >= LINE))
+    parted = (breaks[last] > breaks[first + 1]) | (~begins & (nodes.gap[first] >= LINE)) | (nodes.gap[first] > LINE)
+    gap = nodes.gap.copy()
+    for table in _innermost(nodes):
+        inside = slice(*np.searchsorted(cells, (table, nodes.end[table])).tolist())
+        if parted[inside].any() and is_data(nodes, table):
+            own = first[inside]
+            gap[own[0] + 1 : last[inside][-1]] = np.minimum(gap[own[0] + 1 : last[inside][-1]], SPACE)
+            gap[own[1:]] = np.where(begins[inside][1:], LINE, CELL)
+    return replace(nodes, gap=gap)
+
+
+def _innermost(nodes: NodeTable) -> list[int]:
+    """The rows of tables without others inside."""
+    tables = rows_tagged(nodes, TAG["table"])
+    following = [*tables[1:], len(nodes)]
+    return [one for one, other in zip(tables, following, strict=False) if other >= nodes.end[one]]
 
 
 def has_heading(nodes: NodeTable, cell: int) -> bool:

@@ -43,7 +43,7 @@ def _lines(block: Block) -> list[str]:
         case "paragraph":
             return written(block.runs).split("\n")
         case "code":
-            return _fenced(block.text, block.language)
+            return _fenced(block.text, block.language) + (["", written(block.runs)] if block.runs else [])
         case "math":
             return _fenced(block.text, "math")
         case "quote":

@@ -99,10 +99,10 @@ def _leaf_blocks(document: Block) -> Iterator[tuple[Block, tuple[Block, ...]]]:
 
 def words_of(block: Block) -> int:
     """Number of words of a block without children: those of its text, and of the alternative texts of pictures."""
-    if block.kind in ("code", "math"):
-        return _count(block.text)
     lines = [cell for row in block.rows for cell in row] if block.kind == "table" else [block.runs]
-    return sum(_count("".join(f" {run.text} " if run.source else run.text for run in line)) for line in lines)
+    return _count(block.text) + sum(
+        _count("".join(f" {run.text} " if run.source else run.text for run in line)) for line in lines
+    )
 
 
 def _count(text: str) -> int:
