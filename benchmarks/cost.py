@@ -2,11 +2,12 @@
 
 Data: a folder of sites with gold (``--data .data``). All other pages of a site are learnt before its sample is cleaned.
 The sample is deterministic: pages at equal distances in the order of their paths. Every repetition starts from bytes
-and runs all steps for a page, with its heading and metadata, then the bare parse and the other tools on the same page; CPU time is measured. Cold is
-the first repetition, in which nothing has seen the page yet; warm is the fastest of the others. F1 of the words is the
-referee's (``--referee ../shared/bench``), by the shipped model or by the models that were trained without the site
-(``--models .data/models``). Tools that are not installed are left out: ``pip install trafilatura resiliparse
-readability-lxml justext boilerpy3 turbohtml``. Compare the multiples, not the milliseconds, between machines.
+and runs all steps for a page, then the bare parse and the other tools on the same page; CPU time is measured. The
+decision includes the heading, the metadata and all corrections. Cold is the first repetition, in which nothing has
+seen the page yet; warm is the fastest of the others. F1 of the words is the referee's (``--referee ../shared/bench``),
+by the shipped model or by the models that were trained without the site (``--models .data/models``). Tools that are
+not installed are left out: ``pip install trafilatura resiliparse readability-lxml justext boilerpy3 turbohtml``.
+Compare the multiples, not the milliseconds, between machines.
 
     python -m benchmarks cost --only hexo,jdo,typer --pages 4
 """

@@ -15,6 +15,7 @@ from scrapy_pagelets.looks import HEADING
 from scrapy_pagelets.nodes import CELL, LINE, TAG, TAGS, TEXT, Bools, Floats, Ints, NodeTable, rows_with
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.roles import is_template
+from scrapy_pagelets.templates.sums import in_order
 
 _WORD: Final = re.compile(r"\w")
 _IS_HEADING: Final = np.isin(np.arange(len(TAGS)), [TAG[f"h{level}"] for level in range(1, 7)])
@@ -43,6 +44,7 @@ _PRICE: Final = re.compile(r"\D{0,5}?(\d{1,3}(?:[., ]\d{3})+|\d+)(?:[.,](\d{1,2}
 _RUNS: Final = 2
 
 
+@compiled("corrections")
 def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None) -> Floats:
     """(m,) templateness of the leaves: 0 in the own heading, headings, sentences and lists of content, 1 in permalinks.
 
@@ -184,7 +186,7 @@ def _lists_of_headings(nodes: NodeTable, templateness: Floats, marks: Bools) -> 
     below = (before >= 0) & headings[before] & keep[before]
     for start, end in zip(first[torn][below].tolist(), last[torn][below].tolist(), strict=True):
         inside = templateness[start:end]
-        doubt = inside.max() if keep[start:end].any() else inside.mean()
+        doubt = inside.max() if keep[start:end].any() else in_order(inside) / len(inside)
         mask[start:end] |= doubt <= _IN_DOUBT
     return mask
 

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.facts import once
 from scrapy_pagelets.nodes import CELL, LINE, SPACE, TAG, Ints, NodeTable, rows_tagged
 
 #: What never stands in a cell of data, and what seldom does.
@@ -65,6 +66,7 @@ def is_data(nodes: NodeTable, table: int) -> bool:
     return bool(with_blocks.sum() < most * max(1, (nodes.first_leaf[cells] < nodes.last_leaf[cells]).sum()))
 
 
+@once
 def in_lines(nodes: NodeTable) -> NodeTable:
     """The node table with each row of a data table in one line of text, whatever paragraphs and breaks its cells have.
 
@@ -75,20 +77,23 @@ def in_lines(nodes: NodeTable) -> NodeTable:
     >>> in_lines(Page.parse(html, "http://a/").nodes).gap[1:].tolist() == [CELL, SPACE, LINE, CELL]
     True
     """
-    cells = np.flatnonzero(((nodes.tag == _CELLS[0]) | (nodes.tag == _CELLS[1])) & (nodes.first_leaf < nodes.last_leaf))
-    if not len(cells):
+    tables = _innermost(nodes)
+    if not tables:
         return nodes
+    cells = np.flatnonzero(((nodes.tag == _CELLS[0]) | (nodes.tag == _CELLS[1])) & (nodes.first_leaf < nodes.last_leaf))
     first, last = nodes.first_leaf[cells], nodes.last_leaf[cells]
     begins = np.diff(nodes.parent[cells], prepend=-1) != 0
     breaks = np.append(0, np.cumsum(nodes.gap >= LINE))
     parted = (breaks[last] > breaks[first + 1]) | (~begins & (nodes.gap[first] >= LINE)) | (nodes.gap[first] > LINE)
+    parts = [slice(*np.searchsorted(cells, (table, nodes.end[table])).tolist()) for table in tables]
+    torn = [part for table, part in zip(tables, parts, strict=True) if parted[part].any() and is_data(nodes, table)]
+    if not torn:
+        return nodes
     gap = nodes.gap.copy()
-    for table in _innermost(nodes):
-        inside = slice(*np.searchsorted(cells, (table, nodes.end[table])).tolist())
-        if parted[inside].any() and is_data(nodes, table):
-            own = first[inside]
-            gap[own[0] + 1 : last[inside][-1]] = np.minimum(gap[own[0] + 1 : last[inside][-1]], SPACE)
-            gap[own[1:]] = np.where(begins[inside][1:], LINE, CELL)
+    for part in torn:
+        inside = slice(int(first[part][0]) + 1, int(last[part][-1]))
+        gap[inside] = np.minimum(gap[inside], SPACE)
+        gap[first[part][1:]] = np.where(begins[part][1:], LINE, CELL)
     return replace(nodes, gap=gap)
 
 

@@ -1,0 +1,175 @@
+// What a page says of itself, and what is torn out of its content, as `scrapy_pagelets.document.content`.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "columns.hpp"
+
+// The numbers and tags of `scrapy_pagelets.document.content`.
+struct Limits {
+    std::int64_t cell, line, text, heading;          // gaps, the tag of runs of text, the sign of headings
+    double threshold, prose, nearly, whole, announcing, most, in_doubt;
+    std::vector<std::uint8_t> is_list, is_item, is_heading;  // by tag
+};
+
+class Corrections {
+    using Mask = std::vector<std::uint8_t>;
+    using Counts = std::vector<std::int64_t>;
+    const Nodes &nodes;
+    const Limits &limits;
+    std::vector<std::size_t> lists;  // rows
+    Counts words;                    // sums up to each leaf
+
+    bool is(const std::vector<std::uint8_t> &tags, std::size_t row) const { return tags[std::size_t(nodes.tag[row])]; }
+    std::size_t first(std::size_t row) const { return std::size_t(nodes.first_leaf[row]); }
+    std::size_t last(std::size_t row) const { return std::size_t(nodes.last_leaf[row]); }
+    std::int64_t below(const Counts &sums, std::size_t row) const { return sums[last(row)] - sums[first(row)]; }
+    std::int64_t leaves(std::size_t row) const { return nodes.last_leaf[row] - nodes.first_leaf[row]; }
+    bool is_kept(std::size_t leaf) const { return found[leaf] < limits.threshold; }
+
+    template <typename Function> Counts sums(Function value) const {
+        Counts sums(nodes.m + 1);
+        for (std::size_t i = 0; i < nodes.m; i++) sums[i + 1] = sums[i] + value(i);
+        return sums;
+    }
+    Counts kept_leaves() const {
+        return sums([&](std::size_t i) { return std::int64_t(is_kept(i)); });
+    }
+    Counts kept_words() const {
+        return sums([&](std::size_t i) { return is_kept(i) ? nodes.words[i] : 0; });
+    }
+
+    // The first leaf behind a line that begins with a leaf.
+    std::size_t line_end(std::size_t leaf, std::int64_t gap) const {
+        do leaf++;
+        while (leaf < nodes.m && nodes.gap[leaf] < gap);
+        return leaf;
+    }
+
+    // Words without links of the line that ends with a leaf.
+    double announcing_words(std::size_t leaf) const {
+        std::int64_t count = 0;
+        for (std::size_t i = leaf + 1; i-- > 0;) {
+            if (!nodes.linked(i)) count += nodes.words[i];
+            if (nodes.gap[i] >= limits.line) break;
+        }
+        return double(count);
+    }
+
+    Mask leaves_of_headings() const {
+        Mask inside(nodes.m);
+        for (std::size_t row = 0; row < nodes.n; row++)
+            if (nodes.signs[nodes.look[row]] & limits.heading && nodes.tag[row] != limits.text)
+                std::fill(inside.begin() + first(row), inside.begin() + last(row), 1);
+        return inside;
+    }
+
+    bool has_own_text(std::size_t row) const {
+        for (std::size_t i = first(row); i < last(row); i++)
+            if (!nodes.linked(i)) return true;
+        return false;
+    }
+
+    // Whether most words around a title are content, and what follows it, but nothing of itself.
+    bool is_lost_title(std::size_t row, const Counts &kept) const {
+        const std::size_t above = std::size_t(nodes.parent[row] < 0 ? std::int64_t(nodes.n) - 1 : nodes.parent[row]);
+        const std::int64_t others = below(words, above) - below(words, row);
+        if (others <= 0 || double(below(kept, above)) < limits.most * double(others) || below(kept, row) != 0) return false;
+        return first(row) < last(row) && last(row) < nodes.m && is_kept(last(row)) && has_own_text(row);
+    }
+
+    bool is_in_doubt(std::size_t row) const {
+        const auto begin = found.begin() + first(row), end = found.begin() + last(row);
+        if (std::any_of(begin, end, [&](double value) { return value < limits.threshold; }))
+            return *std::max_element(begin, end) <= limits.in_doubt;
+        double sum = 0;
+        for (auto value = begin; value != end; value++) sum += *value;
+        return sum / double(leaves(row)) <= limits.in_doubt;
+    }
+
+public:
+    std::vector<double> found;  // templateness of the leaves
+    Counts announced;           // rows of lists that a line announces, if that ends in a colon
+
+    Corrections(const Nodes &nodes, const Limits &limits, const double *templateness)
+        : nodes(nodes), limits(limits), words(sums([&](std::size_t i) { return nodes.words[i]; })),
+          found(templateness, templateness + nodes.m) {
+        for (std::size_t row = 0; row < nodes.n; row++)
+            if (is(limits.is_list, row)) lists.push_back(row);
+    }
+
+    void set(std::size_t row, double value) { std::fill(found.begin() + first(row), found.begin() + last(row), value); }
+
+    // As `_sentences_of_content`.
+    void keep_sentences() {
+        for (std::size_t begin = 0, end; begin < nodes.m; begin = end) {
+            end = line_end(begin, limits.cell);
+            std::int64_t kept = 0, prose = 0;
+            for (std::size_t i = begin; i < end; i++) {
+                if (!is_kept(i)) continue;
+                kept += nodes.words[i];
+                if (!nodes.linked(i)) prose += nodes.words[i];
+            }
+            if (double(prose) >= limits.prose && double(kept) >= limits.nearly * double(words[end] - words[begin]))
+                std::fill(found.begin() + begin, found.begin() + end, 0);
+        }
+    }
+
+    // As `_items_of_content`, except for the lists in `announced`.
+    void keep_items() {
+        const Counts count = kept_leaves(), kept = kept_words();
+        std::vector<std::size_t> lost;
+        Mask of_list(nodes.n);
+        announced.clear();
+        for (const std::size_t row : lists) {
+            const bool follows = first(row) > 0 && first(row) < last(row) && is_kept(first(row) - 1);
+            if (below(count, row) == leaves(row) || !(below(count, row) || follows)) continue;
+            const std::int64_t inside = below(kept, row);
+            of_list[row] = inside > 0 && double(inside) >= limits.whole * double(below(words, row));
+            if (follows && nodes.gap[first(row)] >= limits.line && announcing_words(first(row) - 1) >= limits.announcing)
+                announced.push_back(std::int64_t(row));
+        }
+        for (std::size_t row = 1; row < nodes.n; row++)
+            if (of_list[nodes.parent[row]] && is(limits.is_item, row) && below(count, row) == 0) lost.push_back(row);
+        for (const std::size_t row : lost) set(row, 0);
+    }
+
+    // As `_headings_of_content`; labels are looks.
+    void keep_headings(const Mask &is_label, const std::uint8_t *marks) {
+        const Counts kept = kept_words();
+        std::vector<std::size_t> lost;
+        for (std::size_t row = 0; row < nodes.n; row++) {
+            if (!is(limits.is_heading, row) && (nodes.tag[row] == limits.text || !is_label[nodes.look[row]])) continue;
+            if (is_lost_title(row, kept)) lost.push_back(row);
+        }
+        keep_unmarked(lost, marks);
+    }
+
+    // As `_lists_of_headings`.
+    void keep_lists(const std::uint8_t *marks) {
+        const Counts count = kept_leaves();
+        std::vector<std::size_t> lost;
+        Mask headings;
+        Counts unmarked;  // the last leaf up to each one that is no mark
+        for (const std::size_t row : lists) {
+            if (first(row) == 0 || first(row) == last(row) || below(count, row) == leaves(row)) continue;
+            if (unmarked.empty()) {
+                headings = leaves_of_headings();
+                unmarked.resize(nodes.m, -1);
+                for (std::size_t i = 0; i < nodes.m; i++) unmarked[i] = marks[i] ? i ? unmarked[i - 1] : -1 : std::int64_t(i);
+            }
+            const std::int64_t before = unmarked[first(row) - 1];
+            if (before >= 0 && headings[before] && is_kept(before) && is_in_doubt(row)) lost.push_back(row);
+        }
+        keep_unmarked(lost, marks);
+    }
+
+private:
+    void keep_unmarked(const std::vector<std::size_t> &rows, const std::uint8_t *marks) {
+        for (const std::size_t row : rows)
+            for (std::size_t i = first(row); i < last(row); i++)
+                if (!marks[i]) found[i] = 0;
+    }
+};

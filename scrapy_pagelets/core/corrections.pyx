@@ -1,0 +1,109 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True
+# distutils: language = c++
+"""Corrections of what is content, see `scrapy_pagelets.document.content`."""
+
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy
+from libcpp.vector cimport vector
+
+import numpy as np
+
+from scrapy_pagelets.core.arrays cimport pointer
+from scrapy_pagelets.core.columns cimport Nodes, columns_of
+
+cdef extern from "corrections.hpp" nogil:
+    cppclass Limits:
+        int64_t cell, line, text, heading
+        double threshold, prose, nearly, whole, announcing, most, in_doubt
+        vector[uint8_t] is_list, is_item, is_heading
+    cppclass Corrections:
+        vector[double] found
+        vector[int64_t] announced
+        Corrections(const Nodes &nodes, const Limits &limits, const double *templateness) except +
+        void set(size_t row, double value)
+        void keep_sentences()
+        void keep_items() except +
+        void keep_headings(const vector[uint8_t] &is_label, const uint8_t *marks) except +
+        void keep_lists(const uint8_t *marks) except +
+
+#: The module that this one stands for. It imports this one, and so is imported when it is first needed.
+cdef object in_python = None
+cdef Limits limits
+cdef tuple colons = ()
+
+
+cdef int load_python() except -1:
+    global in_python, colons
+    if in_python is not None:
+        return 0
+    from scrapy_pagelets.document import content
+    from scrapy_pagelets.templates import roles
+
+    limits.cell, limits.line, limits.text, limits.heading = content.CELL, content.LINE, content.TEXT, content.HEADING
+    limits.threshold, limits.prose, limits.nearly = roles.THRESHOLD, content._PROSE, content._NEARLY
+    limits.whole, limits.announcing, limits.most = content._WHOLE, content._ANNOUNCING, content._MOST
+    limits.in_doubt = content._IN_DOUBT
+    limits.is_list, limits.is_item, limits.is_heading = content._IS_LIST, content._IS_ITEM, content._IS_HEADING
+    in_python, colons = content, content._COLONS
+    return 0
+
+
+def corrected(table, templateness, headline):
+    """As `scrapy_pagelets.document.content.corrected`."""
+    load_python()
+    cdef Nodes nodes = columns_of(table).nodes
+    values = np.ascontiguousarray(templateness, np.float64)
+    if <size_t>values.size != nodes.m or <size_t>len(table.strings) != nodes.m or <size_t>len(table.looks) != nodes.looks:
+        raise ValueError("there is not a text and a templateness for each leaf, or not a look for each of the signs")
+    if nodes.m == 0:
+        return values.copy()
+    cdef Corrections *corrections = new Corrections(nodes, limits, <const double*>pointer(values))
+    try:
+        corrections.keep_sentences()
+        corrections.keep_items()
+        announce(corrections, table.strings, nodes)
+        if headline is not None:
+            set_rows(corrections, nodes, (headline.row, *headline.sections), 0)
+            set_rows(corrections, nodes, headline.banners, 1)
+        return finished(corrections, table, nodes)
+    finally:
+        del corrections
+
+
+cdef int announce(Corrections *corrections, list strings, const Nodes &nodes) except -1:
+    """Keep the lists behind lines that end in a colon."""
+    cdef int64_t row
+    cdef str text
+    for row in corrections.announced:
+        text = strings[nodes.first_leaf[row] - 1]
+        if text.rstrip().endswith(colons):
+            corrections.set(row, 0)
+    return 0
+
+
+cdef int set_rows(Corrections *corrections, const Nodes &nodes, rows, double value) except -1:
+    cdef int64_t row
+    for row in rows:
+        if not 0 <= row < <int64_t>nodes.n:
+            raise IndexError(f"the page has no row {row}")
+        corrections.set(row, value)
+    return 0
+
+
+cdef object finished(Corrections *corrections, table, const Nodes &nodes):
+    """The templateness, without permalinks, and with what belongs to headings."""
+    cdef size_t i
+    cdef vector[uint8_t] labels
+    marks = in_python.permalinks(table)
+    cdef const uint8_t *is_mark = <const uint8_t*>pointer(marks)
+    for i in range(nodes.m):
+        if is_mark[i]:
+            corrections.found[i] = 1
+    for look in table.looks:
+        classes = (<tuple>look)[2]
+        labels.push_back(in_python._is_label(classes) if classes else False)
+    corrections.keep_headings(labels, is_mark)
+    corrections.keep_lists(is_mark)
+    result = np.empty(nodes.m)
+    memcpy(pointer(result), corrections.found.data(), nodes.m * sizeof(double))
+    return result
