@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.core import compiled
 from scrapy_pagelets.facts import once
 from scrapy_pagelets.nodes import CELL, LINE, SPACE, TAG, Ints, NodeTable, rows_tagged
 
@@ -18,6 +19,8 @@ _HEADINGS: Final = [TAG[name] for name in "h1 h2 h3 h4 h5 h6".split()]
 #: Share of the cells with such blocks from which on a table only lays out the page, without and with header cells.
 _LAYOUT: Final = 0.25
 _LAYOUT_WITH_HEAD: Final = 0.6
+#: Roles of tables without data.
+_NO_DATA: Final = ("presentation", "none")
 _CELLS: Final = (TAG["td"], TAG["th"])
 _HEAD: Final = TAG["th"]
 #: Spans count up to this column and this number of lines, so that hostile ones cost little.
@@ -42,6 +45,7 @@ class Cell:
     head: bool
 
 
+@compiled("data_tables")
 def is_data(nodes: NodeTable, table: int) -> bool:
     """Whether a table holds data: at least two lines, one of them with two cells, and few cells with blocks in them.
 
@@ -49,7 +53,7 @@ def is_data(nodes: NodeTable, table: int) -> bool:
     ----------
     table : row of the element
     """
-    if nodes.elements[table].get("role") in ("presentation", "none"):
+    if nodes.looks[nodes.look.item(table)][3] in _NO_DATA:
         return False
     within = slice(table + 1, int(nodes.end[table]))
     if np.isin(nodes.tag[within], _IN_LAYOUT).any():

@@ -1,0 +1,86 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# distutils: language = c++
+"""Which tables hold data, see `scrapy_pagelets.document.data_tables.is_data`."""
+
+from libc.stdint cimport int64_t, uint8_t
+from libcpp.vector cimport vector
+
+from scrapy_pagelets.core.columns cimport Nodes, columns_of
+
+#: What a tag is to a table.
+cdef enum:
+    IN_LAYOUT = 1
+    SELDOM = 2
+    IS_CELL = 4
+    IS_HEAD = 8
+
+#: The module that this one stands for. It imports this one, and so is imported when it is first needed.
+cdef object in_python = None
+cdef vector[uint8_t] kinds  # by tag
+cdef double layout, layout_with_head
+
+
+cdef int load_python() except -1:
+    global in_python, layout, layout_with_head
+    if in_python is not None:
+        return 0
+    from scrapy_pagelets.document import data_tables
+    from scrapy_pagelets.nodes import TAGS
+
+    kinds.assign(len(TAGS), 0)
+    for kind, tags in (
+        (IN_LAYOUT, data_tables._IN_LAYOUT), (SELDOM, data_tables._SELDOM), (IS_CELL, data_tables._CELLS),
+        (IS_HEAD, [data_tables._HEAD]),
+    ):  # fmt: skip
+        for tag in tags:
+            kinds[<size_t>tag] |= <uint8_t>kind
+    layout, layout_with_head = data_tables._LAYOUT, data_tables._LAYOUT_WITH_HEAD
+    in_python = data_tables
+    return 0
+
+
+def is_data(table, int64_t row):
+    """As `scrapy_pagelets.document.data_tables.is_data`."""
+    load_python()
+    cdef Nodes nodes = columns_of(table).nodes
+    if not 0 <= row < <int64_t>nodes.n:
+        raise IndexError(f"the page has no row {row}")
+    if (<tuple>table.looks[nodes.look[row]])[3] in in_python._NO_DATA:
+        return False
+    cdef int64_t inner
+    cdef vector[int64_t] cells
+    for inner in range(row + 1, nodes.end[row]):
+        if kinds[nodes.tag[inner]] & IN_LAYOUT:
+            return False
+        if kinds[nodes.tag[inner]] & IS_CELL:
+            cells.push_back(inner)
+    return holds_data(nodes, cells)
+
+
+cdef bint holds_data(const Nodes &nodes, const vector[int64_t] &cells) noexcept:
+    cdef size_t begin = 0, end, i, lines = 0, widest = 0, with_blocks = 0, shown = 0
+    cdef bint has_head = True
+    while begin < cells.size():
+        end = begin + 1
+        while end < cells.size() and nodes.parent[cells[end]] == nodes.parent[cells[begin]]:
+            end += 1
+        for i in range(begin, end):
+            shown += nodes.first_leaf[cells[i]] < nodes.last_leaf[cells[i]]
+            if lines == 0 and not kinds[nodes.tag[cells[i]]] & IS_HEAD:
+                has_head = False
+            if end - begin > 1:  # a cell alone divides the table
+                with_blocks += has_block(nodes, cells[i])
+        lines += 1
+        widest = max(widest, end - begin)
+        begin = end
+    if lines < 2 or widest < 2:
+        return False
+    return <double>with_blocks < (layout_with_head if has_head else layout) * <double>max(<size_t>1, shown)
+
+
+cdef bint has_block(const Nodes &nodes, int64_t cell) noexcept:
+    cdef int64_t row
+    for row in range(cell, nodes.end[cell]):
+        if kinds[nodes.tag[row]] & SELDOM:
+            return True
+    return False
