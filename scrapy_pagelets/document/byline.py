@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import takewhile
 from typing import Final
 
 from scrapy_pagelets.document import dates
@@ -132,7 +133,7 @@ def _near(page: Page, heading: tuple[int, int]) -> list[int]:
 def _in_headings(nodes: NodeTable, start: int, stop: int) -> set[int]:
     """The first leaves of each heading that has leaves in a range."""
     spans = ((nodes.first_leaf.item(row), nodes.last_leaf.item(row)) for row in rows_with(nodes, HEADING))
-    near = [(first, last) for first, last in spans if first < stop and last > start]
+    near = [(first, last) for first, last in takewhile(lambda span: span[0] < stop, spans) if last > start]
     return {leaf for first, last in near for leaf in range(first, min(last, first + _LONG))}
 
 

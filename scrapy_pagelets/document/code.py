@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -65,17 +66,23 @@ def line_numbers(nodes: NodeTable) -> Bools:
     [True, False, True, False]
     """
     found = np.zeros(len(nodes.leaves), np.bool_)
-    for leaf in leaves_beginning(nodes, _DIGITS) if nodes.spaces else ():
-        row = int(nodes.parent[nodes.leaves[leaf]]) if leaf in nodes.spaces and not found[leaf] else -1
+    gutters = {number for number, look in enumerate(nodes.looks) if _names_gutter(look[2])} if nodes.spaces else set()
+    for leaf in leaves_beginning(nodes, _DIGITS) if gutters else ():
+        row = nodes.parent.item(nodes.leaves.item(leaf)) if leaf in nodes.spaces and not found[leaf] else -1
         for _ in range(_ABOVE):
             if row < 0:
                 break
-            if _GUTTER.search(nodes.looks[nodes.look[row]][2]):
-                leaves = slice(int(nodes.first_leaf[row]), int(nodes.last_leaf[row]))
+            if nodes.look.item(row) in gutters:
+                leaves = slice(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
                 found[leaves] = not any(map(str.isalpha, "".join(nodes.strings[leaves])))
                 break
-            row = int(nodes.parent[row])
+            row = nodes.parent.item(row)
     return found
+
+
+@lru_cache(4096)
+def _names_gutter(classes: str) -> bool:
+    return _GUTTER.search(classes) is not None
 
 
 def code_of(element: etree._Element) -> str:
