@@ -2,8 +2,8 @@
 # distutils: language = c++
 """The features of a page, see `scrapy_pagelets.templates.page_features`, `context` and `cut`.
 
-C++ measures and writes the columns without the GIL. NumPy takes the logarithms and exponentials in between, since its
-routines and those of the C library differ in the last bit.
+C++ measures and writes the columns, those of large pages without the GIL. NumPy takes the logarithms and exponentials in
+between, since its routines and those of the C library differ in the last bit.
 """
 
 from cython.operator cimport dereference
@@ -147,17 +147,15 @@ def page_features(page, lexicon, marks=()):
     read_strings(table.strings, page.title.casefold(), features)
     cdef RegionsOf of_regions = regions_of(table, nodes)
     features.of_regions = &of_regions.features
-    with nogil:
-        features.inherited.inherit(nodes, looks, links, text_tag)
-        features.measure(nodes)
+    features.inherited.inherit(nodes, looks, links, text_tag)
+    features.measure(nodes)
     take_logarithms(features.arguments())
     read_headings(table.strings, of_heading, lexicon, features)
     cdef boolean declared[3]
     declared[0], declared[1], declared[2] = in_python.declared(page)
     matrix = np.empty((len(in_python.PAGE_FEATURES), nodes.m), np.float32)
     cdef float *out = <float*>pointer(matrix)
-    with nogil:
-        features.write(nodes, declared, out)
+    features.write(nodes, declared, out)
     return matrix.T
 
 
@@ -177,8 +175,7 @@ def node_odds(page, columns, first, classifier):
     cdef RegionsOf of_regions = regions_of(page.nodes, nodes)
     odds = np.empty((nodes.n, 2))
     cdef double *out = <double*>pointer(odds)
-    with nogil:
-        judge_nodes(nodes, of_regions.features, matrix, first_odds, model, out)
+    judge_nodes(nodes, of_regions.features, matrix, first_odds, model, out)
     return odds
 
 
@@ -201,14 +198,12 @@ def site_features(page, evidence, odds, of_class):
     site.shape_odds = columns.of(evidence.shape_odds, nodes.n * CLASSIFIERS)
     site.target = columns.of(evidence.target, site.link_count)
     cdef SiteFeatures features
-    with nogil:
-        features.measure(nodes, site)
+    features.measure(nodes, site)
     take_logarithms(features.log_arguments())
     take_exponentials(features.exp_arguments())
     matrix = np.empty((len(in_python.SITE_FEATURES), nodes.m), np.float32)
     cdef float *out = <float*>pointer(matrix)
-    with nogil:
-        features.write(nodes, out)
+    features.write(nodes, out)
     return matrix.T
 
 
@@ -227,11 +222,9 @@ def context_features(table, odds):
     cdef vector[int64_t] levels = heading_levels(nodes)
     cdef float *out = <float*>pointer(matrix)
     cdef vector[double] *arguments
-    with nogil:
-        arguments = &features.measure(nodes, headings, levels)
+    arguments = &features.measure(nodes, headings, levels)
     take_logarithms(dereference(arguments))
-    with nogil:
-        features.write(nodes, levels, out)
+    features.write(nodes, levels, out)
     return matrix.T
 
 
@@ -250,13 +243,11 @@ def cut_features(table, odds, others):
     cdef double number = others
     cdef vector[double] *arguments
     take_exponentials(features.read(of_size(values, nodes.m), nodes.m))
-    with nogil:
-        arguments = &features.measure(nodes, cut, count, number)
+    arguments = &features.measure(nodes, cut, count, number)
     take_logarithms(dereference(arguments))
     matrix = np.empty((len(cuts.CUT_FEATURES), count), np.float32)
     cdef float *out = <float*>pointer(matrix)
-    with nogil:
-        features.write(nodes, cut, content, out)
+    features.write(nodes, cut, content, out)
     return matrix.T
 
 
@@ -320,8 +311,7 @@ cdef RegionsOf regions_of(table, const Nodes &nodes):
     if found is None:
         found = RegionsOf()
         headings = heading_leaves(nodes)
-        with nogil:
-            found.features.measure(nodes, headings.data())
+        found.features.measure(nodes, headings.data())
         take_logarithms(found.features.arguments())
         found.features.finish()
         namespace[KEPT] = found

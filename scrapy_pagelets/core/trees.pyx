@@ -77,8 +77,7 @@ def summed(trees, parts):
         raise IndexError("the trees compare a column that the matrix does not have")
     sums = np.empty(rows)
     cdef double *out = <double*>pointer(sums)
-    with nogil:
-        evaluate(prepared.forest, columns, rows, out)
-        for j in range(rows):
-            out[j] += bias
+    evaluate(prepared.forest, columns, rows, out)
+    for j in range(rows):
+        out[j] += bias
     return sums
