@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.document.headline import Headline
+from scrapy_pagelets.document.holes import holes_of
 from scrapy_pagelets.nodes import CELL, LINE, TAG, TAGS, TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.roles import is_template
@@ -53,6 +54,7 @@ def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None)
     found = templateness.copy()
     found[_sentences_of_content(nodes, ~is_template(found))] = 0
     found[_items_of_content(nodes, ~is_template(found))] = 0
+    found[holes_of(nodes, ~is_template(found))] = 0
     if headline is not None:
         for row in (headline.row, *headline.sections):
             found[nodes.first_leaf[row] : nodes.last_leaf[row]] = 0
