@@ -1,4 +1,4 @@
-"""Choices, hints for screen readers and related posts are no content, whatever the passes say of them."""
+"""Choices, hints for screen readers, bylines and links to other posts are no content, whatever the passes say."""
 
 import numpy as np
 import pytest
@@ -32,6 +32,13 @@ def found(html):
         ("<pre><i class=ln>1</i>a = 1\n<i class=ln>2</i>2 + 3</pre><table><tr><td class=gutter>7</table>", ["1", "2"]),
         ("<table><tr><td class=linenos><pre>1\n2</pre><td><pre>3\n4</pre></table>", ["1\n2"]),
         ("<pre class=line-numbers>3 men in a boat</pre>", []),
+        ("<div class=entry-meta>By <a href=x>Bo</a>, 3 May</div><p class=meta>Of teas", ["By", "Bo", ", 3 May"]),
+        ("<div class='post post__meta'><h2>Black tea</h2>By Bo</div>", ["By Bo"]),
+        (f"<div class=article-meta>{'Words of an article. ' * 8}</div>", []),
+        ("<nav><a href=x>Black tea</a></nav><div role=navigation>White tea</div>", ["Black tea", "White tea"]),
+        ("<nav class=toc><a href=#x>Picking</a></nav><nav role=doc-toc>Drying</nav><nav id=contents>1</nav>", []),
+        ("<div class=nav-previous><a href=x>Black tea</a></div><div class=nav>Mild</div>", ["Black tea"]),
+        ("<p><a href=x rel='Next nofollow'>White tea</a> <a href=y rel=nofollow>Uji</a>", ["White tea"]),
         ("<p>The class related-articles-of-law is another word", []),
     ],
 )

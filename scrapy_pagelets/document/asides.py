@@ -1,24 +1,30 @@
-"""What stands in the content and is none, by its elements: choices, hints for screen readers, numbers of lines, related
-posts."""
+"""What stands in the content and is none, by its elements: choices, hints for screen readers, numbers of lines,
+bylines, and what leads to other posts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
 from scrapy_pagelets.document.code import line_numbers
-from scrapy_pagelets.looks import CHOICES, HEADING, HEARD, RELATED
+from scrapy_pagelets.looks import BYLINE, CHOICES, ELSEWHERE, HEADING, HEARD, RELATED
 from scrapy_pagelets.nodes import Bools, NodeTable, rows_with
 
 #: Words of a hint for screen readers ("opens in a new window"). What is longer is content, such as a transcript.
 _HINT: Final = 8
+#: Words of a line with author, date and section of a post. What is longer has the post in it.
+_BYLINE: Final = 20
+#: Relations of a link to the pages before and after this one.
+_NEIGHBOURS: Final = ("prev", "next")
 #: Words of content that the page must have besides, or they are what it is about.
 _LEAST: Final = 20
 
 
 def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
-    """(m,) leaves of options to choose from, hints for screen readers, numbers of lines of code, and related posts.
+    """(m,) leaves of options to choose from, hints for screen readers, numbers of lines of code, and related posts;
+    of lines with author and date of a post, and of links to other pages that the page calls so.
 
     None if next to nothing else of the page is content. Some pages hide their own heading, so headings are no hints.
 
@@ -36,10 +42,13 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     found = hints_of(nodes)
     for row in rows_with(nodes, CHOICES):
         found[_leaves(nodes, row)] = True
+    for row in rows_with(nodes, BYLINE):
+        leaves = _leaves(nodes, row)
+        found[leaves] |= nodes.words[leaves].sum() <= _BYLINE
     for row in rows_with(nodes, HEADING) if found.any() else ():
         found[_leaves(nodes, row)] = False
     found |= line_numbers(nodes)
-    for row in rows_with(nodes, RELATED):
+    for row in (*rows_with(nodes, RELATED | ELSEWHERE), *_neighbours(nodes)):
         found[_leaves(nodes, row)] = True
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
@@ -53,6 +62,13 @@ def hints_of(nodes: NodeTable) -> Bools:
         leaves = _leaves(nodes, row)
         found[leaves] |= nodes.words[leaves].sum() <= _HINT
     return found
+
+
+def _neighbours(nodes: NodeTable) -> Iterator[int]:
+    """Rows of the links to the page before this one and to the one after it."""
+    for row, relation in nodes.relations.items():
+        if not set(_NEIGHBOURS).isdisjoint(relation.lower().split()):
+            yield row
 
 
 def _leaves(nodes: NodeTable, row: int) -> slice:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from scrapy_pagelets.document.asides import asides_of
 from scrapy_pagelets.document.breadcrumbs import rest_of_trails
-from scrapy_pagelets.document.comments import comments_of
+from scrapy_pagelets.document.comments import comments_of, signatures_of
 from scrapy_pagelets.document.content import corrected, said_of_itself
 from scrapy_pagelets.document.headline import Headline, headline_of
 from scrapy_pagelets.document.metadata import Metadata, metadata_of
+from scrapy_pagelets.document.repeats import repeats_of
 from scrapy_pagelets.nodes import Bools, Floats
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.page_features import declared
@@ -68,7 +69,9 @@ def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision
         _, is_product, is_discussion = declared(page)
         keep = ~is_template(found)
         found[comments_of(page, keep, is_product=is_product, is_discussion=is_discussion)] = 1
+        found[signatures_of(page, keep, is_discussion=is_discussion)] = 1
         found[asides_of(page.nodes, keep)] = 1
+        found[repeats_of(page.nodes, keep)] = 1
         found[rest_of_trails(page, keep, headline)] = 1
         found[said_of_itself(page, headline, told.names, told.prices)] = 0
     templateness, effect = page.marks.applied(page.nodes, found)
