@@ -39,6 +39,11 @@ def found(html):
         ("<nav class=toc><a href=#x>Picking</a></nav><nav role=doc-toc>Drying</nav><nav id=contents>1</nav>", []),
         ("<div class=nav-previous><a href=x>Black tea</a></div><div class=nav>Mild</div>", ["Black tea"]),
         ("<p><a href=x rel='Next nofollow'>White tea</a> <a href=y rel=nofollow>Uji</a>", ["White tea"]),
+        (
+            "<p>Next: <a href=x rel=next>White</a>, Up: <a href=y rel=up>Teas</a><p>Mild",
+            ["Next:", "White", ", Up:", "Teas"],
+        ),
+        ("<p>The plants that were picked before: <a href=x rel=prev>White tea</a>", ["White tea"]),
         ("<p>The class related-articles-of-law is another word", []),
     ],
 )

@@ -3,23 +3,24 @@ bylines, and what leads to other posts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
 from scrapy_pagelets.document.code import line_numbers
 from scrapy_pagelets.looks import BYLINE, CHOICES, ELSEWHERE, HEADING, HEARD, RELATED
-from scrapy_pagelets.nodes import Bools, NodeTable, rows_with
+from scrapy_pagelets.nodes import LINE, Bools, NodeTable, rows_with
 
 #: Words of a hint for screen readers ("opens in a new window"). What is longer is content, such as a transcript.
 _HINT: Final = 8
 #: Words of a line with author, date and section of a post. What is longer has the post in it.
 _BYLINE: Final = 20
-#: Relations of a link to the pages before and after this one.
-_NEIGHBOURS: Final = ("prev", "next")
+#: Relations of a link to its place in a series of pages, as HTML 4 and HTML 5 name them.
+_SERIES: Final = frozenset("prev previous next up first last start contents index".split())
+#: Words besides links in a line of such links: "Next:", "Previous:".
+_LABELS: Final = 4
 #: Words of content that the page must have besides, or they are what it is about.
-_LEAST: Final = 20
+_LEAST: Final = 3
 
 
 def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
@@ -48,8 +49,9 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     for row in rows_with(nodes, HEADING) if found.any() else ():
         found[_leaves(nodes, row)] = False
     found |= line_numbers(nodes)
-    for row in (*rows_with(nodes, RELATED | ELSEWHERE), *_neighbours(nodes)):
+    for row in rows_with(nodes, RELATED | ELSEWHERE):
         found[_leaves(nodes, row)] = True
+    found |= _series(nodes)
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
     return found
@@ -64,11 +66,18 @@ def hints_of(nodes: NodeTable) -> Bools:
     return found
 
 
-def _neighbours(nodes: NodeTable) -> Iterator[int]:
-    """Rows of the links to the page before this one and to the one after it."""
+def _series(nodes: NodeTable) -> Bools:
+    """(m,) leaves of links to the pages before and after this one and above it, and the labels in their lines."""
+    found = np.zeros(len(nodes.leaves), np.bool_)
     for row, relation in nodes.relations.items():
-        if not set(_NEIGHBOURS).isdisjoint(relation.lower().split()):
-            yield row
+        if not _SERIES.isdisjoint(relation.lower().split()):
+            found[_leaves(nodes, row)] = True
+    if found.any():
+        line = np.cumsum(nodes.gap >= LINE)
+        others = np.bincount(line, nodes.words * ~found)
+        links = np.bincount(line, ~found & nodes.anchor[nodes.leaves])
+        found |= ((np.bincount(line, found) > 0) & (links == 0) & (others <= _LABELS))[line]
+    return found
 
 
 def _leaves(nodes: NodeTable, row: int) -> slice:
