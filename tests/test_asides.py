@@ -27,6 +27,7 @@ def found(html):
         ("<span class=visually-hidden>Open media 1</span><p class=hidden>Shown by a script", ["Open media 1"]),
         ("<div class=screen-reader-text>This is what the film says, word by word, to all of you.</div>", []),
         ("<h1 class=sr-only>Green tea</h1><p>Sencha", []),
+        ("<h1>Green tea <span class=noscreen>by <b>Bo</b></span></h1>", ["by", "Bo"]),
         ("<div class=wp_rp_content><h3>See also</h3><a href=x>Black tea</a></div>", ["See also", "Black tea"]),
         ("<ul class=related_post><li>Black tea</ul><p class=related>To black tea", ["Black tea"]),
         ("<pre><i class=ln>1</i>a = 1\n<i class=ln>2</i>2 + 3</pre><table><tr><td class=gutter>7</table>", ["1", "2"]),

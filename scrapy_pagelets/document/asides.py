@@ -27,7 +27,8 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves of options to choose from, hints for screen readers, numbers of lines of code, and related posts;
     of lines with author and date of a post, and of links to other pages that the page calls so.
 
-    None if next to nothing else of the page is content. Some pages hide their own heading, so headings are no hints.
+    None if next to nothing else of the page is content. Some pages hide their own heading, so that no whole heading is
+    an aside because it is a hint or stands in a byline.
 
     Parameters
     ----------
@@ -40,6 +41,16 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     >>> asides_of(Page.parse(html.encode(), "http://a/").nodes, np.ones(3, np.bool_)).tolist()
     [False, True, True]
     """
+    found = _beside_text(nodes) | line_numbers(nodes) | _series(nodes)
+    for row in rows_with(nodes, RELATED | ELSEWHERE):
+        found[_leaves(nodes, row)] = True
+    if nodes.words[keep & ~found].sum() < _LEAST:
+        found[:] = False
+    return found
+
+
+def _beside_text(nodes: NodeTable) -> Bools:
+    """(m,) leaves of hints, options and bylines, without those that are a whole heading."""
     found = hints_of(nodes)
     for row in rows_with(nodes, CHOICES):
         found[_leaves(nodes, row)] = True
@@ -47,13 +58,8 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
         leaves = _leaves(nodes, row)
         found[leaves] |= nodes.words[leaves].sum() <= _BYLINE
     for row in rows_with(nodes, HEADING) if found.any() else ():
-        found[_leaves(nodes, row)] = False
-    found |= line_numbers(nodes)
-    for row in rows_with(nodes, RELATED | ELSEWHERE):
-        found[_leaves(nodes, row)] = True
-    found |= _series(nodes)
-    if nodes.words[keep & ~found].sum() < _LEAST:
-        found[:] = False
+        leaves = _leaves(nodes, row)
+        found[leaves] &= not found[leaves].all()
     return found
 
 
