@@ -29,6 +29,7 @@ def found(html, lost=""):
         (f"{BLOCK}<div>{CARD}, or not</div>", []),
         (BLOCK * 3, []),
         (f"<ul><li>{CARD}<li>{CARD}</ul>", []),
+        (f"<div><table><tr><td>{CARD}</table></div>" * 2, []),
         (f"{BLOCK}<p>{'Another text of the page. ' * 60}</p>{BLOCK}", []),
         ("<div><p>Tea<p>Tea<p>Tea</div><div><p>Tea<p>Tea<p>Tea</div>", []),
     ],

@@ -14,6 +14,7 @@ from scrapy_pagelets.nodes import TAG, TAGS, Bools, Ints, NodeTable, rows_tagged
 #: Elements of layout. Copies of paragraphs, items and rows are content: manuals explain a function in each class.
 _LAYOUT: Final = ("div", "section", "article", "aside", "main", "header", "footer", "form")
 _IS_LAYOUT: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _LAYOUT])
+_TABLE: Final = TAG["table"]
 #: Words and runs of text of a block that is compared with others.
 _WORDS, _RUNS = 20, 3
 #: Share of the words of the first copy that are content, or the second one is not left out.
@@ -49,12 +50,14 @@ def _second_copies(nodes: NodeTable, keep: Bools) -> Iterator[int]:
     """Rows of the blocks of which the page has two, if they are much of the smallest element around both.
 
     A page has a block once for wide and once for narrow screens, or once more at the end of slides that turn round.
+    Tables with the same data are shown in two ways on purpose.
     """
     words = nodes.total(nodes.spread(nodes.words))
     around: dict[int, list[int]] = defaultdict(list)
     for first, second in _pairs(nodes, words):
         leaves = slice(nodes.first_leaf.item(first), nodes.last_leaf.item(first))
-        if nodes.words[leaves][keep[leaves]].sum() >= _KEPT * words[first]:
+        has_table = (nodes.tag[second : nodes.end[second]] == _TABLE).any()
+        if not has_table and nodes.words[leaves][keep[leaves]].sum() >= _KEPT * words[first]:
             around[_around_both(nodes, first, second)].append(second)
     for row, copies in around.items():
         outer = _outermost(nodes, copies)
