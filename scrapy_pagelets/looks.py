@@ -41,10 +41,12 @@ _LANDMARKS: Final = {
 LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}
 #: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees, and
 #: the name of a section of comments, of a comment, of the reviews of a product, or of an author; a list of options to
-#: choose from, what only screen readers say, and the name of a section of related posts.
+#: choose from, what only screen readers say, and the name of a section of related posts; the name of a byline, of what
+#: leads to other pages, and of a signature.
 HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING, COMMENTS, COMMENT, REVIEWS, AUTHOR, CHOICES, HEARD, RELATED = (
     1 << len(_LANDMARKS) + i for i in range(13)
 )
+BYLINE, ELSEWHERE, SIGNATURE = (RELATED << i for i in range(1, 4))
 _HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
 _BY_TAG: Final = {tag: LANDMARKS[name] for name, (tag, _) in _LANDMARKS.items() if tag} | {
     "ol": LANDMARKS["list"],
@@ -92,9 +94,25 @@ _RELATED: Final = re.compile(
     r"(?:^|[\s_-])(?:related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?)(?:$|[\s_-])",
     re.IGNORECASE,
 )
+#: Classes of the line with author, date and section of a post, as blog engines and their themes name it.
+_BYLINE: Final = re.compile(
+    r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{1,2}meta(?:data)?|posted-on|byline|postmeta(?:data)?)(?:$|\s)",
+    re.IGNORECASE,
+)
+#: Classes and ids of links to the posts before and after this one.
+_NEIGHBOURS: Final = re.compile(
+    r"(?:^|[\s_-])(?:nav-?(?:previous|next|links)|posts?-?nav(?:igation)?|prev-?next|post-?nav-?(?:prev|next|item))"
+    r"(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+#: Classes, ids and roles of navigation in the page itself.
+_CONTENTS: Final = re.compile(r"toc|contents|index", re.IGNORECASE)
+#: Classes of what forums put below each contribution of an author.
+_SIGNATURE: Final = re.compile(r"(?:^|[\s_-])signatures?(?:$|[\s_-])", re.IGNORECASE)
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
 _NAMED: Final = re.compile(
-    r"title|head|crumb|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|invisible|related|yarpp|wp_rp",
+    r"title|head|crumb|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|invisible|related|yarpp|wp_rp|"
+    r"meta|posted|nav|prev|signature",
     re.IGNORECASE,
 )
 #: Elements that hold more than comments, or less, whatever their names say.
@@ -139,7 +157,7 @@ def class_signature(look: Look) -> int:
 
 
 def signs(look: Look) -> int:
-    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``RELATED``.
+    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``SIGNATURE``.
 
     >>> signs(("ul", "", "breadcrumb", "")) == LANDMARKS["list"] | CRUMBS | MENU
     True
@@ -158,6 +176,7 @@ def _signs(look: Look) -> int:
         | MENU * (role == "navigation" or tag in _MENUS)
         | FORMULA * (set_formula or tag in ("math", "mjx-container"))
         | NOTHING * (tag in _NOTHING)
+        | ELSEWHERE * ((tag == "nav" or role == "navigation") and not _CONTENTS.search(f"{names} {role}"))
         | CHOICES * (tag in ("select", "datalist"))
         | (_signs_of_names(tag, names, classes) if _NAMED.search(names) else 0)
     )
@@ -173,6 +192,9 @@ def _signs_of_names(tag: str, names: str, classes: str) -> int:
         | AUTHOR * bool(_AUTHOR.search(classes))
         | HEARD * (tag not in _NO_COMMENTS[:4] and bool(_HEARD.search(classes)))
         | RELATED * (tag not in _NO_COMMENTS[:4] and bool(_RELATED.search(names)))
+        | BYLINE * (tag not in _NO_COMMENTS[:4] and bool(_BYLINE.search(names)))
+        | ELSEWHERE * (tag not in _NO_COMMENTS[:4] and bool(_NEIGHBOURS.search(names)))
+        | SIGNATURE * (tag not in _NO_COMMENTS[:4] and bool(_SIGNATURE.search(names)))
     )
 
 

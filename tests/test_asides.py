@@ -1,4 +1,4 @@
-"""Choices, hints for screen readers and related posts are no content, whatever the passes say of them."""
+"""Choices, hints for screen readers, bylines and links to other posts are no content, whatever the passes say."""
 
 import numpy as np
 import pytest
@@ -27,11 +27,24 @@ def found(html):
         ("<span class=visually-hidden>Open media 1</span><p class=hidden>Shown by a script", ["Open media 1"]),
         ("<div class=screen-reader-text>This is what the film says, word by word, to all of you.</div>", []),
         ("<h1 class=sr-only>Green tea</h1><p>Sencha", []),
+        ("<h1>Green tea <span class=noscreen>by <b>Bo</b></span></h1>", ["by", "Bo"]),
         ("<div class=wp_rp_content><h3>See also</h3><a href=x>Black tea</a></div>", ["See also", "Black tea"]),
         ("<ul class=related_post><li>Black tea</ul><p class=related>To black tea", ["Black tea"]),
         ("<pre><i class=ln>1</i>a = 1\n<i class=ln>2</i>2 + 3</pre><table><tr><td class=gutter>7</table>", ["1", "2"]),
         ("<table><tr><td class=linenos><pre>1\n2</pre><td><pre>3\n4</pre></table>", ["1\n2"]),
         ("<pre class=line-numbers>3 men in a boat</pre>", []),
+        ("<div class=entry-meta>By <a href=x>Bo</a>, 3 May</div><p class=meta>Of teas", ["By", "Bo", ", 3 May"]),
+        ("<div class='post post__meta'><h2>Black tea</h2>By Bo</div>", ["By Bo"]),
+        (f"<div class=article-meta>{'Words of an article. ' * 8}</div>", []),
+        ("<nav><a href=x>Black tea</a></nav><div role=navigation>White tea</div>", ["Black tea", "White tea"]),
+        ("<nav class=toc><a href=#x>Picking</a></nav><nav role=doc-toc>Drying</nav><nav id=contents>1</nav>", []),
+        ("<div class=nav-previous><a href=x>Black tea</a></div><div class=nav>Mild</div>", ["Black tea"]),
+        ("<p><a href=x rel='Next nofollow'>White tea</a> <a href=y rel=nofollow>Uji</a>", ["White tea"]),
+        (
+            "<p>Next: <a href=x rel=next>White</a>, Up: <a href=y rel=up>Teas</a><p>Mild",
+            ["Next:", "White", ", Up:", "Teas"],
+        ),
+        ("<p>The plants that were picked before: <a href=x rel=prev>White tea</a>", ["White tea"]),
         ("<p>The class related-articles-of-law is another word", []),
     ],
 )

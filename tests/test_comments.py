@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scrapy_pagelets import Page, Site
-from scrapy_pagelets.document.comments import comments_of
+from scrapy_pagelets.document.comments import comments_of, signatures_of
 from scrapy_pagelets.document.decision import decided
 from scrapy_pagelets.rules.host_rules import Rules
 from scrapy_pagelets.rules.rules_file import read
@@ -42,6 +42,18 @@ def test_reviews_are_template_on_the_page_of_a_product(is_product):
     review = words("review", 30)
     text = left(f"<html><head>{head}</head><body>{ARTICLE}<div class=customer-reviews><p>{review}</div>")
     assert (review in text) != is_product
+
+
+@pytest.mark.parametrize(("address", "kept"), [("forum/1", False), ("manual/1", True)])
+def test_signatures_are_template_on_forums(address, kept):
+    signature = words("signature", 30)
+    text = left(f"<body>{ARTICLE}<div class='post-signature'><p>{signature}</div>", f"http://a/{address}")
+    assert (signature in text) == kept
+
+
+def test_a_page_of_a_signature_alone_keeps_it():
+    page = Page.parse(f"<div class=signature>{words('signature', 30)}".encode(), "http://a/forum/1")
+    assert not signatures_of(page, np.ones(1, np.bool_)).any()
 
 
 def test_a_rule_keeps_comments(tmp_path):

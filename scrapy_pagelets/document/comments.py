@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.looks import COMMENT, COMMENTS, REVIEWS
+from scrapy_pagelets.looks import COMMENT, COMMENTS, REVIEWS, SIGNATURE
 from scrapy_pagelets.nodes import Bools, NodeTable, rows_with
 from scrapy_pagelets.page import Page
 
@@ -48,6 +48,28 @@ def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discuss
     for row in (*_sections(nodes), *(rows_with(nodes, REVIEWS) if is_product else ())):
         found[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
     if found.any() and (is_discussion or nodes.words[keep & ~found].sum() < _ARTICLE or is_forum(page)):
+        found[:] = False
+    return found
+
+
+def signatures_of(page: Page, keep: Bools, *, is_discussion: bool = False) -> Bools:
+    """(m,) leaves of the signatures that forums put below each contribution, by their names; none on other pages.
+
+    Manuals call what a function takes its signature. Parameters are those of `comments_of`.
+
+    Examples
+    --------
+    >>> html = f"<p>{'Twenty words and more. ' * 6}</p><div class=signature>Ask me about tea"
+    >>> for address in ("http://a/forum/1", "http://a/manual/1"):
+    ...     signatures_of(Page.parse(html.encode(), address), np.ones(2, np.bool_)).tolist()
+    [False, True]
+    [False, False]
+    """
+    nodes = page.nodes
+    found = np.zeros(len(nodes.leaves), np.bool_)
+    for row in rows_with(nodes, SIGNATURE):
+        found[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
+    if found.any() and (nodes.words[keep & ~found].sum() < _ARTICLE or not (is_discussion or is_forum(page))):
         found[:] = False
     return found
 

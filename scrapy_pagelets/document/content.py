@@ -11,6 +11,7 @@ import numpy as np
 
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.document.headline import Headline
+from scrapy_pagelets.document.holes import holes_of
 from scrapy_pagelets.looks import HEADING
 from scrapy_pagelets.nodes import CELL, LINE, TAG, TAGS, TEXT, Bools, Floats, Ints, NodeTable, rows_with
 from scrapy_pagelets.page import Page
@@ -59,6 +60,7 @@ def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None)
     found = templateness.copy()
     found[_sentences_of_content(nodes, ~is_template(found))] = 0
     found[_items_of_content(nodes, ~is_template(found))] = 0
+    found[holes_of(nodes, ~is_template(found))] = 0
     if headline is not None:
         for row in (headline.row, *headline.sections):
             found[nodes.first_leaf[row] : nodes.last_leaf[row]] = 0

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from scrapy_pagelets.document.asides import asides_of
 from scrapy_pagelets.document.breadcrumbs import rest_of_trails
-from scrapy_pagelets.document.comments import comments_of
+from scrapy_pagelets.document.comments import comments_of, signatures_of
 from scrapy_pagelets.document.content import corrected, said_of_itself
 from scrapy_pagelets.document.headline import Headline, headline_of
+from scrapy_pagelets.document.link_sections import link_sections_of
 from scrapy_pagelets.document.metadata import Metadata, metadata_of
+from scrapy_pagelets.document.repeats import repeats_of
 from scrapy_pagelets.nodes import Bools, Floats
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.page_features import declared
@@ -44,7 +46,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision
     """Decide what of a page is template, as its site, the page itself and the rules of the user know it.
 
     What the page says of itself is content; breadcrumbs that the page calls so, the comments of readers below an
-    article, the reviews of a product, and what `asides_of` finds are template. Rules decide last.
+    article, the reviews of a product, signatures on forums, what the page says twice, and what `asides_of` and
+    `link_sections_of` find are template. Rules decide last.
 
     Parameters
     ----------
@@ -59,7 +62,8 @@ def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision
     >>> decision.headline.text, decision.content.tolist()
     ('Tea', [True, True])
     """
-    headline = headline_of(page, site.pages_alike(page), site.pages - 1, named=page.marks.headline)
+    alike, others = site.pages_alike(page), site.pages - 1
+    headline = headline_of(page, alike, others, named=page.marks.headline)
     told = metadata_of(page, headline)
     found = by_method
     if found is None:
@@ -68,7 +72,10 @@ def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision
         _, is_product, is_discussion = declared(page)
         keep = ~is_template(found)
         found[comments_of(page, keep, is_product=is_product, is_discussion=is_discussion)] = 1
+        found[signatures_of(page, keep, is_discussion=is_discussion)] = 1
         found[asides_of(page.nodes, keep)] = 1
+        found[repeats_of(page.nodes, keep)] = 1
+        found[link_sections_of(page, alike, others)] = 1
         found[rest_of_trails(page, keep, headline)] = 1
         found[said_of_itself(page, headline, told.names, told.prices)] = 0
     templateness, effect = page.marks.applied(page.nodes, found)

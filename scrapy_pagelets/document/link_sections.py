@@ -1,0 +1,72 @@
+"""Lists of links to other pages below a heading that the site repeats: related posts, whatever their names are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scrapy_pagelets.looks import HEADING
+from scrapy_pagelets.nodes import Bools, Ints, NodeTable, rows_with
+from scrapy_pagelets.page import Page
+
+#: Share of the other pages of a site that have the heading at the same place, and the fewest pages that tell it.
+_OFTEN, _FEWEST = 0.5, 4
+#: Share of the words below the heading that lead to other pages, and runs of text in which they are.
+_LINKED, _RUNS = 0.7, 2
+
+
+def link_sections_of(page: Page, alike: Ints, pages: int) -> Bools:
+    """(m,) leaves of headings that half of the pages of a site have, and of what follows them if it is links.
+
+    Links to places of the page itself do not count: they are its table of contents. A section ends at the next heading,
+    or with the element that the heading is in.
+
+    Parameters
+    ----------
+    alike : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`
+    pages : number of other pages of the site that are known
+
+    Examples
+    --------
+    >>> html = "<div><h2>Of tea</h2><p>Green.</p><h3>More</h3><p><a href=b>Black</a><p><a href=c>White</a></div>"
+    >>> link_sections_of(Page.parse(html.encode(), "http://a/"), np.array([0, 0, 8, 0, 0]), 9).tolist()
+    [False, False, True, True, True]
+    """
+    nodes = page.nodes
+    found = np.zeros(len(nodes.leaves), np.bool_)
+    often = alike >= max(1, _OFTEN * pages)
+    if pages < _FEWEST or not often.any():
+        return found
+    headings = np.array(rows_with(nodes, HEADING), np.int64)
+    first, last = nodes.first_leaf[headings], nodes.last_leaf[headings]
+    follows = np.append(first[1:], len(found))[: len(first)]
+    ends = np.minimum(follows, nodes.last_leaf[nodes.parent[headings]])
+    rare = _sums(~often)
+    repeated = (first < last) & (last < ends) & (rare[last] == rare[first])
+    if not repeated.any():
+        return found
+    leading = _leading(nodes, page.key)
+    for begin, text, end in np.column_stack((first, last, ends))[repeated].tolist():
+        linked = leading[text:end]
+        words = nodes.words[text:end]
+        found[begin:end] |= linked.sum() >= _RUNS and words[linked].sum() >= _LINKED * words.sum()
+    return found
+
+
+def _leading(nodes: NodeTable, own: int) -> Bools:
+    """(m,) the leaves in links to other pages.
+
+    Parameters
+    ----------
+    own : key of the page itself
+    """
+    rows = nodes.links.row[(nodes.links.key != 0) & (nodes.links.key != own)]
+    change = np.zeros(len(nodes.leaves) + 1, np.int64)
+    np.add.at(change, nodes.first_leaf[rows], 1)
+    np.add.at(change, nodes.last_leaf[rows], -1)
+    leading: Bools = np.cumsum(change[:-1]) > 0
+    return leading
+
+
+def _sums(column: Bools) -> Ints:
+    """(m + 1,) how many of the first leaves are marked, from none to all of them."""
+    return np.append(0, np.cumsum(column))

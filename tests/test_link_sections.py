@@ -1,0 +1,52 @@
+"""A heading that a site repeats, with links to other pages below it, is template."""
+
+import numpy as np
+import pytest
+
+from scrapy_pagelets import Site
+from scrapy_pagelets.document.decision import decided
+from scrapy_pagelets.document.link_sections import link_sections_of
+from tests.crawling import words
+from tests.trees import page
+
+LINKS = "<ul><li><a href=/black>Black tea</a><li><a href=/white>White tea</a></ul>"
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        (f"<h3>More</h3>{LINKS}<h3>Of tea</h3><p>Green", ["More", "Black tea", "White tea"]),
+        (f"<div><h3>More</h3>{LINKS}</div><p>Green", ["More", "Black tea", "White tea"]),
+        (f"<h3>More</h3><p>All about the teas of the hills in the spring</p>{LINKS}", []),
+        (f"<h3>Rare</h3>{LINKS}", []),
+        ("<h3>More</h3><ul><li><a href=/black>Black tea</a></ul>", []),
+        ("<h3>More</h3><ul><li><a href='#black'>Black tea</a><li><a href='#white'>White tea</a></ul>", []),
+        ("<h3>More", []),
+    ],
+)
+def test_what_is_a_section_of_links(html, expected):
+    found = page(html)
+    often = np.array([9 if text == "More" else 1 for text in found.nodes.strings])
+    mask = link_sections_of(found, often, 9)
+    assert [text for text, links in zip(found.nodes.strings, mask, strict=True) if links] == expected
+
+
+def test_a_site_of_few_pages_tells_nothing():
+    found = page(f"<h3>More</h3>{LINKS}")
+    assert not link_sections_of(found, np.full(3, 3), 3).any()
+
+
+def post(number):
+    """A post that follows others of the same section, with the links inside of its text."""
+    more = "".join(f"<p>{i}. <a href=/{number}-{i}>{words(f'{number} {i}', 9)}</a>" for i in (1, 2))
+    text = f"<p>{words(f'post {number}', 60)}</p><h4>Von hier</h4>{more}"
+    return page(f"<article><h1>Post {number}</h1>{text}</article>", f"http://example.com/{number}")
+
+
+def test_related_posts_are_template_on_a_known_site():
+    site, posts = Site("example.com"), [post(number) for number in range(8)]
+    for one in posts:
+        site.learn(one)
+    for one in posts:
+        content = decided(one, site).content
+        assert "Von hier" not in [text for text, keep in zip(one.nodes.strings, content, strict=True) if keep]
