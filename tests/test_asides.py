@@ -28,6 +28,12 @@ def found(html):
         ("<div class=screen-reader-text>This is what the film says, word by word, to all of you.</div>", []),
         ("<h1 class=sr-only>Green tea</h1><p>Sencha", []),
         ("<div class=wp_rp_content><h3>See also</h3><a href=x>Black tea</a></div>", ["See also", "Black tea"]),
+        (
+            "<div><i class=sr-only>Regular price</i> <s>$9</s> <i class=sr-only>Sale price</i> $7</div>"
+            "<div><i class=sr-only>Unit price</i> $7</div><p><s>8</s> <i class=sr-only>Original price was: $8</i>",
+            ["Unit price", "Original price was: $8"],
+        ),
+        ("<div><i class=sr-only>Regular price</i> <s></s> $9</div>", ["Regular price"]),
         ("<ul class=related_post><li>Black tea</ul><p class=related>To black tea", ["Black tea"]),
         ("<pre><i class=ln>1</i>a = 1\n<i class=ln>2</i>2 + 3</pre><table><tr><td class=gutter>7</table>", ["1", "2"]),
         ("<table><tr><td class=linenos><pre>1\n2</pre><td><pre>3\n4</pre></table>", ["1\n2"]),

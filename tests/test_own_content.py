@@ -209,7 +209,9 @@ def test_only_permalinks_are_taken_away(html):
 
 def test_author_and_price_are_content_near_the_heading_only():
     html = (
-        "<title>Tea</title><h1>Tea</h1><p>Ana Bo<p>$ 4.50<p>Cups from $4.50<p>4.50 4.50" + "<p>word" * 80 + "<p>Ana Bo"
+        "<title>Tea</title><h1>Tea</h1><p>Ana Bo<p>$ 4.50<p>Cups from $4.50<p>4.50 4.50<p>$4.50"
+        + "<p>word" * 80
+        + "<p>Ana Bo"
     )
     found = page(html)
     mask = said_of_itself(found, headline_of(found), ("Ana Bo", ""), ("4.5",))

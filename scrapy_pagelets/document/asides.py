@@ -13,6 +13,10 @@ from scrapy_pagelets.nodes import Bools, NodeTable, rows_with
 
 #: Words of a hint for screen readers ("opens in a new window"). What is longer is content, such as a transcript.
 _HINT: Final = 8
+#: Elements of what no longer holds, such as a former price.
+STRUCK: Final = frozenset("del s strike".split())
+#: Runs of text of two prices with their labels.
+_PRICES: Final = 8
 #: Words of content that the page must have besides, or they are what it is about.
 _LEAST: Final = 20
 
@@ -20,7 +24,8 @@ _LEAST: Final = 20
 def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves of options to choose from, hints for screen readers, numbers of lines of code, and related posts.
 
-    None if next to nothing else of the page is content. Some pages hide their own heading, so headings are no hints.
+    None if next to nothing else of the page is content. Some pages hide their own heading, so headings are no hints;
+    labels of prices beside a struck one are none either.
 
     Parameters
     ----------
@@ -34,6 +39,8 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     [False, True, True]
     """
     found = hints_of(nodes)
+    if found.any():
+        found &= ~_labels_of_prices(nodes)
     for row in rows_with(nodes, CHOICES):
         found[_leaves(nodes, row)] = True
     for row in rows_with(nodes, HEADING) if found.any() else ():
@@ -53,6 +60,22 @@ def hints_of(nodes: NodeTable) -> Bools:
         leaves = _leaves(nodes, row)
         found[leaves] |= nodes.words[leaves].sum() <= _HINT
     return found
+
+
+def _labels_of_prices(nodes: NodeTable) -> Bools:
+    """(m,) leaves of hints such as "Regular price" beside struck text: nothing else tells two prices apart.
+
+    Those with the price in them ("Original price was: $9") say it once more.
+    """
+    mask = np.zeros(len(nodes.leaves), np.bool_)
+    struck = np.isin(nodes.look, [look for look, (tag, *_) in enumerate(nodes.looks) if tag in STRUCK])
+    places = np.unique(nodes.first_leaf[struck & (nodes.first_leaf < nodes.last_leaf)])
+    for row in rows_with(nodes, HEARD) if len(places) else ():
+        leaves, around = _leaves(nodes, row), _leaves(nodes, int(nodes.parent[row]))
+        text = "".join(nodes.strings[leaves])
+        beside = np.searchsorted(places, around.start) < np.searchsorted(places, around.stop)
+        mask[leaves] |= beside and around.stop - around.start <= _PRICES and not any(map(str.isdecimal, text))
+    return mask
 
 
 def _leaves(nodes: NodeTable, row: int) -> slice:

@@ -13,6 +13,7 @@ from lxml import etree
 from scrapy_pagelets import urls
 from scrapy_pagelets.characters import quoted, readable
 from scrapy_pagelets.document import code, data_tables, formulas, pictures
+from scrapy_pagelets.document.asides import STRUCK
 from scrapy_pagelets.document.blocks import Block
 from scrapy_pagelets.document.content import permalinks
 from scrapy_pagelets.document.headline import Headline
@@ -318,6 +319,8 @@ class _Builder:
             return style._replace(code=style.code or row)
         if tag in ("sup", "sub"):
             return style._replace(script=tag)
+        if tag in STRUCK:
+            return style._replace(struck=True)
         return None
 
     def linked(self, element: etree._Element) -> Style | None:

@@ -199,7 +199,8 @@ def _leaves_of_headings(nodes: NodeTable) -> Bools:
 def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], prices: Sequence[str]) -> Bools:
     """(m,) leaves near the page's own heading that say its author, its product's name or what that costs.
 
-    They are content even if other pages of the site say the same.
+    They are content even if other pages of the site say the same. Of a price, it is the first: shops repeat it in forms
+    that style sheets hide.
 
     Parameters
     ----------
@@ -214,8 +215,11 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
     first, last = int(nodes.first_leaf[headline.row]), int(nodes.last_leaf[headline.row])
     for leaf in range(max(0, first - _BEFORE), min(len(mask), last + _AFTER)):
         text = nodes.strings[leaf]
-        if nodes.words[leaf] <= _LONGEST:
-            mask[leaf] = text.casefold().strip() in told or _amount(text) in amounts
+        if nodes.words[leaf] > _LONGEST:
+            continue
+        amount = _amount(text)
+        mask[leaf] = text.casefold().strip() in told or amount in amounts
+        amounts.discard(amount)
     return mask
 
 
