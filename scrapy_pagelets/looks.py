@@ -39,12 +39,11 @@ _LANDMARKS: Final = {
 }
 #: The sign of each landmark.
 LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}
-#: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees, and
-#: the name of a section of comments, of a comment, of the reviews of a product, or of an author; a list of options to
-#: choose from, what only screen readers say, and the name of a section of related posts.
-HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING, COMMENTS, COMMENT, REVIEWS, AUTHOR, CHOICES, HEARD, RELATED = (
-    1 << len(_LANDMARKS) + i for i in range(13)
-)
+#: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees.
+HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING = (1 << len(_LANDMARKS) + i for i in range(6))
+#: The name of a section of comments, of a comment, of the reviews of a product, or of an author; a list of options to
+#: choose from, what only screen readers say, the name of a section of related posts or of links to further pages.
+COMMENTS, COMMENT, REVIEWS, AUTHOR, CHOICES, HEARD, RELATED, PAGER = (1 << len(_LANDMARKS) + i for i in range(6, 14))
 _HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
 _BY_TAG: Final = {tag: LANDMARKS[name] for name, (tag, _) in _LANDMARKS.items() if tag} | {
     "ol": LANDMARKS["list"],
@@ -92,9 +91,14 @@ _RELATED: Final = re.compile(
     r"(?:^|[\s_-])(?:related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?)(?:$|[\s_-])",
     re.IGNORECASE,
 )
+#: Classes of the links to further pages of a list, and of what forums of bbPress say about lists and visitors.
+_PAGER: Final = re.compile(
+    r"(?:^|[\s_-])(?:pager|pagination|paging|page-?numbers|pagenavi|bbp-template-notice)(?:$|[\s_-])", re.IGNORECASE
+)
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
 _NAMED: Final = re.compile(
-    r"title|head|crumb|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|invisible|related|yarpp|wp_rp",
+    r"title|head|crumb|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|invisible|related|yarpp|wp_rp|"
+    r"\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t",
     re.IGNORECASE,
 )
 #: Elements that hold more than comments, or less, whatever their names say.
@@ -139,7 +143,7 @@ def class_signature(look: Look) -> int:
 
 
 def signs(look: Look) -> int:
-    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``RELATED``.
+    """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``PAGER``.
 
     >>> signs(("ul", "", "breadcrumb", "")) == LANDMARKS["list"] | CRUMBS | MENU
     True
@@ -173,6 +177,7 @@ def _signs_of_names(tag: str, names: str, classes: str) -> int:
         | AUTHOR * bool(_AUTHOR.search(classes))
         | HEARD * (tag not in _NO_COMMENTS[:4] and bool(_HEARD.search(classes)))
         | RELATED * (tag not in _NO_COMMENTS[:4] and bool(_RELATED.search(names)))
+        | PAGER * (tag not in _NO_COMMENTS[:4] and bool(_PAGER.search(classes)))
     )
 
 

@@ -34,6 +34,11 @@ def found(html):
             ["Unit price", "Original price was: $8"],
         ),
         ("<div><i class=sr-only>Regular price</i> <s></s> $9</div>", ["Regular price"]),
+        ("<form>Log In <label>Password: <input type=Password></label></form>", ["Log In", "Password:"]),
+        ("<form>Search <input name=q></form>", []),
+        ("<ul class=bbp-pagination><li>1<li>2</ul><p class='wp-pagenavi x'>3<h2 id=pagination>Pager", ["1", "2", "3"]),
+        (f"<div class=pager>{PROSE * 2}</div><p class=pagers>4", []),
+        (f"<form>{PROSE * 2}<input type=password></form>", []),  # some pages are one form
         ("<ul class=related_post><li>Black tea</ul><p class=related>To black tea", ["Black tea"]),
         ("<pre><i class=ln>1</i>a = 1\n<i class=ln>2</i>2 + 3</pre><table><tr><td class=gutter>7</table>", ["1", "2"]),
         ("<table><tr><td class=linenos><pre>1\n2</pre><td><pre>3\n4</pre></table>", ["1\n2"]),

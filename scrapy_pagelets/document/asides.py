@@ -1,5 +1,5 @@
 """What stands in the content and is none, by its elements: choices, hints for screen readers, numbers of lines, related
-posts."""
+posts, links to further pages of a list, forms to log in."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.document.code import line_numbers
-from scrapy_pagelets.looks import CHOICES, HEADING, HEARD, RELATED
-from scrapy_pagelets.nodes import Bools, NodeTable, rows_with
+from scrapy_pagelets.looks import CHOICES, HEADING, HEARD, PAGER, RELATED
+from scrapy_pagelets.nodes import TAG, Bools, NodeTable, rows_tagged, rows_with
 
 #: Words of a hint for screen readers ("opens in a new window"). What is longer is content, such as a transcript.
 _HINT: Final = 8
@@ -17,12 +17,14 @@ _HINT: Final = 8
 STRUCK: Final = frozenset("del s strike".split())
 #: Runs of text of two prices with their labels.
 _PRICES: Final = 8
+#: Words of a form to log in, or of links to further pages.
+_SHORT: Final = 40
 #: Words of content that the page must have besides, or they are what it is about.
 _LEAST: Final = 20
 
 
 def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
-    """(m,) leaves of options to choose from, hints for screen readers, numbers of lines of code, and related posts.
+    """(m,) leaves of what is listed above.
 
     None if next to nothing else of the page is content. Some pages hide their own heading, so headings are no hints;
     labels of prices beside a struck one are none either.
@@ -46,7 +48,9 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     for row in rows_with(nodes, HEADING) if found.any() else ():
         found[_leaves(nodes, row)] = False
     found |= line_numbers(nodes)
-    for row in rows_with(nodes, RELATED):
+    forms = (form for form in rows_tagged(nodes, TAG["form"]) if _asks_for_password(nodes, form))
+    short = [row for row in (*rows_with(nodes, PAGER), *forms) if nodes.words[_leaves(nodes, row)].sum() <= _SHORT]
+    for row in (*rows_with(nodes, RELATED), *short):
         found[_leaves(nodes, row)] = True
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
@@ -60,6 +64,11 @@ def hints_of(nodes: NodeTable) -> Bools:
         leaves = _leaves(nodes, row)
         found[leaves] |= nodes.words[leaves].sum() <= _HINT
     return found
+
+
+def _asks_for_password(nodes: NodeTable, form: int) -> bool:
+    fields = nodes.elements[form].iter("input")
+    return any((field.get("type") or "").lower() == "password" for field in fields)
 
 
 def _labels_of_prices(nodes: NodeTable) -> Bools:
