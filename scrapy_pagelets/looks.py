@@ -91,14 +91,17 @@ _RELATED: Final = re.compile(
     r"(?:^|[\s_-])(?:related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?)(?:$|[\s_-])",
     re.IGNORECASE,
 )
-#: Classes of the links to further pages of a list, and of what forums of bbPress say about lists and visitors.
+#: Classes of the links to further pages of a list and to the next post, as WordPress and others name them, and of what
+#: bbPress says to visitors of a forum.
 _PAGER: Final = re.compile(
-    r"(?:^|[\s_-])(?:pager|pagination|paging|page-?numbers|pagenavi|bbp-template-notice)(?:$|[\s_-])", re.IGNORECASE
+    r"(?:^|[\s_-])(?:pager|pagination|paging|page-?numbers|pagenavi|posts?-?nav(?:igation)?|nav-(?:links|previous|next)|"
+    r"bbp-template-notice)(?:$|[\s_-])",
+    re.IGNORECASE,
 )
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
 _NAMED: Final = re.compile(
     r"title|head|crumb|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|invisible|related|yarpp|wp_rp|"
-    r"\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t",
+    r"\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|nav-|posts?-?nav|bbp-t",
     re.IGNORECASE,
 )
 #: Elements that hold more than comments, or less, whatever their names say.

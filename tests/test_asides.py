@@ -37,6 +37,10 @@ def found(html):
         ("<form>Log In <label>Password: <input type=Password></label></form>", ["Log In", "Password:"]),
         ("<form>Search <input name=q></form>", []),
         ("<ul class=bbp-pagination><li>1<li>2</ul><p class='wp-pagenavi x'>3<h2 id=pagination>Pager", ["1", "2", "3"]),
+        (
+            "<nav class='navigation post-navigation'><h2 class=sr-only>More</h2><a href=/x>Cups</a></nav>",
+            ["More", "Cups"],
+        ),
         (f"<div class=pager>{PROSE * 2}</div><p class=pagers>4", []),
         (f"<form>{PROSE * 2}<input type=password></form>", []),  # some pages are one form
         ("<ul class=related_post><li>Black tea</ul><p class=related>To black tea", ["Black tea"]),

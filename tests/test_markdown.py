@@ -16,6 +16,7 @@ from scrapy_pagelets.document.switches import Switches
 from scrapy_pagelets.text import plain
 from tests.trees import every, masks, page, soups, words
 
+PICTURE = "![](http://example.com/i.png)"
 PARSER = MarkdownIt("commonmark", {"maxNesting": 200}).enable("table")
 
 
@@ -81,6 +82,7 @@ def read(text):
         ("<ol reversed start=1><li>a<li>b<li>c</ol>", "1. a\n0. b\n0. c"),
         ("<p>a<br><br>b<br> <br> <br>c<br>d", "a\n\nb\n\nc\\\nd"),
         ("<h2>a<br><br>b</h2>", "# a b"),
+        ("<h2><a href=/x><img src=/i.png></a></h2><h2>a<img src=/i.png></h2>", f"{PICTURE}\n\n# a {PICTURE}"),
         ("<ul><li>a</ul><ul><li>b</ul>", "- a\n\n+ b"),
         ("<ul><ul><li>a</ul></ul>", "- - a"),
         ("<li>a<li>b<p>c", "- a\n\n- b\n\n  c"),

@@ -551,6 +551,8 @@ class _Builder:
         if not self.keeps_marks and _is_left_over(runs):
             return
         block = self.heading or Block("paragraph")
+        if block.kind == "heading" and not block.runs and all(run.source or run.text == " " for run in runs):
+            block = Block("paragraph")  # a picture alone heads nothing
         if block.kind == "heading" and block.runs:  # a heading in two parts
             block.runs += [Run(" "), *runs]
             block.leaves += leaves

@@ -64,7 +64,7 @@ def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None)
     marks = permalinks(nodes)
     found[marks] = 1
     found[_headings_of_content(nodes, ~is_template(found)) & ~marks] = 0
-    found[_lists_of_headings(nodes, found, marks) & ~marks] = 0
+    found[_lists_of_headings(nodes, found, ~is_template(templateness), marks) & ~marks] = 0
     return found
 
 
@@ -159,7 +159,7 @@ def _is_label(classes: str) -> bool:
     return _LABEL.search(classes) is not None
 
 
-def _lists_of_headings(nodes: NodeTable, templateness: Floats, marks: Bools) -> Bools:
+def _lists_of_headings(nodes: NodeTable, templateness: Floats, told: Bools, marks: Bools) -> Bools:
     """(m,) leaves of lists right below a heading of content, if all that would be lost of them is in doubt.
 
     A heading without the list that it announces says nothing. If nothing of the list is content so far, the mean
@@ -168,6 +168,7 @@ def _lists_of_headings(nodes: NodeTable, templateness: Floats, marks: Bools) -> 
     Parameters
     ----------
     templateness : (m,)
+    told : (m,) what is content without corrections: below the own heading, which always is, there may be a menu
     marks : (m,) the permalinks, which stand between heading and list
     """
     mask = np.zeros(len(templateness), np.bool_)
@@ -180,7 +181,7 @@ def _lists_of_headings(nodes: NodeTable, templateness: Floats, marks: Bools) -> 
         return mask
     headings = _leaves_of_headings(nodes)
     before = np.maximum.accumulate(np.where(marks, -1, np.arange(len(marks))))[first[torn] - 1]
-    below = (before >= 0) & headings[before] & keep[before]
+    below = (before >= 0) & headings[before] & keep[before] & told[before]
     for start, end in zip(first[torn][below].tolist(), last[torn][below].tolist(), strict=True):
         inside = templateness[start:end]
         doubt = inside.max() if keep[start:end].any() else inside.mean()
