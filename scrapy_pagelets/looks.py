@@ -39,14 +39,13 @@ _LANDMARKS: Final = {
 }
 #: The sign of each landmark.
 LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}
-#: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees, and
-#: the name of a section of comments, of a comment, of the reviews of a product, or of an author; a list of options to
-#: choose from, what only screen readers say, and the name of a section of related posts; the name of a byline, of what
-#: leads to other pages, and of a signature.
-HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING, COMMENTS, COMMENT, REVIEWS, AUTHOR, CHOICES, HEARD, RELATED = (
-    1 << len(_LANDMARKS) + i for i in range(13)
-)
-BYLINE, ELSEWHERE, SIGNATURE = (RELATED << i for i in range(1, 4))
+#: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees.
+HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING = (1 << len(_LANDMARKS) + i for i in range(6))
+#: The name of a section of comments, of a comment, of the reviews of a product, or of an author; a list of options to
+#: choose from, what only screen readers say, and the name of a section of related posts.
+COMMENTS, COMMENT, REVIEWS, AUTHOR, CHOICES, HEARD, RELATED = (1 << len(_LANDMARKS) + i for i in range(6, 13))
+#: The name of a byline, of what leads to other posts, of links to further pages, and of a signature.
+BYLINE, ELSEWHERE, PAGER, SIGNATURE = (1 << len(_LANDMARKS) + i for i in range(13, 17))
 _HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
 _BY_TAG: Final = {tag: LANDMARKS[name] for name, (tag, _) in _LANDMARKS.items() if tag} | {
     "ol": LANDMARKS["list"],
@@ -105,6 +104,11 @@ _NEIGHBOURS: Final = re.compile(
     r"(?:$|[\s_-])",
     re.IGNORECASE,
 )
+#: Classes of the links to further pages of a list, and of what bbPress says to visitors of a forum.
+_PAGER: Final = re.compile(
+    r"(?:^|[\s_-])(?:pager|pagination|paging|page-?numbers|pagenavi|bbp-template-notice)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
 #: Classes, ids and roles of navigation in the page itself.
 _CONTENTS: Final = re.compile(r"toc|contents|index", re.IGNORECASE)
 #: Classes of what forums put below each contribution of an author.
@@ -112,7 +116,7 @@ _SIGNATURE: Final = re.compile(r"(?:^|[\s_-])signatures?(?:$|[\s_-])", re.IGNORE
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
 _NAMED: Final = re.compile(
     r"title|head|crumb|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|invisible|related|yarpp|wp_rp|"
-    r"meta|posted|nav|prev|signature",
+    r"meta|posted|nav|prev|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t",
     re.IGNORECASE,
 )
 #: Elements that hold more than comments, or less, whatever their names say.
@@ -195,6 +199,7 @@ def _signs_of_names(tag: str, names: str, classes: str) -> int:
         | BYLINE * (tag not in _NO_COMMENTS[:4] and bool(_BYLINE.search(names)))
         | ELSEWHERE * (tag not in _NO_COMMENTS[:4] and bool(_NEIGHBOURS.search(names)))
         | SIGNATURE * (tag not in _NO_COMMENTS[:4] and bool(_SIGNATURE.search(names)))
+        | PAGER * (tag not in _NO_COMMENTS[:4] and bool(_PAGER.search(classes)))
     )
 
 

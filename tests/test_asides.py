@@ -29,6 +29,21 @@ def found(html):
         ("<h1 class=sr-only>Green tea</h1><p>Sencha", []),
         ("<h1>Green tea <span class=noscreen>by <b>Bo</b></span></h1>", ["by", "Bo"]),
         ("<div class=wp_rp_content><h3>See also</h3><a href=x>Black tea</a></div>", ["See also", "Black tea"]),
+        (
+            "<div><i class=sr-only>Regular price</i> <s>$9</s> <i class=sr-only>Sale price</i> $7</div>"
+            "<div><i class=sr-only>Unit price</i> $7</div><p><s>8</s> <i class=sr-only>Original price was: $8</i>",
+            ["Unit price", "Original price was: $8"],
+        ),
+        ("<div><i class=sr-only>Regular price</i> <s></s> $9</div>", ["Regular price"]),
+        ("<form>Log In <label>Password: <input type=Password></label></form>", ["Log In", "Password:"]),
+        ("<form>Search <input name=q></form>", []),
+        ("<ul class=bbp-pagination><li>1<li>2</ul><p class='wp-pagenavi x'>3<h2 id=pagination>Pager", ["1", "2", "3"]),
+        (
+            "<nav class='navigation post-navigation'><h2 class=sr-only>More</h2><a href=/x>Cups</a></nav>",
+            ["More", "Cups"],
+        ),
+        (f"<div class=pager>{PROSE * 2}</div><p class=pagers>4", []),
+        (f"<form>{PROSE * 2}<input type=password></form>", []),  # some pages are one form
         ("<ul class=related_post><li>Black tea</ul><p class=related>To black tea", ["Black tea"]),
         ("<pre><i class=ln>1</i>a = 1\n<i class=ln>2</i>2 + 3</pre><table><tr><td class=gutter>7</table>", ["1", "2"]),
         ("<table><tr><td class=linenos><pre>1\n2</pre><td><pre>3\n4</pre></table>", ["1\n2"]),

@@ -20,6 +20,10 @@ LISTS = """<div><p>These are all the words of a line that is content: one, two, 
 <h2>Returns <a href=#r>¶</a></h2><ul><li>e<li><ul><li>f g h</ul></ul>
 <div class=admonition-title>Note</div><p>i j k l</div>
 <dl><dt>m:<dd>n o p q<dt>r<dd>s</dl><h3><a href=t>t</a></h3><ol><li>u</ol>"""
+#: Blocks of text among which the passes may miss one: the first element has a menu and a table.
+BLOCKS = f"""<div>{"<p>seven words of a text about tea</p>" * 5}<ul><li>a b c<li><a href=d>d e f g h i j k</a></ul>
+{"<p>eight more words of a <b>text</b> about tea</p>" * 4}<pre>l m</pre><table><tr><td>n<td>o</table></div>
+<p>p q<blockquote>{"r " * 60}</blockquote><h2>s</h2><p>{"t " * 60}"""
 #: Values on both sides of the thresholds, and at them.
 values = st.lists(st.sampled_from((0.0, 0.3, 0.499, 0.5, 0.6, 0.65, 0.7, 1.0)), min_size=1, max_size=30)
 rows = st.lists(st.integers(0, 200), max_size=3)
@@ -44,9 +48,18 @@ def test_any_page(html, templateness, chosen):
     assert_equal(parse(html), templateness, chosen)
 
 
-@given(values, rows)
-def test_lists_and_headings(templateness, chosen):
-    assert_equal(parse(LISTS), templateness, chosen)
+@pytest.mark.parametrize("html", [LISTS, BLOCKS], ids=["lists", "blocks"])
+@given(templateness=values, chosen=rows)
+def test_lists_headings_and_blocks(html, templateness, chosen):
+    assert_equal(parse(html), templateness, chosen)
+
+
+def test_a_hole_is_filled():
+    root = parse(BLOCKS)
+    templateness = [0.0] * 5 + [0.9] * 2 + [0.0] * 12 + [0.9] * 9
+    found = assert_equal(root, templateness, [])
+    assert found[:19].tolist() == [0.0] * 19
+    assert found[19:].max() == 0.9
 
 
 @pytest.mark.parametrize("path", sorted(SITE.rglob("*.html")), ids=lambda path: path.name)

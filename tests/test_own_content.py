@@ -198,6 +198,14 @@ def test_a_list_in_doubt_right_below_a_heading_of_content_is_content(html, known
     assert " ".join(text for text, is_kept in zip(nodes.strings, kept, strict=True) if is_kept) == expected
 
 
+def test_a_menu_below_the_own_heading_is_template():
+    found = page("<title>Tea</title><h1>Tea</h1><ul><li>Home<li>Cups</ul><p>text")
+    headline = headline_of(found)
+    for heading, expected in ((0.4, "Tea Home Cups text"), (0.9, "Tea text")):
+        kept = corrected(found.nodes, np.array([heading, 0.6, 0.6, 0.1]), headline) < 0.5
+        assert " ".join(np.array(found.nodes.strings)[kept]) == expected
+
+
 @given(soups)
 def test_only_permalinks_are_taken_away(html):
     found = page(html)
@@ -209,7 +217,9 @@ def test_only_permalinks_are_taken_away(html):
 
 def test_author_and_price_are_content_near_the_heading_only():
     html = (
-        "<title>Tea</title><h1>Tea</h1><p>Ana Bo<p>$ 4.50<p>Cups from $4.50<p>4.50 4.50" + "<p>word" * 80 + "<p>Ana Bo"
+        "<title>Tea</title><h1>Tea</h1><p>Ana Bo<p>$ 4.50<p>Cups from $4.50<p>4.50 4.50<p>$4.50"
+        + "<p>word" * 80
+        + "<p>Ana Bo"
     )
     found = page(html)
     mask = said_of_itself(found, headline_of(found), ("Ana Bo", ""), ("4.5",))

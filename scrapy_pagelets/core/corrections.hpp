@@ -11,7 +11,8 @@
 struct Limits {
     std::int64_t cell, line, text, heading;          // gaps, the tag of runs of text, the sign of headings
     double threshold, prose, nearly, whole, announcing, most, in_doubt;
-    std::vector<std::uint8_t> is_list, is_item, is_heading;  // by tag
+    double of_blocks, least, half, linked;  // of `scrapy_pagelets.document.holes`
+    std::vector<std::uint8_t> is_list, is_item, is_heading, is_block;  // by tag
 };
 
 class Corrections {
@@ -19,6 +20,7 @@ class Corrections {
     using Counts = std::vector<std::int64_t>;
     const Nodes &nodes;
     const Limits &limits;
+    const double *const told;        // templateness without corrections
     std::vector<std::size_t> lists;  // rows
     Counts words;                    // sums up to each leaf
 
@@ -80,6 +82,17 @@ class Corrections {
         return first(row) < last(row) && last(row) < nodes.m && is_kept(last(row)) && has_own_text(row);
     }
 
+    bool is_hole(std::size_t row, const Counts &kept) const {
+        return double(below(kept, row)) < limits.half * double(below(words, row));
+    }
+
+    bool is_no_menu(std::size_t row) const {
+        std::int64_t linked = 0;
+        for (std::size_t i = first(row); i < last(row); i++)
+            if (nodes.linked(i)) linked += nodes.words[i];
+        return double(linked) <= limits.linked * double(below(words, row));
+    }
+
     bool is_in_doubt(std::size_t row) const {
         const auto begin = found.begin() + first(row), end = found.begin() + last(row);
         if (std::any_of(begin, end, [&](double value) { return value < limits.threshold; }))
@@ -94,7 +107,7 @@ public:
     Counts announced;           // rows of lists that a line announces, if that ends in a colon
 
     Corrections(const Nodes &nodes, const Limits &limits, const double *templateness)
-        : nodes(nodes), limits(limits), words(sums([&](std::size_t i) { return nodes.words[i]; })),
+        : nodes(nodes), limits(limits), told(templateness), words(sums([&](std::size_t i) { return nodes.words[i]; })),
           found(templateness, templateness + nodes.m) {
         for (std::size_t row = 0; row < nodes.n; row++)
             if (is(limits.is_list, row)) lists.push_back(row);
@@ -136,6 +149,32 @@ public:
         for (const std::size_t row : lost) set(row, 0);
     }
 
+    // As `holes.holes_of`.
+    void fill_holes() {
+        const Counts kept = kept_words();
+        std::vector<std::size_t> blocks, filled;
+        Counts of_above(nodes.n), kept_of_above(nodes.n), first_text(nodes.n, -1), last_text(nodes.n, -1);
+        for (std::size_t row = 1; row < nodes.n; row++) {
+            if (!is(limits.is_block, row)) continue;
+            const std::size_t above = std::size_t(nodes.parent[row]);
+            blocks.push_back(row);
+            of_above[above] += below(words, row);
+            kept_of_above[above] += below(kept, row);
+            if (is_hole(row, kept) || below(kept, row) == 0) continue;
+            if (first_text[above] < 0) first_text[above] = std::int64_t(row);
+            last_text[above] = std::int64_t(row);
+        }
+        for (const std::size_t row : blocks) {
+            const std::size_t above = std::size_t(nodes.parent[row]);
+            const bool between = first_text[above] >= 0 && first_text[above] < std::int64_t(row) &&
+                                 std::int64_t(row) < last_text[above];
+            if (between && is_hole(row, kept) && double(kept_of_above[above]) >= limits.least &&
+                double(kept_of_above[above]) >= limits.of_blocks * double(of_above[above]) && is_no_menu(row))
+                filled.push_back(row);
+        }
+        for (const std::size_t row : filled) set(row, 0);
+    }
+
     // As `_headings_of_content`; labels are looks.
     void keep_headings(const Mask &is_label, const std::uint8_t *marks) {
         const Counts kept = kept_words();
@@ -161,7 +200,8 @@ public:
                 for (std::size_t i = 0; i < nodes.m; i++) unmarked[i] = marks[i] ? i ? unmarked[i - 1] : -1 : std::int64_t(i);
             }
             const std::int64_t before = unmarked[first(row) - 1];
-            if (before >= 0 && headings[before] && is_kept(before) && is_in_doubt(row)) lost.push_back(row);
+            if (before >= 0 && headings[before] && is_kept(before) && told[before] < limits.threshold && is_in_doubt(row))
+                lost.push_back(row);
         }
         keep_unmarked(lost, marks);
     }

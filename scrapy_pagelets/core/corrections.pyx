@@ -15,7 +15,8 @@ cdef extern from "corrections.hpp" nogil:
     cppclass Limits:
         int64_t cell, line, text, heading
         double threshold, prose, nearly, whole, announcing, most, in_doubt
-        vector[uint8_t] is_list, is_item, is_heading
+        double of_blocks, least, half, linked
+        vector[uint8_t] is_list, is_item, is_heading, is_block
     cppclass Corrections:
         vector[double] found
         vector[int64_t] announced
@@ -23,6 +24,7 @@ cdef extern from "corrections.hpp" nogil:
         void set(size_t row, double value)
         void keep_sentences()
         void keep_items() except +
+        void fill_holes() except +
         void keep_headings(const vector[uint8_t] &is_label, const uint8_t *marks) except +
         void keep_lists(const uint8_t *marks) except +
 
@@ -36,7 +38,7 @@ cdef int load_python() except -1:
     global in_python, colons
     if in_python is not None:
         return 0
-    from scrapy_pagelets.document import content
+    from scrapy_pagelets.document import content, holes
     from scrapy_pagelets.templates import roles
 
     limits.cell, limits.line, limits.text, limits.heading = content.CELL, content.LINE, content.TEXT, content.HEADING
@@ -44,6 +46,8 @@ cdef int load_python() except -1:
     limits.whole, limits.announcing, limits.most = content._WHOLE, content._ANNOUNCING, content._MOST
     limits.in_doubt = content._IN_DOUBT
     limits.is_list, limits.is_item, limits.is_heading = content._IS_LIST, content._IS_ITEM, content._IS_HEADING
+    limits.of_blocks, limits.least = holes._SHARE, holes._LEAST
+    limits.half, limits.linked, limits.is_block = holes._HALF, holes._LINKS, holes._IS_BLOCK
     in_python, colons = content, content._COLONS
     return 0
 
@@ -62,6 +66,7 @@ def corrected(table, templateness, headline):
         corrections.keep_sentences()
         corrections.keep_items()
         announce(corrections, table.strings, nodes)
+        corrections.fill_holes()
         if headline is not None:
             set_rows(corrections, nodes, (headline.row, *headline.sections), 0)
             set_rows(corrections, nodes, headline.banners, 1)

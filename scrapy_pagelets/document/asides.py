@@ -1,34 +1,41 @@
 """What stands in the content and is none, by its elements: choices, hints for screen readers, numbers of lines,
-bylines, and what leads to other posts."""
+bylines, what leads to other posts and further pages, forms to log in."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import numpy as np
 
 from scrapy_pagelets.document.code import line_numbers
-from scrapy_pagelets.looks import BYLINE, CHOICES, ELSEWHERE, HEADING, HEARD, RELATED
-from scrapy_pagelets.nodes import LINE, Bools, NodeTable, rows_with
+from scrapy_pagelets.looks import BYLINE, CHOICES, ELSEWHERE, HEADING, HEARD, PAGER, RELATED
+from scrapy_pagelets.nodes import LINE, TAG, Bools, NodeTable, elements_at, rows_tagged, rows_with
 
 #: Words of a hint for screen readers ("opens in a new window"). What is longer is content, such as a transcript.
 _HINT: Final = 8
+#: Elements of what no longer holds, such as a former price.
+STRUCK: Final = frozenset("del s strike".split())
+#: Runs of text of two prices with their labels.
+_PRICES: Final = 8
 #: Words of a line with author, date and section of a post. What is longer has the post in it.
 _BYLINE: Final = 20
 #: Relations of a link to its place in a series of pages, as HTML 4 and HTML 5 name them.
 _SERIES: Final = frozenset("prev previous next up first last start contents index".split())
 #: Words besides links in a line of such links: "Next:", "Previous:".
 _LABELS: Final = 4
+#: Words of a form to log in, or of links to further pages.
+_SHORT: Final = 40
 #: Words of content that the page must have besides, or they are what it is about.
 _LEAST: Final = 3
 
 
 def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves of options to choose from, hints for screen readers, numbers of lines of code, and related posts;
-    of lines with author and date of a post, and of links to other pages that the page calls so.
+    of lines with author and date of a post, of links to other pages that the page calls so, and of forms to log in.
 
     None if next to nothing else of the page is content. Some pages hide their own heading, so that no whole heading is
-    an aside because it is a hint or stands in a byline.
+    an aside because it is a hint or stands in a byline; nor are labels of prices beside a struck one.
 
     Parameters
     ----------
@@ -42,7 +49,7 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     [False, True, True]
     """
     found = _beside_text(nodes) | line_numbers(nodes) | _series(nodes)
-    for row in rows_with(nodes, RELATED | ELSEWHERE):
+    for row in (*rows_with(nodes, RELATED | ELSEWHERE), *_short(nodes, rows_with(nodes, PAGER)), *_log_in(nodes)):
         found[_leaves(nodes, row)] = True
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
@@ -52,6 +59,8 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
 def _beside_text(nodes: NodeTable) -> Bools:
     """(m,) leaves of hints, options and bylines, without those that are a whole heading."""
     found = hints_of(nodes)
+    if found.any():
+        found &= ~_labels_of_prices(nodes)
     for row in rows_with(nodes, CHOICES):
         found[_leaves(nodes, row)] = True
     for row in rows_with(nodes, BYLINE):
@@ -84,6 +93,35 @@ def _series(nodes: NodeTable) -> Bools:
         links = np.bincount(line, ~found & nodes.anchor[nodes.leaves])
         found |= ((np.bincount(line, found) > 0) & (links == 0) & (others <= _LABELS))[line]
     return found
+
+
+def _short(nodes: NodeTable, rows: Iterable[int]) -> list[int]:
+    """Those of some rows that have few words."""
+    return [row for row in rows if nodes.words[_leaves(nodes, row)].sum() <= _SHORT]
+
+
+def _log_in(nodes: NodeTable) -> Iterator[int]:
+    """Rows of the forms that ask for a password and little else."""
+    forms = _short(nodes, rows_tagged(nodes, TAG["form"]))
+    for row, form in zip(forms, elements_at(nodes, forms), strict=True):
+        if any((field.get("type") or "").lower() == "password" for field in form.iter("input")):
+            yield row
+
+
+def _labels_of_prices(nodes: NodeTable) -> Bools:
+    """(m,) leaves of hints such as "Regular price" beside struck text: nothing else tells two prices apart.
+
+    Those with the price in them ("Original price was: $9") say it once more.
+    """
+    mask = np.zeros(len(nodes.leaves), np.bool_)
+    struck = np.isin(nodes.look, [look for look, (tag, *_) in enumerate(nodes.looks) if tag in STRUCK])
+    places = np.unique(nodes.first_leaf[struck & (nodes.first_leaf < nodes.last_leaf)])
+    for row in rows_with(nodes, HEARD) if len(places) else ():
+        leaves, around = _leaves(nodes, row), _leaves(nodes, int(nodes.parent[row]))
+        text = "".join(nodes.strings[leaves])
+        beside = np.searchsorted(places, around.start) < np.searchsorted(places, around.stop)
+        mask[leaves] |= beside and around.stop - around.start <= _PRICES and not any(map(str.isdecimal, text))
+    return mask
 
 
 def _leaves(nodes: NodeTable, row: int) -> slice:

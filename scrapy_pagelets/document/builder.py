@@ -13,6 +13,7 @@ from lxml import etree
 from scrapy_pagelets import urls
 from scrapy_pagelets.characters import quoted, readable
 from scrapy_pagelets.document import code, data_tables, formulas, pictures
+from scrapy_pagelets.document.asides import STRUCK
 from scrapy_pagelets.document.blocks import Block
 from scrapy_pagelets.document.content import permalinks
 from scrapy_pagelets.document.headline import Headline
@@ -318,6 +319,8 @@ class _Builder:
             return style._replace(code=style.code or row)
         if tag in ("sup", "sub"):
             return style._replace(script=tag)
+        if tag in STRUCK:
+            return style._replace(struck=True)
         return None
 
     def linked(self, element: etree._Element) -> Style | None:
@@ -548,6 +551,8 @@ class _Builder:
         if not self.keeps_marks and _is_left_over(runs):
             return
         block = self.heading or Block("paragraph")
+        if block.kind == "heading" and not block.runs and all(run.source or run.text == " " for run in runs):
+            block = Block("paragraph")  # a picture alone heads nothing
         if block.kind == "heading" and block.runs:  # a heading in two parts
             block.runs += [Run(" "), *runs]
             block.leaves += leaves

@@ -8,10 +8,12 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Final
 
+import numpy as np
+
 from scrapy_pagelets.document import dates
 from scrapy_pagelets.document.headline import Headline
 from scrapy_pagelets.looks import AUTHOR, HEADING
-from scrapy_pagelets.nodes import TAG, NodeTable, attributes_at, leaves_beginning, rows_with
+from scrapy_pagelets.nodes import TAG, Bools, NodeTable, attributes_at, leaves_beginning, rows_with
 from scrapy_pagelets.page import Page
 
 _TIME: Final = TAG["time"]
@@ -56,6 +58,29 @@ _BEGINS_CHANGE: Final = ("tplTPL", "haHA", "", "", " ")
 _MARKS: Final = " \t\n\xa0|·•,-–—/"
 #: Characters of a text that is looked at.
 _LONGEST: Final = 150
+
+
+def labels_of_names(nodes: NodeTable, keep: Bools) -> Bools:
+    """(m,) leaves of labels such as "Submitted by" right before a name, if other names of the page keep theirs.
+
+    Parameters
+    ----------
+    keep : (m,) the leaves that are content so far
+
+    Examples
+    --------
+    >>> html = b"<p>Submitted by <a>Ana Bo</a> <p>Submitted by <a>Bo</a> <p>Posted by <a>Bo</a>"
+    >>> nodes = Page.parse(html, "http://a/").nodes
+    >>> labels_of_names(nodes, np.array([False, True, True, True, False, True])).tolist()
+    [True, False, False, False, False, False]
+    """
+    found = np.zeros(len(keep), np.bool_)
+    short = (nodes.words > 0) & (nodes.words <= _FEW)
+    lost = np.flatnonzero(short[:-1] & ~keep[:-1] & keep[1:] & (nodes.words[1:] <= _MOST_WORDS)).tolist()
+    lost = [leaf for leaf in lost if _BY_ALONE.fullmatch(nodes.strings[leaf].strip(_MARKS))]
+    kept = {nodes.strings[leaf] for leaf in np.flatnonzero(short & keep).tolist()} if lost else set()
+    found[[leaf for leaf in lost if nodes.strings[leaf] in kept]] = True
+    return found
 
 
 class Byline:

@@ -69,7 +69,7 @@ def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None)
     marks = permalinks(nodes)
     found[marks] = 1
     found[_headings_of_content(nodes, ~is_template(found)) & ~marks] = 0
-    found[_lists_of_headings(nodes, found, marks) & ~marks] = 0
+    found[_lists_of_headings(nodes, found, ~is_template(templateness), marks) & ~marks] = 0
     return found
 
 
@@ -164,7 +164,7 @@ def _is_label(classes: str) -> bool:
     return _LABEL.search(classes) is not None
 
 
-def _lists_of_headings(nodes: NodeTable, templateness: Floats, marks: Bools) -> Bools:
+def _lists_of_headings(nodes: NodeTable, templateness: Floats, told: Bools, marks: Bools) -> Bools:
     """(m,) leaves of lists right below a heading of content, if all that would be lost of them is in doubt.
 
     A heading without the list that it announces says nothing. If nothing of the list is content so far, the mean
@@ -173,6 +173,7 @@ def _lists_of_headings(nodes: NodeTable, templateness: Floats, marks: Bools) -> 
     Parameters
     ----------
     templateness : (m,)
+    told : (m,) what is content without corrections: below the own heading, which always is, there may be a menu
     marks : (m,) the permalinks, which stand between heading and list
     """
     mask = np.zeros(len(templateness), np.bool_)
@@ -185,7 +186,7 @@ def _lists_of_headings(nodes: NodeTable, templateness: Floats, marks: Bools) -> 
         return mask
     headings = _leaves_of_headings(nodes)
     before = np.maximum.accumulate(np.where(marks, -1, np.arange(len(marks))))[first[torn] - 1]
-    below = (before >= 0) & headings[before] & keep[before]
+    below = (before >= 0) & headings[before] & keep[before] & told[before]
     for start, end in zip(first[torn][below].tolist(), last[torn][below].tolist(), strict=True):
         inside = templateness[start:end]
         doubt = inside.max() if keep[start:end].any() else in_order(inside) / len(inside)
@@ -204,7 +205,8 @@ def _leaves_of_headings(nodes: NodeTable) -> Bools:
 def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], prices: Sequence[str]) -> Bools:
     """(m,) leaves near the page's own heading that say its author, its product's name or what that costs.
 
-    They are content even if other pages of the site say the same.
+    They are content even if other pages of the site say the same. Of a price, it is the first: shops repeat it in forms
+    that style sheets hide.
 
     Parameters
     ----------
@@ -219,8 +221,11 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
     first, last = int(nodes.first_leaf[headline.row]), int(nodes.last_leaf[headline.row])
     for leaf in range(max(0, first - _BEFORE), min(len(mask), last + _AFTER)):
         text = nodes.strings[leaf]
-        if nodes.words[leaf] <= _LONGEST:
-            mask[leaf] = text.casefold().strip() in told or _amount(text) in amounts
+        if nodes.words[leaf] > _LONGEST:
+            continue
+        amount = _amount(text)
+        mask[leaf] = text.casefold().strip() in told or amount in amounts
+        amounts.discard(amount)
     return mask
 
 

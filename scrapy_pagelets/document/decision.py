@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from scrapy_pagelets.document.asides import asides_of
 from scrapy_pagelets.document.breadcrumbs import rest_of_trails
+from scrapy_pagelets.document.byline import labels_of_names
 from scrapy_pagelets.document.comments import comments_of, signatures_of
 from scrapy_pagelets.document.content import corrected, said_of_itself
 from scrapy_pagelets.document.headline import Headline, headline_of
@@ -78,5 +79,6 @@ def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision
         found[link_sections_of(page, alike, others)] = 1
         found[rest_of_trails(page, keep, headline)] = 1
         found[said_of_itself(page, headline, told.names, told.prices)] = 0
+        found[labels_of_names(page.nodes, ~is_template(found))] = 0
     templateness, effect = page.marks.applied(page.nodes, found)
     return Decision(templateness, headline, told, effect)

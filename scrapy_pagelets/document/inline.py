@@ -21,7 +21,7 @@ _ASCII_PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
 class Style(NamedTuple):
-    """How a run of text is set: inside a link, strong, emphasised, raised or lowered (``sup``, ``sub``), as code.
+    """How a run of text is set: inside a link, strong, emphasised, raised or lowered (``sup``, ``sub``), code, struck.
 
     ``code`` is the number of the element, because two of them with a space between are two spans; 0 for other text.
     """
@@ -32,6 +32,7 @@ class Style(NamedTuple):
     emphasised: bool = False
     script: str = ""
     code: int = 0
+    struck: bool = False
 
 
 PLAIN: Final = Style()
@@ -58,6 +59,8 @@ class Run:
 
 BREAK: Final = Run("\n")
 _DELIMITERS: Final = {"strong": "**", "emphasised": "*"}
+#: What nests in what, from the outside. CommonMark has no mark of its own for the tags: ``~~`` is none.
+_LEVELS: Final = ("href", "tag", "strong", "emphasised", "script")
 
 
 def tidy(runs: Iterable[Run]) -> list[Run]:
@@ -104,6 +107,7 @@ def _shared(a: Style, b: Style) -> Style:
         a.title if link else "",
         strong=a.strong and b.strong,
         emphasised=a.emphasised and b.emphasised,
+        struck=a.struck and b.struck,
     )
 
 
@@ -159,11 +163,7 @@ def _tokens(runs: Sequence[Run]) -> list[_Token]:
     opened: list[tuple[str, str, int]] = []  # attribute and value of the style, number of the pair
     pairs = 0
     for index, run in enumerate(runs):
-        wanted = [
-            (name, value)
-            for name, value in zip(("href", "strong", "emphasised", "script"), _levels(run.style), strict=True)
-            if value
-        ]
+        wanted = [(name, value) for name, value in zip(_LEVELS, _levels(run.style), strict=True) if value]
         common = 0
         while common < min(len(opened), len(wanted)) and opened[common][:2] == wanted[common]:
             common += 1
@@ -187,9 +187,9 @@ def _opens_bracket(run: Run, after: Run | None) -> bool:
     return bool(after.source) or (bool(after.style.href) and after.style.href != run.style.href)
 
 
-def _levels(style: Style) -> tuple[str, str, str, str]:
+def _levels(style: Style) -> tuple[str, str, str, str, str]:
     link = f"{style.href}\0{style.title}" if style.href else ""
-    return link, "1" * style.strong, "1" * style.emphasised, style.script
+    return link, "del" * style.struck, "1" * style.strong, "1" * style.emphasised, style.script
 
 
 def _close(tokens: list[_Token], opened: list[tuple[str, str, int]], common: int) -> None:
