@@ -75,21 +75,24 @@ def in_lines(nodes: NodeTable) -> NodeTable:
     >>> in_lines(Page.parse(html, "http://a/").nodes).gap[1:].tolist() == [CELL, SPACE, LINE, CELL]
     True
     """
-    cells = np.flatnonzero(((nodes.tag == _CELLS[0]) | (nodes.tag == _CELLS[1])) & (nodes.first_leaf < nodes.last_leaf))
-    if not len(cells):
+    tables = _innermost(nodes)
+    if not tables:
         return nodes
+    cells = np.flatnonzero(((nodes.tag == _CELLS[0]) | (nodes.tag == _CELLS[1])) & (nodes.first_leaf < nodes.last_leaf))
     first, last = nodes.first_leaf[cells], nodes.last_leaf[cells]
     begins = np.diff(nodes.parent[cells], prepend=-1) != 0
     breaks = np.append(0, np.cumsum(nodes.gap >= LINE))
-    parted = (breaks[last] > breaks[first + 1]) | (~begins & (nodes.gap[first] >= LINE)) | (nodes.gap[first] > LINE)
-    gap = nodes.gap.copy()
-    for table in _innermost(nodes):
-        inside = slice(*np.searchsorted(cells, (table, nodes.end[table])).tolist())
-        if parted[inside].any() and is_data(nodes, table):
-            own = first[inside]
-            gap[own[0] + 1 : last[inside][-1]] = np.minimum(gap[own[0] + 1 : last[inside][-1]], SPACE)
-            gap[own[1:]] = np.where(begins[inside][1:], LINE, CELL)
-    return replace(nodes, gap=gap)
+    inside = breaks[last] > breaks[first + 1]
+    before = nodes.gap[first] > np.where(begins, LINE, CELL)
+    starts, ends = np.searchsorted(cells, tables).tolist(), np.searchsorted(cells, nodes.end[tables]).tolist()
+    gap = nodes.gap
+    for table, start, end in zip(tables, starts, ends, strict=True):
+        if (inside[start:end].any() or before[start + 1 : end].any()) and is_data(nodes, table):
+            gap = nodes.gap.copy() if gap is nodes.gap else gap
+            own = slice(first[start] + 1, last[end - 1])
+            gap[own] = np.minimum(gap[own], SPACE)
+            gap[first[start + 1 : end]] = np.where(begins[start + 1 : end], LINE, CELL)
+    return nodes if gap is nodes.gap else replace(nodes, gap=gap)
 
 
 def _innermost(nodes: NodeTable) -> list[int]:
