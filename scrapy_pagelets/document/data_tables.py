@@ -88,17 +88,17 @@ def in_lines(nodes: NodeTable) -> NodeTable:
     first, last = nodes.first_leaf[cells], nodes.last_leaf[cells]
     begins = np.diff(nodes.parent[cells], prepend=-1) != 0
     breaks = np.append(0, np.cumsum(nodes.gap >= LINE))
-    parted = (breaks[last] > breaks[first + 1]) | (~begins & (nodes.gap[first] >= LINE)) | (nodes.gap[first] > LINE)
-    parts = [slice(*np.searchsorted(cells, (table, nodes.end[table])).tolist()) for table in tables]
-    torn = [part for table, part in zip(tables, parts, strict=True) if parted[part].any() and is_data(nodes, table)]
-    if not torn:
-        return nodes
-    gap = nodes.gap.copy()
-    for part in torn:
-        inside = slice(int(first[part][0]) + 1, int(last[part][-1]))
-        gap[inside] = np.minimum(gap[inside], SPACE)
-        gap[first[part][1:]] = np.where(begins[part][1:], LINE, CELL)
-    return replace(nodes, gap=gap)
+    inside = breaks[last] > breaks[first + 1]
+    before = nodes.gap[first] > np.where(begins, LINE, CELL)
+    starts, ends = np.searchsorted(cells, tables).tolist(), np.searchsorted(cells, nodes.end[tables]).tolist()
+    gap = nodes.gap
+    for table, start, end in zip(tables, starts, ends, strict=True):
+        if (inside[start:end].any() or before[start + 1 : end].any()) and is_data(nodes, table):
+            gap = nodes.gap.copy() if gap is nodes.gap else gap
+            own = slice(first[start] + 1, last[end - 1])
+            gap[own] = np.minimum(gap[own], SPACE)
+            gap[first[start + 1 : end]] = np.where(begins[start + 1 : end], LINE, CELL)
+    return nodes if gap is nodes.gap else replace(nodes, gap=gap)
 
 
 def _innermost(nodes: NodeTable) -> list[int]:
