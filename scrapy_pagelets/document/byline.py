@@ -75,12 +75,16 @@ def labels_of_names(nodes: NodeTable, keep: Bools) -> Bools:
     [True, False, False, False, False, False]
     """
     found = np.zeros(len(keep), np.bool_)
-    short = (nodes.words > 0) & (nodes.words <= _FEW)
-    lost = np.flatnonzero(short[:-1] & ~keep[:-1] & keep[1:] & (nodes.words[1:] <= _MOST_WORDS)).tolist()
-    lost = [leaf for leaf in lost if _BY_ALONE.fullmatch(nodes.strings[leaf].strip(_MARKS))]
-    kept = {nodes.strings[leaf] for leaf in np.flatnonzero(short & keep).tolist()} if lost else set()
+    lost = np.flatnonzero(~keep[:-1] & keep[1:]).tolist()
+    lost = [leaf for leaf in lost if _is_label(nodes, leaf) and nodes.words[leaf + 1] <= _MOST_WORDS]
+    kept = {nodes.strings[leaf] for leaf in np.flatnonzero(keep).tolist() if _is_label(nodes, leaf)} if lost else set()
     found[[leaf for leaf in lost if nodes.strings[leaf] in kept]] = True
     return found
+
+
+def _is_label(nodes: NodeTable, leaf: int) -> bool:
+    """Whether a leaf says no more than that a name follows."""
+    return 0 < nodes.words[leaf] <= _FEW and _BY_ALONE.fullmatch(nodes.strings[leaf].strip(_MARKS)) is not None
 
 
 class Byline:

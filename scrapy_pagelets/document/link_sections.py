@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import zip_longest
+
 import numpy as np
 
 from scrapy_pagelets.looks import HEADING
@@ -34,22 +37,27 @@ def link_sections_of(page: Page, alike: Ints, pages: int) -> Bools:
     nodes = page.nodes
     found = np.zeros(len(nodes.leaves), np.bool_)
     often = alike >= max(1, _OFTEN * pages)
-    if pages < _FEWEST or not often.any():
+    if pages < _FEWEST:
         return found
-    headings = np.array(rows_with(nodes, HEADING), np.int64)
-    first, last = nodes.first_leaf[headings], nodes.last_leaf[headings]
-    follows = np.append(first[1:], len(found))[: len(first)]
-    ends = np.minimum(follows, nodes.last_leaf[nodes.parent[headings]])
-    rare = _sums(~often)
-    repeated = (first < last) & (last < ends) & (rare[last] == rare[first])
-    if not repeated.any():
-        return found
-    leading = _leading(nodes, page.key)
-    for begin, text, end in np.column_stack((first, last, ends))[repeated].tolist():
+    repeated = list(_repeated(nodes, often))
+    leading = _leading(nodes, page.key) if repeated else found
+    for begin, text, end in repeated:
         linked = leading[text:end]
         words = nodes.words[text:end]
         found[begin:end] |= linked.sum() >= _RUNS and words[linked].sum() >= _LINKED * words.sum()
     return found
+
+
+def _repeated(nodes: NodeTable, often: Bools) -> Iterator[tuple[int, int, int]]:
+    """The headings whose leaves are all repeated: first leaf, first leaf of the section, and the leaf behind it."""
+    rows = rows_with(nodes, HEADING)
+    for row, following in zip_longest(rows, rows[1:]):
+        first, last = nodes.first_leaf.item(row), nodes.last_leaf.item(row)
+        if first < last and often[first] and often[first:last].all():
+            end = len(often) if following is None else nodes.first_leaf.item(following)
+            end = min(end, nodes.last_leaf.item(nodes.parent.item(row)))
+            if last < end:
+                yield first, last, end
 
 
 def _leading(nodes: NodeTable, own: int) -> Bools:
@@ -65,8 +73,3 @@ def _leading(nodes: NodeTable, own: int) -> Bools:
     np.add.at(change, nodes.last_leaf[rows], -1)
     leading: Bools = np.cumsum(change[:-1]) > 0
     return leading
-
-
-def _sums(column: Bools) -> Ints:
-    """(m + 1,) how many of the first leaves are marked, from none to all of them."""
-    return np.append(0, np.cumsum(column))
