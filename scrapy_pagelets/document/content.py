@@ -16,7 +16,7 @@ from scrapy_pagelets.looks import HEADING
 from scrapy_pagelets.nodes import CELL, LINE, TAG, TAGS, TEXT, Bools, Floats, Ints, NodeTable, rows_with
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.roles import is_template
-from scrapy_pagelets.templates.sums import in_order
+from scrapy_pagelets.templates.sums import in_order, up_to
 
 _WORD: Final = re.compile(r"\w")
 _IS_HEADING: Final = np.isin(np.arange(len(TAGS)), [TAG[f"h{level}"] for level in range(1, 7)])
@@ -93,14 +93,14 @@ def _items_of_content(nodes: NodeTable, keep: Bools) -> Bools:
         return mask
     lists = np.flatnonzero(_IS_LIST[nodes.tag])
     first, last = nodes.first_leaf[lists], nodes.last_leaf[lists]
-    count = _sums(keep)
+    count = up_to(keep)
     kept = count[last] - count[first]
     torn = (kept < last - first) & ((kept > 0) | (keep[first - 1] & (first < last)))
     if not torn.any():
         return mask
     lists, first, last = lists[torn], first[torn], last[torn]
-    words = _sums(nodes.words)
-    kept = _sums(nodes.words * keep)
+    words = up_to(nodes.words)
+    kept = up_to(nodes.words * keep)
     inside = kept[last] - kept[first]
     of_list = np.zeros(len(nodes), np.bool_)
     of_list[lists] = (inside > 0) & (inside >= _WHOLE * (words[last] - words[first]))
@@ -110,13 +110,6 @@ def _items_of_content(nodes: NodeTable, keep: Bools) -> Bools:
     for row in (*items[lost].tolist(), *lists[announced].tolist()):
         mask[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
     return mask
-
-
-def _sums(column: Ints | Bools) -> Ints:
-    """(m + 1,) the sums of the first values of a column, (m,), from none to all of them."""
-    sums = np.zeros(len(column) + 1, np.int64)
-    np.cumsum(column, out=sums[1:])
-    return sums
 
 
 def _announced(nodes: NodeTable, first: Ints, keep: Bools) -> Bools:
@@ -142,8 +135,8 @@ def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
     Content follows them, and most other words of the element that they stand in are content.
     """
     mask = np.zeros(len(keep), np.bool_)
-    words = _sums(nodes.words)
-    kept = _sums(nodes.words * keep)
+    words = up_to(nodes.words)
+    kept = up_to(nodes.words * keep)
     is_title = _IS_HEADING[nodes.tag]
     if labels := [look for look, (_, _, classes, _) in enumerate(nodes.looks) if classes and _is_label(classes)]:
         is_title |= np.isin(nodes.look, labels) & (nodes.tag != TEXT)
@@ -180,7 +173,7 @@ def _lists_of_headings(nodes: NodeTable, templateness: Floats, told: Bools, mark
     keep = ~is_template(templateness)
     lists = np.flatnonzero(_IS_LIST[nodes.tag])
     first, last = nodes.first_leaf[lists], nodes.last_leaf[lists]
-    count = _sums(keep)
+    count = up_to(keep)
     torn = (first > 0) & (first < last) & (count[last] - count[first] < last - first)
     if not torn.any():
         return mask

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.nodes import TAG, TAGS, Bools, Ints, NodeTable
+from scrapy_pagelets.templates.sums import below, up_to
 
 _BLOCKS: Final = "p ul ol dl blockquote pre table h2 h3 h4 h5 h6".split()
 _IS_BLOCK: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _BLOCKS])
@@ -33,7 +34,7 @@ def holes_of(nodes: NodeTable, keep: Bools) -> Bools:
     """
     found = np.zeros(len(nodes.leaves), np.bool_)
     blocks = np.flatnonzero(_IS_BLOCK[nodes.tag])
-    words, kept = _words_below(nodes, blocks, nodes.words), _words_below(nodes, blocks, nodes.words * keep)
+    words, kept = (below(nodes, up_to(column), blocks) for column in (nodes.words, nodes.words * keep))
     is_hole = kept < _HALF * words
     is_text = ~is_hole & (kept > 0)
     if not (is_hole.any() and is_text.any()):
@@ -46,13 +47,6 @@ def holes_of(nodes: NodeTable, keep: Bools) -> Bools:
         linked = nodes.words[leaves] * nodes.anchor[nodes.leaves[leaves]]
         found[leaves] = linked.sum() <= _LINKS * nodes.words[leaves].sum()
     return found
-
-
-def _words_below(nodes: NodeTable, rows: Ints, of_leaves: Ints) -> Ints:
-    """(k,) the sum of a column of the leaves, (m,), below each of some rows."""
-    sums = np.zeros(len(of_leaves) + 1, np.int64)
-    np.cumsum(of_leaves, out=sums[1:])
-    return sums[nodes.last_leaf[rows]] - sums[nodes.first_leaf[rows]]
 
 
 def _between(blocks: Ints, above: Ints, is_text: Bools) -> Bools:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import numpy as np
 
 from scrapy_pagelets.hashing import mix
 from scrapy_pagelets.nodes import TAG, TAGS, Bools, Ints, NodeTable, rows_tagged
+from scrapy_pagelets.templates.sums import below, up_to
 
 #: Elements of layout. Copies of paragraphs, items and rows are content: manuals explain a function in each class.
 _LAYOUT: Final = ("div", "section", "article", "aside", "main", "header", "footer", "form")
@@ -52,44 +53,31 @@ def _second_copies(nodes: NodeTable, keep: Bools) -> Iterator[int]:
     A page has a block once for wide and once for narrow screens, or once more at the end of slides that turn round.
     Tables with the same data are shown in two ways on purpose.
     """
-    words = _Sums(nodes, nodes.words)
+    words = up_to(nodes.words)
     around: dict[int, list[int]] = defaultdict(list)
     for first, second in _pairs(nodes, words):
         leaves = slice(nodes.first_leaf.item(first), nodes.last_leaf.item(first))
         has_table = (nodes.tag[second : nodes.end[second]] == _TABLE).any()
-        if not has_table and nodes.words[leaves][keep[leaves]].sum() >= _KEPT * words.below(first):
+        if not has_table and nodes.words[leaves][keep[leaves]].sum() >= _KEPT * below(nodes, words, first):
             around[_around_both(nodes, first, second)].append(second)
     for row, copies in around.items():
         outer = _outermost(nodes, copies)
-        if words.below(outer).sum() >= _SHARE * words.below(row):
+        if below(nodes, words, outer).sum() >= _SHARE * below(nodes, words, row):
             yield from outer
 
 
-class _Sums:
-    """The sums of a column of the leaves, (m,), below rows."""
-
-    def __init__(self, nodes: NodeTable, column: Ints) -> None:
-        self._nodes, self._sums = nodes, np.zeros(len(column) + 1, column.dtype)
-        np.cumsum(column, out=self._sums[1:])
-
-    def below(self, rows: int | Sequence[int] | Ints) -> Ints:
-        """The sum below each of some rows."""
-        found: Ints = self._sums[self._nodes.last_leaf[rows]] - self._sums[self._nodes.first_leaf[rows]]
-        return found
-
-
-def _pairs(nodes: NodeTable, words: _Sums) -> Iterator[tuple[int, int]]:
+def _pairs(nodes: NodeTable, words: Ints) -> Iterator[tuple[int, int]]:
     """Rows of the two blocks of each text that exactly two blocks have, neither of them inside of the other.
 
     Parameters
     ----------
-    words : of the leaves
+    words : (m + 1,) the sums of those of the leaves
     """
     rows = np.flatnonzero(_IS_LAYOUT[nodes.tag] & (nodes.last_leaf - nodes.first_leaf >= _RUNS))
-    rows = rows[words.below(rows) >= _WORDS]
+    rows = rows[below(nodes, words, rows) >= _WORDS]
     if len(rows) < 2:
         return
-    text = _Sums(nodes, mix(nodes.text)).below(rows)
+    text = below(nodes, up_to(mix(nodes.text)), rows)
     order = np.argsort(text, kind="stable")
     same, before, after = text[order[1:]] == text[order[:-1]], rows[order[:-1]], rows[order[1:]]
     apart = same & (after >= nodes.end[before])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from scrapy_pagelets.nodes import Floats
+from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
 
 
 def in_order(values: Floats) -> float:
@@ -22,3 +24,25 @@ def of_window(values: Floats, reach: int) -> tuple[Floats, Floats]:
     low, high = np.maximum(0, index - reach), np.minimum(len(values), index + reach + 1)
     before = np.append(0, np.cumsum(values))
     return before[high] - before[low], (high - low).astype(np.float64)
+
+
+def up_to(column: Ints | Bools) -> Ints:
+    """(m + 1,) the sums of the first values of a column, (m,), from none to all of them.
+
+    >>> up_to(np.array([3, 1, 2])).tolist()
+    [0, 3, 4, 6]
+    """
+    sums = np.zeros(len(column) + 1, np.int64)
+    np.cumsum(column, out=sums[1:])
+    return sums
+
+
+def below(nodes: NodeTable, sums: Ints, rows: int | Sequence[int] | Ints) -> Ints:
+    """(k,) the sum of a column of the leaves below each of some rows.
+
+    Parameters
+    ----------
+    sums : (m + 1,) those of the column, see `up_to`
+    """
+    found: Ints = sums[nodes.last_leaf[rows]] - sums[nodes.first_leaf[rows]]
+    return found
