@@ -463,6 +463,23 @@ def test_monstrous_pages(html):
     assert "deep" in markdown(html)
 
 
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>On tea<hr><h1>On tea</h1><p>one", "# On tea\n\none"),
+        ("<h1>On tea</h1><p>1 / 2<h2><a href=b.html>On tea</a></h2><p>one", "# On tea\n\n1 / 2\n\none"),
+        ("<h1>On tea</h1><p>one<h2>On tea</h2><p>two", "# On tea\n\none\n\n## On tea\n\ntwo"),
+        (
+            "<h1>On tea</h1><p>one<h2><a href=b>On tea</a></h2><p>two",
+            "# On tea\n\none\n\n## [On tea](http://example.com/a/b)\n\ntwo",
+        ),
+    ],
+)
+def test_what_says_the_own_heading_once_more_is_left_out(html, expected):
+    html = f"<title>On tea</title>{html}"
+    assert markdown(html, headline=headline_of(page(html))) == expected
+
+
 def test_a_rule_divides_what_stands_on_both_sides():
     html = "<title>On tea</title><hr><h1>On tea</h1><hr><p>one<hr><hr><p>two<h2>More</h2><hr><p>three<hr>"
     expected = "# On tea\n\none\n\n***\n\ntwo\n\n## More\n\nthree"

@@ -88,7 +88,9 @@ def _is_idle_rule(block: Block, above: str | None) -> bool:
 
 
 def _lead(root: Block, headline: Headline, leaves: list[int], key: int) -> None:
-    """Move the page's own heading to the start; if it follows once more, as some shops write it, leave that out.
+    """Move the page's own heading to the start, and leave out what says it once more.
+
+    That is what would follow right below it, and headings that lead to the page itself, as shops write them.
 
     Parameters
     ----------
@@ -99,11 +101,22 @@ def _lead(root: Block, headline: Headline, leaves: list[int], key: int) -> None:
     runs = _own_runs([b for b in root.walk() if b.leaves and own.issuperset(b.leaves)], headline.text, key)
     for block in root.walk():
         block.children = [child for child in block.children if not child.leaves or not own.issuperset(child.leaves)]
+        block.children = [child for child in block.children if not _leads_here(child, headline.text, key)]
     _prune(root)
-    first = root.children[0] if root.children else None
-    if first is not None and first.kind == "heading" and text_of_runs(first.runs) == headline.text:
+    while root.children and _says(root.children[0], ("heading", "paragraph"), headline.text):
         del root.children[0]
+    _prune(root)  # a rule may have stood below it
     root.children.insert(0, Block("heading", runs=runs, level=level, leaves=leaves))
+
+
+def _says(block: Block, kinds: Sequence[str], text: str) -> bool:
+    return block.kind in kinds and text_of_runs(block.runs) == text
+
+
+def _leads_here(block: Block, text: str, key: int) -> bool:
+    """Whether a block is a heading that says a text and leads to the page with a key."""
+    hrefs = {run.style.href for run in block.runs} - {None, ""}
+    return _says(block, ("heading",), text) and bool(hrefs) and all(urls.key(str(href)) == key for href in hrefs)
 
 
 def _own_runs(blocks: Iterable[Block], text: str, key: int) -> list[Run]:
