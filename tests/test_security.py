@@ -154,7 +154,8 @@ def test_a_start_page_redirects_to_no_private_address_unless_allowed(tmp_path, p
     host = "127.0.0.2" if "127.0.0.2" in place else "127.0.0.1"
     with SiteServer(routes=menu_site("home", "a"), host=host) as internal, SiteServer() as server:
         server.routes["/"] = lambda path: redirect(place.format(port=internal.port))
-        found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_PRIVATE_ADDRESSES": allowed})
+        settings = {"PAGELETS_PRIVATE_ADDRESSES": allowed}
+        found = crawl(tmp_path, "site", url=server.url(""), settings=settings, code=0 if allowed else 1)
     assert bool(pages_asked_for(internal.hits)) == bool(allowed)
     assert len(found.lines) == (2 if allowed else 0)
     assert found.stat("links/private") == (0 if allowed else 1)

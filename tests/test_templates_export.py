@@ -147,7 +147,7 @@ def test_nothing_is_written_if_no_page_was_cleaned(tmp_path):
     path = tmp_path / "templates.jsonl"
     path.write_text("of an earlier crawl", encoding="utf-8")
     with SiteServer(routes={"/": answer(page("home"), Content_Type="text/plain")}) as server:
-        crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_TEMPLATES": str(path)})
+        crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_TEMPLATES": str(path)}, code=1)
     assert path.read_text(encoding="utf-8") == "of an earlier crawl"
 
 
