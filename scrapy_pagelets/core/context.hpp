@@ -1,7 +1,6 @@
 // The features of the context of the leaves of a page, see `scrapy_pagelets.templates.context`.
 #pragma once
 #include "page_features.hpp"
-#include "unlocked.hpp"
 
 constexpr double MOST = 8, NO_HEADING = -20;
 constexpr std::size_t OF_CONTEXT = 4;  // levels of regions
@@ -196,7 +195,6 @@ public:
 
     // Measure everything; NumPy takes the logarithms before `write`.
     Doubles &measure(const Nodes &nodes, const Integers &heading_leaves, const Integers &levels) {
-        const Unlocked unlocked(nodes.m);
         const std::size_t m = nodes.m;
         is_heading = heading_leaves;
         for (double &value : content) value = 1 / (1 + value);
@@ -238,7 +236,6 @@ public:
 
     // Write the columns of `CONTEXT_FEATURES`.
     void write(const Nodes &nodes, const Integers &levels, float *matrix) const {
-        const Unlocked unlocked(nodes.m);
         Columns out(matrix, nodes.m);
         const Sums weights(words), masses(mass);
         add_page(nodes, out);

@@ -1,7 +1,6 @@
 // The features of the cuts of a page, see `scrapy_pagelets.templates.cut`.
 #pragma once
 #include "page_features.hpp"
-#include "unlocked.hpp"
 
 class CutFeatures {
     static constexpr double NONE = 5;  // distance in log odds to the next leaf beyond the cut, if there is none
@@ -56,7 +55,6 @@ public:
 
     // Measure all cuts; NumPy takes the logarithms before `write`.
     Doubles &measure(const Nodes &nodes, const double *at, std::size_t count, double others) {
-        const Unlocked unlocked(nodes.m);
         for (double &value : content) value = 1 / (1 + value);
         words = column(nodes.m, [&](std::size_t i) { return double(nodes.words[i]) + 0.1; });
         mass = column(nodes.m, [&](std::size_t i) { return words[i] * content[i]; });
@@ -73,7 +71,6 @@ public:
 
     // Write the columns of `CUT_FEATURES`.
     void write(const Nodes &nodes, const double *at, const double *content_at, float *matrix) const {
-        const Unlocked unlocked(nodes.m);
         const std::size_t m = nodes.m;
         const std::vector<std::uint32_t> order = ascending(odds);
         Doubles seen(m), gathered(m);

@@ -2,8 +2,8 @@
 # distutils: language = c++
 """The features of a page, see `scrapy_pagelets.templates.page_features`, `context` and `cut`.
 
-C++ measures and writes the columns, those of large pages without the GIL. NumPy takes the logarithms and exponentials in
-between, since its routines and those of the C library differ in the last bit.
+C++ measures and writes the columns without the GIL. NumPy takes the logarithms and exponentials in between, since its
+routines and those of the C library differ in the last bit.
 """
 
 from cython.operator cimport dereference
@@ -147,15 +147,17 @@ def page_features(page, lexicon, marks=()):
     read_strings(table.strings, page.title.casefold(), features)
     cdef RegionsOf of_regions = regions_of(table, nodes)
     features.of_regions = &of_regions.features
-    features.inherited.inherit(nodes, looks, links, text_tag)
-    features.measure(nodes)
+    with nogil:
+        features.inherited.inherit(nodes, looks, links, text_tag)
+        features.measure(nodes)
     take_logarithms(features.arguments())
     read_headings(table.strings, of_heading, lexicon, features)
     cdef boolean declared[3]
     declared[0], declared[1], declared[2] = in_python.declared(page)
     matrix = np.empty((len(in_python.PAGE_FEATURES), nodes.m), np.float32)
     cdef float *out = <float*>pointer(matrix)
-    features.write(nodes, declared, out)
+    with nogil:
+        features.write(nodes, declared, out)
     return matrix.T
 
 
@@ -175,7 +177,8 @@ def node_odds(page, columns, first, classifier):
     cdef RegionsOf of_regions = regions_of(page.nodes, nodes)
     odds = np.empty((nodes.n, 2))
     cdef double *out = <double*>pointer(odds)
-    judge_nodes(nodes, of_regions.features, matrix, first_odds, model, out)
+    with nogil:
+        judge_nodes(nodes, of_regions.features, matrix, first_odds, model, out)
     return odds
 
 
@@ -198,12 +201,14 @@ def site_features(page, evidence, odds, of_class):
     site.shape_odds = columns.of(evidence.shape_odds, nodes.n * CLASSIFIERS)
     site.target = columns.of(evidence.target, site.link_count)
     cdef SiteFeatures features
-    features.measure(nodes, site)
+    with nogil:
+        features.measure(nodes, site)
     take_logarithms(features.log_arguments())
     take_exponentials(features.exp_arguments())
     matrix = np.empty((len(in_python.SITE_FEATURES), nodes.m), np.float32)
     cdef float *out = <float*>pointer(matrix)
-    features.write(nodes, out)
+    with nogil:
+        features.write(nodes, out)
     return matrix.T
 
 
@@ -222,9 +227,11 @@ def context_features(table, odds):
     cdef vector[int64_t] levels = heading_levels(nodes)
     cdef float *out = <float*>pointer(matrix)
     cdef vector[double] *arguments
-    arguments = &features.measure(nodes, headings, levels)
+    with nogil:
+        arguments = &features.measure(nodes, headings, levels)
     take_logarithms(dereference(arguments))
-    features.write(nodes, levels, out)
+    with nogil:
+        features.write(nodes, levels, out)
     return matrix.T
 
 
@@ -243,11 +250,13 @@ def cut_features(table, odds, others):
     cdef double number = others
     cdef vector[double] *arguments
     take_exponentials(features.read(of_size(values, nodes.m), nodes.m))
-    arguments = &features.measure(nodes, cut, count, number)
+    with nogil:
+        arguments = &features.measure(nodes, cut, count, number)
     take_logarithms(dereference(arguments))
     matrix = np.empty((len(cuts.CUT_FEATURES), count), np.float32)
     cdef float *out = <float*>pointer(matrix)
-    features.write(nodes, cut, content, out)
+    with nogil:
+        features.write(nodes, cut, content, out)
     return matrix.T
 
 
@@ -311,7 +320,8 @@ cdef RegionsOf regions_of(table, const Nodes &nodes):
     if found is None:
         found = RegionsOf()
         headings = heading_leaves(nodes)
-        found.features.measure(nodes, headings.data())
+        with nogil:
+            found.features.measure(nodes, headings.data())
         take_logarithms(found.features.arguments())
         found.features.finish()
         namespace[KEPT] = found

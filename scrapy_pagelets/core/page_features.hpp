@@ -2,7 +2,6 @@
 #pragma once
 #include "nodes.hpp"
 #include "trees.hpp"
-#include "unlocked.hpp"
 
 constexpr std::size_t LEVELS = 6, LANDMARKS = 18, MARKS = 48, OF_REGION = 8, OF_LEAF = 50;
 constexpr std::size_t REACH = 3;                     // leaves before and after a leaf that are near
@@ -38,7 +37,6 @@ class RegionFeatures {
 public:
     // Measure all rows; NumPy takes the logarithms before `finish`.
     void measure(const Nodes &nodes, const std::int64_t *is_heading) {
-        const Unlocked unlocked(nodes.m);
         const std::size_t m = nodes.m;
         const Sums words(m, [&](std::size_t i) { return double(nodes.words[i]); });
         const Sums linked(m, [&](std::size_t i) { return nodes.linked(i) ? double(nodes.words[i]) : 0; });
@@ -79,7 +77,6 @@ struct Inherited {
 
     void inherit(const Nodes &nodes, const std::vector<Look> &looks, const std::vector<Link> &links,
                  std::int64_t text) {
-        const Unlocked unlocked(nodes.m);
         struct Row {
             std::int64_t landmarks, marks, target;
             double sum, least, most, nearest;
@@ -146,7 +143,6 @@ public:
 
     // Measure everything but the odds of headings; NumPy takes the logarithms before `write`.
     void measure(const Nodes &nodes) {
-        const Unlocked unlocked(nodes.m);
         const std::size_t m = nodes.m;
         logs.resize(6 * m + 2);
         Parts parts(logs);
@@ -183,7 +179,6 @@ public:
 
     // Write the columns of `PAGE_FEATURES`.
     void write(const Nodes &nodes, const bool *declared, float *matrix) {
-        const Unlocked unlocked(nodes.m);
         const std::size_t m = nodes.m;
         const auto has = [&](std::uint8_t trait) {
             return [&, trait](std::size_t i) { return (traits[i] & trait) > 0; };
@@ -246,7 +241,6 @@ FOR_ALL_PROCESSORS inline void weigh(const double *values, const Logistic &model
 // Write the log odds of each row, (n, 2): the mean of those of its leaves, and by a classifier over `NODE_FEATURES`.
 inline void judge_nodes(const Nodes &nodes, const RegionFeatures &of_regions, const float *columns,
                         const double *first_odds, const Logistic &model, double *odds) {
-    const Unlocked unlocked(nodes.m);
     constexpr std::size_t FEATURES = OF_REGION + OF_LEAF;
     const auto weight = [&](std::size_t i) { return double(nodes.words[i]) + 0.1; };
     const Sums of_leaves(nodes.m, [&](std::size_t i) { return weight(i) * first_odds[i]; });

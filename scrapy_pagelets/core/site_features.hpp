@@ -1,7 +1,6 @@
 // The features of the leaves of a page from the other pages of its site, see `scrapy_pagelets.templates.page_features`.
 #pragma once
 #include "page_features.hpp"
-#include "unlocked.hpp"
 
 enum : std::size_t { CLASSIFIERS = 2 };
 
@@ -71,7 +70,6 @@ class SiteFeatures {
 public:
     // Read the evidence; NumPy takes logarithms and exponentials before `write`.
     void measure(const Nodes &nodes, const Evidence &of_site) {
-        const Unlocked unlocked(nodes.m);
         evidence = &of_site;
         logs = {evidence->pages, evidence->of_class};
         logs.insert(logs.end(), evidence->mass, evidence->mass + nodes.n);
@@ -90,7 +88,6 @@ public:
 
     // Write the columns of `SITE_FEATURES`.
     void write(const Nodes &nodes, float *matrix) {
-        const Unlocked unlocked(nodes.m);
         const std::size_t m = nodes.m;
         const Evidence &site = *evidence;
         const auto of_leaf = [&](const double *values) { return [=](std::size_t i) { return values[i]; }; };

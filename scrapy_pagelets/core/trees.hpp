@@ -7,7 +7,6 @@
 
 #include "forest.hpp"
 #include "wide_trees.hpp"
-#include "unlocked.hpp"
 
 // Add the values of all trees to the sums of the rows of a block. Width and number of levels are constant, so that
 // compilers make one run of vector instructions of them.
@@ -45,7 +44,6 @@ FOR_ALL_PROCESSORS inline void add_values(const Forest &forest, const float *con
 
 // Write the sum of all trees for each row, without the bias.
 inline void evaluate(const Forest &forest, const std::vector<const float *> &columns, std::size_t rows, double *sums) {
-    const Unlocked unlocked(rows);
     std::vector<const float *> block(columns.size());
     std::vector<float> last;  // the columns of an incomplete block
     for (std::size_t first = 0; first < rows; first += BLOCK) {

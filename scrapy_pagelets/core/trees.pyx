@@ -77,7 +77,8 @@ def summed(trees, parts):
         raise IndexError("the trees compare a column that the matrix does not have")
     sums = np.empty(rows)
     cdef double *out = <double*>pointer(sums)
-    evaluate(prepared.forest, columns, rows, out)
-    for j in range(rows):
-        out[j] += bias
+    with nogil:
+        evaluate(prepared.forest, columns, rows, out)
+        for j in range(rows):
+            out[j] += bias
     return sums
