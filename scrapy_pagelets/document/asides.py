@@ -31,11 +31,12 @@ _LEAST: Final = 3
 
 
 def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
-    """(m,) leaves of options to choose from, hints for screen readers, numbers of lines of code, and related posts;
-    of lines with author and date of a post, of links to other pages that the page calls so, and of forms to log in.
+    """(m,) leaves of the content that nobody reads as content.
 
-    None if next to nothing else of the page is content. Some pages hide their own heading, so that no whole heading is
-    an aside because it is a hint or stands in a byline; nor are labels of prices beside a struck one.
+    They are options to choose from, hints for screen readers, numbers of lines of code, bylines, related posts, links
+    that the page itself says lead to other posts or further pages, and forms to log in. There are none if next to
+    nothing else of the page is content. A whole heading is no hint and no byline, since some pages hide their own
+    heading. Labels of prices beside a struck price are no hints.
 
     Parameters
     ----------

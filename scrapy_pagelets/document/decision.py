@@ -46,7 +46,8 @@ class Decision:
 def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision:
     """Decide what of a page is template, as its site, the page itself and the rules of the user know it.
 
-    What the page says of itself is content; breadcrumbs that the page calls so, the comments of readers below an
+    What the page says of itself is content, and so is a label such as "Submitted by" before one name if other names of
+    the page keep theirs; breadcrumbs that the page calls so, the comments of readers below an
     article, the reviews of a product, signatures on forums, what the page says twice, and what `asides_of` and
     `link_sections_of` find are template. Rules decide last.
 

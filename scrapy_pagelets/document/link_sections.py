@@ -36,10 +36,9 @@ def link_sections_of(page: Page, alike: Ints, pages: int) -> Bools:
     """
     nodes = page.nodes
     found = np.zeros(len(nodes.leaves), np.bool_)
-    often = alike >= max(1, _OFTEN * pages)
     if pages < _FEWEST:
         return found
-    repeated = list(_repeated(nodes, often))
+    repeated = list(_repeated(nodes, alike >= _OFTEN * pages))
     leading = _leading(nodes, page.key) if repeated else found
     for begin, text, end in repeated:
         linked = leading[text:end]
