@@ -142,7 +142,8 @@ class MenuSubdigraphMiddleware:
     async def _wait_and_learn(self, request: Request, response: Response) -> None:
         """Wait until the template of the page's class is known, and learn the page."""
         assert isinstance(response, HtmlResponse)
-        page, page_outline, targets, site, is_learnt = await in_thread(self._read, response)
+        read = await self.session.compute(len(response.body), self._read, response)
+        page, page_outline, targets, site, is_learnt = read
         self.traffic.arrived(request, targets)
         history = self._history_of(site)
         history.add(page)
@@ -158,7 +159,7 @@ class MenuSubdigraphMiddleware:
                 await self._search(site, history, page, page_outline, request)
         finally:
             self._waiting -= 1
-        await in_thread(self._learn, page)
+        await self.session.compute(len(response.body), self._learn, page)
 
     def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int], Targets, Site, bool]:
         """Read a page, and learn it at once if there is nothing to wait for: that saves a change of threads."""

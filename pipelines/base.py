@@ -11,7 +11,6 @@ from scrapy_pagelets.pipelines.fields import Fields
 from scrapy_pagelets.pipelines.first_pages import hold_first_pages
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.page_context import PageContext, current_context, provide_contexts
-from scrapy_pagelets.session.threads import in_thread
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,9 +49,9 @@ class PagePipeline:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T | None:
-        """Call a function of a page in a thread; if it raises an exception, log that and return None."""
+        """Call a function of a page, in a thread if it is long; if it raises an exception, log that and return None."""
         try:
-            return await in_thread(function, context, *args, **kwargs)
+            return await self.session.compute(context.size, function, context, *args, **kwargs)
         except Exception:
             context.fail()
             return None

@@ -18,7 +18,6 @@ from scrapy_pagelets.session.closing import before_closing
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.leases import lease_of
 from scrapy_pagelets.session.page_context import PageContext, context_of, copied
-from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.templates.site import Site
 
 #: Seconds that an item waits at most.
@@ -78,7 +77,7 @@ class FirstPages:
             with suppress(Exception):  # the pipelines will meet it again, and report it
                 as_yielded = copied(item)  # the spider may change it while the page is learnt
                 if (learnt := context.learnt_by) is None:
-                    learnt = await in_thread(self._learn, context)
+                    learnt = await self.session.compute(context.size, self._learn, context)
                 held = _Held(as_yielded, response, context, *learnt)
             self._release_ready()
         if held is None or self._closing or held.has(self.session.config.first_pages):

@@ -166,6 +166,16 @@ def test_sites_that_were_not_used_leave_memory_and_come_back(open_store):
     assert sorted(sites.summary()) == sorted((f"s{number}.test", 6, 1) for number in range(20))
 
 
+def test_an_access_may_wait_for_the_disk_once_the_sites_fill_the_memory(open_store):
+    sites = SiteCache(open_store(None), capacity=1000)
+    sites.learn(small("plums", "a.test"))
+    assert not sites.may_wait
+    for number in range(20):
+        sites.learn(small("plums", f"s{number}.test"))
+    assert sites.may_wait
+    assert SiteCache(open_store()).may_wait  # other processes read and lock it
+
+
 def test_a_site_that_somebody_holds_is_never_there_twice(open_store):
     sites = SiteCache(open_store(None), capacity=1)
     sites.learn(small("plums", "a.test"))

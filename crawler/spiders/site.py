@@ -28,7 +28,7 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
 from scrapy_pagelets.session.fingerprints import fingerprint_of
 from scrapy_pagelets.session.outgoing import FOLLOWED, requested_url
-from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
+from scrapy_pagelets.session.threads import in_waiting_thread
 from scrapy_pagelets.urls import host_of, is_page, key
 
 logger = logging.getLogger(__name__)
@@ -158,7 +158,7 @@ class SiteSpider(Spider):
             return
         self._received += 1
         try:
-            page = await in_thread(self.session.page, response)
+            page = await self.session.compute(len(response.body), self.session.page, response)
         except Exception:
             self.session.failed(response.url)
             yield self.item(response)

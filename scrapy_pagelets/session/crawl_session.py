@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
@@ -36,7 +36,7 @@ from scrapy_pagelets.session.progress import Progress
 from scrapy_pagelets.session.recent import RecentSet
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import ResponseStore
-from scrapy_pagelets.session.threads import in_thread, let_go
+from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
 from scrapy_pagelets.templates.model import load
 from scrapy_pagelets.templates.site_cache import SiteCache
 from scrapy_pagelets.templates.site_store import SiteStore, meaning
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+P = ParamSpec("P")
 T = TypeVar("T")
 #: Pages above this size in bytes take seconds and cause a warning.
 _LARGE: Final = 10_000_000
@@ -133,6 +134,17 @@ class CrawlSession:
         if isinstance(page, str):
             raise TooLarge(page)
         return page
+
+    async def compute(self, size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function of a page: in a thread, or here if it is short and waits for neither server nor disk.
+
+        Parameters
+        ----------
+        size : of the page, in bytes
+        """
+        if self.sites.may_wait:
+            return await in_thread(function, *args, **kwargs)
+        return await in_thread_if_long(size, function, *args, **kwargs)
 
     def parsed(self, response: Response) -> Page | None:
         """Return the page of a response if it has been parsed."""

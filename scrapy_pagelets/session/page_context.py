@@ -44,12 +44,14 @@ class PageContext:
     Attributes
     ----------
     url : URL of the response
+    size : of the response, in bytes
     fetched_at : when the page was fetched, as in the feed
     failed : True if the page could not be cut
     """
 
     def __init__(self, response: HtmlResponse, session: CrawlSession) -> None:
         self.url = response.url
+        self.size = len(response.body)
         self.fetched_at = fetched_at(response)
         self.failed = False
         self._response = ref(response)  # Scrapy holds the response as long as its items are in the pipelines

@@ -1,4 +1,4 @@
-"""Running functions in threads, so that they do not block the reactor."""
+"""Where functions run: in threads, so that they do not block the reactor, unless they are short."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import asyncio
 from collections import defaultdict, deque
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
+from math import inf
 from time import thread_time
 from typing import Final, ParamSpec, TypeVar, cast
 
@@ -19,6 +21,46 @@ _computing: Final = ThreadPoolExecutor(1, thread_name_prefix="pagelets")
 computed: Final[defaultdict[str, float]] = defaultdict(float)
 #: What the next function that computes lets go of.
 _unused: Final[deque[object]] = deque()
+#: Seconds of CPU time that a function may take in the reactor's thread.
+_SHORT: Final = 0.01
+
+
+class _Pace:
+    """The CPU time that a function takes for a page, as far as the last pages tell."""
+
+    #: What all pages before count for, beside the next one.
+    _MEMORY: Final = 0.95
+
+    def __init__(self) -> None:
+        self._seconds = self._size = 0.0
+
+    def add(self, size: int, seconds: float) -> None:
+        self._seconds = self._MEMORY * self._seconds + seconds
+        self._size = self._MEMORY * self._size + size
+
+    def expected(self, size: int) -> float:
+        """The seconds for a page of this size; infinite before the first page."""
+        return self._seconds * size / self._size if self._size else inf
+
+
+_paces: Final[defaultdict[str, _Pace]] = defaultdict(_Pace)
+
+
+class _Queue:
+    """The functions that wait for the thread that computes, or run in it."""
+
+    def __init__(self) -> None:
+        self.length = 0
+
+    async def run(self, function: Callable[[], T]) -> T:
+        self.length += 1
+        try:
+            return await _run(_computing, function)
+        finally:
+            self.length -= 1
+
+
+_queue: Final = _Queue()
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -26,21 +68,26 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 
     All such functions take turns; one that waits for a server would keep the others waiting, see `in_waiting_thread`.
     """
+    return await _queue.run(partial(_timed, _name(function), 0, partial(function, *args, **kwargs)))
 
-    def run() -> T:
-        started = thread_time()
-        try:
-            _unused.clear()
-            return function(*args, **kwargs)
-        finally:
-            computed[_owner(function)] += thread_time() - started
 
-    return await _run(_computing, run)
+async def in_thread_if_long(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function of a page, which waits for nothing: here if it is short and no other computes, else in the thread.
+
+    Threads share the interpreter's lock, so that a change of threads costs more than a short function does.
+
+    Parameters
+    ----------
+    size : of the page, in bytes
+    """
+    name = _name(function)
+    run = partial(_timed, name, size, partial(function, *args, **kwargs))
+    return await _queue.run(run) if _queue.length or _paces[name].expected(size) > _SHORT else run()
 
 
 async def in_waiting_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function that waits for a server or another process in a thread of its own, and return its result."""
-    return await _run(None, lambda: function(*args, **kwargs))
+    return await _run(None, partial(function, *args, **kwargs))
 
 
 async def _run(executor: Executor | None, function: Callable[[], T]) -> T:
@@ -51,9 +98,22 @@ async def _run(executor: Executor | None, function: Callable[[], T]) -> T:
     return cast(T, await deferToThread(function))
 
 
-def _owner(function: Callable[..., object]) -> str:
-    """The class of a method, or the name of a function."""
-    return getattr(function, "__qualname__", type(function).__name__).partition(".")[0]
+def _timed(name: str, size: int, function: Callable[[], T]) -> T:
+    """Call a function that computes, and note its time; with the size of its page, if it has one."""
+    started = thread_time()
+    try:
+        _unused.clear()
+        return function()
+    finally:
+        seconds = thread_time() - started
+        computed[name.partition(".")[0]] += seconds
+        if size:
+            _paces[name].add(size, seconds)
+
+
+def _name(function: Callable[..., object]) -> str:
+    """The name of a function; that of a method begins with its class."""
+    return getattr(function, "__qualname__", type(function).__name__)
 
 
 def let_go(*objects: object) -> None:

@@ -83,6 +83,7 @@ class SiteCache:
         self._changed: dict[str, Site] = {}
         self._sizes: dict[str, int] = {}
         self._total = 0
+        self._fills = False
         self._summary: dict[str, tuple[int, int]] = {}
         self._lock = threading.Lock()
         #: Names of the sites whose stored pagelets were read, and the number of recorded pages at the next exchange.
@@ -116,6 +117,11 @@ class SiteCache:
     def in_memory(self, page: Page) -> Site | None:
         """Return the site of a page if it is in memory; does not wait, so the reactor may call it."""
         return self._alive.get(page.site)
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether an access may wait for the disk: if others read what is written, or the sites fill the memory."""
+        return self._store.lasting or self._fills
 
     def learn(self, page: Page) -> PageClass:
         """Count a page with its site, once for each URL; returns its class."""
@@ -225,6 +231,7 @@ class SiteCache:
             if site.name in self._loaded:
                 self._total += size - self._sizes.get(site.name, 0)
                 self._sizes[site.name] = size
+                self._fills |= self._total > self._capacity // 2
 
     def _shrink(self) -> None:
         dropped = []

@@ -1,0 +1,135 @@
+"""Where functions run: short ones in the reactor's thread, others in the thread that computes."""
+
+import asyncio
+import threading
+from time import thread_time
+
+import pytest
+
+from scrapy_pagelets.session import threads
+from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
+from tests.crawling import menu_site, run_spider
+from tests.server import SiteServer
+
+HERE = threading.get_ident()
+
+
+@pytest.fixture(autouse=True)
+def paces(monkeypatch):
+    """No function has run before."""
+    monkeypatch.setattr(threads, "_paces", type(threads._paces)(threads._Pace))
+
+
+def thread() -> int:
+    return threading.get_ident()
+
+
+def busy(seconds: float) -> int:
+    """Use CPU time; return the thread."""
+    until = thread_time() + seconds
+    while thread_time() < until:
+        pass
+    return threading.get_ident()
+
+
+def in_turn(*calls):
+    """Await one call after the other; their results."""
+
+    async def run():
+        return [await call for call in calls]
+
+    return asyncio.run(run())
+
+
+def test_a_function_is_tried_in_the_thread_before_it_runs_here():
+    first, second = in_turn(in_thread_if_long(1000, thread), in_thread_if_long(1000, thread))
+    assert first != HERE
+    assert second == HERE
+
+
+def test_a_function_that_takes_long_stays_in_the_thread():
+    assert HERE not in in_turn(*(in_thread_if_long(1000, busy, 0.02) for _ in range(3)))
+
+
+def test_a_function_that_has_become_fast_comes_back():
+    found = in_turn(*(in_thread_if_long(1000, busy, 0.02 if n == 0 else 0.0) for n in range(40)))
+    assert found[1] != HERE
+    assert found[-1] == HERE
+
+
+def test_a_large_page_goes_to_the_thread():
+    calls = (in_thread_if_long(size, busy, size / 1e6) for size in (1000, 1000, 100_000, 1000))
+    first, small, large, last = in_turn(*calls)
+    assert small == last == HERE
+    assert large == first != HERE
+
+
+def test_functions_take_turns():
+    async def run():
+        await in_thread_if_long(1000, thread)
+        gate = threading.Event()
+        waiting = asyncio.ensure_future(in_thread(gate.wait))
+        await asyncio.sleep(0)  # lets it begin
+        later = asyncio.ensure_future(in_thread_if_long(1000, thread))
+        await asyncio.sleep(0)
+        assert not later.done()
+        gate.set()
+        return await waiting, await later, await in_thread_if_long(1000, thread)
+
+    _, later, last = asyncio.run(run())
+    assert later != HERE
+    assert last == HERE
+
+
+def test_an_error_reaches_the_caller_and_blocks_nothing():
+    def fail():
+        raise ValueError("broken page")
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="broken page"):
+            asyncio.run(in_thread_if_long(1000, fail))
+    assert in_turn(in_thread_if_long(1000, thread), in_thread_if_long(1000, thread))[-1] == HERE
+
+
+def test_what_is_no_longer_used_is_freed_by_the_next_function_wherever_it_runs():
+    asyncio.run(in_thread_if_long(1000, thread))
+    let_go(object())
+    asyncio.run(in_thread_if_long(1000, thread))
+    assert not threads._unused
+
+
+#: Says of each page in which thread its item was cleaned.
+SPIDER = """
+import threading
+from scrapy_pagelets.session.page_context import PageContext
+
+cut, found = PageContext.cut, []
+
+def noted(self, **kwargs):
+    found.append(threading.current_thread() is threading.main_thread())
+    return cut(self, **kwargs)
+
+PageContext.cut = noted
+
+class Spider(scrapy.Spider):
+    name = "stranger"
+    custom_settings = {"CONCURRENT_REQUESTS": 1, **%r}
+    async def start(self):
+        yield Request(self.base)
+    def parse(self, response):
+        yield {"url": response.url}
+        yield from response.follow_all(css="a")
+    def closed(self, reason):
+        self.crawler.stats.set_value("here", sum(found))
+"""
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+def test_a_crawl_that_never_waits_for_the_disk_cleans_its_pages_in_the_thread_of_the_reactor(tmp_path, lasting):
+    names = ("home", *(f"{a}{b}" for a in "abcd" for b in "abcd"))
+    settings = {"PAGELETS_STORE": str(tmp_path / "store")} if lasting else {}
+    with SiteServer(routes=menu_site(*names)) as server:
+        found = run_spider(tmp_path, SPIDER % settings, base=server.url(""))
+    assert len(found.lines) == len(names)
+    assert all(line["text"] for line in found.lines)
+    assert found.stats["here"] == 0 if lasting else found.stats["here"] > 0
