@@ -5,8 +5,9 @@ The sample is deterministic: pages at equal distances in the order of their path
 and runs all steps for a page, then the bare parse and the other tools on the same page; CPU time is measured. The
 decision includes the heading, the metadata and all corrections. Cold is the first repetition, in which nothing has
 seen the page yet; warm is the fastest of the others. F1 of the words is the referee's (``--referee ../shared/bench``),
-by the shipped model or by the models that were trained without the site (``--models .data/models``). Tools that are
-not installed are left out: ``pip install trafilatura resiliparse readability-lxml justext boilerpy3 turbohtml``.
+by the shipped model or by the models that were trained without the site (``--models .data/models``). A tool that learns
+whole sites (deboiler) has learnt all pages of the site before, which is not measured. Tools that are not installed are
+left out: ``pip install trafilatura resiliparse readability-lxml justext boilerpy3 turbohtml deboiler``.
 Compare the multiples, not the milliseconds, between machines.
 
     python -m benchmarks cost --only hexo,jdo,typer --pages 4
@@ -18,7 +19,7 @@ import logging
 import statistics
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import process_time
 from types import ModuleType
@@ -26,7 +27,7 @@ from types import ModuleType
 import numpy as np
 from lxml import etree
 
-from benchmarks.peers import FAST_AND_SLOW, Extract, is_installed
+from benchmarks.peers import FAST_AND_SLOW, OF_SITES, Extract, Pages, is_installed
 from benchmarks.tools import fold, names, option_parser, referee, sites_below, table
 from scrapy_pagelets import Page, Site, core, segment
 from scrapy_pagelets.archives.reader import Record, expand, records
@@ -66,22 +67,24 @@ def main(argv: Sequence[str]) -> None:
     logging.disable()  # some tools log a line for each page
     warnings.simplefilter("ignore")
     score = referee(args.referee)
-    peers = {
-        name: tool() for name, tool in FAST_AND_SLOW.items() if not args.no_peers and is_installed(name, FAST_AND_SLOW)
-    }
+    known = {} if args.no_peers else FAST_AND_SLOW | OF_SITES
+    installed = [name for name in known if is_installed(name, known)]
+    peers = {name: tool() for name, tool in FAST_AND_SLOW.items() if name in installed}
+    of_sites = {name: tool for name, tool in OF_SITES.items() if name in installed}
     times: list[Times] = []
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for folder in folders:
         model = str(args.models / f"fold-{fold(folder.name)}.npz") if args.models else LABELLED
         gold = {line["path"]: line for line in score.read(folder / "gold.jsonl.gz")}
-        for record, page_times, texts in measure(folder, model, args.pages, args.repetitions, peers):
+        for record, page_times, texts in measure(folder, model, args.pages, args.repetitions, peers, of_sites):
             times.append(page_times)
             if line := gold.get(record.url.partition(".example/")[2]):
                 for tool, text in texts.items():
                     found[tool][folder.name].append(f1(text, line, score))
     core_line = f"without the compiled core ({core.MISSING})" if core.MISSING else "with the compiled core"
     print(f"{len(times)} pages of {len(folders)} sites, {core_line}\n")
-    report(times, peers, {tool: statistics.mean(map(statistics.mean, sites.values())) for tool, sites in found.items()})
+    quality = {tool: statistics.mean(map(statistics.mean, sites.values())) for tool, sites in found.items()}
+    report(times, installed, quality)
 
 
 def f1(text: str, line: dict[str, object], score: ModuleType) -> float:
@@ -91,13 +94,20 @@ def f1(text: str, line: dict[str, object], score: ModuleType) -> float:
 
 
 def measure(
-    folder: Path, model: str, count: int, repetitions: int, peers: Mapping[str, Extract]
+    folder: Path,
+    model: str,
+    count: int,
+    repetitions: int,
+    peers: Mapping[str, Extract],
+    of_sites: Mapping[str, Callable[[Pages], Extract]],
 ) -> Iterator[tuple[Record, Times, dict[str, str]]]:
     """Each page of a site's sample with its times and the text that each tool finds."""
     found = [record for source in expand(str(folder)) for record in records(source, f"http://{folder.name}.example/")]
     sample = found[:: max(1, len(found) // count)][:count]
     sampled = {record.url for record in sample}
     others = [Page.parse(record.body, record.url) for record in found if record.url not in sampled]
+    pages = [(record.url, record.body) for record in found]
+    peers = {**peers, **{name: tool(pages) for name, tool in of_sites.items()}}
     times: list[Times] = [defaultdict(list) for _ in sample]
     texts: list[dict[str, str]] = [{} for _ in sample]
     for _ in range(repetitions):
@@ -149,7 +159,7 @@ def steps(
         yield done(name)
 
 
-def report(times: Sequence[Times], peers: Mapping[str, Extract], quality: Mapping[str, float]) -> None:
+def report(times: Sequence[Times], peers: Sequence[str], quality: Mapping[str, float]) -> None:
     """Print a line for each step and each tool; sums and multiples are computed page by page."""
     for page in times:
         page[OURS] = [sum(parts) for parts in zip(*(page[step] for step in STEPS), strict=True)]

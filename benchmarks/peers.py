@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 Extract = Callable[[bytes], str]
+#: URL and body of each page of a site.
+Pages = Sequence[tuple[str, bytes]]
 
 
 def trafilatura() -> Extract:
@@ -70,6 +72,18 @@ def resiliparse() -> Extract:
     return content
 
 
+def deboiler(pages: Pages = ()) -> Extract:
+    """Return deboiler, which removes the elements that pages of a site share, fitted to the pages of a site."""
+    from deboiler import Deboiler
+    from deboiler.dataset import ListDataset
+    from deboiler.models.page import RawPage
+
+    records = [{"url": url, "content": body} for url, body in pages]
+    tool = Deboiler(verbose=False)
+    tool.fit(ListDataset(records, status_key=None, content_type_key=None, verbose=False))
+    return lambda body: str(tool.transform_parsed_page(RawPage("", body).parse()).cleaned_text)
+
+
 def trafilatura_markdown() -> Extract:
     """Return trafilatura with everything that its Markdown can have."""
     from trafilatura import extract
@@ -113,11 +127,13 @@ FAST_AND_SLOW: dict[str, Callable[[], Extract]] = {
     "BoilerPy3": boilerpy,
     "turbohtml": turbohtml,
 }
+#: Those that learn the pages of a site first.
+OF_SITES: dict[str, Callable[[Pages], Extract]] = {"deboiler": deboiler}
 #: Those that write Markdown.
 WRITERS: dict[str, Callable[[], Extract]] = {"trafilatura": trafilatura_markdown, "markdownify": markdownify}
 
 
-def is_installed(name: str, among: Mapping[str, Callable[[], Extract]] = PEERS) -> bool:
+def is_installed(name: str, among: Mapping[str, Callable[..., Extract]] = PEERS) -> bool:
     """Whether a tool can be imported; says so if it cannot."""
     try:
         among[name]()
