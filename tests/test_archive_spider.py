@@ -6,7 +6,10 @@ import random
 import signal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from scrapy_pagelets.archives.parts import parts
 from tests.crawling import LIMIT, SITE, crawl, page, run_spider, start, words
 from tests.server import SiteServer
 from tests.test_archives import HTML, raw_record, response, write_warc
@@ -227,17 +230,17 @@ def test_a_stopped_archive_finishes_the_page_that_it_is_at(tmp_path):
     names = [f"blog{a}{b}{c}" for a in "abcdefghij" for b in "abcdefghij" for c in "abcdefghij"]
     path = warc(tmp_path / "x.warc", pages("http://example.com/", names))
     feed = tmp_path / "feed.jsonl"
-    process = start("crawl", "archive", "-a", f"path={path}", "-o", str(feed), "-s", "LOG_LEVEL=INFO")
+    process = start("crawl", "archive", "-a", f"path={path}", "-o", str(feed), "-s", "LOG_LEVEL=DEBUG")
     assert process.stderr
     log = ""
-    while "cleaning them" not in log:
+    while "Scraped from" not in log:
         log += process.stderr.readline()
     process.send_signal(signal.SIGINT)
     log += process.communicate(timeout=LIMIT)[1]
     assert "Traceback" not in log
     assert "'finish_reason': 'shutdown'" in log
     lines = [json.loads(line) for line in feed.read_text(encoding="utf-8").splitlines()]
-    assert len(lines) < len(names)
+    assert 0 < len(lines) < len(names)
     assert [line["url"] for line in lines] == [f"http://example.com/{name}" for name in names[: len(lines)]]
     assert all(line["text"].startswith("Heading blog") for line in lines)
 
@@ -263,3 +266,29 @@ def test_pages_of_a_small_archive_are_parsed_once(tmp_path, kept, times):
     found = run_spider(tmp_path, COUNTING.format(kept=kept), path=path)
     assert len(found.lines) == len(NAMES)
     assert found.stats["parsed"] == times * len(NAMES)
+
+
+@pytest.mark.parametrize("detection", ["fused", "global"])
+def test_sites_that_follow_each_other_are_cleaned_one_by_one(tmp_path, detection):
+    """Only the pages of one site have room in memory; shingles are compared with those of all sites."""
+    sites = [list(pages(f"http://{name}.com/")) for name in ("apple", "pear", "plum")]
+    ordered = [each for site in sites for each in site]
+    mixed = [each for several in zip(*sites, strict=True) for each in several]
+    counting = COUNTING.format(kept=sum(len(body) for _, body in sites[0]))
+    found = {}
+    for name, listed in (("ordered", ordered), ("mixed", mixed)):
+        (folder := tmp_path / name).mkdir()
+        settings = {"PAGELETS_DETECTION": detection}
+        found[name] = run_spider(folder, counting, path=warc(folder / "x.warc", listed), settings=settings)
+        assert found[name].urls == [url for url, _ in listed]
+    assert texts(found["ordered"]) == texts(found["mixed"])
+    twice = 5 * len(mixed) // 3
+    assert found["mixed"].stats["parsed"] == twice
+    assert found["ordered"].stats["parsed"] == (len(ordered) if detection == "fused" else twice)
+
+
+@given(st.lists(st.sampled_from("abcde"), max_size=12))
+def test_parts_are_the_smallest_of_which_no_two_have_pages_of_one_site(sites):
+    whole = len(sites)
+    cuts = [at for at in range(1, whole) if not set(sites[:at]) & set(sites[at:])]
+    assert parts(sites) == [end - start for start, end in zip([0, *cuts], [*cuts, whole], strict=True) if end]

@@ -20,6 +20,7 @@ from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_pagelets import urls
+from scrapy_pagelets.archives.parts import parts
 from scrapy_pagelets.archives.reader import Record, expand, records
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.crawler.items import page_item
@@ -30,7 +31,7 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
 from scrapy_pagelets.session.page_context import context_of
 from scrapy_pagelets.session.threads import in_thread, let_go
-from scrapy_pagelets.templates.detections import ETDM
+from scrapy_pagelets.templates.detections import ETDM, FUSED
 from scrapy_pagelets.templates.known_subdigraphs import KnownSubdigraphs, LinkedPages
 from scrapy_pagelets.wording import counted
 
@@ -38,8 +39,7 @@ logger = logging.getLogger(__name__)
 
 #: Records read by one call in a thread.
 _BATCH: Final = 32
-#: Bytes of the bodies of pages that stay in memory from the first pass to the second; parsed, a page takes twenty times
-#: as much.
+#: Bytes of the bodies of pages that stay in memory until they are cleaned; parsed, a page takes twenty times as much.
 _KEPT: Final = 4_000_000
 #: Pages that are cut in threads while another one is in the pipelines.
 _AHEAD: Final = 4
@@ -48,11 +48,14 @@ _RENDERING: Final = 8
 
 
 class ArchiveSpider(Spider):
-    """Read pages from WARC files or folders in two passes: learn all sites, then pass each page on as an item.
+    """Read pages from WARC files or folders: learn a site, then pass each of its pages on as an item.
 
-    Nothing is fetched, even if pages are rendered: their resources come from the archive as well. Pages are rendered in
-    the first pass, and the rendered responses are stored on disk for the second. Records that are not pages are counted
-    in ``pagelets/archive/skipped/<why>``. The items come in the order of the archive, unless pages are rendered.
+    Sites that follow each other in the archive are cleaned one by one, so that the pages of most are read and parsed
+    once. Those whose pages alternate are learnt together, and what of them does not stay in memory is read twice, as is
+    everything if pages are rendered or if a method needs all sites. Nothing is fetched, even if pages are rendered:
+    their resources come from the archive as well. Pages are rendered when they are learnt, and the rendered responses
+    are stored on disk until they are cleaned. Records that are not pages are counted in
+    ``pagelets/archive/skipped/<why>``. The items come in the order of the archive, unless pages are rendered.
 
     Arguments (``-a name=value``)
     -----------------------------
@@ -81,7 +84,7 @@ class ArchiveSpider(Spider):
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
-        settings.set("PAGELETS_FIRST_PAGES", 1, "spider")  # all pages are known before the first one is cleaned
+        settings.set("PAGELETS_FIRST_PAGES", 1, "spider")  # a page is cleaned when all of its site are known
         settings.set("CONCURRENT_ITEMS", 1, "spider")  # of one response; Scrapy makes as many tasks for each
 
     @classmethod
@@ -99,16 +102,42 @@ class ArchiveSpider(Spider):
         self._subdigraphs = KnownSubdigraphs(config.probe) if config.detection == ETDM else None
         self._kept: dict[tuple[str, int], HtmlResponse] = {}
         self._kept_bytes = 0
-        pages = await self._learn()
+        self._skipped: Counter[str] = Counter()
+        if config.detection == FUSED and not config.render and is_asyncio_available():
+            await self._clean_by_parts()
+            return
+        pages = await self._learn(self._records("learning", self._skipped))
         if self._subdigraphs is not None:
             await self._learn_subdigraphs(self._subdigraphs)
-        logger.info("%s in %s; cleaning them", counted(pages, "page"), counted(len(self.sources), "source"))
-        self._pages = pages
+        self._has_read(pages)
         if not config.render and is_asyncio_available():
-            await self._clean()
+            await self._clean(self._records("cleaning"))
             return
         async for request in self._requests():
             yield request
+
+    def _has_read(self, pages: int) -> None:
+        """Tell what the archive has."""
+        self._pages = pages
+        for reason, count in self._skipped.items():
+            self.session.count(f"archive/skipped/{reason}", count)
+        if not pages:
+            reasons = ", ".join(f"{count} {reason}" for reason, count in self._skipped.items()) or "it is empty"
+            self.session.count("start/failed")
+            logger.error("%s has no HTML page: %s", self.path, reasons)
+            self.crawler.signals.connect(mark_failed, signals.engine_stopped)
+        logger.info("%s in %s; cleaning them", counted(pages, "page"), counted(len(self.sources), "source"))
+
+    async def _clean_by_parts(self) -> None:
+        """Learn a part of the archive and clean it, then the next: what is known of other sites makes no difference."""
+        sites = [urls.site_of(record.url) async for record in self._records("reading", self._skipped)]
+        self._has_read(len(sites))
+        lengths = parts(sites)
+        learning = self._records("learning" if len(lengths) == 1 else None)
+        cleaning = self._records("cleaning")
+        for length in lengths:
+            await self._learn(_first(learning, length))
+            await self._clean(_first(cleaning, length))
 
     def _end_with_the_scraper(self) -> None:
         """Read no further page when the scraper closes, and let it wait for the item that is in the pipelines.
@@ -126,14 +155,14 @@ class ArchiveSpider(Spider):
 
         scraper.close_spider_async = close_spider_async
 
-    async def _clean(self) -> None:
+    async def _clean(self, all_records: AsyncIterator[Record]) -> None:
         """Pass the pages to the pipelines, one after the other.
 
         They take no way through scheduler and downloader, which would cost more than to clean them.
         """
         ahead: deque[asyncio.Task[HtmlResponse | None]] = deque()
         try:
-            async for record in self._records():
+            async for record in all_records:
                 if self._is_closing:
                     break
                 ahead.append(asyncio.create_task(in_thread(self._cut, record)))
@@ -149,7 +178,10 @@ class ArchiveSpider(Spider):
         """The response of a page, which is cut for the pipelines; None if Scrapy does not accept its URL."""
         if (request := self._request(record)) is None:
             return None
-        response = self._kept.pop((record.source, record.offset), None) or _response(record)
+        if (response := self._kept.pop((record.source, record.offset), None)) is not None:
+            self._kept_bytes -= len(record.body)
+        else:
+            response = _response(record)
         response.request = request
         context = context_of(response, self.session)
         assert context is not None
@@ -178,24 +210,23 @@ class ArchiveSpider(Spider):
             return None
 
     async def _requests(self) -> AsyncIterator[Request]:
-        async for record in self._records():
+        async for record in self._records("cleaning"):
             # The archive is the queue: make no more requests than the engine can process.
             if self.crawler.engine.needs_backout():
                 await self.crawler.signals.wait_for(signals.scheduler_empty)
             if (request := self._request(record)) is not None:
                 if self.session.config.render:
-                    request.meta[RENDER] = False  # the first pass has rendered it, or failed to
+                    request.meta[RENDER] = False  # it was rendered when it was learnt, or could not be
                 yield request
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         yield page_item(response.url, self.session.config)
 
-    async def _learn(self) -> int:
+    async def _learn(self, all_records: AsyncIterator[Record]) -> int:
         """Learn every page, so that the first one is cleaned as well as the last; return the number of pages."""
-        skipped: Counter[str] = Counter()
         pages = 0
         rendering: set[asyncio.Task[None]] = set()
-        async for batch in self._batches(skipped):
+        async for batch in _batches(all_records):
             pages += len(batch)
             if not self.session.config.render:
                 await in_thread(self._learn_pages, batch)
@@ -206,13 +237,6 @@ class ArchiveSpider(Spider):
                     _, rendering = await asyncio.wait(rendering, return_when=asyncio.FIRST_COMPLETED)
         if rendering:
             await asyncio.wait(rendering)
-        for reason, count in skipped.items():
-            self.session.count(f"archive/skipped/{reason}", count)
-        if not pages:
-            reasons = ", ".join(f"{count} {reason}" for reason, count in skipped.items()) or "it is empty"
-            self.session.count("start/failed")
-            logger.error("%s has no HTML page: %s", self.path, reasons)
-            self.crawler.signals.connect(mark_failed, signals.engine_stopped)
         return pages
 
     def _learn_pages(self, batch: list[Record]) -> None:
@@ -241,7 +265,7 @@ class ArchiveSpider(Spider):
         for linked in await in_thread(list, subdigraphs.found()):
             for key in linked.missing:
                 waiting.setdefault(key, []).append(linked)
-        async for record in self._records():
+        async for record in self._records(None):
             if sets := waiting.pop(urls.key(record.url), []):
                 await in_thread(self._add_to_sets, record, sets)
 
@@ -260,8 +284,8 @@ class ArchiveSpider(Spider):
                 self.session.progress.found(key_page.site, [page.url for page in (key_page, *others)])
 
     def _read_again(self, record: Record) -> Page | None:
-        """The page of a record of the first pass; None if it could not be learnt there."""
-        with suppress(Exception):  # the first pass has reported it
+        """The page of a record that was read before; None if it could not be learnt then."""
+        with suppress(Exception):  # that was reported
             if not self.session.config.render:
                 return self.session.page(_response(record))
             response = self.session.responses.read(response_token(archive_request(record, self.base)))
@@ -270,7 +294,7 @@ class ArchiveSpider(Spider):
         return None
 
     async def _render(self, record: Record) -> None:
-        """Render a page, learn it, and store it for the second pass."""
+        """Render a page, learn it, and store it until it is cleaned."""
         engine = self.crawler.engine
         assert engine is not None
         try:
@@ -279,7 +303,7 @@ class ArchiveSpider(Spider):
             assert isinstance(response, HtmlResponse)
             await in_thread(self._store_rendered, response_token(request), response)
         except (ValueError, IgnoreRequest):
-            pass  # the second pass reports it
+            pass  # reported when it is cleaned
         except Exception:
             self.session.failed(record.url)
 
@@ -287,28 +311,50 @@ class ArchiveSpider(Spider):
         self.session.responses.put(token, response)
         self._learn_parsed(self.session.page(response))
 
-    async def _records(self) -> AsyncIterator[Record]:
-        async for batch in self._batches():
-            for record in batch:
-                yield record
+    async def _records(self, step: str | None, skipped: Counter[str] | None = None) -> AsyncIterator[Record]:
+        """The pages of the archive in order, as far as the crawl goes on.
 
-    async def _batches(self, skipped: Counter[str] | None = None) -> AsyncIterator[list[Record]]:
+        Parameters
+        ----------
+        step : what is done with them, for those who watch the crawl; None to tell nothing
+        skipped : counts the records that are not pages, and warnings are logged; None for pages that were read before
+        """
         done = bytes_before = 0
         for source in self.sources:
             all_records = records(source, self.base, skipped, quiet=skipped is None)
             while not self._is_closing and (batch := await in_thread(_next_batch, all_records)):
-                yield batch
+                for record in batch:
+                    yield record
                 done += len(batch)
-                self._tell(done, bytes_before + batch[-1].offset)
+                if step is not None:
+                    self._tell(step, done, bytes_before + batch[-1].offset)
             bytes_before += _size(source)
 
-    def _tell(self, done: int, read: int) -> None:
-        """Tell how many pages of the running pass are done, and how much of it that is."""
+    def _tell(self, step: str, done: int, read: int) -> None:
+        """Tell how many pages of a step are done, and how much of it that is."""
         if self._pages:
-            self.session.progress.advance("cleaning", done, done / self._pages)
+            share: float | None = done / self._pages
         else:
             share = read / self._bytes if self._bytes else None
-            self.session.progress.advance("learning", done, share)
+        self.session.progress.advance(step, done, share)
+
+
+async def _first(all_records: AsyncIterator[Record], count: int) -> AsyncIterator[Record]:
+    """The next records, so many of them."""
+    while count and (record := await anext(all_records, None)) is not None:
+        count -= 1
+        yield record
+
+
+async def _batches(all_records: AsyncIterator[Record]) -> AsyncIterator[list[Record]]:
+    batch = []
+    async for record in all_records:
+        batch.append(record)
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 def _response(record: Record) -> HtmlResponse:

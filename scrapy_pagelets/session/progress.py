@@ -22,7 +22,7 @@ class Step:
 
     Attributes
     ----------
-    name : what is done, ``learning`` or ``cleaning`` an archive
+    name : what is done: ``reading``, ``learning`` or ``cleaning`` an archive
     started : when it began, by the clock of `Progress`
     pages : number of pages that are done
     share : the part of it that is done, 0 to 1; None if that cannot be known
