@@ -68,7 +68,8 @@ def row(folder: Path) -> tuple[object, ...]:
     while evidence:  # a page keeps what was computed of it, which is not part of the site
         site.count(*evidence.pop(0))
     # Python does not see what tables in the compiled core allocate.
-    size = tracemalloc.get_traced_memory()[0] + sum(map(sys.getsizeof, site.counts.tables.values()))
+    tables = (*site.counts.tables.values(), site.learnt.seen, site.learnt.bodies)
+    size = tracemalloc.get_traced_memory()[0] + sum(map(sys.getsizeof, tables))
     tracemalloc.stop()
     times = [perf_counter()]
     content = pack(site.arrays())
