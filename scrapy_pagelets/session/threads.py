@@ -22,7 +22,7 @@ _computing: Final = ThreadPoolExecutor(1, thread_name_prefix="pagelets")
 computed: Final[defaultdict[str, float]] = defaultdict(float)
 #: What the next function that computes lets go of.
 _unused: Final[deque[object]] = deque()
-#: Functions that compute, some for each page, after which freed memory is given back: it takes a few milliseconds.
+#: Functions that compute, some for each page, after which freed memory is given back: that takes some ten milliseconds.
 GIVE_BACK: Final = 5_000
 _calls: Final = count(1)
 
