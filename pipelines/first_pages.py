@@ -39,7 +39,7 @@ class _Held:
 
     def has(self, pages: int) -> bool:
         """True if that many pages of the class are known; does not lock."""
-        page_class = self.site.learnt.seen.get(self.key)
+        page_class = self.site.learnt.counted_class(self.key)
         return page_class is None or page_class.pages >= pages
 
 

@@ -17,6 +17,9 @@ from xxhash import xxh3_64_intdigest
 from scrapy_pagelets.characters import quoted
 from scrapy_pagelets.core import compiled
 
+#: URLs whose forms are remembered. That of a page is asked for again and again while the page is processed, and seldom
+#: after that; those of a menu recur.
+_REMEMBERED: Final = 4096
 # Parameters that campaigns and sessions add to a link without changing the page behind it.
 _TRACKING: Final = (
     "utm_source utm_medium utm_campaign utm_term utm_content utm_id gclid dclid fbclid msclkid yclid mc_cid mc_eid "
@@ -48,7 +51,7 @@ _SCHEMES: Final = (*_WEB, "file://")
 _suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
-@lru_cache(16384)
+@lru_cache(_REMEMBERED)
 def normalise(url: str) -> str:
     """Normalise an absolute URL: no fragment, user, default port, index file, tracking or session parameter.
 
@@ -268,7 +271,7 @@ def key(url: str) -> int:
         return _hash(url)
 
 
-@lru_cache(16384)
+@lru_cache(_REMEMBERED)
 def host_of(url: str) -> str:
     """Host, and port where it is not the default one; "" for a broken URL.
 
@@ -307,7 +310,7 @@ def is_page_of_host(url: str, host: str) -> bool:
     return bool(host) and host_of(url).removeprefix("www.") == host and is_page(url)
 
 
-@lru_cache(16384)
+@lru_cache(_REMEMBERED)
 def site_of(url: str) -> str:
     """The site of a URL: its registrable domain, or host and port if it has none (IP addresses, intranets).
 

@@ -322,6 +322,16 @@ def test_the_index_grows_and_forgets_nothing():
     assert (number[own] == np.arange(5000)).all()
 
 
+def test_a_sketch_takes_few_bytes():
+    keys = np.random.default_rng(0).integers(0, 2**32, (4096, 25), np.uint32)
+    index = BandIndex(0.8)
+    for start in range(0, 4096, 1024):
+        index.add(keys[start : start + 1024])
+    assert index.nbytes / len(index) <= 25 * 4 * 2 + 64  # keys and chains, and the beginnings of the chains
+    index.add(keys[:1])
+    assert index.nbytes / len(index) <= 2 * (25 * 4 * 2 + 64)  # room for as many again
+
+
 def test_thousands_of_equal_sketches_cost_no_more_than_some():
     index = BandIndex(0.8)
     index.add(np.tile(np.arange(25, dtype=np.uint32), (5000, 1)))

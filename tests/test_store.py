@@ -77,8 +77,8 @@ def assert_equal(one: SiteCounts, other: SiteCounts) -> None:
         ]
         assert sums[0] == pytest.approx(sums[1], abs=1e-3), name
     assert one.counts.pages == other.counts.pages
-    assert one.seen.keys() == other.seen.keys()
-    assert one.bodies.keys() == other.bodies.keys()
+    assert sorted(left["seen"]) == sorted(right["seen"])
+    assert sorted(left["bodies"]) == sorted(right["bodies"])
     assert one.links == other.links
     assert [(t.outline, t.pages) for t in one.classes] == [(t.outline, t.pages) for t in other.classes]
 
@@ -93,9 +93,9 @@ def test_what_is_written_is_read_again(bundled, open_store):
         alone.learn(page)
     again = SiteCache(open_store())["tomcat.test"]
     assert_equal(again.learnt, alone.learnt)
-    assert {key: template.id for key, template in again.learnt.seen.items()} == {
-        key: template.id for key, template in alone.learnt.seen.items()
-    }
+    numbers = [again.learnt.seen.get(page.key) for page in bundled]
+    assert None not in numbers
+    assert numbers == [alone.learnt.seen.get(page.key) for page in bundled]
     assert (again.templateness(bundled[3]) == alone.templateness(bundled[3])).all()
 
 
@@ -120,7 +120,7 @@ def test_two_crawls_at_once_add_up(bundled, open_store):
         alone.learn(page)
     together = stored(open_store(), "tomcat.test")
     assert together.counts.pages == alone.pages == len(bundled)
-    assert together.seen.keys() == alone.learnt.seen.keys()
+    assert sorted(together.seen.items()[0]) == sorted(alone.learnt.seen.items()[0])
     left, right = together.counts.arrays(), alone.counts.arrays()
     for name in ("text", "placed", "path", "links", "target", "shape"):
         tables = [dict(zip(a[f"{name}_keys"].tolist(), a[f"{name}_sums"][:, 0], strict=True)) for a in (left, right)]

@@ -25,6 +25,7 @@ from scrapy_pagelets.crawler.spiders import arguments, failures, former_job, sit
 from scrapy_pagelets.crawler.spiders.request_journal import RequestJournal
 from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.recent_keys import RecentKeys
 from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
 from scrapy_pagelets.session.fingerprints import fingerprint_of
 from scrapy_pagelets.session.outgoing import FOLLOWED, requested_url
@@ -45,6 +46,8 @@ _KILLED: Final = (
 _NOT_SHARED: Final = "-a pages cannot be combined with PAGELETS_REDIS: each process would count its own pages"
 #: Pages of sitemaps whose keys are kept: probes prefer them.
 _MAX_LISTED: Final = 100_000
+#: Links of a crawl that are remembered: as many as a table can hold.
+_MAX_LINKS: Final = 1 << 31
 _ARGUMENTS: Final = "url, urls, depth, pages and sitemap"
 
 
@@ -82,7 +85,7 @@ class SiteSpider(Spider):
         self.journal = RequestJournal(None)
         self._requested = self._received = self._lost_starts = 0
         self._spare: list[tuple[str, int]] = []
-        self._seen_links: set[int] = set()
+        self._seen_links = RecentKeys(_MAX_LINKS)
         self._finished = False
         self._releasing: asyncio.Future[None] | None = None
 

@@ -6,7 +6,7 @@ A table is touched under the lock of its site alone, and the GIL is held.
 """
 
 from libc.math cimport NAN
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
@@ -44,6 +44,16 @@ cdef extern from "counter.hpp" nogil:
         float *add_once(int64_t key, size_t known)
         void shrink()
 
+cdef extern from "recent_keys.hpp" nogil:
+    cppclass Recent "RecentKeys":
+        void begin(size_t limit)
+        size_t size()
+        size_t bytes()
+        int find(int64_t key)
+        void add(int64_t key, int8_t number)
+        int64_t key(size_t time)
+        int8_t number(size_t time)
+
 # As in `scrapy_pagelets.nodes` and `scrapy_pagelets.templates.evidence`.
 cdef enum:
     TEXT = 1
@@ -55,6 +65,8 @@ cdef enum:  # columns of the table of paths; after those of the classifiers come
     PAGES, VARIED, LINKED, NEW, WORDS, ODDS
 cdef enum:  # of `site_counts`
     OUTLINE_DEPTH = 4
+cdef enum:  # of `recent_keys`
+    LARGEST = 127
 
 multiplier = int.from_bytes(os.urandom(8), "little") | 1
 
@@ -137,6 +149,52 @@ cdef class Table:
 
 class LossyCounter(Table):
     """As `scrapy_pagelets.templates.lossy_counter.LossyCounter`."""
+
+    __slots__ = ()
+
+
+cdef class RecentTable:
+    """The hash table of `RecentKeys`."""
+
+    cdef Recent recent
+
+    def __init__(self, size_t most):
+        self.recent.begin(most)
+
+    def __len__(self):
+        return self.recent.size()
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.recent.bytes()
+
+    def __contains__(self, int64_t key):
+        return self.recent.find(key) >= 0
+
+    def get(self, int64_t key):
+        cdef int number = self.recent.find(key)
+        return None if number < 0 else number
+
+    def add(self, int64_t key, Py_ssize_t number=0):
+        if not 0 <= number <= LARGEST:
+            raise ValueError(f"{number} is not a number from 0 to {LARGEST}")
+        self.recent.add(key, <int8_t>number)
+
+    def extend(self, keys, numbers):
+        for key, number in zip(keys.tolist(), numbers.tolist(), strict=True):
+            self.add(key, number)
+
+    def items(self):
+        cdef size_t count = self.recent.size(), i
+        keys, numbers = np.empty(count, np.int64), np.empty(count, np.int8)
+        cdef int64_t[::1] key = keys
+        cdef int8_t[::1] number = numbers
+        for i in range(count):
+            key[i], number[i] = self.recent.key(i), self.recent.number(i)
+        return keys, numbers
+
+
+class RecentKeys(RecentTable):
+    """As `scrapy_pagelets.recent_keys.RecentKeys`."""
 
     __slots__ = ()
 

@@ -22,8 +22,9 @@ _CAPACITY: Final = 1024
 #: Maximal number of entries read from a chain, the last ones first: where thousands of pages resemble each other, a few
 #: of them suffice.
 _LONGEST: Final = 64
-#: Sketches that are linked at once after the index has grown.
-_BLOCK: Final = 1 << 15
+#: Sketches that are linked at once after the index has grown: with more, the arrays in between take tens of megabytes,
+#: which the process keeps, and no less time.
+_BLOCK: Final = 1 << 10
 #: Entries are numbered by 32-bit integers.
 _LIMIT: Final = 1 << 31
 
@@ -134,7 +135,8 @@ class BandIndex:
             raise OverflowError(f"{sketches} sketches of {self._bands} bands exceed the index: use BloomBands")
         self._keys = self._table((sketches, self._bands), np.uint32)
         self._next = self._table((sketches * self._bands,), np.int32)
-        self._heads = self._table((1 << (sketches * self._bands - 1).bit_length(),), np.int32)
+        # Between 0.8 and 1.6 entries for each chain, when the table is full.
+        self._heads = self._table((1 << (sketches * self._bands - 1).bit_length() - 1,), np.int32)
         self._heads[:] = -1
 
     def _grow(self, sketches: int) -> None:

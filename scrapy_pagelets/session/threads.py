@@ -7,11 +7,14 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
+from itertools import count
 from math import inf
 from time import thread_time
 from typing import Final, ParamSpec, TypeVar, cast
 
 from scrapy.utils.asyncio import is_asyncio_available
+
+from scrapy_pagelets.session.garbage import give_back
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -21,6 +24,9 @@ _computing: Final = ThreadPoolExecutor(1, thread_name_prefix="pagelets")
 computed: Final[defaultdict[str, float]] = defaultdict(float)
 #: What the next function that computes lets go of.
 _unused: Final[deque[object]] = deque()
+#: Functions that compute, some for each page, after which freed memory is given back: that takes 40 ms or more.
+GIVE_BACK: Final = 5_000
+_calls: Final = count(1)
 #: Seconds of CPU time that a function may take in the reactor's thread.
 _SHORT: Final = 0.01
 
@@ -53,6 +59,7 @@ class _Queue:
         self.length = 0
 
     async def run(self, function: Callable[[], T]) -> T:
+        """Run a function in the thread."""
         self.length += 1
         try:
             return await _run(_computing, function)
@@ -63,11 +70,18 @@ class _Queue:
 _queue: Final = _Queue()
 
 
+async def _count_call() -> None:
+    """Count a function that is about to compute; now and then, freed memory is given back before."""
+    if not next(_calls) % GIVE_BACK:
+        await _queue.run(give_back)
+
+
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function that computes in the thread for that, and return its result, whatever reactor Scrapy uses.
 
     All such functions take turns; one that waits for a server would keep the others waiting, see `in_waiting_thread`.
     """
+    await _count_call()
     return await _queue.run(partial(_timed, _name(function), 0, partial(function, *args, **kwargs)))
 
 
@@ -80,6 +94,7 @@ async def in_thread_if_long(size: int, function: Callable[P, T], *args: P.args, 
     ----------
     size : of the page, in bytes
     """
+    await _count_call()
     name = _name(function)
     run = partial(_timed, name, size, partial(function, *args, **kwargs))
     return await _queue.run(run) if _queue.length or _paces[name].expected(size) > _SHORT else run()

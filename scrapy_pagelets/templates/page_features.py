@@ -401,7 +401,7 @@ def heading_tokens(text: str) -> tuple[int, ...]:
     return _heading_tokens(text) if len(text) < _HEADING_CHARACTERS else ()
 
 
-@lru_cache(65536)
+@lru_cache(4096)  # headings of sections recur on other pages, those of pages do not
 def _heading_tokens(text: str) -> tuple[int, ...]:
     words = words_of(text)
     if len(words) > _HEADING_WORDS:

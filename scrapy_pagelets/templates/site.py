@@ -97,7 +97,7 @@ class Site(Unsaved[Observation]):
     def learn(self, page: Page) -> PageClass:
         """Count a page, once for each URL and each text; returns its class."""
         with self._lock:
-            if (page_class := self.learnt.seen.get(page.key)) is not None:
+            if (page_class := self.learnt.counted_class(page.key)) is not None:
                 return page_class
             is_copy = self.learnt.knows(page)
             page_class = self._count(Observation.of(page, None if is_copy else self.model.page_evidence(page).odds))
@@ -123,7 +123,7 @@ class Site(Unsaved[Observation]):
         for page in pages:
             self.learn(page)
         with self._lock:
-            page_class = self.learnt.seen.get(key_page.key, page_class)
+            page_class = self.learnt.counted_class(key_page.key) or page_class
             page_class.template = template or page_class.template
         return page_class
 

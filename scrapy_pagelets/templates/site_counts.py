@@ -16,6 +16,7 @@ from scrapy_pagelets.facts import once
 from scrapy_pagelets.hashing import mix
 from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.recent_keys import RecentKeys
 from scrapy_pagelets.templates.class_template import ClassTemplate, from_arrays, to_arrays
 from scrapy_pagelets.templates.evidence import CLASSES, Column, Counts, Fragments, keys_of
 from scrapy_pagelets.templates.menu_links import link_targets
@@ -105,7 +106,7 @@ class SiteCounts:
     ----------
     counts : counts of the fragments of all pages
     classes : the page classes seen so far
-    seen : the class of each page, by its key
+    seen : the number of the class of each page, by its key
     bodies : hashes of the texts of the pages
     links : for each of the last pages, by its key, the keys of the pages that it links to
     """
@@ -114,8 +115,8 @@ class SiteCounts:
         self.name = name
         self.counts = Counts()
         self.classes: list[PageClass] = []
-        self.seen: OrderedDict[int, PageClass] = OrderedDict()
-        self.bodies: OrderedDict[int, None] = OrderedDict()
+        self.seen = RecentKeys(_MAX_SEEN)
+        self.bodies = RecentKeys(_MAX_SEEN)
         self.links: OrderedDict[int, frozenset[int]] = OrderedDict()
 
     @property
@@ -135,12 +136,11 @@ class SiteCounts:
         if observation.fragments is not None and observation.body not in self.bodies:
             page_class.pages += 1
             self.counts.add(observation.fragments, page_class.number)
-        self.bodies[observation.body] = None
-        self.seen[observation.key] = page_class
+        self.bodies.add(observation.body)
+        self.seen.add(observation.key, page_class.number)
         self.links[observation.key] = observation.links
-        for memory, most in ((self.seen, _MAX_SEEN), (self.bodies, _MAX_SEEN), (self.links, _MAX_LINKS)):
-            if len(memory) > most:
-                memory.popitem(last=False)
+        if len(self.links) > _MAX_LINKS:
+            self.links.popitem(last=False)
         return page_class
 
     def count_new(self, observations: Iterable[Observation]) -> None:
@@ -159,9 +159,14 @@ class SiteCounts:
         """Return True if the page, or a copy of it, has been counted."""
         return page.key in self.seen or body_of(page) in self.bodies
 
+    def counted_class(self, key: int) -> PageClass | None:
+        """The class with which a page was counted, by its key; None if it was not."""
+        number = self.seen.get(key)
+        return None if number is None else self.classes[number]
+
     def page_class(self, page: Page) -> PageClass | None:
         """The class of a page, None if it is new."""
-        return self.seen.get(page.key) or self.fitting(outline(page.nodes))
+        return self.counted_class(page.key) or self.fitting(outline(page.nodes))
 
     def fitting(self, page_outline: frozenset[int]) -> PageClass | None:
         """The class of pages with such an outline, None if it is new."""
@@ -174,13 +179,14 @@ class SiteCounts:
 
     def arrays(self) -> dict[str, Column]:
         """Everything learnt as columns, for `from_arrays`."""
+        seen, numbers = self.seen.items()
         return {
             **self.counts.arrays(),
             **_packed("outline", [one.outline for one in self.classes]),
             "template_pages": np.array([one.pages for one in self.classes], np.int64),
-            "seen": np.fromiter(self.seen, np.int64, len(self.seen)),
-            "seen_template": np.array([one.number for one in self.seen.values()], np.int8),
-            "bodies": np.fromiter(self.bodies, np.int64, len(self.bodies)),
+            "seen": seen,
+            "seen_template": numbers,
+            "bodies": self.bodies.items()[0],
             "links": np.fromiter(self.links, np.int64, len(self.links)),
             **_packed("targets", self.links.values()),
             **to_arrays(one.template for one in self.classes),
@@ -195,9 +201,8 @@ class SiteCounts:
             learnt._new(page_outline).pages = pages
         for page_class, template in zip(learnt.classes, from_arrays(arrays), strict=False):
             page_class.template = template
-        numbers = arrays["seen_template"].tolist()
-        learnt.seen.update(zip(arrays["seen"].tolist(), (learnt.classes[i] for i in numbers), strict=True))
-        learnt.bodies.update(dict.fromkeys(arrays["bodies"].tolist()))
+        learnt.seen.extend(arrays["seen"], arrays["seen_template"])
+        learnt.bodies.extend(arrays["bodies"], np.zeros(len(arrays["bodies"]), np.int8))
         learnt.links.update(zip(arrays["links"].tolist(), _unpacked("targets", arrays), strict=True))
         return learnt
 
