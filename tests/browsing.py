@@ -1,18 +1,24 @@
-"""Pages rendered by the real browser, for tests."""
+"""Pages rendered by the real browser, and files opened in it, for tests."""
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import signal
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.rendering.browser import Browser, launch_options
 from scrapy_pagelets.rendering.snapshot import Frame, page_of
+
+if TYPE_CHECKING:
+    import playwright.async_api as playwright
 
 URL = "http://example.com/page"
 #: A case for `rendered`: the document, and what stands at other URLs.
@@ -33,6 +39,59 @@ def with_browser(use: Callable[[Browser], Awaitable[Any]], **options: Any) -> An
                 await browser.close()
 
     return asyncio.run(run())
+
+
+class _Chromium:
+    """A browser that runs in a thread until the tests of this process end; one that a test has killed is replaced."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._driver: playwright.Playwright | None = None
+        self._browser: playwright.Browser | None = None
+        atexit.register(self.close)
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    async def browser(self) -> playwright.Browser:
+        from playwright.async_api import async_playwright
+
+        if self._driver is None:
+            self._driver = await async_playwright().start()
+        if self._browser is None or not self._browser.is_connected():
+            self._browser = await self._driver.chromium.launch(**launch_options())
+        return self._browser
+
+    def close(self) -> None:
+        self.run(self._stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _stop(self) -> None:
+        if self._browser is not None:
+            await self._browser.close()
+        if self._driver is not None:
+            await self._driver.stop()
+
+
+_chromium = cache(_Chromium)
+
+
+def in_tab(act: Callable[[playwright.Page], Awaitable[Any]], **options: Any) -> Any:
+    """Run a coroutine that uses a new tab, which shares nothing with other tabs, and return its result."""
+
+    async def run() -> Any:
+        browser = await _chromium().browser()
+        tab = await browser.new_page(**options)
+        try:
+            return await act(tab)
+        finally:
+            await tab.close()
+
+    return _chromium().run(run())
 
 
 def kill_browser() -> None:

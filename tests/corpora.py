@@ -96,12 +96,19 @@ def wacz(path: Path, *archives: Path, compression: int = zipfile.ZIP_STORED) -> 
 
 
 def run(
-    source: Any, out: Path, *, base: str = "", round_pages: int = 0, progress: Any = None, **options: Any
+    source: Any,
+    out: Path,
+    *,
+    base: str = "",
+    workers: int = 2,
+    round_pages: int = 0,
+    progress: Any = None,
+    **options: Any,
 ) -> Report:
-    """A job in this process, with two worker processes."""
+    """A job in this process, with worker processes."""
     sources = sources_of(str(source), base)
     wanted = prepared(out, sources, CorpusOptions(started=DATE, **options), "duckdb")
-    engine = EmbeddedEngine(out / "_work" / "spill", workers=2)
+    engine = EmbeddedEngine(out / "_work" / "spill", workers=workers)
     if round_pages:
         engine.round_pages = round_pages
     try:

@@ -92,7 +92,7 @@ def test_addresses_of_any_length(base, link, other):
 def test_a_link_of_megabytes():
     assert_equal(
         "http://h/",
-        ["x" * 10_000_000, "#" + "x" * 10_000_000, " " * 10_000_000 + "x", "http://h/" + "a/../" * 2_000_000],
+        ["x" * 2_000_000, "#" + "x" * 2_000_000, " " * 2_000_000 + "x", "http://h/" + "a/../" * 400_000],
     )
 
 

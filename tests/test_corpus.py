@@ -381,7 +381,7 @@ def test_every_form_of_input_gives_the_same_pages(corpus, tmp_path):
     ]
     wanted = {url: line["text"] for url, line in feed(folder / "out").items()}
     for number, path in enumerate(inputs):
-        run(path, tmp_path / f"out{number}", duplicates="off")
+        run(path, tmp_path / f"out{number}", workers=1, duplicates="off")
         found = feed(tmp_path / f"out{number}")
         assert {url: line["text"] for url, line in found.items()} == wanted, path
         assert {line["fetched_at"] for line in found.values()} == {DATE}
@@ -392,7 +392,7 @@ def test_an_index_selects_records(tmp_path):
     records = list(offsets(plain))
     chosen = [record for record in records if "one.example" in record["url"]]
     moved = [{**record, "status": "301"} for record in records if "two.example" in record["url"]]
-    run(cdxj(tmp_path / "some.cdx", [*moved, *chosen]), tmp_path / "out")
+    run(cdxj(tmp_path / "some.cdx", [*moved, *chosen]), tmp_path / "out", workers=1)
     assert sorted(feed(tmp_path / "out")) == sorted(record["url"] for record in chosen)
 
 
@@ -407,10 +407,10 @@ def test_archives_are_read_over_http(corpus, tmp_path):
     wanted = {url: line["text"] for url, line in feed(folder / "out").items()}
     with RangeServer(served) as server:
         for name in ("all.warc.gz", "all.wacz", "warc.paths"):
-            run(server.url(name), tmp_path / f"out-{name}", duplicates="off")
+            run(server.url(name), tmp_path / f"out-{name}", workers=1, duplicates="off")
             assert {url: line["text"] for url, line in feed(tmp_path / f"out-{name}").items()} == wanted
         server.ranges.clear()
-        report = run(server.url("all.cdxj"), tmp_path / "out-cdxj")
+        report = run(server.url("all.cdxj"), tmp_path / "out-cdxj", workers=1)
         assert report.pages == 5
         wanted_ranges = [wanted for name, wanted in server.ranges if name == "all.warc.gz"]
         assert len(wanted_ranges) == 5
@@ -434,8 +434,8 @@ def test_archives_are_read_from_s3(corpus, tmp_path, monkeypatch):
         system.put(str(plain), "corpus/all.warc.gz")
         index = cdxj(tmp_path / "some.cdxj", list(offsets(plain))[3:9])
         assert run("s3://corpus/crawl", tmp_path / "folder").pages == len(two_sites())
-        assert run("s3://corpus/crawl/part-[02].warc.gz", tmp_path / "glob").pages == 21
-        assert run(index, tmp_path / "index", base="s3://corpus").pages == 6
+        assert run("s3://corpus/crawl/part-[02].warc.gz", tmp_path / "glob", workers=1).pages == 21
+        assert run(index, tmp_path / "index", base="s3://corpus", workers=1).pages == 6
     finally:
         server.stop()
     assert feed(tmp_path / "folder") == feed(folder / "out")
@@ -470,7 +470,7 @@ def test_a_source_that_is_gone_is_named(tmp_path):
     (tmp_path / "all.paths").write_text("here.warc.gz\ngone.warc.gz\nbroken.parquet\nbroken.wacz\n")
     (tmp_path / "broken.parquet").write_bytes(b"no Parquet")
     (tmp_path / "broken.wacz").write_bytes(b"no ZIP")
-    report = run(tmp_path / "all.paths", tmp_path / "out")
+    report = run(tmp_path / "all.paths", tmp_path / "out", workers=1)
     assert report.pages == len(two_sites())
     names = ["gone", "broken.parquet", "broken.wacz"]
     assert len(report.broken) == len(names)
@@ -487,7 +487,7 @@ def test_records_that_are_no_pages_are_counted(tmp_path):
         response(writer, "http://h.example/a", near("a", 0), date=DATE)
         response(writer, "http://h.example/b", b"gone", status="404 Not Found")
         response(writer, "http://h.example/c", b"\x89PNG", headers=[("Content-Type", "image/png")])
-    report = run(tmp_path / "all.warc", tmp_path / "out")
+    report = run(tmp_path / "all.warc", tmp_path / "out", workers=1)
     assert (report.pages, report.skipped, report.broken) == (1, {"status": 1, "not_html": 1}, [])
 
 

@@ -1,6 +1,5 @@
 """The inspector in a real browser: what it shows, how it is used, and that nothing of the page runs or loads."""
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -9,10 +8,9 @@ from typing import Any
 import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page as Tab
-from playwright.async_api import async_playwright
 
 from scrapy_pagelets.inspector.twins import compared
-from scrapy_pagelets.rendering.browser import launch_options
+from tests.browsing import in_tab
 from tests.crawling import SITE, answer, scrapy
 from tests.server import SiteServer
 
@@ -33,23 +31,19 @@ TABLES = """<title>Tea</title><table><tr><td><a href=/a>Black tea</a> <a href=/b
 def inspect(path: Path, act: Callable[[Tab], Awaitable[Any]], **options: Any) -> Any:
     """Open a file in Chromium, act, and check that it has neither failed nor asked for anything."""
 
-    async def run() -> Any:
-        async with async_playwright() as driver:
-            browser = await driver.chromium.launch(**launch_options())
-            tab = await browser.new_page(**options)
-            asked: list[str] = []
-            failed: list[str] = []
-            tab.on("request", lambda request: asked.append(request.url))
-            tab.on("pageerror", lambda error: failed.append(str(error)))
-            tab.on("console", lambda message: failed.append(message.text))
-            await tab.goto(path.as_uri())
-            result = await act(tab)
-            await browser.close()
-            assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
-            assert failed == []
-            return result
+    async def run(tab: Tab) -> Any:
+        asked: list[str] = []
+        failed: list[str] = []
+        tab.on("request", lambda request: asked.append(request.url))
+        tab.on("pageerror", lambda error: failed.append(str(error)))
+        tab.on("console", lambda message: failed.append(message.text))
+        await tab.goto(path.as_uri())
+        result = await act(tab)
+        assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+        assert failed == []
+        return result
 
-    return asyncio.run(run())
+    return in_tab(run, **options)
 
 
 def view(folder, *arguments):

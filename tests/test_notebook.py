@@ -1,12 +1,9 @@
 """What a notebook shows: the HTML that IPython asks objects for, in a real browser."""
 
-import asyncio
-
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import async_playwright
 
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.rendering.browser import launch_options
+from tests.browsing import in_tab
 from tests.crawling import SITE
 from tests.test_inspector import HOSTILE
 
@@ -16,24 +13,20 @@ URL = "http://example.com/%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E?\"><script>
 def opened(html):
     """The text, the title and the violations of accessibility of a page with some HTML; it asks for nothing."""
 
-    async def run():
-        async with async_playwright() as driver:
-            browser = await driver.chromium.launch(**launch_options())
-            tab = await browser.new_page(bypass_csp=True)
-            asked = []
-            tab.on("request", lambda request: asked.append(request.url))
-            await tab.set_content(
-                f"<!DOCTYPE html><html lang=en><title>Notebook</title><main><h1>Notebook</h1>{html}</main>"
-            )
-            active = await tab.locator("script, img, iframe, a, svg, link, style, form, meta").count()
-            text, title = await tab.inner_text("body"), await tab.title()
-            violations = [one["id"] for one in (await Axe().run(tab)).response["violations"]]
-            await browser.close()
-            assert asked == []
-            assert active == 0
-            return text, title, violations
+    async def run(tab):
+        asked = []
+        tab.on("request", lambda request: asked.append(request.url))
+        await tab.set_content(
+            f"<!DOCTYPE html><html lang=en><title>Notebook</title><main><h1>Notebook</h1>{html}</main>"
+        )
+        active = await tab.locator("script, img, iframe, a, svg, link, style, form, meta").count()
+        text, title = await tab.inner_text("body"), await tab.title()
+        violations = [one["id"] for one in (await Axe().run(tab)).response["violations"]]
+        assert asked == []
+        assert active == 0
+        return text, title, violations
 
-    return asyncio.run(run())
+    return in_tab(run, bypass_csp=True)
 
 
 def test_nothing_of_a_hostile_page_runs_or_loads():

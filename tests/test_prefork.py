@@ -32,6 +32,17 @@ class Command(ScrapyCommand):
         print("said", file=sys.stderr)
         self.exitcode = 3
 """
+#: A command that leaves a file open in a cycle, where only the garbage collection finds it.
+LEAVES = """
+import os
+from scrapy.commands import ScrapyCommand
+
+class Command(ScrapyCommand):
+    def short_desc(self):
+        return "Leave a file open"
+    def run(self, args, opts):
+        self.left = [self, open(os.devnull)]
+"""
 
 
 @pytest.fixture
@@ -41,6 +52,7 @@ def project(tmp_path):
     (tmp_path / "told_commands").mkdir()
     (tmp_path / "told_commands" / "__init__.py").touch()
     (tmp_path / "told_commands" / "tell.py").write_text(TELLS)
+    (tmp_path / "told_commands" / "leave.py").write_text(LEAVES)
     return tmp_path
 
 
@@ -67,6 +79,14 @@ def test_a_fork_is_like_a_process_that_was_started(project, monkeypatch, tmp_pat
 def test_forks_have_different_hash_seeds(project):
     one, other = told(project), told(project)
     assert one["hash"] != other["hash"]
+
+
+def test_a_fork_tells_what_it_has_left_open(project, monkeypatch):
+    fork = scrapy("leave", cwd=project)
+    monkeypatch.setattr(prefork, "ForkedScrapy", subprocess.Popen)
+    for done in (fork, scrapy("leave", cwd=project)):
+        assert done.returncode == 0
+        assert "ResourceWarning: unclosed file" in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])

@@ -1,6 +1,5 @@
 """The report: what it counts, and the file in a real browser."""
 
-import asyncio
 import json
 import random
 from pathlib import Path
@@ -8,14 +7,14 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import async_playwright
+from playwright.async_api import Page as Tab
 
 from scrapy_pagelets.crawler import crawl_report
 from scrapy_pagelets.crawler.commands.report import entries, most_stripped
-from scrapy_pagelets.rendering.browser import launch_options
 from scrapy_pagelets.report.frequent import Frequent
 from scrapy_pagelets.report.html_report import document
 from scrapy_pagelets.report.summary import Summary, summary_of
+from tests.browsing import in_tab
 from tests.crawling import scrapy
 
 
@@ -127,28 +126,23 @@ def test_frequent_texts_are_counted_nearly_exactly_in_little_memory():
     assert counts.missed == 1
 
 
-def read(path: Path, **options: Any) -> dict[str, Any]:
+def read(path: Path, **options: Any) -> Any:
     """Open a report in Chromium: its text, its requests, errors and violations of accessibility."""
 
-    async def run() -> dict[str, Any]:
-        async with async_playwright() as driver:
-            browser = await driver.chromium.launch(**launch_options())
-            tab = await browser.new_page(**options)
-            asked: list[str] = []
-            tab.on("request", lambda request: asked.append(request.url))
-            await tab.goto(path.as_uri())
-            await tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-            found = {
-                "text": await tab.inner_text("main"),
-                "asked": asked,
-                "title": await tab.title(),
-                "width": await tab.evaluate("document.documentElement.scrollWidth"),
-                "violations": [one["id"] for one in (await Axe().run(tab)).response["violations"]],
-            }
-            await browser.close()
-            return found
+    async def run(tab: Tab) -> dict[str, Any]:
+        asked: list[str] = []
+        tab.on("request", lambda request: asked.append(request.url))
+        await tab.goto(path.as_uri())
+        await tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        return {
+            "text": await tab.inner_text("main"),
+            "asked": asked,
+            "title": await tab.title(),
+            "width": await tab.evaluate("document.documentElement.scrollWidth"),
+            "violations": [one["id"] for one in (await Axe().run(tab)).response["violations"]],
+        }
 
-    return asyncio.run(run())
+    return in_tab(run, **options)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -219,32 +213,22 @@ def test_doubtful_pages_are_linked_to_what_the_feed_has_of_them(tmp_path):
     done = scrapy("pagelets", "report", str(feed), "--html", str(tmp_path / "r.html"), "--inspect")
     assert done.returncode == 0, done.stderr
 
-    async def clicked() -> str:
-        async with async_playwright() as driver:
-            browser = await driver.chromium.launch(**launch_options())
-            page = await browser.new_page()
-            await page.goto((tmp_path / "r.html").as_uri())
-            await page.click("text=http://a.example/1")
-            shown = await page.inner_text("body")
-            await browser.close()
-            return shown
+    async def clicked(tab: Tab) -> str:
+        await tab.goto((tmp_path / "r.html").as_uri())
+        await tab.click("text=http://a.example/1")
+        return await tab.inner_text("body")
 
-    assert "Home <b> About" in asyncio.run(clicked())
+    assert "Home <b> About" in in_tab(clicked)
 
 
 def opened(path: Path, script: str, **options: Any) -> Any:
     """What a script finds in a report in Chromium."""
 
-    async def run() -> Any:
-        async with async_playwright() as driver:
-            browser = await driver.chromium.launch(**launch_options())
-            tab = await browser.new_page(**options)
-            await tab.goto(path.as_uri())
-            found = await tab.evaluate(script)
-            await browser.close()
-            return found
+    async def run(tab: Tab) -> Any:
+        await tab.goto(path.as_uri())
+        return await tab.evaluate(script)
 
-    return asyncio.run(run())
+    return in_tab(run, **options)
 
 
 def test_a_telephone_shows_numbers_and_curves_that_can_be_read(tmp_path):

@@ -1,6 +1,5 @@
 """``scrapy pagelets view``: a picture of a page with its pagelets, or an error."""
 
-import asyncio
 import fcntl
 import json
 import os
@@ -10,11 +9,12 @@ import struct
 import subprocess
 import sys
 import termios
+from typing import Any
 
 import pytest
-from playwright.async_api import async_playwright
+from playwright.async_api import Page as Tab
 
-from scrapy_pagelets.rendering.browser import launch_options
+from tests.browsing import in_tab
 from tests.crawling import SITE, answer, crawl, ends_quietly_when_its_pipe_closes, scrapy
 from tests.server import SiteServer
 
@@ -117,19 +117,14 @@ def test_a_long_page_can_be_scrolled(tmp_path):
     done = scrapy("pagelets", "view", "page.html", "--out", "x.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
-    async def look() -> int:
-        async with async_playwright() as driver:
-            browser = await driver.chromium.launch(**launch_options())
-            page = await browser.new_page()
-            await page.goto((tmp_path / "x.html").as_uri())
-            await page.mouse.move(100, 400)
-            await page.mouse.wheel(0, 20_000)
-            await page.wait_for_function("document.getElementById('shown').scrollTop > 0", timeout=60_000)
-            height: int = await page.evaluate("document.querySelector('.picture').offsetHeight")
-            await browser.close()
-            return height
+    async def look(tab: Tab) -> Any:
+        await tab.goto((tmp_path / "x.html").as_uri())
+        await tab.mouse.move(100, 400)
+        await tab.mouse.wheel(0, 20_000)
+        await tab.wait_for_function("document.getElementById('shown').scrollTop > 0", timeout=60_000)
+        return await tab.evaluate("document.querySelector('.picture').offsetHeight")
 
-    assert 4000 < asyncio.run(look()) < 10_000
+    assert 4000 < in_tab(look) < 10_000
 
 
 @pytest.mark.parametrize("name", ["x.svg", "x", "x.pdf", "x.png.txt"])
