@@ -64,21 +64,36 @@ def test_a_large_page_goes_to_the_thread():
     assert large == first != HERE
 
 
-def test_functions_take_turns():
+def test_a_short_function_waits_until_none_is_in_the_thread():
     async def run():
         await in_thread_if_long(1000, thread)
         gate = threading.Event()
-        waiting = asyncio.ensure_future(in_thread(gate.wait))
+        before = asyncio.ensure_future(in_thread(gate.wait))
         await asyncio.sleep(0)  # lets it begin
-        later = asyncio.ensure_future(in_thread_if_long(1000, thread))
+        short = [asyncio.ensure_future(in_thread_if_long(1000, thread)) for _ in range(3)]
         await asyncio.sleep(0)
-        assert not later.done()
+        assert not any(one.done() for one in short)
         gate.set()
-        return await waiting, await later, await in_thread_if_long(1000, thread)
+        return [await before, *[await one for one in short]]
 
-    _, later, last = asyncio.run(run())
-    assert later != HERE
-    assert last == HERE
+    assert asyncio.run(run()) == [True, HERE, HERE, HERE]
+
+
+def test_a_short_function_does_not_wait_for_ever():
+    async def run():
+        async def line():
+            for _ in range(100):
+                await in_thread(int)
+
+        await in_thread_if_long(1000, thread)
+        lines = [asyncio.ensure_future(line()) for _ in range(3)]
+        await asyncio.sleep(0)
+        where = await in_thread_if_long(1000, thread)
+        assert not any(one.done() for one in lines)
+        await asyncio.gather(*lines)
+        return where
+
+    assert asyncio.run(run()) != HERE
 
 
 def test_an_error_reaches_the_caller_and_blocks_nothing():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
 from math import inf
 from time import thread_time
-from typing import Final, ParamSpec, TypeVar, cast
+from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from scrapy.utils.asyncio import is_asyncio_available
 
@@ -29,6 +29,8 @@ GIVE_BACK: Final = 5_000
 _calls: Final = count(1)
 #: Seconds of CPU time that a function may take in the reactor's thread.
 _SHORT: Final = 0.01
+#: Times that a short function waits for those that are in the thread, before it goes there as well.
+_PATIENCE: Final = 10
 
 
 class _Pace:
@@ -53,18 +55,35 @@ _paces: Final[defaultdict[str, _Pace]] = defaultdict(_Pace)
 
 
 class _Queue:
-    """The functions that wait for the thread that computes, or run in it."""
+    """The functions that wait for the thread that computes, or run in it.
+
+    Attributes
+    ----------
+    length : their number
+    """
 
     def __init__(self) -> None:
         self.length = 0
+        self._last: asyncio.Future[Any] | None = None
 
     async def run(self, function: Callable[[], T]) -> T:
         """Run a function in the thread."""
         self.length += 1
         try:
-            return await _run(_computing, function)
+            if not is_asyncio_available():
+                return await _run(function)
+            running: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(_computing, function)
+            self._last = running
+            return await running
         finally:
             self.length -= 1
+            if not self.length:
+                self._last = None
+
+    async def turn(self) -> None:
+        """Wait for the functions that are in the queue by now."""
+        if self._last is not None:
+            await asyncio.wait({self._last})
 
 
 _queue: Final = _Queue()
@@ -86,9 +105,10 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 
 
 async def in_thread_if_long(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a function of a page, which waits for nothing: here if it is short and no other computes, else in the thread.
+    """Run a function of a page, which waits for nothing but its turn: here if it is short, else in the thread.
 
-    Threads share the interpreter's lock, so that a change of threads costs more than a short function does.
+    Threads share the interpreter's lock, so that a change of threads costs more than a short function does. It waits
+    until none is in the thread; to follow a long one there would draw those that come next there as well.
 
     Parameters
     ----------
@@ -97,17 +117,21 @@ async def in_thread_if_long(size: int, function: Callable[P, T], *args: P.args, 
     await _count_call()
     name = _name(function)
     run = partial(_timed, name, size, partial(function, *args, **kwargs))
-    return await _queue.run(run) if _queue.length or _paces[name].expected(size) > _SHORT else run()
+    for _ in range(_PATIENCE if _paces[name].expected(size) <= _SHORT else 0):
+        if not _queue.length:
+            return run()
+        await _queue.turn()
+    return await _queue.run(run)
 
 
 async def in_waiting_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function that waits for a server or another process in a thread of its own, and return its result."""
-    return await _run(None, partial(function, *args, **kwargs))
+    return await _run(partial(function, *args, **kwargs))
 
 
-async def _run(executor: Executor | None, function: Callable[[], T]) -> T:
+async def _run(function: Callable[[], T]) -> T:
     if is_asyncio_available():
-        return await asyncio.get_running_loop().run_in_executor(executor, function)
+        return await asyncio.get_running_loop().run_in_executor(None, function)
     from twisted.internet.threads import deferToThread
 
     return cast(T, await deferToThread(function))
