@@ -15,6 +15,7 @@ Compare the multiples, not the milliseconds, between machines.
 
 from __future__ import annotations
 
+import gc
 import logging
 import statistics
 import warnings
@@ -108,6 +109,8 @@ def measure(
     others = [Page.parse(record.body, record.url) for record in found if record.url not in sampled]
     pages = [(record.url, record.body) for record in found]
     peers = {**peers, **{name: tool(pages) for name, tool in of_sites.items()}}
+    gc.collect()
+    gc.freeze()  # that Python scans what one tool keeps is no cost of another
     times: list[Times] = [defaultdict(list) for _ in sample]
     texts: list[dict[str, str]] = [{} for _ in sample]
     for _ in range(repetitions):
