@@ -1,10 +1,15 @@
-"""Transactions of SQLite that write."""
+"""Writing into SQLite databases that several processes share."""
 
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
+
+#: Seconds between two attempts.
+_PAUSE: Final = 0.01
 
 
 @contextmanager
@@ -25,3 +30,23 @@ def writing(base: sqlite3.Connection) -> Iterator[None]:
         if base.in_transaction:  # SQLite itself rolls back when the disk is full
             base.execute("ROLLBACK")
         raise
+
+
+def write_ahead(base: sqlite3.Connection, patience: float) -> None:
+    """Let the writers of a database not wait for its readers (SQLite's write-ahead log).
+
+    While another connection writes, SQLite refuses that at once, whatever the timeout of this one.
+
+    Parameters
+    ----------
+    patience : seconds until the error is raised
+    """
+    until = time.monotonic() + patience
+    while True:
+        try:
+            base.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                raise
+            time.sleep(_PAUSE)

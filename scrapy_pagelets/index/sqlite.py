@@ -27,7 +27,7 @@ from scrapy_pagelets.index.base import (
 )
 from scrapy_pagelets.index.documents import UNSEARCHED, IndexedPage, IndexedPagelet
 from scrapy_pagelets.index.terms import is_plain, phrases, terms
-from scrapy_pagelets.transactions import writing
+from scrapy_pagelets.transactions import write_ahead, writing
 
 #: Temporary errors: another process is writing, or the disk is full or unavailable.
 _PASSING: Final = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOMEM", "SQLITE_PROTOCOL")
@@ -126,7 +126,7 @@ class SQLiteIndex(Index):
     def _prepare(self) -> None:
         self.base.execute("PRAGMA foreign_keys = ON")
         if not self._tables():
-            self.base.execute("PRAGMA journal_mode = WAL")
+            write_ahead(self.base, _PATIENCE)
             with self._transaction():
                 if not self._tables():  # another crawl may have created them
                     self._create()

@@ -13,7 +13,7 @@ from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.feed_reader import Feed, Line
 from scrapy_pagelets.recrawl.content_words import WordCounts
 from scrapy_pagelets.recrawl.versions import PageVersion
-from scrapy_pagelets.transactions import writing
+from scrapy_pagelets.transactions import write_ahead, writing
 from scrapy_pagelets.urls import key
 
 #: Name of the file in a folder. The number goes up with each change of what is stored, or of the hashes.
@@ -89,7 +89,7 @@ class VersionStore:
             raise kind(str(error)) from error
 
     def _prepare(self) -> None:
-        self._base.execute("PRAGMA journal_mode = WAL")
+        write_ahead(self._base, _LOCK_TIMEOUT)
         self._base.execute("PRAGMA synchronous = NORMAL")
         self._base.executescript(_SCHEMA)
         self._crawl = uuid4().hex

@@ -26,7 +26,7 @@ from scrapy_pagelets.templates.model import Model
 from scrapy_pagelets.templates.partition import STRICT_K, partition
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.site_counts import Observation, SiteCounts, body_of, outline
-from scrapy_pagelets.transactions import writing
+from scrapy_pagelets.transactions import write_ahead, writing
 
 logger = logging.getLogger(__name__)
 
@@ -219,7 +219,7 @@ def _connect(name: str) -> sqlite3.Connection:
     db = sqlite3.connect(name, timeout=_LOCK_TIMEOUT, isolation_level=None, check_same_thread=False)
     try:
         # Writers do not wait for readers. A power failure may lose the last seconds, but never damages the file.
-        db.execute("PRAGMA journal_mode = WAL")
+        write_ahead(db, _LOCK_TIMEOUT)
         db.execute("PRAGMA synchronous = NORMAL")
         db.executescript(_SCHEMA)
     except BaseException:
