@@ -50,12 +50,12 @@ _RENDERING: Final = 8
 class ArchiveSpider(Spider):
     """Read pages from WARC files or folders: learn a site, then pass each of its pages on as an item.
 
-    Sites that follow each other in the archive are cleaned one by one, so that the pages of most are read and parsed
-    once. Those whose pages alternate are learnt together, and what of them does not stay in memory is read twice, as is
-    everything if pages are rendered or if a method needs all sites. Nothing is fetched, even if pages are rendered:
-    their resources come from the archive as well. Pages are rendered when they are learnt, and the rendered responses
-    are stored on disk until they are cleaned. Records that are not pages are counted in
-    ``pagelets/archive/skipped/<why>``. The items come in the order of the archive, unless pages are rendered.
+    Sites that follow each other in the archive are cleaned one by one. Those whose pages alternate are learnt together,
+    and so are all sites if pages are rendered or if a method compares sites. Pages that do not stay in memory from the
+    one to the other are parsed twice. Nothing is fetched, even if pages are rendered: their resources come from the
+    archive as well. Pages are rendered when they are learnt, and the rendered responses are stored on disk until they
+    are cleaned. Records that are not pages are counted in ``pagelets/archive/skipped/<why>``. The items come in the
+    order of the archive, unless pages are rendered.
 
     Arguments (``-a name=value``)
     -----------------------------
