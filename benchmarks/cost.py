@@ -109,6 +109,7 @@ def measure(
     others = [Page.parse(record.body, record.url) for record in found if record.url not in sampled]
     pages = [(record.url, record.body) for record in found]
     peers = {**peers, **{name: tool(pages) for name, tool in of_sites.items()}}
+    gc.unfreeze()  # what those of the site before have left
     gc.collect()
     gc.freeze()  # that Python scans what one tool keeps is no cost of another
     times: list[Times] = [defaultdict(list) for _ in sample]

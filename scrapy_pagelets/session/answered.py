@@ -44,5 +44,5 @@ class AnsweredRequests:
 
 
 def _key(fingerprint: str) -> int:
-    """Half of the digits would do, but a project's own fingerprints may be text, which differs anywhere."""
+    """A hash of a fingerprint, 63 bits; a fingerprinter of the project may give any text."""
     return xxh3_64_intdigest(fingerprint.encode()) >> 1

@@ -14,9 +14,9 @@ _THRESHOLDS: Final = (10_000, 10, 10)
 
 
 class GarbageCollector:
-    """It need not scan again and again what lives as long as the process.
+    """Freeze what the process has loaded, and collect less often, as long as crawls run.
 
-    Freeze what the process has loaded, and collect less often, as long as crawls run.
+    What lives as long as the process need not be scanned again and again.
 
     The first of several crawls in a process begins this, the last one ends it and restores what was before. A project
     that collects less often anyhow, or not at all, keeps its thresholds.
