@@ -137,9 +137,7 @@ class RenderingMiddleware:
         if not is_asyncio_available():
             raise MissingBrowser("rendering needs the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")
         own = self.settings.getdict("PLAYWRIGHT_LAUNCH_OPTIONS")
-        if _is_elsewhere(self.settings) or "executable_path" in own or "channel" in own:
-            return own
-        return launch_options() | own
+        return own if _is_elsewhere(self.settings) else launch_options(own)
 
     async def _launch(self) -> playwright.Browser:
         options = await in_waiting_thread(self._require_browser)
