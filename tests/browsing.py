@@ -31,7 +31,7 @@ href="http://{at}/1"><script type=speculationrules>{{"prefetch": [{{"source": "l
 "prerender": [{{"source": "list", "urls": ["http://{at}/3"]}}]}}</script><script>
 const [host, port] = "{at}".split(":"), login = {{username: "a", credential: "b"}};
 const frame = document.createElement("iframe"), servers = [{{urls: ["stun:{at}", "stun:localhost:" + port]}},
-  {{urls: "turn:{at}?transport=udp", ...login}}, {{urls: "turn:{at}?transport=tcp", ...login}}, {{urls: "turns:{at}?transport=tcp", ...login}}];
+  {{urls: ["turn:{at}?transport=udp", "turn:{at}?transport=tcp", "turns:{at}?transport=tcp"], ...login}}];
 const candidates = [`1 1 udp 2113937151 ${{host}} ${{port}} typ host`,
   `2 1 udp 2113937151 localhost ${{port}} typ host`,
   `3 1 tcp 2113937151 ${{host}} ${{port}} typ host tcptype passive`];

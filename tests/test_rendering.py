@@ -17,6 +17,7 @@ from tests.browsing import LEAKS
 from tests.crawling import ROOT, answer, crawl, menu_site, pages_asked_for, run_spider
 from tests.server import PacketServer, Reply, SiteServer, redirect
 from tests.test_archives import response
+from tests.test_security import REBINDING
 
 STYLED = """<html><head><title>{name}</title><link rel=stylesheet href=/style.css></head><body>
 <div class=menu>{menu}</div><p class=secret>hidden by the style sheet</p><p>{name} content</p><img src=/picture.png>
@@ -77,7 +78,7 @@ def test_what_pages_share_is_fetched_once(tmp_path):
 
     with SiteServer(routes=styled_site("a", "b", "c") | {"/script.js": secret}) as server:
         settings = RENDER | {"CONCURRENT_REQUESTS": 1}
-        found = run_spider(tmp_path, SPIDER, base=server.url(""), paths="a b c", settings=settings)
+        found = run_spider(tmp_path, SPIDER, base=f"http://localhost:{server.port}/", paths="a b c", settings=settings)
         assert server.hits.count("/style.css") == 1
         assert server.hits.count("/script.js") == 3  # must not be kept
     assert [line["seen"] for line in found.lines] == [[True, True, True, False, True, True]] * 3
@@ -383,6 +384,15 @@ def test_a_rendered_page_loads_nothing_from_private_addresses(tmp_path):
     assert found.stat("render/pages") == 1
     assert found.stat("render/private") >= 4
     assert "internal service" not in " ".join(found.lines[0]["strings"])
+
+
+def test_a_rendered_page_loads_nothing_from_a_name_that_leads_to_a_private_address_later(tmp_path):
+    with SiteServer() as internal, SiteServer() as server:
+        server.routes["/a"] = answer(f"<p>content<img src='http://localhost:{internal.port}/x'>")
+        settings = RENDER | {"DNSCACHE_ENABLED": 0}
+        found = run_spider(tmp_path, REBINDING + SPIDER, base=server.url(""), paths="a", settings=settings)
+    assert internal.hits == []
+    assert (found.stat("render/pages"), found.errors) == (1, [])
 
 
 def test_a_rendered_page_does_not_load_a_huge_resource(tmp_path):

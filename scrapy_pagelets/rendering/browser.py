@@ -47,7 +47,7 @@ _SETTLE: Final = 3.0
 _CLOSE_TIMEOUT: Final = 5.0
 _TRIAL_TIMEOUT: Final = 30.0
 #: A proxy address where nothing listens, so that traffic that bypasses the routes, such as a preconnect, fails.
-_DEAD_PROXY: Final = {"server": "http://127.0.0.1:9"}
+_DEAD_PROXY: Final = "http://127.0.0.1:9"
 
 #: A function that starts a browser.
 Launch = Callable[[], Awaitable["playwright.Browser"]]
@@ -149,6 +149,7 @@ class Browser:
     scripts : whether pages may run scripts
     timeout : seconds for one page
     permit : from the URL of a page, makes the check whether its resources may be requested; None permits all
+    proxy : the address of a proxy through which resources are requested; "" for none of ours
     """
 
     def __init__(
@@ -158,11 +159,13 @@ class Browser:
         scripts: bool = True,
         timeout: float = 30.0,
         permit: Callable[[str], Permit] | None = None,
+        proxy: str = "",
     ) -> None:
         self._launch = launch
         self._scripts = scripts
         self._timeout = timeout
         self._permit = permit
+        self._proxy = proxy
         self._browser: playwright.Browser | None = None
         self._launching = asyncio.Lock()
         self._free = asyncio.Semaphore(_PAGES)
@@ -219,6 +222,7 @@ class Browser:
         look: Callable[[playwright.Page], Awaitable[None]] | None,
         received: Callable[[playwright.Response], Awaitable[None]] | None,
     ) -> list[Frame]:
+        proxy = self._proxy if visit.lookup is None else _DEAD_PROXY
         context = await browser.new_context(
             viewport={"width": WIDTH, "height": HEIGHT},
             java_script_enabled=self._scripts,
@@ -226,7 +230,7 @@ class Browser:
             service_workers="block",
             accept_downloads=False,
             ignore_https_errors=True,
-            **({} if visit.lookup is None else {"proxy": _DEAD_PROXY}),  # type: ignore[arg-type]
+            proxy={"server": proxy} if proxy else None,
         )
         try:
             page = await context.new_page()
