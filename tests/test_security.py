@@ -366,6 +366,29 @@ def test_probes_do_not_follow_links_to_actions(tmp_path):
     assert len(found.lines) == 1
 
 
+#: No list has these words. A form, a script, or an attribute that a script reads leads to the first ones as well.
+COMMANDS = {
+    "/quit": '<form action="/quit" method="post"><button>x</button></form>',
+    "/wave": '<form><button formaction="wave">x</button></form>',
+    "/ring": "<button onclick=\"fetch('/ring')\">x</button>",
+    "/dim": "<script>let r = new XMLHttpRequest(); r.open('POST', '/dim')</script>",
+    "/brew": '<button data-url="/brew">x</button><button hx-get="http://[broken">x</button>',
+    "/door/open": "",  # alone in its folder
+}
+
+
+def test_probes_do_not_follow_links_to_commands(tmp_path):
+    menu = [*COMMANDS, "/", "/about", "/team", "/news.html", "/press/", "/jobs/", "/faq/", "/map/", "/shop/", "/blog/"]
+    data = '<script>window.state = {pages: ["/about", "/team"], now: "/team"}</script>'
+    with SiteServer() as server:
+        server.routes["*"] = lambda path: html(page(path, menu, more="".join(COMMANDS.values()) + data))
+        found = run_spider(tmp_path, ONE_PAGE, base=server.url("")[:-1], settings={"PAGELETS_PROBE": 20})
+    assert found.stat("probe/loaded") == 8
+    assert set(server.hits).isdisjoint(COMMANDS)
+    assert not set(server.hits).isdisjoint({"/about", "/team"})
+    assert len(found.lines) == 1
+
+
 LABELS = ["Log out", "Abmelden", "Déconnexion", "Выйти", "退出", "ログアウト", "Delete account", "Kaufen"]
 
 
