@@ -9,8 +9,10 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.httpobj import urlparse_cached
+from scrapy.utils.reactor import is_reactor_installed
 
 from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.name_resolver import install
 from scrapy_pagelets.session.outgoing import FOLLOWED, ForbiddenAddress, is_forbidden
 from scrapy_pagelets.urls import host_of
 
@@ -33,6 +35,8 @@ class AddressMiddleware:
         return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
+        if is_reactor_installed():
+            install()
         # A robots.txt may redirect as well: nobody but us sees where to.
         redirects = request.meta.get("redirect_urls", ()) if request.callback is NO_CALLBACK else ()
         if FOLLOWED not in request.meta and not redirects:

@@ -17,8 +17,10 @@ from scrapy.utils.spider import DefaultSpider
 
 from scrapy_pagelets.middlewares.archived import ARCHIVED
 from scrapy_pagelets.rendering.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
+from scrapy_pagelets.rendering.connect_proxy import ConnectProxy
 from scrapy_pagelets.rendering.page_load import Permit
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
+from scrapy_pagelets.session.name_resolver import addresses
 from scrapy_pagelets.session.outgoing import is_forbidden
 from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
@@ -52,6 +54,7 @@ class RenderingMiddleware:
         self.settings = crawler.settings
         self._browser: Browser | None = None
         self._provider: BrowserProvider | None = None
+        self._proxy: ConnectProxy | None = None
         self._missing = False
         if self.session.config.render:
             try:
@@ -94,11 +97,13 @@ class RenderingMiddleware:
         if self._missing:
             raise MissingBrowser("no browser is available")
         if self._browser is None:
+            self._proxy = self._own_proxy()
             self._browser = Browser(
                 self._launch,
                 scripts=self.session.config.render_scripts,
                 timeout=self.session.config.render_timeout,
                 permit=None if self.session.config.private_addresses else self._permit,
+                proxy="" if self._proxy is None else self._proxy.url,
             )
         document = await in_thread(self.session.text, response)
         agent = (request.headers.get("User-Agent") or b"").decode("latin-1") or None
@@ -107,6 +112,11 @@ class RenderingMiddleware:
         )
         self.session.count("render/pages")
         return response.replace(cls=RenderedResponse, frames=frames)
+
+    def _own_proxy(self) -> ConnectProxy | None:
+        """The proxy that resolves names as they were checked; None if nothing is checked, or if it is of no use."""
+        used = self.settings.getdict("PLAYWRIGHT_LAUNCH_OPTIONS").get("proxy") or _is_elsewhere(self.settings)
+        return None if used or self.session.config.private_addresses else ConnectProxy(addresses)
 
     def _permit(self, page: str) -> Permit:
         """Return a check of the URLs that a page may load: none at private addresses, except those of its own host."""
@@ -137,15 +147,15 @@ class RenderingMiddleware:
         if not is_asyncio_available():
             raise MissingBrowser("rendering needs the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")
         own = self.settings.getdict("PLAYWRIGHT_LAUNCH_OPTIONS")
-        if _is_elsewhere(self.settings) or "executable_path" in own or "channel" in own:
-            return own
-        return launch_options() | own
+        return own if _is_elsewhere(self.settings) else launch_options(own)
 
     async def _launch(self) -> playwright.Browser:
         options = await in_waiting_thread(self._require_browser)
         if self._provider is None:
             self._provider = _provider(self.settings, options)
             await self._provider.start()
+            if self._proxy is not None:
+                await self._proxy.start()
         browser: playwright.Browser = await self._provider.launch_browser()
         return browser
 
@@ -153,6 +163,8 @@ class RenderingMiddleware:
         if self._browser is not None:
             self.session.count("render/browsers", self._browser.launched)
             await self._browser.close()
+        if self._proxy is not None:
+            self._proxy.close()
         if self._provider is not None:
             await self._provider.close()
 

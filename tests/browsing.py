@@ -25,6 +25,36 @@ URL = "http://example.com/page"
 Site = Mapping[str, str]
 
 
+#: Everything by which a page may reach an address without a request that a route sees. ``{at}`` is the address.
+LEAKS = """<link rel=preconnect href="http://{at}"><link rel=dns-prefetch href="http://{at}"><link rel=prerender
+href="http://{at}/1"><script type=speculationrules>{{"prefetch": [{{"source": "list", "urls": ["http://{at}/2"]}}],
+"prerender": [{{"source": "list", "urls": ["http://{at}/3"]}}]}}</script><script>
+const [host, port] = "{at}".split(":"), login = {{username: "a", credential: "b"}};
+const frame = document.createElement("iframe"), servers = [{{urls: ["stun:{at}", "stun:localhost:" + port]}},
+  {{urls: ["turn:{at}?transport=udp", "turn:{at}?transport=tcp", "turns:{at}?transport=tcp"], ...login}}];
+const candidates = [`1 1 udp 2113937151 ${{host}} ${{port}} typ host`,
+  `2 1 udp 2113937151 localhost ${{port}} typ host`,
+  `3 1 tcp 2113937151 ${{host}} ${{port}} typ host tcptype passive`];
+async function call(view) {{
+  const one = new view.RTCPeerConnection({{iceServers: servers}}), other = new view.RTCPeerConnection();
+  one.createDataChannel("x");
+  await one.setLocalDescription();
+  await other.setRemoteDescription(one.localDescription);
+  await other.setLocalDescription();
+  await one.setRemoteDescription(other.localDescription);
+  for (const line of candidates)
+    one.addIceCandidate({{candidate: "candidate:" + line, sdpMid: "0", sdpMLineIndex: 0}}).catch(() => 0);
+}}
+document.body.append(frame); call(window); call(frame.contentWindow);
+const source = `new WebSocket("ws://{at}/4"); fetch("http://{at}/5", {{mode: "no-cors"}}).catch(() => 0);
+  const way = new WebTransport("https://{at}/6"); way.ready.catch(() => 0); way.closed.catch(() => 0);`;
+const code = URL.createObjectURL(new Blob([source]));
+new Worker(code); new SharedWorker(code); new Function(source)(); navigator.sendBeacon("http://{at}/7");
+navigator.serviceWorker?.register("/worker.js").catch(() => 0);
+document.body.insertAdjacentHTML("beforeend", '<iframe srcdoc="<script>parent.call(window)</scr' + 'ipt>"></iframe>');
+</script>"""
+
+
 def with_browser(use: Callable[[Browser], Awaitable[Any]], **options: Any) -> Any:
     """Run a coroutine that uses a browser, and return its result."""
 

@@ -18,6 +18,8 @@ As a program it serves a folder as long as a command runs, and returns the comma
 
 from __future__ import annotations
 
+import select
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -125,6 +127,38 @@ class SiteServer:
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
+
+
+class PacketServer:
+    """Listen on one port of loopback for datagrams and connections, and keep what arrives in ``packets``."""
+
+    def __init__(self) -> None:
+        self.packets: list[str] = []
+        self._tcp = socket.create_server(("127.0.0.1", 0))
+        self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._udp.bind(self._tcp.getsockname())
+        self.address = "{}:{}".format(*self._tcp.getsockname())
+        self._ended, self._end = socket.socketpair()
+        self._thread = Thread(target=self._listen, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.close()
+        self._thread.join()
+        for listening in (self._tcp, self._udp, self._ended):
+            listening.close()
+
+    def _listen(self) -> None:
+        while self._ended not in (ready := select.select([self._ended, self._tcp, self._udp], [], [])[0]):
+            if self._udp in ready:
+                self.packets.append(f"UDP {self._udp.recv(20)!r}")
+            if self._tcp in ready:
+                connection, _ = self._tcp.accept()
+                self.packets.append("TCP")
+                connection.close()
 
 
 class _Server(ThreadingHTTPServer):

@@ -1,6 +1,8 @@
 """Crawls with a browser: what is rendered, what is fetched, and what happens without one or with a bad page."""
 
 import os
+import shutil
+import subprocess
 import sys
 from typing import Any
 
@@ -9,10 +11,13 @@ from warcio.warcwriter import WARCWriter
 
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.errors import ConfigError
+from scrapy_pagelets.rendering.browser import launch_options
 from scrapy_pagelets.session.config import EXPANDING, Config
+from tests.browsing import LEAKS
 from tests.crawling import ROOT, answer, crawl, menu_site, pages_asked_for, run_spider
-from tests.server import Reply, SiteServer, redirect
+from tests.server import PacketServer, Reply, SiteServer, redirect
 from tests.test_archives import response
+from tests.test_security import REBINDING
 
 STYLED = """<html><head><title>{name}</title><link rel=stylesheet href=/style.css></head><body>
 <div class=menu>{menu}</div><p class=secret>hidden by the style sheet</p><p>{name} content</p><img src=/picture.png>
@@ -63,6 +68,7 @@ def test_pages_are_rendered_and_fetched_once(tmp_path):
         assert any("added by a script" in pagelet["text"] for pagelet in line["pagelets"])
     assert found.stat("render/pages") == 2
     assert found.stat("render/browsers") == 1
+    assert found.log.count("without its sandbox") == (os.geteuid() == 0)
     assert found.errors == found.warnings == []
 
 
@@ -72,7 +78,7 @@ def test_what_pages_share_is_fetched_once(tmp_path):
 
     with SiteServer(routes=styled_site("a", "b", "c") | {"/script.js": secret}) as server:
         settings = RENDER | {"CONCURRENT_REQUESTS": 1}
-        found = run_spider(tmp_path, SPIDER, base=server.url(""), paths="a b c", settings=settings)
+        found = run_spider(tmp_path, SPIDER, base=f"http://localhost:{server.port}/", paths="a b c", settings=settings)
         assert server.hits.count("/style.css") == 1
         assert server.hits.count("/script.js") == 3  # must not be kept
     assert [line["seen"] for line in found.lines] == [[True, True, True, False, True, True]] * 3
@@ -107,7 +113,7 @@ def test_pages_loaded_for_a_template_and_held_back_are_rendered_once(tmp_path):
 
 @pytest.mark.parametrize("kind", ["warc", "folder", "files"])
 def test_archived_pages_are_rendered_with_what_the_archive_has(tmp_path, kind):
-    with SiteServer() as server:  # would record every request
+    with SiteServer() as server, PacketServer() as outside:  # would record every request
         site = styled_site("a.html", "b.html")
         site["/moved.css"] = lambda path: Reply(301, {"Location": "/style.css"})
         leaks = '<link rel=preconnect href="{0}"><link rel=prefetch href="{0}x"><script>fetch("{0}y");'
@@ -115,7 +121,7 @@ def test_archived_pages_are_rendered_with_what_the_archive_has(tmp_path, kind):
         bodies = {name: bytes(route(name)[2]) for name, route in site.items()}
         extra = leaks.format(server.url(""), server.url("").replace("http", "ws")) + "<iframe src=/b.html></iframe>"
         bodies["/a.html"] = bodies["/a.html"].replace(b"/style.css", b"moved.css" if kind == "warc" else b"style.css")
-        bodies["/a.html"] += extra.encode()
+        bodies["/a.html"] += extra.encode() + LEAKS.format(at=outside.address).encode()
         path = tmp_path / "archive"
         arguments: dict[str, Any] = {}
         if kind == "warc":
@@ -128,7 +134,7 @@ def test_archived_pages_are_rendered_with_what_the_archive_has(tmp_path, kind):
                 (path / name[1:]).write_bytes(body if kind == "folder" else body.replace(b"=/", b"="))
             arguments = {"base": "http://example.com/"} if kind == "folder" else {}
         found = crawl(tmp_path, "archive", path=path, settings=RENDER, **arguments)
-        assert server.hits == []
+        assert server.hits == outside.packets == []
     lines = by_name(found)
     assert sorted(lines) == ["a.html", "b.html"]
     text = "\n".join(pagelet["text"] for pagelet in lines["a.html"]["pagelets"])
@@ -331,6 +337,29 @@ def test_the_browser_is_that_of_scrapy_playwrights_settings(tmp_path):
     assert "/nowhere/chromium" in found.warnings[0]
 
 
+def test_the_options_of_a_project_do_not_give_the_browser_a_network():
+    own = {"executable_path": shutil.which("chromium") or "chromium", "args": ["--lang=de"], "slow_mo": 1}
+    ours, merged = launch_options(), launch_options(own)
+    assert merged == ours | own | {"args": [*ours["args"], "--lang=de"]}
+    assert launch_options({"channel": "chrome"}) == {"args": ours["args"], "channel": "chrome"}
+    assert launch_options({"chromium_sandbox": True})["chromium_sandbox"] is True
+
+
+AS_NOBODY = """
+import os, subprocess
+from scrapy_pagelets.rendering.browser import launch_options
+if os.geteuid() == 0:
+    os.setgroups([]), os.setgid(65534), os.setuid(65534)
+print(launch_options()["chromium_sandbox"], not subprocess.call(["unshare", "--user", "--map-root-user", "true"]))
+"""
+
+
+def test_chromium_has_its_sandbox_wherever_it_can():
+    done = subprocess.run([sys.executable, "-c", AS_NOBODY], capture_output=True, text=True, check=True)
+    has, can = done.stdout.split()
+    assert has == can
+
+
 @pytest.mark.parametrize("seconds", [0, -1, 4000])
 def test_a_time_that_cannot_be_used_is_refused(seconds):
     with pytest.raises(ConfigError, match=r"PAGELETS_RENDER_TIMEOUT is .*: give seconds, from 1 to 3600"):
@@ -339,21 +368,31 @@ def test_a_time_that_cannot_be_used_is_refused(seconds):
 
 def test_a_rendered_page_loads_nothing_from_private_addresses(tmp_path):
     """Not by a redirect of its own host, a frame, a script or a socket either; resources of its own host are loaded."""
-    with SiteServer(host="127.0.0.2") as internal, SiteServer(routes=styled_site()) as server:
+    with SiteServer(host="127.0.0.2") as internal, SiteServer(routes=styled_site()) as server, PacketServer() as port:
         inside = internal.url("x")
         internal.routes["*"] = answer("<p>the text of an internal service</p>")
         body = f"""<html><body><p>content</p><link rel=stylesheet href=/style.css><img src="{inside}">
         <iframe src="{inside}"></iframe><iframe src="/there"></iframe><link rel=stylesheet href="{inside}">
         <iframe src="http://localhost:{internal.port}/"></iframe><video src="{inside}"></video>
         <script src="{inside}"></script><script>fetch("{inside}", {{mode: "no-cors"}}).catch(() => 0);
-        new WebSocket("ws://127.0.0.2:{internal.port}/x"); navigator.sendBeacon("{inside}");</script></body></html>"""
+        new WebSocket("ws://127.0.0.2:{internal.port}/x"); navigator.sendBeacon("{inside}");</script>
+        {LEAKS.format(at=port.address)}</body></html>"""
         server.routes |= {"/a": answer(body), "/there": lambda path: redirect(inside)}
         found = run_spider(tmp_path, SPIDER, base=server.url(""), paths="a", settings=RENDER)
         assert {"/a", "/style.css", "/there"} <= set(server.hits)
-    assert internal.hits == []
+    assert internal.hits == port.packets == []
     assert found.stat("render/pages") == 1
     assert found.stat("render/private") >= 4
     assert "internal service" not in " ".join(found.lines[0]["strings"])
+
+
+def test_a_rendered_page_loads_nothing_from_a_name_that_leads_to_a_private_address_later(tmp_path):
+    with SiteServer() as internal, SiteServer() as server:
+        server.routes["/a"] = answer(f"<p>content<img src='http://localhost:{internal.port}/x'>")
+        settings = RENDER | {"DNSCACHE_ENABLED": 0}
+        found = run_spider(tmp_path, REBINDING + SPIDER, base=server.url(""), paths="a", settings=settings)
+    assert internal.hits == []
+    assert (found.stat("render/pages"), found.errors) == (1, [])
 
 
 def test_a_rendered_page_does_not_load_a_huge_resource(tmp_path):

@@ -162,6 +162,30 @@ def test_a_start_page_redirects_to_no_private_address_unless_allowed(tmp_path, p
     assert allowed or any("PAGELETS_PRIVATE_ADDRESSES" in error for error in found.errors)
 
 
+#: A name server that gives a public address once, and then a private one.
+REBINDING = """
+import socket
+answers, resolved = ["93.184.216.34"], socket.gethostbyname
+socket.gethostbyname = lambda name: answers.pop() if answers and name == "localhost" else resolved(name)
+"""
+
+
+@pytest.mark.parametrize("dns_cache", [0, 1])
+def test_a_name_that_was_public_leads_to_no_private_address(tmp_path, dns_cache):
+    source = f"""{REBINDING}
+from scrapy_pagelets.crawler.spiders.site import SiteSpider
+class Spider(SiteSpider):
+    name = "stranger"
+"""
+    with SiteServer(routes=menu_site("home", "a")) as internal, SiteServer() as server:
+        server.routes["/"] = lambda path: redirect(f"http://localhost:{internal.port}/")
+        settings = {"DNSCACHE_ENABLED": dns_cache, "RETRY_ENABLED": 0, "DOWNLOAD_TIMEOUT": 2}
+        found = run_spider(tmp_path, source, url=server.url(""), settings=settings, code=1)
+        assert server.hits
+    assert internal.hits == []
+    assert found.lines == []
+
+
 def test_a_sitemap_may_not_be_at_a_private_address(tmp_path):
     with SiteServer(host="127.0.0.2") as internal, SiteServer(routes=menu_site("home", "a")) as server:
         server.routes["/robots.txt"] = answer(f"Sitemap: {internal.url('map.xml')}", Content_Type="text/plain")
@@ -339,6 +363,29 @@ def test_probes_do_not_follow_links_to_actions(tmp_path):
         server.routes["*"] = lambda path: html(page(path, menu))
         found = run_spider(tmp_path, ONE_PAGE, base=server.url("")[:-1])
     assert sorted(server.hits) == ["/", "/about", "/news.html", "/team"]
+    assert len(found.lines) == 1
+
+
+#: No list has these words. A form, a script, or an attribute that a script reads leads to the first ones as well.
+COMMANDS = {
+    "/quit": '<form action="/quit" method="post"><button>x</button></form>',
+    "/wave": '<form><button formaction="wave">x</button></form>',
+    "/ring": "<button onclick=\"fetch('/ring')\">x</button>",
+    "/dim": "<script>let r = new XMLHttpRequest(); r.open('POST', '/dim')</script>",
+    "/brew": '<button data-url="/brew">x</button><button hx-get="http://[broken">x</button>',
+    "/door/open": "",  # alone in its folder
+}
+
+
+def test_probes_do_not_follow_links_to_commands(tmp_path):
+    menu = [*COMMANDS, "/", "/about", "/team", "/news.html", "/press/", "/jobs/", "/faq/", "/map/", "/shop/", "/blog/"]
+    data = '<script>window.state = {pages: ["/about", "/team"], now: "/team"}</script>'
+    with SiteServer() as server:
+        server.routes["*"] = lambda path: html(page(path, menu, more="".join(COMMANDS.values()) + data))
+        found = run_spider(tmp_path, ONE_PAGE, base=server.url("")[:-1], settings={"PAGELETS_PROBE": 20})
+    assert found.stat("probe/loaded") == 8
+    assert set(server.hits).isdisjoint(COMMANDS)
+    assert not set(server.hits).isdisjoint({"/about", "/team"})
     assert len(found.lines) == 1
 
 

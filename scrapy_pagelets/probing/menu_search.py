@@ -17,7 +17,7 @@ from scrapy_pagelets.session.outgoing import requested_url
 from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
 from scrapy_pagelets.templates.detections import ETDM
-from scrapy_pagelets.templates.menu_links import candidates, is_harmless, link_targets
+from scrapy_pagelets.templates.menu_links import candidates, is_harmless, link_targets, lonely_words
 from scrapy_pagelets.templates.site import Site
 
 logger = logging.getLogger(__name__)
@@ -66,7 +66,8 @@ class MenuSearch:
         links = await in_thread(self._candidates, page)
         # In the paper, the pages of the set are beside the key page.
         among = None if self._session.config.detection == ETDM else page.key
-        graph = Subdigraph(links, self._session.config.probe, among)
+        last = lonely_words(links, page.url) - self._session.in_sitemaps
+        graph = Subdigraph(links, self._session.config.probe, among, last)
         self.best = graph.best
         tries = 0
         while not graph.done and self.loads < MAX_LOADS and tries < _MAX_TRIES and (key := graph.next()) is not None:

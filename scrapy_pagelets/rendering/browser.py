@@ -6,11 +6,16 @@ This needs Playwright (extra ``render``), which is imported on first use.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shutil
-from collections.abc import Awaitable, Callable
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_pagelets.errors import PageletsError
@@ -20,21 +25,29 @@ from scrapy_pagelets.rendering.snapshot import Frame
 if TYPE_CHECKING:
     import playwright.async_api as playwright
 
+logger = logging.getLogger(__name__)
+
 #: Size of the viewport in CSS pixels, wide enough for the desktop layout.
 WIDTH, HEIGHT = 1366, 768
-#: No sandbox, because Chromium cannot use it as root; and no background traffic.
-ARGUMENTS: Final = (
-    "--no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update "
-    "--disable-sync --disable-dev-shm-usage --js-flags=--max-old-space-size=1024"
-).split()
+#: Chromium has no network of its own: whatever a page may load, Playwright's driver requests. So prefetches, WebRTC and
+#: sockets of workers, which no route sees, lead nowhere. WebRTC over UDP does not ask the resolver; newer versions of
+#: Chromium know the last switch, older ones the one before.
+_ARGUMENTS: Final = (
+    *"--disable-gpu --no-first-run --disable-background-networking --disable-component-update --disable-sync".split(),
+    *"--disable-dev-shm-usage --js-flags=--max-old-space-size=1024".split(),
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+)
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 #: Pages rendered at once; more do not increase the throughput.
 _PAGES: Final = 4
 #: Seconds that scripts have after the load event to fetch content, and that a page or a browser has to close.
 _SETTLE: Final = 3.0
 _CLOSE_TIMEOUT: Final = 5.0
+_TRIAL_TIMEOUT: Final = 30.0
 #: A proxy address where nothing listens, so that traffic that bypasses the routes, such as a preconnect, fails.
-_DEAD_PROXY: Final = {"server": "http://127.0.0.1:9"}
+_DEAD_PROXY: Final = "http://127.0.0.1:9"
 
 #: A function that starts a browser.
 Launch = Callable[[], Awaitable["playwright.Browser"]]
@@ -52,13 +65,26 @@ class RenderError(PageletsError):
         self.reason = reason
 
 
-def launch_options() -> dict[str, Any]:
+def launch_options(own: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return Playwright's options to launch Chromium: the one of the system, else Playwright's own.
+
+    Parameters
+    ----------
+    own : options that take precedence; their ``args`` are added
 
     Raises
     ------
     MissingBrowser : if neither is installed
     """
+    own = own or {}
+    options: dict[str, Any] = {"args": [*_ARGUMENTS, *own.get("args", ())]}
+    if "channel" not in own:
+        path = own.get("executable_path") or _chromium()
+        options |= {"executable_path": path, "chromium_sandbox": _has_sandbox(path)}
+    return options | {name: value for name, value in own.items() if name != "args"}
+
+
+def _chromium() -> str:
     path = next(filter(None, map(shutil.which, _NAMES)), None)
     if path is None:
         # Playwright's synchronous API refuses to run in a thread with an event loop.
@@ -68,7 +94,29 @@ def launch_options() -> dict[str, Any]:
         raise MissingBrowser(
             "rendering needs Chromium: install it with `apt-get install chromium` or `playwright install chromium`"
         )
-    return {"executable_path": path, "args": list(ARGUMENTS)}
+    return path
+
+
+@cache
+def _has_sandbox(path: str) -> bool:
+    """Whether Chromium can isolate the processes that run pages; if not, the log says so."""
+    obstacle = ""
+    if sys.platform == "linux":
+        obstacle = "it runs as root" if os.geteuid() == 0 else _obstacle_to_sandbox(path)
+    if obstacle:
+        logger.info("Chromium renders pages without its sandbox, because %s", obstacle)
+    return not obstacle
+
+
+def _obstacle_to_sandbox(path: str) -> str:
+    """Try it: the kernel, its security modules, the container and a helper of Chromium's all have a say."""
+    with TemporaryDirectory() as profile:
+        command = [path, "--headless", *_ARGUMENTS, f"--user-data-dir={profile}", "--dump-dom", "about:blank"]
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=_TRIAL_TIMEOUT, errors="replace")
+        except (OSError, subprocess.TimeoutExpired):
+            return ""  # the launch will fail with the same error
+    return "this machine has no user namespaces for it" if done.returncode and "sandbox" in done.stderr else ""
 
 
 def _own_chromium() -> str:
@@ -101,6 +149,7 @@ class Browser:
     scripts : whether pages may run scripts
     timeout : seconds for one page
     permit : from the URL of a page, makes the check whether its resources may be requested; None permits all
+    proxy : the address of a proxy through which resources are requested; "" for none of ours
     """
 
     def __init__(
@@ -110,11 +159,13 @@ class Browser:
         scripts: bool = True,
         timeout: float = 30.0,
         permit: Callable[[str], Permit] | None = None,
+        proxy: str = "",
     ) -> None:
         self._launch = launch
         self._scripts = scripts
         self._timeout = timeout
         self._permit = permit
+        self._proxy = proxy
         self._browser: playwright.Browser | None = None
         self._launching = asyncio.Lock()
         self._free = asyncio.Semaphore(_PAGES)
@@ -171,6 +222,7 @@ class Browser:
         look: Callable[[playwright.Page], Awaitable[None]] | None,
         received: Callable[[playwright.Response], Awaitable[None]] | None,
     ) -> list[Frame]:
+        proxy = self._proxy if visit.lookup is None else _DEAD_PROXY
         context = await browser.new_context(
             viewport={"width": WIDTH, "height": HEIGHT},
             java_script_enabled=self._scripts,
@@ -178,7 +230,7 @@ class Browser:
             service_workers="block",
             accept_downloads=False,
             ignore_https_errors=True,
-            **({} if visit.lookup is None else {"proxy": _DEAD_PROXY}),  # type: ignore[arg-type]
+            proxy={"server": proxy} if proxy else None,
         )
         try:
             page = await context.new_page()

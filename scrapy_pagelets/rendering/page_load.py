@@ -64,11 +64,15 @@ class PageLoad:
         self.permit = permit
         self.shared = shared
         self.has_scripts = document is None or "<script" in document.lower()
+        self._fetched: playwright.APIResponse | None = None
         self._entered = False
         self._loaded_bytes = 0
 
     async def enter(self, context: playwright.BrowserContext, page: playwright.Page) -> playwright.Response | None:
         """Go to the page, and return the response that has its document."""
+        if self.document is None:  # the browser itself has no network
+            self._fetched = await context.request.get(self.url)
+            self.url = self._fetched.url
         await context.route("**/*", self._route)
         if self.lookup is None:
             context.on("requestfinished", self.shared.keep)
@@ -78,16 +82,22 @@ class PageLoad:
     async def _route(self, route: playwright.Route) -> None:
         from playwright.async_api import Error
 
-        with suppress(Error):  # the page is gone already
-            request = route.request
-            if request.is_navigation_request() and request.frame.parent_frame is None:
-                await self._serve_document(route)
-            elif self.lookup is not None:
-                await self._serve_archived(route, self.lookup)
-            elif (cached := self.shared.get(request)) is not None:
-                await route.fulfill(status=200, headers=cached.headers, body=cached.body)
-            else:
-                await self._serve_from_network(route)
+        try:
+            await self._serve(route)
+        except Error:
+            with suppress(Error):  # the page is gone already
+                await route.abort()
+
+    async def _serve(self, route: playwright.Route) -> None:
+        request = route.request
+        if request.is_navigation_request() and request.frame.parent_frame is None:
+            await self._serve_document(route)
+        elif self.lookup is not None:
+            await self._serve_archived(route, self.lookup)
+        elif (cached := self.shared.get(request)) is not None:
+            await route.fulfill(status=200, headers=cached.headers, body=cached.body)
+        else:
+            await self._serve_from_network(route)
 
     async def _serve_from_network(self, route: playwright.Route) -> None:
         """Request from the network, checking each redirect; the browser would follow them without a check."""
@@ -127,10 +137,10 @@ class PageLoad:
             await route.fulfill(status=204)  # abort() would show an error page
             return
         self._entered = True
-        if self.document is None:
-            await route.continue_()
+        if self._fetched is not None:
+            await route.fulfill(response=self._fetched)
             return
-        body = self.document.encode("utf-8", "replace")
+        body = (self.document or "").encode("utf-8", "replace")
         await route.fulfill(status=200, content_type="text/html; charset=utf-8", body=body)
 
     async def _serve_archived(self, route: playwright.Route, lookup: Lookup) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any, Final
+from typing import Final
 
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
-from scrapy.utils.defer import maybe_deferred_to_future
-from scrapy.utils.reactor import is_reactor_installed
 
 from scrapy_pagelets.ip_addresses import is_private
+from scrapy_pagelets.session.name_resolver import addresses, keep_public
 from scrapy_pagelets.urls import is_web
 
 #: Request meta: one of our components found the URL on a page; neither the user nor a spider of the project chose it.
@@ -37,44 +35,13 @@ class ForbiddenAddress(IgnoreRequest):
 
 
 async def is_forbidden(name: str, *, resolve: bool = True) -> bool:
-    """True if a host is a private address or, if ``resolve`` is set, a name that resolves to one."""
+    """True if a host is a private address or, if ``resolve`` is set, a name that resolves to one.
+
+    A name that is not forbidden leads to no private address later, whatever its server answers then.
+    """
     private = is_private(name)
     if private is None and resolve:
-        return any(map(is_private, await _addresses(name)))
+        private = any(map(is_private, await addresses(name)))
+        if not private:
+            keep_public(name)
     return bool(private)
-
-
-async def _addresses(name: str) -> list[str]:
-    """The addresses of a name, from the resolver and cache that the download uses; none if the lookup fails."""
-    try:
-        if is_reactor_installed():
-            return await maybe_deferred_to_future(_resolved(name))
-        results = await asyncio.get_running_loop().getaddrinfo(name, None)
-        return [str(address[0]) for *_, address in results]
-    except Exception:  # the download will fail with the same error
-        return []
-
-
-def _resolved(name: str) -> Any:
-    from twisted.internet import reactor
-    from twisted.internet.defer import Deferred
-    from twisted.internet.interfaces import IResolutionReceiver
-    from zope.interface import implementer
-
-    addresses: list[str] = []
-    done: Deferred[list[str]] = Deferred()
-
-    @implementer(IResolutionReceiver)
-    class Receiver:
-        def resolutionBegan(self, resolution: Any) -> None:
-            pass
-
-        def addressResolved(self, address: Any) -> None:
-            addresses.append(address.host)
-
-        def resolutionComplete(self) -> None:
-            done.callback(addresses)
-
-    resolver: Any = reactor
-    resolver.nameResolver.resolveHostName(Receiver(), name)
-    return done

@@ -6,7 +6,11 @@ Algorithm 1. ``menu_links`` has the links to choose from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import Final
+
+#: Fewer links than any page has, for candidates that come last.
+_LAST: Final = -(1 << 30)
 
 
 class Subdigraph:
@@ -20,6 +24,7 @@ class Subdigraph:
     candidates : keys of the pages that the key page links to (``reachableLinks``), best first
     size : n, the number of pages that must link to each other
     key_page : key of the key page, if it may be one of them; Algorithm 1 searches only among those that it links to
+    last : keys of candidates to load only if no other is left
 
     Examples
     --------
@@ -33,11 +38,14 @@ class Subdigraph:
     (1, {0, 1}, True)
     """
 
-    def __init__(self, candidates: Iterable[int], size: int, key_page: int | None = None) -> None:
+    def __init__(
+        self, candidates: Iterable[int], size: int, key_page: int | None = None, last: Collection[int] = ()
+    ) -> None:
         candidates = list(candidates)
         self.size = size
         self.best: set[int] = set()
-        self._waiting = dict.fromkeys(candidates, 0)  # candidate -> number of loaded pages that link to it
+        #: From candidate to number of loaded pages that link to it.
+        self._waiting = {candidate: _LAST if candidate in last else 0 for candidate in candidates}
         self._links: dict[int, set[int]] = {}
         self._names: dict[int, set[int]] = {}
         if key_page is not None:

@@ -7,12 +7,17 @@ Source: Alarte, Insa, Silva, Tamarit 2014, *Web Template Extraction Based on Hyp
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from itertools import chain
 from typing import Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 
 import numpy as np
+from lxml import etree
 
+from scrapy_pagelets import urls
 from scrapy_pagelets.actions import acts, is_plain_link, labels_action
 from scrapy_pagelets.facts import once
 from scrapy_pagelets.nodes import Bools, Ints, NodeTable
@@ -24,6 +29,17 @@ _DENSE: Final = 0.5
 _SUFFIX: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
 #: Shapes of static files and of folders, which are assumed to be pages.
 _STATIC: Final = frozenset(("/", ".html", ".htm", ".xhtml", ".shtml"))
+#: The last part of a URL that may be a verb.
+_WORD: Final = re.compile(r"[^\W\d_]+")
+#: A string that a script passes to a function or assigns: ``fetch("/x")``, ``open("POST", "/x")``, ``location = "/x"``.
+_PASSED: Final = re.compile(r"""(?:[(=]|open\s*\([^,()]*,)\s*["'`]([^"'`\s\\]+)["'`]""")
+
+#: The URLs of forms and of elements on which scripts act, and the code of scripts.
+_ACTING: Final = etree.XPath(
+    "//@action | //@formaction | //*[not(self::a)]/@*[starts-with(name(), 'data-') or starts-with(name(), 'hx-')]",
+    smart_strings=False,
+)
+_CODE: Final = etree.XPath("//@*[starts-with(name(), 'on')] | //script/text()", smart_strings=False)
 
 
 @once
@@ -50,7 +66,8 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
     """Indices of the links that may be loaded, one for each target, most likely menu links first.
 
     Links with side effects (log out, delete, buy) are left out, recognised by URL, text or attributes. So are links
-    with a query, unless pages of that shape were seen. The order is by: whether the target is known to be a page
+    with a query, unless pages of that shape were seen, and links to a single word to which a form or a script of the
+    page leads as well. The order is by: whether the target is known to be a page
     (listed in a sitemap, or of the shape of a page seen before, of a static file or of a folder); link-dense region;
     hyperlink distance; DOM distance from the first such link; document order. Section 4.1 of the paper specifies no
     order; Section 6 names link density as future work.
@@ -62,6 +79,9 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
     """
     links = page.nodes.links
     own = [i for i in page.links if is_harmless(links.target[i], shapes) and not _has_side_effects(page.nodes, i)]
+    if words := {unquote(links.target[i]).rpartition("/")[2] for i in own if _is_word(links.target[i])}:
+        acting = _acting(page, words)
+        own = [i for i in own if int(links.key[i]) not in acting]
     if not own:
         return []
     rows = links.row[own]
@@ -81,6 +101,38 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
 def is_harmless(url: str, shapes: Collection[str] = ()) -> bool:
     """Return False if a visit to a URL may have side effects: by its words, or by a query of an unknown shape."""
     return not acts(url) and ("?" not in url or shape(url) in shapes)
+
+
+def lonely_words(targets: Mapping[int, str], url: str) -> set[int]:
+    """Keys of the targets that are the only one in their folder whose last part is a single word, as a command may be.
+
+    Parameters
+    ----------
+    targets : URLs of the links of a page by key
+    url : the URL of the page, which counts as well
+
+    >>> lonely_words({1: "http://h/about", 2: "http://h/team", 3: "http://h/door/open", 4: "http://h/a/open-day"}, "")
+    {3}
+    """
+    folders = {key: target.rpartition("/")[0] for key, target in targets.items() if _is_word(target)}
+    counts = Counter([*folders.values(), url.rpartition("/")[0] if _is_word(url) else ""])
+    return {key for key, folder in folders.items() if counts[folder] == 1}
+
+
+def _is_word(url: str) -> bool:
+    """True if the last part of a URL without a query is a single word."""
+    return bool(_WORD.fullmatch(unquote(urlsplit(url).path.rpartition("/")[2]))) and "?" not in url
+
+
+def _acting(page: Page, words: Collection[str]) -> set[int]:
+    """Keys of the URLs that end in one of these words, and that forms, scripts or elements for scripts lead to."""
+    passed = chain.from_iterable(map(_PASSED.findall, _CODE(page.root)))
+    found = set()
+    for written in chain(_ACTING(page.root), passed):
+        if unquote(written.strip()).rpartition("/")[2] in words:
+            with suppress(ValueError):  # "http://[broken"
+                found.add(urls.key(urljoin(page.base, written.strip())))
+    return found
 
 
 def _has_side_effects(nodes: NodeTable, link: int) -> bool:
