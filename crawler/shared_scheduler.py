@@ -227,12 +227,13 @@ class SharedScheduler(BaseScheduler):
         # Before the new requests: those that a page has led to are queued before it counts as done.
         done = tuple(self._leases.done)
         await self._hand_over()
+        interruptions = self.shared.server.interruptions
+        if is_interrupted := interruptions != self._interruptions:
+            self._held.clear()
         held = await self._newly_held()
         wants = max(0, self._capacity - len(self._here))
-        frontier, has = self.shared.frontier, None
-        if self.shared.server.interruptions != self._interruptions:
-            has = self._leases.all
-        interruptions = self.shared.server.interruptions
+        frontier = self.shared.frontier
+        has = [*self._leases.all, *self._leases.done] if is_interrupted else None
         ready = self._has_nothing_to_do and not (self._new or self._leases.all or self._here)
         self._state, leases = await in_waiting_thread(
             frontier.exchange, done=done, held=held, wants=wants, has=has, ready=ready

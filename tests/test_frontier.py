@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
+from io import BytesIO
+from typing import Any
 
+import numpy as np
 import pytest
 
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
@@ -15,6 +19,7 @@ from scrapy_pagelets.shared.server import RedisAway, RedisFull, Server, shown
 from scrapy_pagelets.shared.shared_contents import SharedContents
 from scrapy_pagelets.shared.shared_sites import SharedSites
 from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.templates.site_store import pack, unpack
 from tests.redis_server import RedisServer
 
 #: Seconds after which a worker that is silent counts as dead.
@@ -28,7 +33,7 @@ def ignored(_: str) -> None:
 
 @pytest.fixture
 def server(empty_redis: RedisServer) -> Iterator[Server]:
-    connection = Server(empty_redis.url, KEY, ignored, ignored)
+    connection = Server(empty_redis.url, KEY, ignored, ignored, ignored)
     yield connection
     connection.close()
 
@@ -163,7 +168,7 @@ def test_a_full_redis_takes_no_request_but_what_is_done(join, empty_redis):
 
 def test_a_server_that_is_away_is_waited_for_until_the_crawl_closes(empty_redis):
     said: list[str] = []
-    server = Server(empty_redis.url, KEY, said.append, said.append)
+    server = Server(empty_redis.url, KEY, *[said.append] * 3)
     empty_redis.stop()
     server.stop_waiting()
     with pytest.raises(RedisAway):
@@ -171,17 +176,19 @@ def test_a_server_that_is_away_is_waited_for_until_the_crawl_closes(empty_redis)
     empty_redis.start()
     assert server.call(lambda redis: redis.get("x")) is None
     server.close()
-    assert ["cannot be reached" in said[0], "is back" in said[1], server.interruptions] == [True, True, 1]
+    ends = ("cannot be reached", "was restarted", "is back")
+    assert [end in sentence for end, sentence in zip(ends, said, strict=True)] == [True] * 3
+    assert (server.interruptions, server.restarts) == (2, 1)
 
 
 def test_a_server_that_cannot_be_used_is_refused(empty_redis):
     with pytest.raises(ConfigError, match="start a server"):
-        Server("redis://:secret@127.0.0.1:1/0", KEY, ignored, ignored)
+        Server("redis://:secret@127.0.0.1:1/0", KEY, ignored, ignored, ignored)
     empty_redis.client.config_set("maxmemory", "1gb")
     empty_redis.client.config_set("maxmemory-policy", "allkeys-lru")
     try:
         with pytest.raises(ConfigError, match="set maxmemory-policy to noeviction"):
-            Server(empty_redis.url, KEY, ignored, ignored)
+            Server(empty_redis.url, KEY, ignored, ignored, ignored)
     finally:
         empty_redis.client.config_set("maxmemory-policy", "noeviction")
         empty_redis.client.config_set("maxmemory", 0)
@@ -229,7 +236,22 @@ def test_what_two_processes_learn_of_a_site_adds_up(server):
     assert ours.templateness(probe).tolist() == together.templateness(probe).tolist()
 
 
-def test_contents_are_compared_with_those_of_all_processes(server):
+@pytest.fixture
+def contents(join, server) -> Iterator[Callable[[], SharedContents]]:
+    """Makes a store of contents for each process; what they cannot read is in `unreadable`."""
+    join("one")
+    made: list[SharedContents] = []
+
+    def of_process(unreadable: Callable[[str], None] = pytest.fail) -> SharedContents:
+        made.append(SharedContents(server, ContentStore(None), unreadable))
+        return made[-1]
+
+    yield of_process
+    for one in made:
+        one.close()
+
+
+def test_contents_are_compared_with_those_of_all_processes(contents):
     words = " ".join(f"word{i}" for i in range(60))
     documents = [
         Document(f"http://{host}/", text, number, host)
@@ -237,12 +259,94 @@ def test_contents_are_compared_with_those_of_all_processes(server):
     ]
     alone = ContentStore(None)
     expected = [alone.add(document)[0] for document in documents]
-    stores = [SharedContents(server, ContentStore(None)) for _ in range(2)]
+    stores = [contents() for _ in range(2)]
     found = [stores[number % 2].add(document)[0] for number, document in enumerate(documents)]
     # A page that another process repeats, because the first one was killed, gets the same verdict.
     again = [stores[1 - number % 2].add(document)[0] for number, document in enumerate(documents)]
     alone.close()
-    for store in stores:
-        store.close()
     assert found == again == expected
     assert [verdict and verdict.url for verdict in found] == [None, "http://a/", None, "http://a/"]
+
+
+def text(name: str) -> Document:
+    return Document(f"http://{name}/", " ".join(f"{name}{i}" for i in range(60)), len(name), name)
+
+
+@pytest.mark.parametrize("begun_again", [False, True])
+def test_contents_that_redis_has_lost_with_the_crawl_are_an_error(contents, join, empty_redis, begun_again):
+    one = contents()
+    one.add(text("a"))
+    empty_redis.client.flushall()
+    if begun_again:  # the process learns of it at its next exchange
+        join("other")
+        assert one.add(text("b"))[0] is None
+        return
+    with pytest.raises(CrawlLost, match="was flushed"):
+        one.add(text("b"))
+    assert empty_redis.client.keys() == []
+
+
+class Malicious:
+    """An object that runs code when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pytest.fail, ("a pickle was read",)
+
+
+BAD_ENTRIES = {
+    "a pickle": lambda _: pickle.dumps(Malicious()),
+    "no archive": lambda _: b"anything",
+    "nothing": lambda _: b"",
+    "cut": lambda good: good[:-50],
+    "a flipped bit": lambda good: good[:300] + bytes([good[300] ^ 1]) + good[301:],
+    "no column": lambda good: pack({name: one for name, one in unpack(good).items() if name != "sketch"}),
+    "objects": lambda good: objects(unpack(good)),
+    "another type": lambda good: pack(unpack(good) | {"shingles": np.arange(3.0)}),
+    "no order": lambda good: pack(unpack(good) | {"shingles": np.array([2, 1], np.uint32)}),
+    "no sketch": lambda good: pack(unpack(good) | {"sketch": np.zeros(3, np.uint32)}),
+    "weights of others": lambda good: pack(unpack(good) | {"weights": np.zeros(3, np.uint8)}),
+    "no text": lambda good: pack(unpack(good) | {"url": np.array([255], np.uint8)}),
+}
+
+
+def objects(columns: dict[str, Any]) -> bytes:
+    file = BytesIO()
+    np.savez(file, allow_pickle=True, **{**columns, "url": np.array([Malicious()], object)})
+    return file.getvalue()
+
+
+def test_bad_contents_are_left_out_and_counted(contents, empty_redis):
+    one, said = contents(), list[str]()
+    other = contents(said.append)
+    one.add(text("a"))
+    [good] = empty_redis.client.lrange(KEY + "contents", 0, -1)
+    for make in BAD_ENTRIES.values():
+        empty_redis.client.rpush(KEY + "contents", make(good))
+    verdict, _ = other.add(Document("http://copy/", text("a").text, 7, "copy"))
+    assert verdict is not None
+    assert verdict.url == "http://a/"
+    assert len(said) == len(BAD_ENTRIES)
+    assert said[0].startswith("a content in Redis is damaged or of another version, and is left out: ")
+
+
+def test_what_a_restarted_redis_has_lost_is_told_again(join, contents, empty_redis):
+    one, store = join("one"), contents()
+    one.push(asked("a", "kept"))
+    a, kept = one.exchange(wants=2)[1]
+    store.add(text("early"))
+    with empty_redis.lost():
+        one.push(asked("b"))
+        one.exchange(done=[a.id], held=[kept.id])
+        assert one.claim("probed")
+        assert one.begin_search("site")
+        store.add(text("late"))
+    # Another process sees what Redis has kept; the next exchange of the first one tells the rest.
+    assert contents().add(text("late"))[0] is None
+    assert one.exchange(wants=1, ready=True)[1] == []
+    state, _ = one.exchange(has=[kept.id], held=[kept.id], ready=True)
+    assert (state.queued, state.leased, state.held, state.finished) == (1, 0, 1, False)
+    other = join("other")
+    assert leased(other) == ["b"]
+    assert (other.claim("probed"), other.begin_search("site")) == (True, True)
+    store.add(text("more"))
+    assert contents().add(Document("http://copy/", text("late").text, 7, "copy"))[0] is not None
