@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+import zlib
 from collections.abc import Callable, Iterator
 from io import BytesIO
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
 import pytest
+from scrapy import FormRequest, Request
 
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.session.leases import Leases
+from scrapy_pagelets.session.request_json import from_json, to_json
+from scrapy_pagelets.session.shared_responses import SharedResponses
 from scrapy_pagelets.shared.frontier import CrawlLost, Frontier, Waiting
 from scrapy_pagelets.shared.server import RedisAway, RedisFull, Server, shown
 from scrapy_pagelets.shared.shared_contents import SharedContents
 from scrapy_pagelets.shared.shared_sites import SharedSites
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.site_store import pack, unpack
+from tests.malicious import Malicious
 from tests.redis_server import RedisServer
 
 #: Seconds after which a worker that is silent counts as dead.
 LEASE = 0.3
 KEY = "pagelets:test:"
+#: What a pickle creates if it is read.
+CODE = Path(mkdtemp()) / "code"
 
 
 def ignored(_: str) -> None:
@@ -220,7 +230,7 @@ def page(name: str) -> Page:
 
 def test_what_two_processes_learn_of_a_site_adds_up(server):
     ours, theirs = Site("example.com"), Site("example.com")
-    stores = SharedSites(server, ignored), SharedSites(server, ignored)
+    stores = SharedSites(server, ignored, pytest.fail), SharedSites(server, ignored, pytest.fail)
     for site, store, names in ((ours, stores[0], "ab"), (theirs, stores[1], "bc")):
         store.load(site)
         for name in names:
@@ -234,6 +244,49 @@ def test_what_two_processes_learn_of_a_site_adds_up(server):
     probe = page("d")
     assert ours.templateness(probe).tolist() == theirs.templateness(probe).tolist()
     assert ours.templateness(probe).tolist() == together.templateness(probe).tolist()
+
+
+@pytest.mark.parametrize("bad", [b"anything", zlib.compress(b"anything"), b""])
+def test_damaged_data_of_a_site_are_replaced(server, empty_redis, bad):
+    said: list[str] = []
+    stores = [SharedSites(server, ignored, said.append) for _ in range(2)]
+    one, other = Site("example.com"), Site("example.com")
+    for site, store in zip((one, other), stores, strict=True):
+        store.load(site)
+        site.learn(page("a"))
+    assert stores[0].save(one)
+    empty_redis.client.hset(KEY + "sites", "example.com", bad)
+    assert stores[1].save(other)
+    assert len(said) == 1
+    assert "the data of example.com in Redis are damaged, the site is learnt again" in said[0]
+    one.learn(page("b"))
+    assert stores[0].save(one)
+    assert (one.pages, len(said)) == (2, 1)
+
+
+def test_a_damaged_response_is_reported(server, empty_redis):
+    said: list[str] = []
+    responses = SharedResponses(server, said.append)
+    for bad in (b"anything", zlib.compress(pickle.dumps(Malicious(CODE)))):
+        empty_redis.client.hset(KEY + "responses", "token", bad)
+        assert responses.take("token") is None
+    assert ["cannot be read and will be fetched again" in sentence for sentence in said] == [True, True]
+    assert not CODE.exists()
+
+
+def test_requests_that_are_no_requests_are_refused():
+    good = json.loads(to_json(Request("http://a/"), None))
+    for name, value in {"_class": "os.system", "url": 1, "meta": {"set": []}, "cookies": {"dict": [[1]]}}.items():
+        bad = {"dict": [*good["dict"], [name, value]]}
+        with pytest.raises((ValueError, TypeError)):
+            from_json(json.dumps(bad).encode(), None)
+    for value in ({1, 2}, object(), Path()):
+        with pytest.raises(TypeError, match="is not JSON"):
+            to_json(Request("http://a/", meta={"value": value}), None)
+    form = FormRequest("http://a/", formdata={"a": "ü"}, headers={"X": b"\xff"}, cookies=[{"name": "a", "value": "b"}])
+    again = from_json(to_json(form, None), None)
+    assert type(again) is FormRequest
+    assert again.to_dict() == form.to_dict()
 
 
 @pytest.fixture
@@ -286,15 +339,8 @@ def test_contents_that_redis_has_lost_with_the_crawl_are_an_error(contents, join
     assert empty_redis.client.keys() == []
 
 
-class Malicious:
-    """An object that runs code when it is unpickled."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return pytest.fail, ("a pickle was read",)
-
-
 BAD_ENTRIES = {
-    "a pickle": lambda _: pickle.dumps(Malicious()),
+    "a pickle": lambda _: pickle.dumps(Malicious(CODE)),
     "no archive": lambda _: b"anything",
     "nothing": lambda _: b"",
     "cut": lambda good: good[:-50],
@@ -311,7 +357,7 @@ BAD_ENTRIES = {
 
 def objects(columns: dict[str, Any]) -> bytes:
     file = BytesIO()
-    np.savez(file, allow_pickle=True, **{**columns, "url": np.array([Malicious()], object)})
+    np.savez(file, allow_pickle=True, **{**columns, "url": np.array([Malicious(CODE)], object)})
     return file.getvalue()
 
 
@@ -326,6 +372,7 @@ def test_bad_contents_are_left_out_and_counted(contents, empty_redis):
     assert verdict is not None
     assert verdict.url == "http://a/"
     assert len(said) == len(BAD_ENTRIES)
+    assert not CODE.exists()
     assert said[0].startswith("a content in Redis is damaged or of another version, and is left out: ")
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import pickle
 import signal
 import subprocess
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +24,7 @@ from scrapy_pagelets.crawler.fingerprint import PageFingerprinter
 from scrapy_pagelets.shared.frontier import Frontier
 from scrapy_pagelets.shared.server import Server
 from tests.crawling import SETTINGS, SITE, options, scrapy, start
+from tests.malicious import Malicious
 from tests.redis_server import RedisServer
 from tests.server import SiteServer, html
 
@@ -263,21 +266,25 @@ def test_what_a_restarted_redis_has_lost_is_done_again_or_told_again(workers, al
     assert "'pagelets/redis/restarted': 1" in workers.log(0)
 
 
-def test_an_entry_that_cannot_be_read_is_left_out_and_reported(workers, alone):
+def test_entries_that_cannot_be_read_are_left_out_and_reported(workers, alone, tmp_path):
     gate = closed_gate(workers.server)
     workers.start(PAGELETS_PROBE=0, PAGELETS_SETTLE=1)
     until(lambda: GATE in workers.server.hits and bool(compared(workers)))
     client: Any = workers.redis.client
     [key] = client.keys("*:contents")
     client.rpush(key, b"anything")
+    prefix, bad = key.decode().removesuffix("contents"), pickle.dumps(Malicious(tmp_path / "code"))
+    client.hset(f"{prefix}requests", mapping={"cut:1000": b"anything", "pickle:1001": zlib.compress(bad)})
+    client.zadd(f"{prefix}queue", {"cut:1000": 0, "pickle:1001": 0, "without a request:1002": 0})
     gate.set()
     assert workers.wait() == [1]
     lines = workers.merged()
     assert {line["url"].removeprefix(workers.server.url()) for line in lines} == alone.keys()
     assert all(line["sketch"] for line in lines)
     log = workers.log(0)
-    assert "'pagelets/shared/unreadable': 1" in log
-    assert "This run has lost something: 1 entries of the shared crawl could not be read" in log
+    assert "'pagelets/shared/unreadable': 4" in log
+    assert "This run has lost something: 4 entries of the shared crawl could not be read" in log
+    assert not (tmp_path / "code").exists()
     assert "Traceback" not in log
 
 

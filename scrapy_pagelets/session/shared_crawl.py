@@ -31,8 +31,9 @@ logger = logging.getLogger(__name__)
 
 #: Seconds between two questions whether another process has ended its search.
 _PAUSE: Final = 0.2
-_UNREADABLE: Final = "entries of the shared crawl could not be read"
-_ONE_VERSION: Final = "let nobody else write into this Redis, and use one version of scrapy-pagelets"
+#: A loss, and what can be done.
+UNREADABLE: Final = "entries of the shared crawl could not be read"
+ONE_VERSION: Final = "let nobody else write into this Redis, and use one version of the project in all processes"
 
 
 class Session(Protocol):
@@ -73,7 +74,7 @@ class SharedCrawl:
         )
         failed: Callable[[str], None] = lambda sentence: session.warn("store/failed", "%s", sentence)  # noqa: E731
         self.frontier = Frontier(self.server, self.worker, config.redis_lease)
-        self.sites = SharedSites(self.server, failed)
+        self.sites = SharedSites(self.server, failed, self._unreadable)
         self.responses = SharedResponses(self.server, failed)
 
     def contents(self, store: ContentStore) -> SharedContents:
@@ -87,7 +88,7 @@ class SharedCrawl:
 
     def _unreadable(self, sentence: str) -> None:
         self._session.warn("shared/unreadable", "%s", sentence)
-        self._session.record_loss(_UNREADABLE, _ONE_VERSION)
+        self._session.record_loss(UNREADABLE, ONE_VERSION)
 
     @asynccontextmanager
     async def searching(self, site: str) -> AsyncIterator[None]:
