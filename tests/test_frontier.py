@@ -146,6 +146,15 @@ def test_a_page_is_loaded_for_a_template_or_requested_but_not_both(join):
     assert leased(other) == ["a"]
 
 
+def test_a_new_crawl_knows_nothing_of_one_that_redis_has_lost(join, empty_redis):
+    for hash_of, field in (("probing", "a"), ("searching", "site")):
+        empty_redis.client.hset(KEY + hash_of, field, "a process of the lost crawl")
+    one = join("one")
+    one.push(asked("a"))
+    assert leased(one) == ["a"]
+    assert one.begin_search("site")
+
+
 def test_a_crawl_that_redis_has_lost_is_an_error(join, empty_redis):
     one = join("one")
     empty_redis.client.flushall()

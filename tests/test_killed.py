@@ -286,3 +286,13 @@ def test_a_journal_that_cannot_be_written_is_reported_and_not_complete(tmp_path)
     assert "cannot be used" in unusable.problem
     assert unusable.ask("a", Request("http://a/"), Stranger()) is None
     assert told == []  # its owner reports the problem
+
+
+def test_a_request_that_is_not_json_is_reported_and_not_recorded(tmp_path):
+    said: list[str] = []
+    journal = RequestJournal(tmp_path / "journal")
+    journal.failed = said.append
+    assert journal.ask("a", Request("http://a/", meta={"a": {1}}), Stranger()) is None
+    assert said == ["http://a/ cannot be requested again if this run is interrupted: {1} is not JSON"]
+    assert not journal.complete
+    journal.close()

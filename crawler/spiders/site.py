@@ -268,7 +268,7 @@ class SiteSpider(Spider):
         if reason != "finished" and job_dir(self.settings) and not self.journal.complete:
             what = "job cannot be continued: its requests could not be written down"
             session_of(self.crawler).record_loss(
-                what, "make room on the disk and crawl again, with a new job directory"
+                what, "the first warning about the journal says why; crawl again, with a new job directory"
             )
         self.journal.close()
 

@@ -114,6 +114,7 @@ class Frontier:
         self._pushed: LastSeconds[Waiting] = LastSeconds()
         self._done: LastSeconds[str] = LastSeconds()
         self._restarts = server.restarts
+        self._begin = server.script("begin.lua")
         self._push = server.script("push.lua")
         self._exchange = server.script("exchange.lua")
 
@@ -128,22 +129,16 @@ class Frontier:
         ------
         ConfigError : if the crawl was begun with another meaning
         """
-        key = self._server.key
-
-        def begin(redis: Any) -> bool:
-            if redis.exists(key + "finished"):
-                return False
-            redis.set(key + "crawl", token_hex(8), nx=True)
-            self._crawl = redis.get(key + "crawl").decode()
-            redis.set(key + "meaning", meaning, nx=True)
-            if redis.get(key + "meaning").decode() == meaning:
-                return True
+        if not (known := self._begin([token_hex(8), meaning, *NAMES])):
+            return False
+        crawl, theirs = known
+        self._crawl = crawl.decode()
+        if theirs != meaning.encode():
             raise ConfigError(
                 "this process would learn something else than the others of the crawl: give all of them the same "
                 "version of scrapy-pagelets and the same settings, or give this crawl a PAGELETS_REDIS_KEY of its own"
             )
-
-        return self._server.call(begin)
+        return True
 
     def push(self, requests: Sequence[Waiting]) -> int:
         """Queue requests; returns the number of those that were dropped, because their pages are known.
