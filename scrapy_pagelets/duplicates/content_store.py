@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,6 @@ from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_k
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.nodes import Floats
-from scrapy_pagelets.templates.evidence import Column
 
 logger = logging.getLogger(__name__)
 
@@ -60,10 +60,6 @@ CREATE INDEX by_exact ON pages (exact);
 INSERT INTO scheme VALUES ('{}');
 COMMIT;
 """
-#: The columns of a prepared document, and their types.
-_COLUMNS: Final = {
-    "url": np.uint8, "hashes": np.int64, "shingles": np.uint32, "weights": np.uint8, "sketch": np.uint32
-}  # fmt: skip
 _UPGRADE: Final = """
 BEGIN;
 ALTER TABLE contents ADD COLUMN weights BLOB;
@@ -156,36 +152,30 @@ class Prepared(NamedTuple):
     content: _Content
     sketch: Hashes
 
-    def arrays(self) -> dict[str, Column]:
-        """Everything as columns, for `from_arrays`."""
-        url, *hashes = self.key
-        hashed, weights = self.content
-        return {
-            "url": np.frombuffer(url.encode("utf-8", "surrogatepass"), np.uint8),
-            "hashes": np.array(hashes, np.int64),
-            "shingles": hashed,
-            "weights": np.zeros(0, np.uint8) if weights is None else weights,
-            "sketch": self.sketch,
-        }
+    def packed(self) -> bytes:
+        """Serialise to bytes: a line of JSON, and the columns."""
+        hashes, weights = self.content
+        columns = hashes.tobytes() + self.sketch.tobytes() + (b"" if weights is None else weights.tobytes())
+        return json.dumps([*self.key, len(hashes), xxh3_64_intdigest(columns)]).encode() + b"\n" + columns
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Column]) -> Self:
-        """Restore a document from the result of ``arrays``.
-
-        Raises
-        ------
-        KeyError, ValueError : if the columns are not those of a document
-        """
-        url, hashes, hashed, weights, sketch = (arrays[name] for name in _COLUMNS)
-        for column, kind in zip((url, hashes, hashed, weights, sketch), _COLUMNS.values(), strict=True):
-            if column.dtype != kind or column.ndim != 1:
-                raise ValueError("its columns have other types")
-        if len(hashes) != len(_DocumentKey._fields) - 1 or len(sketch) != PERMUTATIONS:
-            raise ValueError("its hashes are too many or too few")
-        if not len(hashed) or len(weights) not in (0, len(hashed)) or (hashed[1:] <= hashed[:-1]).any():
+    def unpacked(cls, content: bytes) -> Self:
+        """Restore a document from the result of ``packed``; anything else raises some exception."""
+        head, _, columns = content.partition(b"\n")
+        url, *numbers, size, digest = json.loads(head)
+        if xxh3_64_intdigest(columns) != digest:
+            raise ValueError("it is cut or changed")
+        url.encode()  # a string that can be stored
+        key = _DocumentKey(url, *np.array(numbers, np.int64, ndmin=1).tolist())
+        end = size * 4 + PERMUTATIONS * 4
+        hashes = np.frombuffer(columns[: size * 4], np.uint32)
+        sketch = np.frombuffer(columns[size * 4 : end], np.uint32)
+        weights = np.frombuffer(columns[end:], np.uint8)
+        if (len(hashes), len(sketch)) != (size, PERMUTATIONS) or len(weights) not in (0, size):
+            raise ValueError("its columns have other lengths")
+        if not size or (hashes[1:] <= hashes[:-1]).any():
             raise ValueError("its shingles are none of a text")
-        key = _DocumentKey(url.tobytes().decode("utf-8", "surrogatepass"), *hashes.tolist())
-        return cls(key, _Content(hashed, weights if len(weights) else None), sketch)
+        return cls(key, _Content(hashes, weights if len(weights) else None), sketch)
 
 
 class _Resemblance(NamedTuple):

@@ -11,7 +11,6 @@ from scrapy_pagelets.duplicates.shingles import Hashes
 from scrapy_pagelets.shared.frontier import CrawlLost
 from scrapy_pagelets.shared.last_seconds import LastSeconds
 from scrapy_pagelets.shared.server import Server
-from scrapy_pagelets.templates.site_store import pack, unpack
 
 #: Entries that are read at once.
 _BATCH: Final = 200
@@ -56,7 +55,7 @@ class SharedContents:
         if prepared is None:
             return None, None
         with self._lock:
-            length = self._append(pack(prepared.arrays()))
+            length = self._append(prepared.packed())
             if self._restarts != self._server.restarts:
                 self._restarts = self._server.restarts
                 self._entered = max(0, min(self._entered, length) - _UNCERTAIN)
@@ -84,9 +83,9 @@ class SharedContents:
 
     def _enter(self, entry: bytes) -> None:
         try:
-            prepared = Prepared.from_arrays(unpack(entry))
-        except (ValueError, KeyError) as error:
-            self._unreadable(f"a content in Redis is damaged or of another version, and is left out: {error}")
+            prepared = Prepared.unpacked(entry)
+        except Exception as error:  # what is made of it can raise anything
+            self._unreadable(f"a content in Redis is damaged or of another version, and is left out: {error!r}")
         else:
             self._store.enter(prepared)
 
