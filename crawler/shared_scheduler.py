@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import pickle
 import zlib
 from collections import deque
 from contextlib import suppress
@@ -15,7 +14,6 @@ from scrapy.core.scheduler import BaseScheduler, Scheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.defer import deferred_from_coro
-from scrapy.utils.request import request_from_dict
 from twisted.internet.defer import Deferred
 
 from scrapy_pagelets.errors import PageletsError
@@ -24,6 +22,8 @@ from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, sess
 from scrapy_pagelets.session.fingerprints import fingerprint_of
 from scrapy_pagelets.session.leases import LEASE
 from scrapy_pagelets.session.recent import RecentSet
+from scrapy_pagelets.session.request_json import from_json, to_json
+from scrapy_pagelets.session.shared_crawl import ONE_VERSION, UNREADABLE
 from scrapy_pagelets.session.threads import in_waiting_thread
 from scrapy_pagelets.shared.frontier import Lease, State, Waiting
 from scrapy_pagelets.shared.server import RedisAway, RedisFull
@@ -41,7 +41,6 @@ _FULL: Final = (
     "%s. This process stops. Nothing is lost: give Redis more memory (maxmemory, or room on its disk), and start the "
     "processes again with the same settings"
 )
-_UNREADABLE: Final = "requests of the shared crawl could not be read"
 
 
 class SharedScheduler(BaseScheduler):
@@ -57,7 +56,7 @@ class SharedScheduler(BaseScheduler):
     task waits, and with it the crawl.
 
     ``pagelets/shared/leased`` counts the requests that this process has got, ``pagelets/shared/alone`` those that
-    cannot be sent to others.
+    cannot be sent to others (`request_json`), and ``pagelets/shared/unreadable`` the damaged entries of Redis.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -138,8 +137,8 @@ class SharedScheduler(BaseScheduler):
             return False
         self._has_nothing_to_do = False
         try:
-            content = zlib.compress(pickle.dumps(request.to_dict(spider=self.crawler.spider)), 1)
-        except Exception as error:  # pickling can raise anything
+            content = zlib.compress(to_json(request, self.crawler.spider), 1)
+        except (TypeError, ValueError, RecursionError) as error:
             sentence = "a request cannot be sent to other processes, and is lost if this one is killed: %s: %r"
             self.session.warn("shared/alone", sentence, request.url, error)
             self._here.append(request)
@@ -227,12 +226,13 @@ class SharedScheduler(BaseScheduler):
         # Before the new requests: those that a page has led to are queued before it counts as done.
         done = tuple(self._leases.done)
         await self._hand_over()
+        interruptions = self.shared.server.interruptions
+        if is_interrupted := interruptions != self._interruptions:
+            self._held.clear()
         held = await self._newly_held()
         wants = max(0, self._capacity - len(self._here))
-        frontier, has = self.shared.frontier, None
-        if self.shared.server.interruptions != self._interruptions:
-            has = self._leases.all
-        interruptions = self.shared.server.interruptions
+        frontier = self.shared.frontier
+        has = [*self._leases.all, *self._leases.done] if is_interrupted else None
         ready = self._has_nothing_to_do and not (self._new or self._leases.all or self._here)
         self._state, leases = await in_waiting_thread(
             frontier.exchange, done=done, held=held, wants=wants, has=has, ready=ready
@@ -265,10 +265,10 @@ class SharedScheduler(BaseScheduler):
             self._held.discard(lease.id)
             return
         try:
-            request = request_from_dict(pickle.loads(zlib.decompress(lease.content)), spider=self.crawler.spider)
-        except Exception as error:  # damaged, or of another version: unpickling can raise anything
-            logger.warning("a request of the shared crawl cannot be read: %r", error)
-            self.session.record_loss(_UNREADABLE, "use the same version of the project in all processes")
+            request = from_json(zlib.decompress(lease.content), self.crawler.spider)
+        except Exception as error:  # damaged, or of another version: what is made of it can raise anything
+            self.session.warn("shared/unreadable", "a request of the shared crawl cannot be read: %r", error)
+            self.session.record_loss(UNREADABLE, ONE_VERSION)
             self._leases.done.add(lease.id)
             return
         request.meta[LEASE] = lease.id

@@ -7,6 +7,8 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -51,6 +53,17 @@ class RedisServer:
         assert self._process is not None
         self._process.kill()
         self._process.wait()
+
+    @contextmanager
+    def lost(self) -> Iterator[None]:
+        """Lose what is written in this context, and be restarted at its end."""
+        log, kept = self._folder / "appendonlydir", self._folder / "kept"
+        shutil.copytree(log, kept)
+        yield
+        self.stop()
+        shutil.rmtree(log)
+        kept.rename(log)
+        self.start()
 
     def __enter__(self) -> Self:
         self.start()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import pickle
 import shutil
+import sqlite3
 import tarfile
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 
@@ -17,15 +18,15 @@ from scrapy.utils.misc import load_object
 
 from scrapy_pagelets import Addon
 from scrapy_pagelets.crawler.extensions import SiteReport
+from scrapy_pagelets.crawler.spiders.request_journal import RequestJournal
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.duplicates.shingles import tokens
+from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.index.pending_pages import PendingPages
 from scrapy_pagelets.index.targets import open_index
 from scrapy_pagelets.links.relevance import Topic
-from scrapy_pagelets.rendering.snapshot import page_of
 from scrapy_pagelets.segmentation.segment_weights import WeightsError
 from scrapy_pagelets.segmentation.segment_weights import load as load_weights
-from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import ResponseStore
 from scrapy_pagelets.templates.model import ModelError, load
 from tests.crawling import SITE, Crawl, crawl, menu_site, not_found, pages_asked_for, run_spider, scrapy
@@ -65,32 +66,11 @@ def asked_for(proxy):
     return [url for url in proxy.hits if not url.endswith("/robots.txt")]
 
 
-def stored(folder):
-    """URLs of the responses in a job directory."""
-    store = ResponseStore(folder / "pagelets-responses")
-    return {response.url for token in store.tokens("") if (response := store.read(token)) is not None}
-
-
 def learnt_again(found: Crawl, folder: Path) -> bool:
     """Whether a crawl has warned of the store of another model in a folder, and of nothing else but a single page."""
     [sentence] = [one for one in found.warnings if "a single page does not reveal its template" not in one]
     why = "is of another version or model: it is left unchanged, and the sites are learnt again"
     return bool(sentence.startswith(str(folder)) and sentence.endswith(why))
-
-
-def test_an_interrupted_job_goes_on_and_fetches_nothing_twice(tmp_path, former, proxy):
-    shutil.copy(former / "job.jsonl", tmp_path / "feed.jsonl")
-    probed = stored(former / "job")
-    assert len(probed) == 4
-    found = crawl(tmp_path, "site", url=START, settings={"JOBDIR": str(former / "job"), "PAGELETS_DETECTION": "global"})
-    assert found.errors == []
-    assert learnt_again(found, former / "job")
-    assert len(found.urls) == len(set(found.urls)) == PAGES
-    assert found.stat("probe/handed_over") == 4
-    urls = asked_for(proxy)
-    assert len(urls) == len(set(urls))
-    first = {line["url"] for line in found.lines[:13]}
-    assert not {*urls} & (probed | first)
 
 
 def test_contents_are_compared_with_those_of_the_former_version(former):
@@ -107,58 +87,30 @@ def test_contents_are_compared_with_those_of_the_former_version(former):
     assert 0.99 < verdict.similarity < 1
 
 
-def test_settling_pages_and_the_limit_of_pages_are_taken_over(tmp_path, former, proxy):
-    settings = {"JOBDIR": str(former / "held"), "PAGELETS_TOPIC": "load balancer"}
-    waiting = stored(former / "held")
-    assert START in waiting
-    found = crawl(tmp_path, "site", url=START, pages=30, settings=settings)
-    assert found.errors == []
-    assert learnt_again(found, former / "held")
-    assert len(found.urls) == len(set(found.urls)) == 30
-    assert waiting <= {*found.urls}
-    assert not {*asked_for(proxy)} & waiting
-    [start] = (line for line in found.lines if line["url"] == START)
-    assert start["fetched_at"] == "2026-11-22T13:20:37Z"
-    assert found.stat("pages/lost") == 0
-
-
-def test_a_job_that_was_taken_over_can_be_interrupted_again(tmp_path, former, proxy):
-    settings = {"JOBDIR": str(former / "job")}
-    shutil.copy(former / "job.jsonl", tmp_path / "feed.jsonl")
-    crawl(tmp_path, "site", url=START, settings={**settings, "CLOSESPIDER_ITEMCOUNT": 3, "CONCURRENT_REQUESTS": 1})
-    found = crawl(tmp_path, "site", url=START, settings=settings)
-    assert len(found.urls) == len(set(found.urls)) == PAGES
-    assert len(asked_for(proxy)) == len({*asked_for(proxy)})
-
-
-def test_a_settling_page_that_cannot_be_read_is_not_lost_silently(tmp_path, former, proxy):
-    settings = {"JOBDIR": str(former / "held"), "PAGELETS_TOPIC": "load balancer"}
-    [page] = (former / "held" / "pagelets-responses").glob("held-*")
-    page.write_bytes(page.read_bytes()[:100])
-    found = crawl(tmp_path, "site", url=START, pages=30, settings=settings, code=1)
-    sentence = "1 pages that were held back cannot be read from disk. What to do: crawl them again"
-    assert found.errors == [f"This run has lost something: {sentence}"]
-
-
-def test_a_killed_job_is_refused(tmp_path, former, proxy):
-    for name in ("spider.state", "requests.queue/active.json"):
-        (former / "job" / name).unlink()
-    found = crawl(tmp_path, "site", url=START, settings={"JOBDIR": str(former / "job")}, code=1)
-    why = "it was killed in a version that saved its requests only at the end of a run. Crawl again with a new JOBDIR"
-    assert found.errors == [f"the job in {former / 'job'} cannot be continued: {why}"]
+@pytest.mark.parametrize("name", ["job", "held"])
+def test_a_job_of_an_earlier_version_is_refused(tmp_path, former, proxy, name):
+    """Its requests and pages are pickles."""
+    found = crawl(tmp_path, "site", url=START, settings={"JOBDIR": str(former / name)}, code=1)
+    [sentence] = found.errors
+    assert sentence.startswith(f"the job in {former / name} cannot be continued: an earlier version began it")
     assert asked_for(proxy) == []
 
 
+def test_a_journal_of_an_earlier_version_is_refused(tmp_path):
+    RequestJournal(tmp_path / "journal").close()
+    with closing(sqlite3.connect(tmp_path / "journal")) as journal:
+        journal.execute("PRAGMA user_version = 1")
+    with pytest.raises(ConfigError, match="Crawl again with a new JOBDIR"):
+        RequestJournal(tmp_path / "journal")
+
+
 def test_a_job_with_a_topic_is_not_continued_without_one(tmp_path, former, proxy):
+    (former / "held" / "requests.seen").unlink()  # this version does not continue the job itself
     found = crawl(tmp_path, "site", url=START, settings={"JOBDIR": str(former / "held")}, code=1)
     [sentence] = found.errors
     assert "its queue was saved by another SCHEDULER_PRIORITY_QUEUE" in sentence
     assert "set them as in the earlier run, or crawl again with a new JOBDIR" in sentence
     assert asked_for(proxy) == []
-    again = crawl(
-        tmp_path, "site", url=START, settings={"JOBDIR": str(former / "held"), "PAGELETS_TOPIC": "load balancer"}
-    )
-    assert len(again.urls) == PAGES
 
 
 def test_a_store_of_another_model_is_left_unchanged(tmp_path, former, proxy):
@@ -173,22 +125,13 @@ def test_a_store_of_another_model_is_left_unchanged(tmp_path, former, proxy):
     assert store.read_bytes() == before
 
 
-def test_a_rendered_response_is_read(former):
+def test_a_response_of_an_earlier_version_is_not_read(former):
+    said: list[str] = []
     folder = former / "responses"
     folder.mkdir()
     shutil.copy(former / "rendered-page", folder / "page")
-    response = ResponseStore(folder, failed=pytest.fail).take("page")
-    assert isinstance(response, RenderedResponse)
-    assert response.url == "http://former.example/news/20140201.html"
-    assert page_of(response.frames, response.url).layout is not None
-
-
-def test_a_damaged_response_is_a_warning(former, caplog):
-    folder = former / "responses"
-    folder.mkdir()
-    (folder / "page").write_bytes(pickle.dumps(("http://a.invalid/", 200)))
-    assert ResponseStore(folder).take("page") is None
-    assert "the stored page page cannot be read" in caplog.text
+    assert ResponseStore(folder, said.append).take("page") is None
+    assert "it is a pickle of an earlier version, which is not read because it could run code" in said[0]
 
 
 def test_topics_are_read_and_models_and_weights_refused(former):

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+import zlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
+from scrapy import FormRequest, Request
+from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.session.leases import Leases
+from scrapy_pagelets.session.request_json import from_json, to_json
+from scrapy_pagelets.session.shared_responses import SharedResponses
 from scrapy_pagelets.shared.frontier import CrawlLost, Frontier, Waiting
 from scrapy_pagelets.shared.server import RedisAway, RedisFull, Server, shown
 from scrapy_pagelets.shared.shared_contents import SharedContents
 from scrapy_pagelets.shared.shared_sites import SharedSites
 from scrapy_pagelets.templates.site import Site
+from tests.malicious import Malicious
 from tests.redis_server import RedisServer
 
 #: Seconds after which a worker that is silent counts as dead.
 LEASE = 0.3
 KEY = "pagelets:test:"
+#: What a pickle creates if it is read.
+CODE = Path(mkdtemp()) / "code"
 
 
 def ignored(_: str) -> None:
@@ -28,7 +40,7 @@ def ignored(_: str) -> None:
 
 @pytest.fixture
 def server(empty_redis: RedisServer) -> Iterator[Server]:
-    connection = Server(empty_redis.url, KEY, ignored, ignored)
+    connection = Server(empty_redis.url, KEY, ignored, ignored, ignored)
     yield connection
     connection.close()
 
@@ -131,6 +143,15 @@ def test_a_page_is_loaded_for_a_template_or_requested_but_not_both(join):
     assert leased(other) == ["a"]
 
 
+def test_a_new_crawl_knows_nothing_of_one_that_redis_has_lost(join, empty_redis):
+    for hash_of, field in (("probing", "a"), ("searching", "site")):
+        empty_redis.client.hset(KEY + hash_of, field, "a process of the lost crawl")
+    one = join("one")
+    one.push(asked("a"))
+    assert leased(one) == ["a"]
+    assert one.begin_search("site")
+
+
 def test_a_crawl_that_redis_has_lost_is_an_error(join, empty_redis):
     one = join("one")
     empty_redis.client.flushall()
@@ -163,7 +184,7 @@ def test_a_full_redis_takes_no_request_but_what_is_done(join, empty_redis):
 
 def test_a_server_that_is_away_is_waited_for_until_the_crawl_closes(empty_redis):
     said: list[str] = []
-    server = Server(empty_redis.url, KEY, said.append, said.append)
+    server = Server(empty_redis.url, KEY, *[said.append] * 3)
     empty_redis.stop()
     server.stop_waiting()
     with pytest.raises(RedisAway):
@@ -171,17 +192,19 @@ def test_a_server_that_is_away_is_waited_for_until_the_crawl_closes(empty_redis)
     empty_redis.start()
     assert server.call(lambda redis: redis.get("x")) is None
     server.close()
-    assert ["cannot be reached" in said[0], "is back" in said[1], server.interruptions] == [True, True, 1]
+    ends = ("cannot be reached", "was restarted", "is back")
+    assert [end in sentence for end, sentence in zip(ends, said, strict=True)] == [True] * 3
+    assert (server.interruptions, server.restarts) == (2, 1)
 
 
 def test_a_server_that_cannot_be_used_is_refused(empty_redis):
     with pytest.raises(ConfigError, match="start a server"):
-        Server("redis://:secret@127.0.0.1:1/0", KEY, ignored, ignored)
+        Server("redis://:secret@127.0.0.1:1/0", KEY, ignored, ignored, ignored)
     empty_redis.client.config_set("maxmemory", "1gb")
     empty_redis.client.config_set("maxmemory-policy", "allkeys-lru")
     try:
         with pytest.raises(ConfigError, match="set maxmemory-policy to noeviction"):
-            Server(empty_redis.url, KEY, ignored, ignored)
+            Server(empty_redis.url, KEY, ignored, ignored, ignored)
     finally:
         empty_redis.client.config_set("maxmemory-policy", "noeviction")
         empty_redis.client.config_set("maxmemory", 0)
@@ -213,7 +236,7 @@ def page(name: str) -> Page:
 
 def test_what_two_processes_learn_of_a_site_adds_up(server):
     ours, theirs = Site("example.com"), Site("example.com")
-    stores = SharedSites(server, ignored), SharedSites(server, ignored)
+    stores = SharedSites(server, ignored, pytest.fail), SharedSites(server, ignored, pytest.fail)
     for site, store, names in ((ours, stores[0], "ab"), (theirs, stores[1], "bc")):
         store.load(site)
         for name in names:
@@ -229,7 +252,65 @@ def test_what_two_processes_learn_of_a_site_adds_up(server):
     assert ours.templateness(probe).tolist() == together.templateness(probe).tolist()
 
 
-def test_contents_are_compared_with_those_of_all_processes(server):
+@pytest.mark.parametrize("bad", [b"anything", zlib.compress(b"anything"), b""])
+def test_damaged_data_of_a_site_are_replaced(server, empty_redis, bad):
+    said: list[str] = []
+    stores = [SharedSites(server, ignored, said.append) for _ in range(2)]
+    one, other = Site("example.com"), Site("example.com")
+    for site, store in zip((one, other), stores, strict=True):
+        store.load(site)
+        site.learn(page("a"))
+    assert stores[0].save(one)
+    empty_redis.client.hset(KEY + "sites", "example.com", bad)
+    assert stores[1].save(other)
+    assert len(said) == 1
+    assert "the data of example.com in Redis are damaged, the site is learnt again" in said[0]
+    one.learn(page("b"))
+    assert stores[0].save(one)
+    assert (one.pages, len(said)) == (2, 1)
+
+
+def test_a_damaged_response_is_reported(server, empty_redis):
+    said: list[str] = []
+    responses = SharedResponses(server, said.append)
+    for bad in (b"anything", zlib.compress(pickle.dumps(Malicious(CODE)))):
+        empty_redis.client.hset(KEY + "responses", "token", bad)
+        assert responses.take("token") is None
+    assert ["cannot be read and will be fetched again" in sentence for sentence in said] == [True, True]
+    assert not CODE.exists()
+
+
+def test_requests_that_are_no_requests_are_refused():
+    good = json.loads(to_json(Request("http://a/"), None))
+    for name, value in {"_class": "os.system", "url": 1, "meta": {"set": []}, "cookies": {"dict": [[1]]}}.items():
+        bad = {"dict": [*good["dict"], [name, value]]}
+        with pytest.raises((ValueError, TypeError)):
+            from_json(json.dumps(bad).encode(), None)
+    for value in ({1, 2}, object(), Path()):
+        with pytest.raises(TypeError, match="is not JSON"):
+            to_json(Request("http://a/", meta={"value": value}), None)
+    form = FormRequest("http://a/", formdata={"a": "ü"}, headers={"X": b"\xff"}, cookies=[{"name": "a", "value": "b"}])
+    again = from_json(to_json(form, None), None)
+    assert type(again) is FormRequest
+    assert again.to_dict() == form.to_dict()
+
+
+@pytest.fixture
+def contents(join, server) -> Iterator[Callable[[], SharedContents]]:
+    """Makes a store of contents for each process; what they cannot read is in `unreadable`."""
+    join("one")
+    made: list[SharedContents] = []
+
+    def of_process(unreadable: Callable[[str], None] = pytest.fail) -> SharedContents:
+        made.append(SharedContents(server, ContentStore(None), unreadable))
+        return made[-1]
+
+    yield of_process
+    for one in made:
+        one.close()
+
+
+def test_contents_are_compared_with_those_of_all_processes(contents):
     words = " ".join(f"word{i}" for i in range(60))
     documents = [
         Document(f"http://{host}/", text, number, host)
@@ -237,12 +318,94 @@ def test_contents_are_compared_with_those_of_all_processes(server):
     ]
     alone = ContentStore(None)
     expected = [alone.add(document)[0] for document in documents]
-    stores = [SharedContents(server, ContentStore(None)) for _ in range(2)]
+    stores = [contents() for _ in range(2)]
     found = [stores[number % 2].add(document)[0] for number, document in enumerate(documents)]
     # A page that another process repeats, because the first one was killed, gets the same verdict.
     again = [stores[1 - number % 2].add(document)[0] for number, document in enumerate(documents)]
     alone.close()
-    for store in stores:
-        store.close()
     assert found == again == expected
     assert [verdict and verdict.url for verdict in found] == [None, "http://a/", None, "http://a/"]
+
+
+def text(name: str) -> Document:
+    return Document(f"http://{name}/", " ".join(f"{name}{i}" for i in range(60)), len(name), name)
+
+
+@pytest.mark.parametrize("begun_again", [False, True])
+def test_contents_that_redis_has_lost_with_the_crawl_are_an_error(contents, join, empty_redis, begun_again):
+    one = contents()
+    one.add(text("a"))
+    empty_redis.client.flushall()
+    if begun_again:  # the process learns of it at its next exchange
+        join("other")
+        assert one.add(text("b"))[0] is None
+        return
+    with pytest.raises(CrawlLost, match="was flushed"):
+        one.add(text("b"))
+    assert empty_redis.client.keys() == []
+
+
+def changed(good: bytes, position: int, value: object, columns: Callable[[bytes], bytes] = bytes) -> bytes:
+    """A content with another value in its head, and other columns, whose digest is right."""
+    head, _, rest = good.partition(b"\n")
+    values = json.loads(head)
+    values[position], values[-1] = value, xxh3_64_intdigest(columns(rest))
+    return json.dumps(values).encode() + b"\n" + columns(rest)
+
+
+BAD_ENTRIES: list[Callable[[bytes], bytes]] = [
+    lambda _: pickle.dumps(Malicious(CODE)),
+    lambda _: b"anything",
+    lambda _: b"",
+    lambda _: b"[]",
+    lambda _: b'{"a": 1}\n',
+    lambda good: good[:-50],
+    lambda good: good[:-1] + bytes([good[-1] ^ 1]),
+    lambda good: changed(good, 0, 1),
+    lambda good: changed(good, 0, "http://\ud800/"),
+    lambda good: changed(good, 1, 1 << 70),
+    lambda good: changed(good, 1, [1]),
+    lambda good: changed(good, -2, -1),
+    lambda good: changed(good, -2, 0),
+    lambda good: changed(good, -2, 1 << 60),
+    lambda good: changed(good, -2, None),
+    lambda good: changed(good, -2, 2, lambda rest: rest[4:8] + rest[:4] + rest[56 * 4 : 56 * 4 + 512]),
+]
+
+
+def test_bad_contents_are_left_out_and_counted(contents, empty_redis):
+    one, said = contents(), list[str]()
+    other = contents(said.append)
+    one.add(text("a"))
+    [good] = empty_redis.client.lrange(KEY + "contents", 0, -1)
+    for make in BAD_ENTRIES:
+        empty_redis.client.rpush(KEY + "contents", make(good))
+    verdict, _ = other.add(Document("http://copy/", text("a").text, 7, "copy"))
+    assert verdict is not None
+    assert verdict.url == "http://a/"
+    assert len(said) == len(BAD_ENTRIES)
+    assert not CODE.exists()
+    assert said[0].startswith("a content in Redis is damaged or of another version, and is left out: ")
+
+
+def test_what_a_restarted_redis_has_lost_is_told_again(join, contents, empty_redis):
+    one, store = join("one"), contents()
+    one.push(asked("a", "kept"))
+    a, kept = one.exchange(wants=2)[1]
+    store.add(text("early"))
+    with empty_redis.lost():
+        one.push(asked("b"))
+        one.exchange(done=[a.id], held=[kept.id])
+        assert one.claim("probed")
+        assert one.begin_search("site")
+        store.add(text("late"))
+    # Another process sees what Redis has kept; the next exchange of the first one tells the rest.
+    assert contents().add(text("late"))[0] is None
+    assert one.exchange(wants=1, ready=True)[1] == []
+    state, _ = one.exchange(has=[kept.id], held=[kept.id], ready=True)
+    assert (state.queued, state.leased, state.held, state.finished) == (1, 0, 1, False)
+    other = join("other")
+    assert leased(other) == ["b"]
+    assert (other.claim("probed"), other.begin_search("site")) == (True, True)
+    store.add(text("more"))
+    assert contents().add(Document("http://copy/", text("late").text, 7, "copy"))[0] is not None

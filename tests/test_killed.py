@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from scrapy.http import HtmlResponse
 from scrapy_pagelets.crawler.spiders.request_journal import Held, RequestJournal
 from scrapy_pagelets.session.response_store import ResponseStore
 from tests.crawling import Crawl, answer, crawl, not_found, options, page, pages_asked_for, start
+from tests.malicious import Malicious
 from tests.server import Route, SiteServer, html, redirect
 
 AT_ONCE = 8  # CONCURRENT_REQUESTS_PER_DOMAIN of the project: the server may answer them after the process has ended
@@ -157,12 +159,14 @@ def test_an_unreadable_settling_page_is_requested_again(tmp_path):
     with SiteServer(routes=site.routes()) as server:
         assert killed(tmp_path, site, server.url(""), settings) >= 2
         one, other, *_ = sorted((tmp_path / "job").glob("pagelets-responses/held-*"))
-        one.write_bytes(one.read_bytes()[:100])
-        other.unlink()
+        one.write_bytes(pickle.dumps(Malicious(tmp_path / "code")))
+        other.write_bytes(other.read_bytes()[:-1])
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
     assert paths(found) == sorted(PATHS)
     assert found.errors == []
     assert found.stat("lost") == 0
+    assert found.stat("store/failed") == 2
+    assert not (tmp_path / "code").exists()
 
 
 def test_an_unreadable_request_is_left_out_and_reported(tmp_path):
@@ -171,12 +175,14 @@ def test_an_unreadable_request_is_left_out_and_reported(tmp_path):
     site = Site(5)
     with SiteServer(routes=site.routes()) as server:
         killed(tmp_path, site, server.url(""), settings)
+        code = pickle.dumps(Malicious(job / "code"))
         with closing(sqlite3.connect(job / JOURNAL)) as journal, journal:
             asked = [number for (number,) in journal.execute("SELECT number FROM requests WHERE state = 0")]
-            journal.execute("UPDATE requests SET request = ? WHERE number = ?", (b"damaged", asked[-1]))
+            journal.execute("UPDATE requests SET request = ? WHERE number = ?", (code, asked[-1]))
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings, code=1)
     assert len(found.lines) == len(PATHS) - 1
     assert found.stat("journal/failed") == found.stat("lost") == 1
+    assert not (job / "code").exists()
     [lost] = found.errors
     assert "1 requests of the job could not be read" in lost
     assert sum(f"request {asked[-1]} of the job cannot be read" in line for line in found.warnings) == 1
@@ -280,3 +286,13 @@ def test_a_journal_that_cannot_be_written_is_reported_and_not_complete(tmp_path)
     assert "cannot be used" in unusable.problem
     assert unusable.ask("a", Request("http://a/"), Stranger()) is None
     assert told == []  # its owner reports the problem
+
+
+def test_a_request_that_is_not_json_is_reported_and_not_recorded(tmp_path):
+    said: list[str] = []
+    journal = RequestJournal(tmp_path / "journal")
+    journal.failed = said.append
+    assert journal.ask("a", Request("http://a/", meta={"a": {1}}), Stranger()) is None
+    assert said == ["http://a/ cannot be requested again if this run is interrupted: {1} is not JSON"]
+    assert not journal.complete
+    journal.close()

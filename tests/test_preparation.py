@@ -9,15 +9,18 @@ import subprocess
 import sys
 import threading
 import weakref
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
 from scrapy import Request
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response
 
 from scrapy_pagelets.crawler.fingerprint import PageFingerprinter
 from scrapy_pagelets.duplicates.shingles import _kinds
+from scrapy_pagelets.rendering.snapshot import Frame
 from scrapy_pagelets.session.garbage import GarbageCollector
+from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import ResponseStore
 from scrapy_pagelets.session.threads import GIVE_BACK, in_thread, let_go
 from scrapy_pagelets.words import WORD
@@ -87,6 +90,7 @@ def test_a_crawl_scans_less_and_only_its_own_objects(tmp_path):
 
 IMPORTS = """
 import sys
+from ipaddress import ip_address
 from pathlib import Path
 from scrapy_pagelets import Page
 from scrapy_pagelets.document.decision import decided
@@ -239,6 +243,34 @@ class TestResponseStore:
         (tmp_path / "two.new").write_bytes(b"half a respon")
         store = ResponseStore(tmp_path)
         assert (store.has("one"), store.has("two"), store.has("two.new")) == (True, False, False)
+
+    def test_a_response_is_read_as_it_was_written(self, tmp_path):
+        meta = {"download_latency": 0.5, "download_slot": "a", "other": 1}
+        one = RenderedResponse(
+            "http://a/ü",
+            status=203,
+            headers={"Set-Cookie": [b"a=\xff", b"b=2"], "Content-Type": b"text/html"},
+            body=b"line\nline",
+            flags=["cached"],
+            ip_address=ip_address("::1"),
+            protocol="HTTP/1.1",
+            frames=[Frame(-1, 0, '{"\ud800": "ü"}'), Frame(0, 1, "")],
+            request=Request("http://a/", meta=meta),
+        )
+        for response in (
+            one,
+            Response("http://a/", headers={"Content-Type": "image/png"}, body=b"\x01"),
+            HtmlResponse("http://a/", body=b""),
+        ):
+            ResponseStore(tmp_path).put("one", response)
+            again = ResponseStore(tmp_path, pytest.fail).take("one")
+            assert type(again) is type(response)
+            names = [name for name in response.attributes if name not in ("request", "certificate")]
+            assert [getattr(again, name) for name in names] == [getattr(response, name) for name in names]
+        ResponseStore(tmp_path).put("one", one)
+        again = ResponseStore(tmp_path).take("one")
+        assert again is not None
+        assert again.meta == {"download_latency": 0.5, "download_slot": "a"}
 
     def test_what_does_not_fit_on_the_disk_is_there_but_does_not_last(self, tmp_path):
         said: list[str] = []

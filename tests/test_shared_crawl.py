@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import pickle
 import signal
 import subprocess
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +24,7 @@ from scrapy_pagelets.crawler.fingerprint import PageFingerprinter
 from scrapy_pagelets.shared.frontier import Frontier
 from scrapy_pagelets.shared.server import Server
 from tests.crawling import SETTINGS, SITE, options, scrapy, start
+from tests.malicious import Malicious
 from tests.redis_server import RedisServer
 from tests.server import SiteServer, html
 
@@ -162,7 +165,7 @@ def other(workers: Workers) -> Iterator[Frontier]:
     client: Any = workers.redis.client
     until(lambda: bool(client.keys("*:meaning")))
     [key] = client.keys("*:meaning")
-    server = Server(workers.redis.url, key.decode().removesuffix("meaning"), lambda _: None, lambda _: None)
+    server = Server(workers.redis.url, key.decode().removesuffix("meaning"), *(lambda _: None,) * 3)
     frontier = Frontier(server, "other", LEASE)
     assert frontier.begin(client.get(key).decode())
     yield frontier
@@ -204,7 +207,8 @@ def test_the_crawl_waits_while_redis_is_away(workers, alone):
     assert max(pages(workers.server).values()) == 1
     assert texts(workers).keys() == alone.keys()
     warnings = [line for line in workers.log(0).splitlines() if "] WARNING: " in line]
-    assert ["cannot be reached, the crawl waits for it" in line for line in warnings] == [True]
+    assert ["cannot be reached, the crawl waits for it" in line for line in warnings] == [True, False]
+    assert "was restarted: this process repeats what it has told it last" in warnings[1]
     assert "is back, the crawl goes on" in workers.log(0)
 
 
@@ -226,6 +230,60 @@ def test_a_full_redis_stops_the_crawl_which_can_be_continued(workers, alone):
     workers.start(PAGELETS_PROBE=0)
     assert workers.wait() == [1, 0]
     assert texts(workers).keys() == alone.keys() | {"late.html"}
+
+
+def compared(workers: Workers) -> int:
+    """Number of pages in the log of contents."""
+    client: Any = workers.redis.client
+    return sum(client.llen(key) for key in client.keys("*:contents"))
+
+
+def test_a_crawl_that_redis_has_lost_ends_with_one_sentence(workers):
+    gate = closed_gate(workers.server)
+    workers.start(PAGELETS_PROBE=0, PAGELETS_SETTLE=1)
+    until(lambda: GATE in workers.server.hits and compared(workers) > 1)
+    workers.redis.client.flushall()
+    gate.set()
+    assert workers.wait() == [1]
+    errors = [line for line in workers.log(0).splitlines() if "] ERROR: " in line]
+    assert ["does not know the crawl any more: it was flushed" in line for line in errors] == [True]
+    assert "Traceback" not in workers.log(0)
+
+
+def test_what_a_restarted_redis_has_lost_is_done_again_or_told_again(workers, alone):
+    gate = closed_gate(workers.server)
+    workers.start(PAGELETS_PROBE=0, PAGELETS_SETTLE=1)
+    until(lambda: bool(compared(workers)))
+    with workers.redis.lost():
+        before = compared(workers)
+        until(lambda: GATE in workers.server.hits and compared(workers) > before + 5)
+    gate.set()
+    assert workers.wait() == [0]
+    assert max(pages(workers.server).values()) == 1
+    assert texts(workers).keys() == alone.keys()
+    assert "'pagelets/redis/restarted': 1" in workers.log(0)
+
+
+def test_entries_that_cannot_be_read_are_left_out_and_reported(workers, alone, tmp_path):
+    gate = closed_gate(workers.server)
+    workers.start(PAGELETS_PROBE=0, PAGELETS_SETTLE=1)
+    until(lambda: GATE in workers.server.hits and bool(compared(workers)))
+    client: Any = workers.redis.client
+    [key] = client.keys("*:contents")
+    client.rpush(key, b"anything")
+    prefix, bad = key.decode().removesuffix("contents"), pickle.dumps(Malicious(tmp_path / "code"))
+    client.hset(f"{prefix}requests", mapping={"cut:1000": b"anything", "pickle:1001": zlib.compress(bad)})
+    client.zadd(f"{prefix}queue", {"cut:1000": 0, "pickle:1001": 0, "without a request:1002": 0})
+    gate.set()
+    assert workers.wait() == [1]
+    lines = workers.merged()
+    assert {line["url"].removeprefix(workers.server.url()) for line in lines} == alone.keys()
+    assert all(line["sketch"] for line in lines)
+    log = workers.log(0)
+    assert "'pagelets/shared/unreadable': 4" in log
+    assert "This run has lost something: 4 entries of the shared crawl could not be read" in log
+    assert not (tmp_path / "code").exists()
+    assert "Traceback" not in log
 
 
 def test_a_crawl_without_redis_ends_with_one_sentence(workers):

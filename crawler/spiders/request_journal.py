@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import logging
-import pickle
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from scrapy import Request, Spider
-from scrapy.utils.request import request_from_dict
+
+from scrapy_pagelets.errors import ConfigError
+from scrapy_pagelets.session.request_json import from_json, to_json
 
 logger = logging.getLogger(__name__)
 
-_VERSION: Final = 1
+_VERSION: Final = 2
+#: Its requests were pickles: reading them could run code.
+_FORMER: Final = 1
+FORMER_JOB: Final = (
+    "the job in {} cannot be continued: an earlier version began it, whose files could run code when they are read. "
+    "Crawl again with a new JOBDIR"
+)
 #: State of a request: pending, its page is settling, its item is made, it has led to no page.
 _ASKED, _HELD, _PAGE, _NO_PAGE = range(4)
 #: ``held`` are settling pages, ``spare`` URLs in reserve. ``fingerprints`` has an additional row for each redirect.
@@ -57,6 +64,10 @@ class RequestJournal:
     Parameters
     ----------
     path : the file, created if it does not exist; None without a job: nothing is written then
+
+    Raises
+    ------
+    ConfigError : if the file is of an earlier version
 
     Attributes
     ----------
@@ -103,10 +114,12 @@ class RequestJournal:
     def ask(self, fingerprint: str, request: Request, spider: Spider) -> int | None:
         """Write a request; return its number, None if it cannot be written."""
         try:
-            pickled = pickle.dumps(request.to_dict(spider=spider), pickle.HIGHEST_PROTOCOL)
-        except (pickle.PicklingError, AttributeError, TypeError, ValueError):  # nor could Scrapy's disk queue store it
+            content = to_json(request, spider)
+        except (TypeError, ValueError, RecursionError) as error:
+            self.complete = False
+            self.failed(f"{request.url} cannot be requested again if this run is interrupted: {error}")
             return None
-        number = self._write("INSERT INTO requests (state, request) VALUES (?, ?)", _ASKED, pickled)
+        number = self._write("INSERT INTO requests (state, request) VALUES (?, ?)", _ASKED, content)
         if number is not None:
             self.name(fingerprint, number)
         return number
@@ -132,13 +145,6 @@ class RequestJournal:
             state = _PAGE if page else _NO_PAGE
             self._write("UPDATE requests SET state = ?, request = NULL WHERE number = ?", state, number)
 
-    def add_settled(self, count: int, *, page: bool = True) -> None:
-        """Record a number of requests that are done, of which only this is known."""
-        if count > 0:
-            numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
-            insert = f"{numbers} INSERT INTO requests (state) SELECT ? FROM n"
-            self._write(insert, count, _PAGE if page else _NO_PAGE)
-
     def _set_state(self, state: int, number: int) -> None:
         self._write("UPDATE requests SET state = ? WHERE number = ?", state, number)
 
@@ -155,14 +161,14 @@ class RequestJournal:
         last = -1
         query = "SELECT number, request FROM requests WHERE state = ? AND number > ? ORDER BY number LIMIT 1000"
         while rows := self._all(query, _ASKED, last):
-            for last, pickled in rows:
-                if (request := self._unpickled(last, pickled, spider)) is not None:
+            for last, content in rows:
+                if (request := self._read(last, content, spider)) is not None:
                     yield last, request
 
-    def _unpickled(self, number: int, pickled: bytes, spider: Spider) -> Request | None:
+    def _read(self, number: int, content: bytes, spider: Spider) -> Request | None:
         try:
-            return request_from_dict(pickle.loads(pickled), spider=spider)
-        except Exception as error:  # damaged, or of another version: unpickling can raise anything
+            return from_json(content, spider)
+        except Exception as error:  # damaged, or of another version: what is made of it can raise anything
             self.unreadable += 1
             self.failed(f"request {number} of the job cannot be read and is left out: {error!r}")
             self.settle(number, page=False)
@@ -240,6 +246,8 @@ def _connect(path: Path) -> sqlite3.Connection:
         (version,) = base.execute("PRAGMA user_version").fetchone()
         if not version and not base.execute("SELECT 1 FROM sqlite_master").fetchone():
             base.executescript(_SCHEMA)
+        elif version == _FORMER:
+            raise ConfigError(FORMER_JOB.format(path.parent))
         elif version != _VERSION:
             raise sqlite3.DatabaseError("it is not a journal, or one of another version")
         if (result := base.execute("PRAGMA quick_check(1)").fetchone()) != ("ok",):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from scrapy import Request
@@ -52,13 +52,8 @@ class SettlingPages:
         self._settled = journal.names("settled")
         self.session.progress.waiting["until more of their site is known"] = self._number_waiting
 
-    async def resume(self, times: Mapping[str, str]) -> None:
-        """Take over the settling pages of an earlier run; the journal marks unreadable ones to be requested again.
-
-        Parameters
-        ----------
-        times : tokens of settling pages that the journal does not know, and when they were fetched
-        """
+    async def resume(self) -> None:
+        """Take over the settling pages of an earlier run; the journal marks unreadable ones to be requested again."""
         for held in self._journal.held():
             if await in_thread(self._learn_again, held.token) is not None:
                 self._waiting.setdefault(held.site, []).append(held)
@@ -67,8 +62,8 @@ class SettlingPages:
         if self._journal.goes_on:
             await in_thread(self._drop_unknown)
             return
-        for token in sorted({*times, *self.session.responses.tokens(_PREFIX)}):
-            await self._adopt(token, times.get(token))
+        for token in self.session.responses.tokens(_PREFIX):
+            await self._adopt(token)
 
     def _drop_unknown(self) -> None:
         """Remove stored pages that are not in the journal: they will be requested again."""
@@ -76,15 +71,15 @@ class SettlingPages:
         for token in set(self.session.responses.tokens(_PREFIX)) - known:
             self.session.responses.take(token)
 
-    async def _adopt(self, token: str, time: str | None) -> None:
-        """Take over a stored page without a journal: that of the run that stored it was damaged, or it had none."""
+    async def _adopt(self, token: str) -> None:
+        """Take over a stored page without a journal: that of the run that stored it was damaged."""
         response = await in_thread(self._learn_again, token)
         if response is None:
             self._lose()
             return
         assert self.crawler.spider is not None
         number = self._journal.ask(token.removeprefix(_PREFIX), self._ask(response.url), self.crawler.spider)
-        held = Held(number, site_of(response.url), token, time or fetched_at(response))
+        held = Held(number, site_of(response.url), token, fetched_at(response))
         self._journal.hold(held)
         self._waiting.setdefault(held.site, []).append(held)
 

@@ -21,9 +21,10 @@ from twisted.python.failure import Failure
 
 from scrapy_pagelets.characters import visible
 from scrapy_pagelets.crawler.items import page_item
-from scrapy_pagelets.crawler.spiders import arguments, failures, former_job, sitemaps
-from scrapy_pagelets.crawler.spiders.request_journal import RequestJournal
+from scrapy_pagelets.crawler.spiders import arguments, failures, sitemaps
+from scrapy_pagelets.crawler.spiders.request_journal import FORMER_JOB, RequestJournal
 from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
+from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.recent_keys import RecentKeys
 from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
@@ -39,10 +40,8 @@ _SPARE: Final = 10_000
 #: In the job directory: our journal of requests, and Scrapy's request queue.
 _JOURNAL: Final = "pagelets-journal.sqlite"
 _QUEUE: Final = "requests.queue"
-_KILLED: Final = (
-    "the job in {} cannot be continued: it was killed in a version that saved its requests only at the end of a run. "
-    "Crawl again with a new JOBDIR"
-)
+#: The requests that Scrapy has seen, in the job directory.
+_SEEN: Final = "requests.seen"
 _NOT_SHARED: Final = "-a pages cannot be combined with PAGELETS_REDIS: each process would count its own pages"
 #: Pages of sitemaps whose keys are kept: probes prefer them.
 _MAX_LISTED: Final = 100_000
@@ -103,11 +102,14 @@ class SiteSpider(Spider):
         if spider.pages and crawler.settings.get("PAGELETS_REDIS"):
             abort_crawl(crawler, _NOT_SHARED)
         if job := job_dir(crawler.settings):
-            spider.journal = RequestJournal(Path(job, _JOURNAL))
+            try:
+                spider.journal = RequestJournal(Path(job, _JOURNAL))
+            except ConfigError as error:
+                abort_crawl(crawler, error)
             if spider.journal.goes_on:  # Scrapy's queue is redundant, and damaged if that run was killed
                 shutil.rmtree(Path(job, _QUEUE), ignore_errors=True)
-            elif not spider.journal.problem and former_job.was_killed(Path(job)):
-                abort_crawl(crawler, _KILLED.format(job))
+            elif not spider.journal.problem and _has_requests(Path(job, _SEEN)):  # of a version without a journal
+                abort_crawl(crawler, FORMER_JOB.format(job))
         crawler.signals.connect(spider.spider_opened, signals.spider_opened)
         crawler.signals.connect(spider.spider_closed, signals.spider_closed)
         crawler.signals.connect(spider.request_scheduled, signals.request_scheduled)
@@ -133,12 +135,11 @@ class SiteSpider(Spider):
         self.journal.failed = lambda sentence: self.session.warn("journal/failed", "%s", sentence)
         if self.journal.problem:
             self.session.warn("journal/failed", "%s", self.journal.problem)
-        times = {} if self.journal.goes_on else former_job.take_state(getattr(self, "state", {}), self.journal)
         self.hosts = self.journal.names("host") or set(map(_host, self.start_urls))
         self.journal.add_names("host", self.hosts)
         self._spare = self.journal.spare()
         self.held = SettlingPages(self.crawler, self.item, partial(self._page, depth=0), self.journal)
-        await self.held.resume(times)
+        await self.held.resume()
         self._requested, self._received = self.journal.requests, self.journal.pages
         for number, request in self.journal.asked(self):
             request.meta[NUMBER], request.dont_filter = number, True  # the dupefilter has seen it before
@@ -267,7 +268,7 @@ class SiteSpider(Spider):
         if reason != "finished" and job_dir(self.settings) and not self.journal.complete:
             what = "job cannot be continued: its requests could not be written down"
             session_of(self.crawler).record_loss(
-                what, "make room on the disk and crawl again, with a new job directory"
+                what, "the first warning about the journal says why; crawl again, with a new job directory"
             )
         self.journal.close()
 
@@ -277,8 +278,6 @@ class SiteSpider(Spider):
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             self.crawler.signals.connect(self.item_made, signal)
         assert self.crawler.engine is not None
-        if self.journal.is_open and not self.journal.goes_on:
-            former_job.take_queue(self.crawler, self.journal)
         scraper: Any = self.crawler.engine.scraper
         close = scraper.close_spider_async
 
@@ -349,6 +348,10 @@ def _host(url: str) -> str:
         return urlsplit(url).netloc.lower().removeprefix("www.")
     except ValueError:  # "http://[broken"
         return ""
+
+
+def _has_requests(seen: Path) -> bool:
+    return seen.exists() and seen.stat().st_size > 0
 
 
 def _type(response: Response) -> str:

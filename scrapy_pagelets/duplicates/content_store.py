@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sqlite3
 import threading
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 from xxhash import xxh3_64_intdigest
@@ -150,6 +151,31 @@ class Prepared(NamedTuple):
     key: _DocumentKey
     content: _Content
     sketch: Hashes
+
+    def packed(self) -> bytes:
+        """Serialise to bytes: a line of JSON, and the columns."""
+        hashes, weights = self.content
+        columns = hashes.tobytes() + self.sketch.tobytes() + (b"" if weights is None else weights.tobytes())
+        return json.dumps([*self.key, len(hashes), xxh3_64_intdigest(columns)]).encode() + b"\n" + columns
+
+    @classmethod
+    def unpacked(cls, content: bytes) -> Self:
+        """Restore a document from the result of ``packed``; anything else raises some exception."""
+        head, _, columns = content.partition(b"\n")
+        url, *numbers, size, digest = json.loads(head)
+        if xxh3_64_intdigest(columns) != digest:
+            raise ValueError("it is cut or changed")
+        url.encode()  # a string that can be stored
+        key = _DocumentKey(url, *np.array(numbers, np.int64, ndmin=1).tolist())
+        end = size * 4 + PERMUTATIONS * 4
+        hashes = np.frombuffer(columns[: size * 4], np.uint32)
+        sketch = np.frombuffer(columns[size * 4 : end], np.uint32)
+        weights = np.frombuffer(columns[end:], np.uint8)
+        if (len(hashes), len(sketch)) != (size, PERMUTATIONS) or len(weights) not in (0, size):
+            raise ValueError("its columns have other lengths")
+        if not size or (hashes[1:] <= hashes[:-1]).any():
+            raise ValueError("its shingles are none of a text")
+        return cls(key, _Content(hashes, weights if len(weights) else None), sketch)
 
 
 class _Resemblance(NamedTuple):

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+#: The format of what the processes of a shared crawl send each other.
+_FORMAT: Final = 2
+
 P = ParamSpec("P")
 T = TypeVar("T")
 #: Pages above this size in bytes take seconds and cause a warning.
@@ -75,7 +78,7 @@ class CrawlSession:
         if core.MISSING:
             logger.info("Pages are cleaned more slowly, without the compiled core: %s", core.MISSING)
         #: What all processes of a shared crawl have in common: the model, all hashes, and how pages are compared.
-        self.meaning = f"{meaning(model)} {self.config.comparison}" if self.config.redis else ""
+        self.meaning = f"{_FORMAT} {meaning(model)} {self.config.comparison}" if self.config.redis else ""
         #: The part of this process in a crawl that several processes share; None for a crawl by itself.
         self.shared = self._share(crawler)
         #: The requests of a shared crawl that this process works on.

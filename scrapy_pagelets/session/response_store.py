@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import logging
-import pickle
 import shutil
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
-from io import BytesIO
+from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from scrapy import Request
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
+from scrapy_pagelets.rendering.snapshot import Frame
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 
 logger = logging.getLogger(__name__)
@@ -27,8 +28,8 @@ _META: Final = ("download_latency", "download_slot")
 _REST: Final = 32
 #: Suffix of a file that is being written.
 _UNFINISHED: Final = ".new"
-#: The modules of pickled classes in an earlier version -> in this one.
-_MOVED: Final = {"scrapy_pagelets.rendered": "scrapy_pagelets.rendering.snapshot"}
+#: With this byte begins a pickle, which an earlier version wrote: reading it could run code.
+_PICKLE: Final = b"\x80"
 
 
 class ResponseStore:
@@ -37,7 +38,7 @@ class ResponseStore:
     Parameters
     ----------
     lasting : a folder that outlives the process; None for a temporary one
-    failed : called with a sentence if a response cannot be written; the response then stays in memory
+    failed : called with a sentence if a response cannot be written, and stays in memory, or cannot be read
     """
 
     def __init__(self, lasting: Path | None, failed: Callable[[str], None] = logger.warning) -> None:
@@ -116,12 +117,12 @@ class ResponseStore:
             try:
                 content = path.read_bytes()
             except OSError as error:
-                logger.warning("%s cannot be read: %s", path, error)
+                self._failed(f"{path} cannot be read: {error}")
                 return None
         try:
             return unpacked(content)
-        except Exception as error:  # truncated, or of another version: unpickling can raise anything
-            logger.warning("the stored page %s cannot be read: %r", token, error)
+        except Exception as error:  # damaged: what is made of it can raise anything
+            self._failed(f"the stored page {token} cannot be read: {error!r}")
             return None
 
     def close(self) -> None:
@@ -136,31 +137,40 @@ def page_of_token(token: str) -> str:
 
 
 def packed(response: Response) -> bytes:
-    """Serialise a response to bytes."""
-    frames = response.frames if isinstance(response, RenderedResponse) else ()
-    about = {name: getattr(response, name) for name in ("flags", "ip_address", "protocol")}
-    request = response.request
-    meta = {key: request.meta[key] for key in _META if key in request.meta} if request is not None else {}
-    parts = (response.url, response.status, dict(response.headers), response.body, frames, about, meta)
-    return pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
+    """Serialise a response to bytes: a line of JSON, and the body."""
+    request, address = response.request, response.ip_address
+    about = {
+        "url": response.url,
+        "status": response.status,
+        "headers": {
+            name.decode("latin-1"): [value.decode("latin-1") for value in values]
+            for name, values in response.headers.items()
+        },
+        "flags": response.flags,
+        "ip_address": None if address is None else str(address),
+        "protocol": response.protocol,
+        "frames": response.frames if isinstance(response, RenderedResponse) else (),
+        "meta": {key: request.meta[key] for key in _META if key in request.meta} if request is not None else {},
+        "length": len(response.body),
+    }
+    return json.dumps(about).encode() + b"\n" + response.body
 
 
 def unpacked(content: bytes) -> Response:
-    """Restore a response from the result of ``packed``."""
-    # An earlier version did not store the last two parts.
-    url, status, headers, body, frames, about, meta = (*_Unpickler(BytesIO(content)).load(), {}, {})[:7]
-    about["request"] = Request(url, meta=meta) if meta else None
+    """Restore a response from the result of ``packed``; anything else raises some exception."""
+    if content.startswith(_PICKLE):
+        raise ValueError("it is a pickle of an earlier version, which is not read because it could run code")
+    head, _, body = content.partition(b"\n")
+    about = json.loads(head)
+    frames, meta, address = about.pop("frames"), about.pop("meta"), about.pop("ip_address")
+    if len(body) != about.pop("length"):
+        raise ValueError("it is cut")
+    about["headers"] = Headers(about["headers"], encoding="latin-1")
+    about["ip_address"] = None if address is None else ip_address(address)
+    about["request"] = Request(about["url"], meta=meta) if meta else None
     if frames:
-        return RenderedResponse(url=url, status=status, headers=headers, body=body, frames=frames, **about)
-    kind = responsetypes.from_args(headers=Headers(headers), url=url, body=body)
-    return kind(url=url, status=status, headers=headers, body=body, **about)
-
-
-class _Unpickler(pickle.Unpickler):
-    """An unpickler that finds classes that have moved."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        return super().find_class(_MOVED.get(module, module), name)
+        return RenderedResponse(body=body, frames=[Frame(*frame) for frame in frames], **about)
+    return responsetypes.from_args(headers=about["headers"], url=about["url"], body=body)(body=body, **about)
 
 
 def _replace(path: Path, content: bytes) -> None:

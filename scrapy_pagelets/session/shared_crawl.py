@@ -31,6 +31,9 @@ logger = logging.getLogger(__name__)
 
 #: Seconds between two questions whether another process has ended its search.
 _PAUSE: Final = 0.2
+#: A loss, and what can be done.
+UNREADABLE: Final = "entries of the shared crawl could not be read"
+ONE_VERSION: Final = "let nobody else write into this Redis, and use one version of the project in all processes"
 
 
 class Session(Protocol):
@@ -38,6 +41,9 @@ class Session(Protocol):
 
     def warn(self, name: str, message: str, *arguments: object) -> None:
         """Count and log a problem."""
+
+    def record_loss(self, what: str, remedy: str) -> None:
+        """Record a permanent loss."""
 
 
 class SharedCrawl:
@@ -57,16 +63,18 @@ class SharedCrawl:
             raise ConfigError("PAGELETS_REDIS needs the asyncio reactor: leave TWISTED_REACTOR at Scrapy's default")
         if job := job_dir(crawler.settings):
             raise ConfigError(f"JOBDIR ({job}) cannot be combined with PAGELETS_REDIS, which keeps the job itself")
+        self._session = session
         self.worker = _worker()
         self.server = Server(
             config.redis,
             f"pagelets:{config.redis_key or _key(crawler)}:",
             lambda sentence: session.warn("redis/away", "%s", sentence),
             lambda sentence: logger.info("%s", sentence),
+            lambda sentence: session.warn("redis/restarted", "%s", sentence),
         )
         failed: Callable[[str], None] = lambda sentence: session.warn("store/failed", "%s", sentence)  # noqa: E731
         self.frontier = Frontier(self.server, self.worker, config.redis_lease)
-        self.sites = SharedSites(self.server, failed)
+        self.sites = SharedSites(self.server, failed, self._unreadable)
         self.responses = SharedResponses(self.server, failed)
 
     def contents(self, store: ContentStore) -> SharedContents:
@@ -76,15 +84,23 @@ class SharedCrawl:
         ----------
         store : an empty one, which becomes the copy of this process
         """
-        return SharedContents(self.server, store)
+        return SharedContents(self.server, store, self._unreadable)
+
+    def _unreadable(self, sentence: str) -> None:
+        self._session.warn("shared/unreadable", "%s", sentence)
+        self._session.record_loss(UNREADABLE, ONE_VERSION)
 
     @asynccontextmanager
     async def searching(self, site: str) -> AsyncIterator[None]:
         """Wait until no other process searches for a template of a site, and keep the others from it meanwhile."""
         try:
-            while not await in_waiting_thread(self.frontier.begin_search, site):
+            while not (is_ours := await in_waiting_thread(self.frontier.begin_search, site)):
+                if self.server.is_closing:
+                    break
                 await asyncio.sleep(_PAUSE)
         except RedisAway:  # the crawl is closing
+            is_ours = False
+        if not is_ours:
             yield
             return
         try:

@@ -20,7 +20,7 @@ class SharedResponses:
 
     Parameters
     ----------
-    failed : called with a sentence if a response cannot be written; its page will be fetched again
+    failed : called with a sentence if a response cannot be written, or is damaged; its page will be fetched again
     """
 
     def __init__(self, server: Server, failed: Callable[[str], None]) -> None:
@@ -65,7 +65,11 @@ class SharedResponses:
 
         try:
             content = self._server.call(take)
+        except RedisProblem as error:  # the crawl is closing, or stops for this
+            logger.warning("the stored page %s cannot be read: %s", token, error)
+            return None
+        try:
             return None if content is None else unpacked(zlib.decompress(content))
-        except Exception as error:  # of another version, or the crawl is closing
-            logger.warning("the stored page %s cannot be read: %r", token, error)
+        except Exception as error:  # damaged: what is made of it can raise anything
+            self._failed(f"the stored page {token} cannot be read and will be fetched again: {error!r}")
             return None

@@ -1,7 +1,5 @@
 #!lua
--- Append an entry to a log if nobody has appended another one since it was read. Returns 1, or 0 if somebody has.
--- KEYS: the prefix of all keys. ARGV: the number of entries that were read, the entry.
-local log = KEYS[1] .. "contents"
-if redis.call("LLEN", log) ~= tonumber(ARGV[1]) then return 0 end
-redis.call("RPUSH", log, ARGV[2])
-return 1
+-- Append an entry to the log of contents. Returns the length of the log, 0 if Redis does not know the crawl any more.
+-- KEYS: the prefix of all keys. ARGV: the entry.
+if redis.call("EXISTS", KEYS[1] .. "crawl") == 0 then return 0 end
+return redis.call("RPUSH", KEYS[1] .. "contents", ARGV[1])

@@ -2,11 +2,13 @@
 -- One exchange between a worker and the frontier: what the worker has done, and what it gets to do.
 -- Most of it frees memory, so it also runs when Redis is full.
 -- KEYS: the prefix of all keys. ARGV: a JSON object, see `Frontier.exchange`.
--- Returns {"lost"}, {"finished"} or {"going on", queued, leased, held, id, content, probed, id, content, probed, ...}.
+-- Returns {"restarted"}, {"lost"}, {"finished"} or {"going on", queued, leased, held, id, content, probed, id, content, probed, ...}.
 local key, about = KEYS[1], cjson.decode(ARGV[1])
 local worker, time = about.worker, redis.call("TIME")
 local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
 
+-- A worker that has not noticed that Redis was restarted has to tell again what was lost, before it gets anything.
+if not string.find(redis.call("INFO", "server"), about.run, 1, true) then return {"restarted"} end
 if redis.call("GET", key .. "crawl") ~= about.crawl then
   return {redis.call("GET", key .. "finished") == about.crawl and "finished" or "lost"}
 end
@@ -28,13 +30,17 @@ local function of(hash, name)
   return found
 end
 
+local function release(name)
+  for _, hash in ipairs({"probing", "searching"}) do
+    for _, field in ipairs(of(hash, name)) do redis.call("HDEL", key .. hash, field) end
+  end
+end
+
 local function forget(name)
   for _, hash in ipairs({"leases", "held"}) do
     for _, id in ipairs(of(hash, name)) do queue_again(id) end
   end
-  for _, hash in ipairs({"probing", "searching"}) do
-    for _, field in ipairs(of(hash, name)) do redis.call("HDEL", key .. hash, field) end
-  end
+  release(name)
   redis.call("ZREM", key .. "workers", name)
   redis.call("SREM", key .. "ready", name)
 end
@@ -53,6 +59,7 @@ for _, id in ipairs(about.done) do
   redis.call("HDEL", key .. "held", id)
   redis.call("ZREM", key .. "queue", id)
   redis.call("HDEL", key .. "requests", id)
+  redis.call("HSET", key .. "pages", string.match(id, "^(.*):%d+$"), "requested") -- Redis may have lost it
 end
 for _, id in ipairs(about.held) do
   if redis.call("HGET", key .. "leases", id) == worker then
@@ -63,12 +70,16 @@ end
 -- A reply was lost, or Redis has gone back to an earlier state: what the worker does not know about is queued again.
 if about.has then
   local known = {}
-  for _, id in ipairs(about.has) do known[id] = true end
+  for _, id in ipairs(about.has) do
+    known[id] = true
+    if redis.call("ZREM", key .. "queue", id) == 1 then redis.call("HSET", key .. "leases", id, worker) end
+  end
   for _, hash in ipairs({"leases", "held"}) do
     for _, id in ipairs(of(hash, worker)) do
       if not known[id] then queue_again(id) end
     end
   end
+  release(worker)
 end
 if about.leaves then forget(worker) end
 

@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
-from scrapy_pagelets.errors import ConfigError, PageletsError
-from scrapy_pagelets.shared.server import Server
+from scrapy_pagelets.errors import ConfigError
+from scrapy_pagelets.shared.last_seconds import LastSeconds
+from scrapy_pagelets.shared.server import RedisProblem, Server
 
 #: The keys of a crawl, behind its prefix; all are deleted when the crawl has finished.
 NAMES: Final = (
@@ -22,8 +23,19 @@ REMEMBERED: Final = 600
 _BATCH: Final = 500
 
 
-class CrawlLost(PageletsError):
-    """Raised if Redis does not know the crawl any more: it was restarted without its data, or flushed."""
+class CrawlLost(RedisProblem):
+    """Raised if Redis does not know the crawl any more: it was restarted without its data, or flushed.
+
+    Parameters
+    ----------
+    name : address of the server
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"Redis at {name} does not know the crawl any more: it was flushed, or restarted without its data. Start "
+            "Redis with --appendonly yes, and crawl again"
+        )
 
 
 class Waiting(NamedTuple):
@@ -85,7 +97,8 @@ class Frontier:
 
     A request that leaves the queue is leased to a process until the process says that it is done. All changes are
     made by scripts, which Redis runs one at a time: a request is always in the queue, leased, held or done. A process
-    that has not made an exchange for ``lease`` seconds is taken for dead, and its requests are queued again.
+    that has not made an exchange for ``lease`` seconds is taken for dead, and its requests are queued again. If Redis
+    was restarted, it may have lost the last seconds: what this process has told it in them is told again.
 
     Parameters
     ----------
@@ -98,6 +111,10 @@ class Frontier:
         self._server = server
         self._lease = lease
         self._crawl = ""
+        self._pushed: LastSeconds[Waiting] = LastSeconds()
+        self._done: LastSeconds[str] = LastSeconds()
+        self._restarts = server.restarts
+        self._begin = server.script("begin.lua")
         self._push = server.script("push.lua")
         self._exchange = server.script("exchange.lua")
 
@@ -112,22 +129,16 @@ class Frontier:
         ------
         ConfigError : if the crawl was begun with another meaning
         """
-        key = self._server.key
-
-        def begin(redis: Any) -> bool:
-            if redis.exists(key + "finished"):
-                return False
-            redis.set(key + "crawl", token_hex(8), nx=True)
-            self._crawl = redis.get(key + "crawl").decode()
-            redis.set(key + "meaning", meaning, nx=True)
-            if redis.get(key + "meaning").decode() == meaning:
-                return True
+        if not (known := self._begin([token_hex(8), meaning, *NAMES])):
+            return False
+        crawl, theirs = known
+        self._crawl = crawl.decode()
+        if theirs != meaning.encode():
             raise ConfigError(
                 "this process would learn something else than the others of the crawl: give all of them the same "
                 "version of scrapy-pagelets and the same settings, or give this crawl a PAGELETS_REDIS_KEY of its own"
             )
-
-        return self._server.call(begin)
+        return True
 
     def push(self, requests: Sequence[Waiting]) -> int:
         """Queue requests; returns the number of those that were dropped, because their pages are known.
@@ -137,6 +148,7 @@ class Frontier:
         RedisFull : if there is no memory left
         """
         dropped = 0
+        self._pushed.add(requests)
         for start in range(0, len(requests), _BATCH):
             arguments: list[Any] = [self._crawl]
             for one in requests[start : start + _BATCH]:
@@ -161,7 +173,8 @@ class Frontier:
         done : requests that are done
         held : requests whose page is held
         wants : maximal number of requests to lease
-        has : all requests that this process works on, if a reply may have been lost; any others are queued again
+        has : all requests that this process works on, if a reply may have been lost; any others are queued again, and
+            what it has reserved is released
         ready : whether the process has nothing left to do
         leaves : whether the process ends: its requests are queued again
 
@@ -169,17 +182,23 @@ class Frontier:
         ------
         CrawlLost : if Redis does not know the crawl any more
         """
+        restarts = self._server.restarts
+        if is_behind := restarts != self._restarts:
+            done = {*done, *self._done.all()}
+        self._done.add(done)
         about: dict[str, Any] = {"worker": self.worker, "crawl": self._crawl, "lease": self._lease, "wants": wants}
         about |= {"done": list(done), "held": list(held), "ready": ready, "leaves": leaves}
-        about |= {"names": NAMES, "remembered": REMEMBERED}
+        about |= {"names": NAMES, "remembered": REMEMBERED, "run": self._server.run}
         if has is not None:
             about["has"] = list(has)
         word, *reply = self._exchange([json.dumps(about)])
+        if word == b"restarted":
+            return State(queued=1), []
         if word == b"lost":
-            raise CrawlLost(
-                f"Redis at {self._server.name} does not know the crawl any more: it was flushed, or restarted without "
-                "its data. Start Redis with --appendonly yes, and crawl again"
-            )
+            raise CrawlLost(self._server.name)
+        if is_behind:
+            self.push(self._pushed.all())
+        self._restarts = restarts
         if word == b"finished":
             return State(finished=True), []
         queued, leased, in_hand, *leases = reply

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ T = TypeVar("T")
 #: Seconds after which a server that does not answer counts as away, and between two attempts to reach it.
 _TIMEOUT: Final = 10.0
 _PAUSES: Final = (0.1, 0.3, 1.0, 2.0)
+_RUN: Final = re.compile(rb"^run_id:(\w+)", re.MULTILINE)
 #: The first version of Redis whose scripts are refused as a whole when there is no memory left.
 _OLDEST: Final = (7, 0)
 
@@ -47,22 +49,34 @@ class Server:
     key : prefix of all keys of the crawl
     away : called with a sentence when the server cannot be reached
     back : called with a sentence when it can be reached again
+    restarted : called with a sentence when it was restarted meanwhile
 
     Raises
     ------
     ConfigError : if the server cannot be used; the message says why and what to do
     """
 
-    def __init__(self, url: str, key: str, away: Callable[[str], None], back: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        away: Callable[[str], None],
+        back: Callable[[str], None],
+        restarted: Callable[[str], None],
+    ) -> None:
         self.key = key
         self.name = shown(url)
-        self._away, self._back = away, back
+        self._away, self._back, self._restarted = away, back, restarted
         self._closing = threading.Event()
         self._lock = threading.Lock()
         self._is_away = False
-        #: How often the server was away; what it has received shortly before may be lost.
+        #: How often the server was away, or was restarted: a reply may be lost.
         self.interruptions = 0
-        self._redis = _connected(url)
+        #: How often the server was restarted: what it has received in the last seconds may be lost.
+        self.restarts = 0
+        #: The name that the server has given to its run; "" if it has none.
+        self.run = ""
+        self._redis = _connected(url, self._greet)
         with _problems(self.name):
             _check(self._redis, self.name)
 
@@ -98,6 +112,11 @@ class Server:
         script = self._redis.register_script(files(__package__).joinpath(name).read_text(encoding="utf-8"))
         return lambda arguments: self.call(lambda _: script(keys=[self.key], args=arguments))
 
+    @property
+    def is_closing(self) -> bool:
+        """True if nobody waits for the server any more."""
+        return self._closing.is_set()
+
     def stop_waiting(self) -> None:
         """Raise `RedisAway` from now on instead of waiting."""
         self._closing.set()
@@ -105,6 +124,19 @@ class Server:
     def close(self) -> None:
         """Close the connections."""
         self._redis.close()
+
+    def _greet(self, connection: Any) -> None:
+        """Begin a connection; note whether it leads to another run of the server."""
+        connection.on_connect()
+        connection.send_command("INFO", "server")
+        found = _RUN.search(connection.read_response(disable_decoding=True))
+        run = found[1].decode() if found else ""
+        with self._lock:
+            if self.run not in ("", run):
+                self.restarts += 1
+                self.interruptions += 1
+                self._restarted(f"Redis at {self.name} was restarted: this process repeats what it has told it last")
+            self.run = run
 
     def _note_away(self, error: Exception) -> None:
         with self._lock:
@@ -130,7 +162,7 @@ def shown(url: str) -> str:
     return parts.netloc.rpartition("@")[2] + parts.path
 
 
-def _connected(url: str) -> Redis:
+def _connected(url: str, greet: Callable[[Any], None]) -> Redis:
     try:
         from redis import Redis
         from redis.backoff import NoBackoff
@@ -139,7 +171,11 @@ def _connected(url: str) -> Redis:
         raise ConfigError("PAGELETS_REDIS needs the library redis: pip install 'scrapy-pagelets[redis]'") from None
     try:
         return Redis.from_url(
-            url, socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT, retry=Retry(NoBackoff(), 0)
+            url,
+            socket_timeout=_TIMEOUT,
+            socket_connect_timeout=_TIMEOUT,
+            retry=Retry(NoBackoff(), 0),
+            redis_connect_func=greet,
         )
     except ValueError as error:
         raise ConfigError(f"PAGELETS_REDIS cannot be used: {error}") from error

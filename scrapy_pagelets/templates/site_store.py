@@ -35,7 +35,7 @@ _LOCK_TIMEOUT: Final = 60.0
 #: Pattern for the names of the files in a folder of stores.
 FILES: Final = "pagelets-sites-*.sqlite"
 #: Raised by data that are damaged, or of another version.
-_UNREADABLE: Final = (TypeError, LookupError, ValueError)
+UNREADABLE: Final = (TypeError, LookupError, ValueError)
 #: Answered requests of a job that are remembered.
 MAX_ANSWERED: Final = 100_000
 
@@ -191,7 +191,7 @@ class SiteStore:
         [content] = self._db.execute("SELECT learnt FROM sites WHERE name = ?", (name,)).fetchone()
         try:
             return row[0], SiteCounts.from_arrays(name, unpack(content))
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             self._failed(f"the stored data of {name} cannot be read, the site is learnt again: {error}")
             return row[0], None
 
@@ -203,7 +203,7 @@ class SiteStore:
             known = columns["rows"].reshape(len(sketches), -1)  # an earlier version had fewer shingles
             rows[:, : known.shape[1]] = known
             return Pagelets(key, site, int(columns["body"][0]), rows, sketches, columns["links"])
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             self._failed(f"the pagelets of a page of {site} cannot be read: {error}")
             return None
 
@@ -241,7 +241,7 @@ def read_sites(path: Path) -> Iterator[tuple[str, SiteCounts]]:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=_LOCK_TIMEOUT, uri=True)) as db:
             for name, content in db.execute("SELECT name, learnt FROM sites ORDER BY name"):
                 yield name, SiteCounts.from_arrays(name, unpack(content))
-    except _UNREADABLE:
+    except UNREADABLE:
         raise SiteStoreError(
             f"{path} cannot be used: it is damaged or of another version, crawl the sites again"
         ) from None
