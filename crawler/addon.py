@@ -8,6 +8,7 @@ from typing import Final
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
+from scrapy_pagelets.crawler.feed_formats import add_parquet
 from scrapy_pagelets.session.config import focused
 
 _COMPONENTS: Final = {
@@ -60,7 +61,8 @@ _JOBS: Final = {
 }
 #: The scheduler of a crawl that several processes share through Redis.
 _SHARED_SCHEDULER: Final = "scrapy_pagelets.crawler.shared_scheduler.SharedScheduler"
-_PARQUET: Final = "scrapy_pagelets.crawler.exporters.ParquetItemExporter"
+#: Scrapy's log formatter, and our subclass of it, which shortens our fields.
+_LOG_FORMATTER: Final = ("scrapy.logformatter.LogFormatter", "scrapy_pagelets.crawler.log_formatter.ShortFields")
 
 
 class Addon:
@@ -87,6 +89,6 @@ class Addon:
                     settings.set(setting, ours, "addon")
         if focused(settings):
             settings.set("SCHEDULER_PRIORITY_QUEUE", _QUEUE, "addon")
-        exporters = settings.getdict("FEED_EXPORTERS")
-        exporters.setdefault("parquet", _PARQUET)
-        settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)
+        if settings.get("LOG_FORMATTER") == _LOG_FORMATTER[0]:
+            settings.set("LOG_FORMATTER", _LOG_FORMATTER[1], "addon")
+        add_parquet(settings)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-from scrapy_pagelets.document.metadata import TOLD
 from scrapy_pagelets.pipelines.base import PagePipeline
 from scrapy_pagelets.segmentation.vips import vips
 from scrapy_pagelets.session.page_context import PageContext, current_context
-
-#: Fields that types of items may lack without a warning.
-_OPTIONAL: Final = frozenset(("headline", *TOLD))
 
 
 class SegmentPipeline(PagePipeline):
@@ -32,7 +28,7 @@ class SegmentPipeline(PagePipeline):
     async def process_page(self, item: Any, context: PageContext) -> None:
         metadata, records = await self.computed(self._segment, context) or ({}, {})
         for name, value in metadata.items():
-            self.fields.fill(item, name, value, optional=name in _OPTIONAL)
+            self.fields.fill(item, name, value)
         for name, value in records.items():
             self.fields.put(item, name, value)
 
