@@ -8,7 +8,6 @@ from typing import Final
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
-from scrapy_pagelets.crawler.feed_formats import add_parquet
 from scrapy_pagelets.session.config import focused
 
 _COMPONENTS: Final = {
@@ -63,6 +62,14 @@ _JOBS: Final = {
 _SHARED_SCHEDULER: Final = "scrapy_pagelets.crawler.shared_scheduler.SharedScheduler"
 #: Scrapy's log formatter, and our subclass of it, which shortens our fields.
 _LOG_FORMATTER: Final = ("scrapy.logformatter.LogFormatter", "scrapy_pagelets.crawler.log_formatter.ShortFields")
+_PARQUET: Final = "scrapy_pagelets.crawler.exporters.ParquetItemExporter"
+
+
+def add_parquet(settings: BaseSettings) -> None:
+    """Add the format ``parquet`` to those of a project, unless it has one of this name."""
+    exporters = settings.getdict("FEED_EXPORTERS")
+    exporters.setdefault("parquet", _PARQUET)
+    settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)
 
 
 class Addon:

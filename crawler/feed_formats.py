@@ -6,19 +6,10 @@ import argparse
 from typing import Final
 
 from scrapy.commands import ScrapyCommand
-from scrapy.settings import BaseSettings
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
 
-_PARQUET: Final = "scrapy_pagelets.crawler.exporters.ParquetItemExporter"
 _process_options: Final = ScrapyCommand.process_options
-
-
-def add_parquet(settings: BaseSettings) -> None:
-    """Add the format ``parquet`` to those of a project, unless it has one of this name."""
-    exporters = settings.getdict("FEED_EXPORTERS")
-    exporters.setdefault("parquet", _PARQUET)
-    settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)
 
 
 def add_before_options_are_checked() -> None:
@@ -27,7 +18,7 @@ def add_before_options_are_checked() -> None:
     Scrapy checks them before it loads add-ons, and offers no hook in between. Commands read all other options, such as
     ``-s ADDONS=...``, with this method of their base class.
     """
-    ScrapyCommand.process_options = _read_options  # type: ignore[method-assign]
+    ScrapyCommand.process_options = _read_options  # type: ignore[method-assign, assignment]
 
 
 def _read_options(command: ScrapyCommand, args: list[str], options: argparse.Namespace) -> None:
@@ -36,7 +27,7 @@ def _read_options(command: ScrapyCommand, args: list[str], options: argparse.Nam
     has_feed = getattr(options, "output", None) or getattr(options, "overwrite_output", None)
     if settings is None or not has_feed or not settings["ADDONS"]:
         return
-    from scrapy_pagelets.crawler.addon import Addon
+    from scrapy_pagelets.crawler.addon import Addon, add_parquet
 
     if Addon in map(load_object, build_component_list(settings["ADDONS"])):
         add_parquet(settings)
