@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from scrapy_pagelets.pipelines.base import PagePipeline
 from scrapy_pagelets.segmentation.vips import vips
-from scrapy_pagelets.session.page_context import PageContext, current_context
+from scrapy_pagelets.session.page_context import PageContext, comes_from_scraper, current_context
+
+_NO_PAGE: Final = (
+    "items come to the pipelines without their page and get none of our fields, as those that "
+    "`scrapy parse --pipelines` shows: `scrapy parse -o FILE.jsonl` writes them with all fields"
+)
 
 
 class SegmentPipeline(PagePipeline):
@@ -19,8 +24,10 @@ class SegmentPipeline(PagePipeline):
 
     async def process_item(self, item: Any) -> Any:
         context = current_context()
-        if context is None:
+        if context is None and comes_from_scraper():
             self.session.count("items/no_page")
+        elif context is None:
+            self.session.warn("items/no_page", _NO_PAGE)
         else:  # a page whose links could not be scored may still have pagelets
             await self.process_page(item, context)
         return item

@@ -153,7 +153,12 @@ def test_other_commands_of_scrapy_work_as_before(project):
         parsed = scrapy(
             "parse", "--nolog", "--spider", "quotes", "-a", f"base={server.url('')}", server.url("b"), cwd=project
         )
+        command = ["parse", "--spider", "quotes", "-a", f"base={server.url('')}", server.url("c")]
+        written = scrapy(*command, "--pipelines", "-o", "parsed.jsonl", cwd=project, PYTHONWARNINGS="default")
         listed = scrapy("list", cwd=project)
+    assert written.stderr.count("`scrapy parse -o FILE.jsonl` writes them with all fields") == 1
+    [line] = map(json.loads, (project / "parsed.jsonl").read_text(encoding="utf-8").splitlines())
+    assert line["text"].endswith("cword59")
     assert "Heading a" in fetched.stdout
     assert "Heading b" in parsed.stdout
     assert listed.stdout.split() == ["quotes"]

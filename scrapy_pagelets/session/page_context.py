@@ -210,6 +210,11 @@ def current_context() -> PageContext | None:
     return _current.get()
 
 
+def comes_from_scraper() -> bool:
+    """Return False if the current item was handed to the pipelines past the scraper, which alone knows its page."""
+    return _places.get(None) is not None
+
+
 def current_places() -> dict[str, str]:
     """Return the names of the fields that we have set on the current item: name in the feed -> name in the item."""
     return _places.get({})
