@@ -60,7 +60,16 @@ _JOBS: Final = {
 }
 #: The scheduler of a crawl that several processes share through Redis.
 _SHARED_SCHEDULER: Final = "scrapy_pagelets.crawler.shared_scheduler.SharedScheduler"
+#: Scrapy's log formatter, and our subclass of it, which shortens our fields.
+_LOG_FORMATTER: Final = ("scrapy.logformatter.LogFormatter", "scrapy_pagelets.crawler.log_formatter.ShortFields")
 _PARQUET: Final = "scrapy_pagelets.crawler.exporters.ParquetItemExporter"
+
+
+def add_parquet(settings: BaseSettings) -> None:
+    """Add the format ``parquet`` to those of a project, unless it has one of this name."""
+    exporters = settings.getdict("FEED_EXPORTERS")
+    exporters.setdefault("parquet", _PARQUET)
+    settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)
 
 
 class Addon:
@@ -87,6 +96,6 @@ class Addon:
                     settings.set(setting, ours, "addon")
         if focused(settings):
             settings.set("SCHEDULER_PRIORITY_QUEUE", _QUEUE, "addon")
-        exporters = settings.getdict("FEED_EXPORTERS")
-        exporters.setdefault("parquet", _PARQUET)
-        settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)
+        if settings.get("LOG_FORMATTER") == _LOG_FORMATTER[0]:
+            settings.set("LOG_FORMATTER", _LOG_FORMATTER[1], "addon")
+        add_parquet(settings)

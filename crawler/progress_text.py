@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Final, Self
 
 from scrapy_pagelets.session.crawl_session import CrawlSession
@@ -93,7 +94,9 @@ def closing_lines(session: CrawlSession) -> Iterator[str]:
     if name := next((name for name in feeds if name.endswith(_READABLE)), None):
         quoted = shlex.quote(name)
         yield f"to see what was stripped: scrapy pagelets report {quoted}"
-        yield f"to see it on a page, and why: scrapy pagelets view {quoted} --page URL"
+        # Playwright draws the picture; it is not part of a base install.
+        without = "" if find_spec("playwright") else " --no-picture"
+        yield f"to see it on a page, and why: scrapy pagelets view {quoted} --page URL{without}"
     for stat, sentence in session.progress.warnings.items():
         number = session.stats.get_value(f"pagelets/{stat}", 1) if session.stats is not None else 1
         yield f"warned of {stat}, {counted(number, 'time')}: {sentence}"

@@ -6,11 +6,14 @@ import logging
 from collections.abc import MutableMapping
 from dataclasses import MISSING, is_dataclass
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter
 from scrapy import Item
 from scrapy.crawler import Crawler
 
+from scrapy_pagelets.document.metadata import TOLD
+from scrapy_pagelets.feed_schema import FEED
 from scrapy_pagelets.session.config import FIELDS
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.page_context import current_places
@@ -19,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 #: Field -> its alternative name, for items whose spider has set the field; for other fields it is ``page_<name>``.
 _ALTERNATIVES: Final = {"text": "content"}
+#: Fields that the types of items may lack without a warning.
+_OPTIONAL: Final = frozenset(("headline", "content_hash", *TOLD))
 _COLLECTIONS: Final = (str, bytes, list, tuple, dict, set, frozenset)
 
 
@@ -27,43 +32,33 @@ class Fields:
 
     Values that a spider has set stay. In a dict, our value then goes under an alternative name: ``content`` for
     ``text``, ``page_<name>`` for other fields; ``pagelets/fields/renamed`` counts such values. A value that fits
-    nowhere in an item is left out and counted in ``pagelets/fields/missing``. The first case for each type and field
-    is a warning.
+    nowhere in an item is left out and counted in ``pagelets/fields/missing``; types of items may lack what the page
+    tells of itself. The first case for each type and field is a warning; all fields that a type lacks are one.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.session = session_of(crawler)
         self._crawler = crawler
-        self._warned: set[tuple[str, type, str]] = set()
+        self._warned = _warned.setdefault(crawler, set())
 
-    def put(self, item: Any, name: str, value: Any, *, optional: bool = False) -> None:
-        """Set a field, under an alternative name if the spider has set it.
-
-        Parameters
-        ----------
-        optional : leave it out silently if the item's type does not have it
-        """
+    def put(self, item: Any, name: str, value: Any) -> None:
+        """Set a field, under an alternative name if the spider has set it."""
         field = self.session.config.field_name(name)
-        if field is None or (optional and not _can_have(item, field)):
+        if field is None or (name in _OPTIONAL and not _can_have(item, field)):
             return
         if not self._is_set(item, field):
             self._write(item, name, field, value)
         elif (alternative := self._alternative(item, name)) is None:
             what = "the spider's value stays, ours is left out; give it another name in PAGELETS_FIELDS, or None"
-            self._count_and_warn("missing", item, field, what)
+            self._count_and_warn("missing", item, f"Field {field!r} of", what)
         elif self._write(item, name, alternative, value):
             what = f"the spider's value stays, ours goes into {alternative!r}; PAGELETS_FIELDS can give it another name"
-            self._count_and_warn("renamed", item, field, what)
+            self._count_and_warn("renamed", item, f"Field {field!r} of", what)
 
-    def fill(self, item: Any, name: str, value: Any, *, optional: bool = False) -> None:
-        """Set a field if the spider has not.
-
-        Parameters
-        ----------
-        optional : leave it out silently if the item's type does not have it
-        """
+    def fill(self, item: Any, name: str, value: Any) -> None:
+        """Set a field if the spider has not."""
         field = self.session.config.field_name(name)
-        if field is None or self._is_set(item, field) or (optional and not _can_have(item, field)):
+        if field is None or self._is_set(item, field) or (name in _OPTIONAL and not _can_have(item, field)):
             return
         self._write(item, name, field, value)
 
@@ -92,24 +87,40 @@ class Fields:
         content = _content_of(item)
         if content is None:
             what = "this is not an item; yield a dict, a dataclass, an attrs class or an Item"
-            self._count_and_warn("missing", item, field, what)
-            return False
-        try:
-            content[field] = value
-        except Exception:  # validators can raise anything
-            what = "the type has no such field, or does not accept our value; change it, or PAGELETS_FIELDS"
-            self._count_and_warn("missing", item, field, what)
-            return False
-        current_places()[name] = field
-        return True
+            self._count_and_warn("missing", item, "An object of the type", what)
+        elif not _can_have(item, field):
+            what = "our values are left out; declare these fields, or give them other names in PAGELETS_FIELDS, or None"
+            self._count_and_warn("missing", item, f"There is no {', '.join(self._lacked(item))} in", what)
+        else:
+            try:
+                content[field] = value
+            except Exception:  # validators can raise anything
+                what = "the type does not accept our value; change it, or PAGELETS_FIELDS"
+                self._count_and_warn("missing", item, f"Field {field!r} of", what)
+            else:
+                current_places()[name] = field
+                return True
+        return False
 
-    def _count_and_warn(self, case: str, item: Any, field: str, what: str) -> None:
-        """Count a case; warn of the first one of each type and field."""
+    def _lacked(self, item: Any) -> list[str]:
+        """Our fields that the type of an item does not have."""
+        config = self.session.config
+        names = (
+            config.field_name(field.name) for field in FEED if config.writes(field) and field.name not in _OPTIONAL
+        )
+        return [name for name in names if name is not None and not _can_have(item, name)]
+
+    def _count_and_warn(self, case: str, item: Any, subject: str, what: str) -> None:
+        """Count a case; warn of the first one of each type and field, or each type."""
         self.session.count(f"fields/{case}")
-        kind = type(item)
-        if (case, kind, field) not in self._warned:
-            self._warned.add((case, kind, field))
-            logger.warning("Field %r of %s: %s", field, kind.__name__, what)
+        sentence = f"{subject} {type(item).__name__}: {what}"
+        if (type(item), sentence) not in self._warned:
+            self._warned.add((type(item), sentence))
+            logger.warning("%s", sentence)
+
+
+#: What a crawl has warned of.
+_warned: Final[WeakKeyDictionary[Crawler, set[tuple[type, str]]]] = WeakKeyDictionary()
 
 
 def value_of(item: Any, field: str | None) -> Any:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from scrapy_pagelets.document.metadata import TOLD
 from scrapy_pagelets.pipelines.base import PagePipeline
 from scrapy_pagelets.segmentation.vips import vips
-from scrapy_pagelets.session.page_context import PageContext, current_context
+from scrapy_pagelets.session.page_context import PageContext, comes_from_scraper, current_context
 
-#: Fields that types of items may lack without a warning.
-_OPTIONAL: Final = frozenset(("headline", *TOLD))
+_NO_PAGE: Final = (
+    "items come to the pipelines without their page and get none of our fields, as those that "
+    "`scrapy parse --pipelines` shows: `scrapy parse -o FILE.jsonl` writes them with all fields"
+)
 
 
 class SegmentPipeline(PagePipeline):
@@ -23,8 +24,10 @@ class SegmentPipeline(PagePipeline):
 
     async def process_item(self, item: Any) -> Any:
         context = current_context()
-        if context is None:
+        if context is None and comes_from_scraper():
             self.session.count("items/no_page")
+        elif context is None:
+            self.session.warn("items/no_page", _NO_PAGE)
         else:  # a page whose links could not be scored may still have pagelets
             await self.process_page(item, context)
         return item
@@ -32,7 +35,7 @@ class SegmentPipeline(PagePipeline):
     async def process_page(self, item: Any, context: PageContext) -> None:
         metadata, records = await self.computed(self._segment, context) or ({}, {})
         for name, value in metadata.items():
-            self.fields.fill(item, name, value, optional=name in _OPTIONAL)
+            self.fields.fill(item, name, value)
         for name, value in records.items():
             self.fields.put(item, name, value)
 

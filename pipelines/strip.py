@@ -22,7 +22,7 @@ class StripPipeline(PagePipeline):
     async def process_page(self, item: Any, context: PageContext) -> None:
         stripped = await self.computed(self._strip, context) or {}
         for name, value in stripped.items():
-            self.fields.put(item, name, value, optional=name == "content_hash")
+            self.fields.put(item, name, value)
 
     def _strip(self, context: PageContext) -> dict[str, Any]:
         left, config = context.left(), self.session.config

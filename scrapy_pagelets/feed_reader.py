@@ -134,9 +134,10 @@ class Feed:
             raise FeedError(f"{where}, {_LISTED}")
         if not isinstance(line, dict):
             raise FeedError(f"{where}, it has no url")
-        if not isinstance(line.get("url"), str):
+        present = [name for name in ("url", *self._columns) if line.get(name) is not None]
+        page = {name: line[name] if _FIELDS.get(name) == _LIST else unlisted(line[name]) for name in present}
+        if "url" not in page:
             raise FeedError(f"{where}, it has no url, but {_names_of_fields(line)}; {_ADVICE}")
-        page = {name: line[name] for name in ("url", *self._columns) if line.get(name) is not None}
         _check(page, _FIELDS, where)
         if (template := page.get("template")) is not None:
             _check(template, _TEMPLATE, where, "template.")
@@ -150,6 +151,15 @@ class Feed:
 
 
 _ADVICE: Final = "fields need the names of docs/feed.md: crawl without PAGELETS_FIELDS, or rename them"
+
+
+def unlisted(value: Any) -> Any:
+    """A value without the list that an ``ItemLoader`` without output processors puts around each one.
+
+    >>> unlisted(["http://h/"]), unlisted("http://h/")
+    ('http://h/', 'http://h/')
+    """
+    return value[0] if isinstance(value, list) and len(value) == 1 and value[0] is not None else value
 
 
 #: Scrapy writes such a file for ``-O feed.json``.

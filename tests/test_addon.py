@@ -5,9 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
-from tests.crawling import Crawl, finished, menu_site, options, pages_asked_for, run_spider, scrapy
+from tests.crawling import ROOT, Crawl, finished, menu_site, options, pages_asked_for, run_spider, scrapy
 from tests.server import SiteServer
 
 ADDON = 'ADDONS = {"scrapy_pagelets.Addon": 500}\n'
@@ -33,7 +34,7 @@ NAMES = ["home", *"abcdef"]
 
 @pytest.fixture
 def project(tmp_path):
-    """A new project, without the download delay that its template sets."""
+    """A new project with a spider."""
     made = scrapy("startproject", "stranger", str(tmp_path / "stranger"), cwd=tmp_path)
     assert made.returncode == 0
     folder = tmp_path / "stranger"
@@ -50,6 +51,15 @@ def crawl_in(project: Path, lines: str, start: str, feed: str = "feed.jsonl", *m
     return finished(scrapy(*command, cwd=project), project / feed)
 
 
+def enable(project: Path) -> None:
+    """Do what the README says: replace the empty add-ons of Scrapy's template."""
+    assert "`ADDONS = {}`" in (ROOT / "README.md").read_text(encoding="utf-8")
+    settings = project / "stranger" / "settings.py"
+    before, empty, after = settings.read_text(encoding="utf-8").partition("\nADDONS = {}\n")
+    assert empty
+    settings.write_text(f"{before}\n{ADDON}{after}", encoding="utf-8")
+
+
 def assert_clean(found: Crawl) -> None:
     assert len(found.lines) == len(NAMES)
     for line in found.lines:
@@ -59,12 +69,21 @@ def assert_clean(found: Crawl) -> None:
 
 
 def test_one_line_enables_everything(project):
+    enable(project)
     with SiteServer(routes=menu_site(*NAMES)) as server:
-        found = crawl_in(project, ADDON, server.url(""))
+        found = crawl_in(project, "", server.url(""))
+        _ = crawl_in(project, "", server.url(""), "feed.parquet")
     assert_clean(found)
-    assert len(pages_asked_for(server.hits)) == len(NAMES)
+    assert pq.read_table(project / "feed.parquet").num_rows == len(NAMES)
+    assert len(pages_asked_for(server.hits)) == 2 * len(NAMES)
     assert found.stat("probe/loaded") == found.stat("probe/handed_over") == 3
     assert found.errors == found.warnings == []
+    # The default level DEBUG tells of each item, but not all that it has.
+    assert found.log.count("Scraped from") == len(NAMES)
+    assert "'heading': 'Heading a'" in found.log
+    assert "... 1 in all" in found.log
+    assert "aword20" not in found.log
+    assert "'LOG_FORMATTER'" in found.log
 
 
 def test_the_lines_of_the_pipelines_alone_do_too(project):
@@ -134,7 +153,12 @@ def test_other_commands_of_scrapy_work_as_before(project):
         parsed = scrapy(
             "parse", "--nolog", "--spider", "quotes", "-a", f"base={server.url('')}", server.url("b"), cwd=project
         )
+        command = ["parse", "--spider", "quotes", "-a", f"base={server.url('')}", server.url("c")]
+        written = scrapy(*command, "--pipelines", "-o", "parsed.jsonl", cwd=project, PYTHONWARNINGS="default")
         listed = scrapy("list", cwd=project)
+    assert written.stderr.count("`scrapy parse -o FILE.jsonl` writes them with all fields") == 1
+    [line] = map(json.loads, (project / "parsed.jsonl").read_text(encoding="utf-8").splitlines())
+    assert line["text"].endswith("cword59")
     assert "Heading a" in fetched.stdout
     assert "Heading b" in parsed.stdout
     assert listed.stdout.split() == ["quotes"]

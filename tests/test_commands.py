@@ -126,6 +126,9 @@ WITHOUT = "fields need the names of docs/feed.md: crawl without PAGELETS_FIELDS,
         ),
         ([{"url": "http://h/", "corps": "x", "pagelets": None}], f"only url, corps; {WITHOUT}"),
         ([{"url": "http://h/", "pagelets": [], "text": ""}, 7], "line 2 is not a page, it has no url"),
+        ([{"url": ["a", "b"], "pagelets": []}], "line 1 is not a page: url is ['a', 'b'], not a string"),
+        ([{"url": [], "text": "x"}], "line 1 is not a page: url is [], not a string"),
+        ([{"url": [None], "text": "x"}], "line 1 is not a page: url is [None], not a string"),
         ([{"url": "http://h/", "pagelets": "many"}], "line 1 is not a page: pagelets is 'many', not a list"),
         ([{"url": "http://h/", "pagelets": ["one"]}], "line 1 is not a page: a pagelet is 'one', not an object"),
         (
@@ -182,6 +185,9 @@ def test_commands_work_with_the_fields_that_are_there(tmp_path, capsys, command,
     out, error = capsys.readouterr()
     assert error == "" or "the query" in error
     assert all(part in out for part in printed)
+    in_lists = [{name: value if name == "pagelets" else [value] for name, value in line.items()} for line in lines]
+    assert run(command, feed_that(tmp_path, *in_lists), tmp_path) == 0  # as an ItemLoader leaves them
+    assert capsys.readouterr().out.splitlines()[0] == out.splitlines()[0]
 
 
 def test_lines_without_needed_fields_are_left_out_with_a_warning(tmp_path, capsys):

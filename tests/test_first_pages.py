@@ -1,10 +1,15 @@
 """Items of the first pages of a class wait until more pages of the class are known, and never for ever."""
 
+import asyncio
 from collections import Counter
 from threading import Event
 
 import pytest
+from scrapy.http import HtmlResponse
+from scrapy.utils.test import get_crawler
 
+from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.page_context import context_of
 from tests.crawling import answer, menu_site, page, pages_asked_for, run_spider
 from tests.server import Reply, SiteServer, html
 
@@ -180,3 +185,40 @@ def test_an_item_does_not_wait_longer_than_the_limit(tmp_path):
         found = run_spider(tmp_path, spider, base=server.url("")[:-1])
     assert found.urls == [server.url(""), server.url("second")]
     assert released(found)["late"] >= 1
+
+
+def test_an_item_tells_how_many_pages_were_known_when_its_page_was_decided():
+    """Other pages may come between the pipelines of an item."""
+    crawler = get_crawler()
+    session = session_of(crawler)
+    responses = [
+        HtmlResponse(f"http://h/{name}", body=page(name, ["/a", "/b"]), encoding="utf-8") for name in ("a", "b")
+    ]
+    first, second = (context_of(response, session) for response in responses)
+    assert first is not None
+    assert second is not None
+    assert first.cut()
+    assert second.cut()
+    assert [one.page_class and one.page_class.pages for one in (first, second)] == [1, 2]
+    asyncio.run(session.spider_closed())
+
+
+def test_what_a_store_knows_makes_items_independent_of_timing(tmp_path):
+    """Without it, a page is cleaned by what is known when its item comes to the pipelines."""
+    names = ("home", *(f"{a}{b}" for a in "abcd" for b in "abcd"))
+    crawls = []
+    with SiteServer(routes=menu_site(*names)) as server:
+        for number, concurrent in enumerate((1, 1, 16)):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            settings = {
+                "PAGELETS_STORE": str(tmp_path / "store"),
+                "PAGELETS_FIRST_PAGES": 1,
+                "CONCURRENT_REQUESTS_PER_DOMAIN": concurrent,
+            }
+            found = run_spider(folder, FOLLOWING, base=server.url("")[:-1], settings=settings)
+            kept = ("text", "pagelets", "template", "content_hash")
+            crawls.append({line["url"]: [line[name] for name in kept] for line in found.lines})
+    first, second, third = crawls
+    assert len(first) == len(names)
+    assert first != second == third

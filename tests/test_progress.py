@@ -1,5 +1,6 @@
 """What is told of a crawl while it runs and when it has ended: log, live line of a terminal, report."""
 
+import asyncio
 import fcntl
 import os
 import pty
@@ -8,12 +9,16 @@ import struct
 import subprocess
 import sys
 import termios
+from argparse import ArgumentParser
 from typing import Any
 
 import pytest
 from jupyter_client.manager import KernelManager
+from scrapy.utils.test import get_crawler
 
-from scrapy_pagelets.crawler.progress_text import duration
+from scrapy_pagelets.crawler.commands import run_command, view
+from scrapy_pagelets.crawler.progress_text import closing_lines, duration
+from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.progress import Progress
 from tests.crawling import ROOT, SITE, crawl, menu_site, options, scrapy, words
 from tests.server import SiteServer
@@ -44,6 +49,25 @@ def test_a_crawl_says_what_it_holds_back_and_what_came_out(tmp_path):
         f"to see what was stripped: scrapy pagelets report {feed}",
         f"to see it on a page, and why: scrapy pagelets view {feed} --page URL",
     ]
+
+
+def test_the_closing_hint_can_be_followed_in_a_base_install(tmp_path, monkeypatch, capsys):
+    feed = tmp_path / "feed.jsonl"
+    feed.write_text('{"url": "http://h/", "text": "one two", "pagelets": []}\n', encoding="utf-8")
+    crawler = get_crawler()
+    session = session_of(crawler)
+    session.progress.feeds[str(feed)] = 1
+    monkeypatch.setitem(sys.modules, "playwright", None)
+    [hint] = [line for line in closing_lines(session) if "pagelets view" in line]
+    asyncio.run(session.spider_closed())
+    assert hint.endswith(f"scrapy pagelets view {feed} --page URL --no-picture")
+    parser = ArgumentParser()
+    view.add_arguments(parser)
+    given = hint.partition("pagelets view ")[2].replace("URL", "http://h/").split()
+    options = parser.parse_args([*given, "--out", str(tmp_path / "page.html")])
+    options.settings = crawler.settings
+    assert run_command(view.run, options) == 0
+    assert "written: " in capsys.readouterr().out
 
 
 def test_warnings_are_repeated_once(tmp_path):

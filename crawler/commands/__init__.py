@@ -11,6 +11,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from scrapy_pagelets.crawler.commands.terminal import CLOSED, OutputClosed, flush, warn
+from scrapy_pagelets.crawler.feed_formats import add_before_options_are_checked
 from scrapy_pagelets.errors import PageletsError
 
 #: Subcommand -> its description, and the module with its ``add_arguments(parser)`` and ``run(options)``. The modules
@@ -47,6 +48,8 @@ _COMMANDS: Final = {
     ),
     "view": ("draw the pagelets of a page over a picture of it", "scrapy_pagelets.crawler.commands.view"),
 }
+# Scrapy imports this module whenever a command starts.
+add_before_options_are_checked()
 
 
 class PageletsCommand(ScrapyCommand):

@@ -206,10 +206,10 @@ class Config:
 
     def _duplicate_name(self) -> str | None:
         """A name that two fields of one item share, None if there is none."""
-        names = [name for f in FEED if self._writes(f) and (name := self.field_name(f.name)) is not None]
+        names = [name for f in FEED if self.writes(f) and (name := self.field_name(f.name)) is not None]
         return next((name for name in names if names.count(name) > 1), None)
 
-    def _writes(self, field: FeedField) -> bool:
+    def writes(self, field: FeedField) -> bool:
         """False for a field that a setting switches off; without near-duplicates, our spiders still yield nulls."""
         if field.setting == "PAGELETS_FORMATS":
             return field.name in self.formats

@@ -60,6 +60,7 @@ class PageContext:
         self._page: Page | None = None
         self._pagelets: dict[bool, list[Pagelet]] = {}
         self._decision: Decision | None = None
+        self._page_class: PageClass | None = None
         self._left: PageContent | None = None
         self._labels: Ints | None = None
         self._items = 0
@@ -117,8 +118,9 @@ class PageContext:
 
     @property
     def page_class(self) -> PageClass | None:
-        """The class of the page, None if it is new."""
-        return self._session.sites.of(self.page).page_class(self.page)
+        """The class of the page as it was when the page was decided: others may have joined it since."""
+        self._decide()
+        return self._page_class
 
     def cut(self, *, whole: bool = False) -> list[Pagelet]:
         """Cut the page into pagelets, once; their templateness comes from its site, which learns the page first.
@@ -174,7 +176,9 @@ class PageContext:
         """Decide what is template, once."""
         with self._lock:
             if self._decision is None:
-                self._decision = decision_of(self.page, self._session.sites, self._session.config.detection)
+                sites = self._session.sites
+                self._decision = decision_of(self.page, sites, self._session.config.detection)
+                self._page_class = copy(sites.of(self.page).page_class(self.page))
             return self._decision
 
     def fail(self) -> None:
@@ -208,6 +212,11 @@ def fetched_at(response: Response) -> str:
 def current_context() -> PageContext | None:
     """Return the context of the item that is being processed; None if the item does not come from an HTML page."""
     return _current.get()
+
+
+def comes_from_scraper() -> bool:
+    """Return False if the current item was handed to the pipelines past the scraper, which alone knows its page."""
+    return _places.get(None) is not None
 
 
 def current_places() -> dict[str, str]:

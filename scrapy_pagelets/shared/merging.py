@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from scrapy_pagelets.feed_reader import FeedError
+from scrapy_pagelets.feed_reader import FeedError, unlisted
 
 #: Suffix of the merged feed while it is written.
 _UNFINISHED: Final = ".new"
@@ -87,7 +87,7 @@ def _lines(path: Path, field: str) -> Iterator[tuple[bytes, str | None]]:
                 return
             try:
                 item = json.loads(line)
-                url = item.get(field)
+                url = unlisted(item.get(field))
             except (ValueError, AttributeError, RecursionError) as error:
                 raise FeedError(f"{path} cannot be merged: line {number} is not a JSON object ({error})") from None
             yield line, url if isinstance(url, str) else None
