@@ -6,7 +6,7 @@ import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from lxml import etree
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from scrapy_pagelets.caches import cached
 from scrapy_pagelets.characters import is_readable, readable
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.hashing import mix
@@ -101,8 +102,8 @@ def text_key(text: str) -> tuple[int, int]:
     return xxh3_64_intdigest(text.casefold().translate(_DIGITS).encode("utf-8", "replace")) >> 1, words
 
 
-#: The texts of menus recur on each page. Texts from this length on are not cached, or a crawl would keep megabytes.
-_text_key = lru_cache(131072)(text_key)
+#: The texts of menus recur on each page. Longer ones than this seldom do.
+_text_key = cached(text_key)
 _LONG: Final = 200
 #: Characters of an id, a class or a role that count. The rest is cut off, because all looks are compared and kept.
 _LONGEST: Final = 10_000
@@ -122,6 +123,7 @@ class Links:
     target : the normalised URL, "" if the link does not lead to a page
     key : (links,) 64-bit hash of the target, 0 if the link does not lead to a page
     rel : the ``rel`` attribute, lower case
+    beyond : number of the last links that have no target because of `urls.ROOM`
     """
 
     row: Ints
@@ -129,6 +131,7 @@ class Links:
     target: list[str]
     key: Ints
     rel: list[str]
+    beyond: int = 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -598,5 +601,5 @@ def _inside(rows: list[int], end: Ints) -> Bools:
 
 def _links(found: _Found, base: str) -> Links:
     row, href, rel = found
-    target, key = targets_of(base, href)
-    return Links(row=row, href=href, target=target, key=key, rel=rel)
+    target, key, beyond = targets_of(base, href)
+    return Links(row=row, href=href, target=target, key=key, rel=rel, beyond=beyond)

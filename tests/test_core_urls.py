@@ -49,9 +49,10 @@ def outcome(function, *arguments):
 
 
 def assert_equal(base, links):
-    targets, keys = targets_of(base, links)
-    expected, expected_keys = in_python(targets_of)(base, links)
+    targets, keys, beyond = targets_of(base, links)
+    expected, expected_keys, expected_beyond = in_python(targets_of)(base, links)
     assert targets == expected
+    assert beyond == expected_beyond
     assert keys.dtype == expected_keys.dtype
     assert keys.tolist() == expected_keys.tolist()
     for link in links:
