@@ -292,7 +292,7 @@ cdef class Walk:
     cdef string name, classes, role, href, rel, key, joined
     cdef Run run_of_text
     cdef str white
-    cdef int64_t row, pending, verbatim, linked, hiding, last_anchor
+    cdef int64_t row, pending, verbatim, linked, hiding, last_anchor, room
     cdef bint noscript
     cdef const char *bare_names[NAMES]  # names of elements without id, class and role, and their looks
     cdef int64_t bare_looks[NAMES]
@@ -301,6 +301,7 @@ cdef class Walk:
         self.looks, self.strings, self.hrefs, self.rels, self.spaces, self.white = [], [], [], [], {}, ""
         self.labels, self.relations = {}, {}
         self.row, self.pending, self.last_anchor, self.noscript = -1, PARAGRAPH, -1, noscript
+        self.room = in_python.ROOM_OF_LOOKS
 
     cdef int reserve(self, size_t elements, size_t texts) except -1:
         """Make room for the rows of all elements and of all runs of text, of which some are blank."""
@@ -485,8 +486,11 @@ cdef class Walk:
         if found != self.look_ids.end():
             return dereference(found).second
         cdef bytes key = self.key
-        if self.key.size() > LONG_LOOK:
+        if self.room <= 0:
+            key = key[: key.index(b"\0")] + b"\0\0\0"
+        elif self.key.size() > LONG_LOOK:
             key = "\0".join(in_python._bounded(look_of(key))).encode("utf-8", "replace")
+        if <size_t>len(key) != self.key.size():
             self.key = key
             found = self.look_ids.find(self.key)
             if found != self.look_ids.end():
@@ -495,6 +499,7 @@ cdef class Walk:
         look, signature, gap, traits, tag, signs, class_signature = described(key)
         self.look_ids[self.key] = number
         self.looks.append(look)
+        self.room -= sum(map(len, look))
         self.kinds.push_back(Kind(signature, gap, traits, tag, signs, class_signature))
         return number
 
