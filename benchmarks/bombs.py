@@ -1,12 +1,13 @@
-"""Pages that are built to take time and memory, within the limits: seconds, megabytes and size of the feed line of each.
+"""Pages that are built to take time and memory, within the limits: seconds, megabytes and feed line of each.
 
-Each page is made up, stands alone in an archive, and goes through the whole spider ``archive`` in a process of its own.
-What the spider takes for a page of one word is subtracted from time and memory. The promise is ten seconds and 300 MB,
-and a feed line that is not much longer than the page; what breaks it has a mark behind it.
+Each page is made up, stands alone in an archive, and goes through the spider ``archive`` in a process of its own. What
+the spider takes for a page of one word is subtracted from time and memory. The promise is ten seconds and 300 MB (of
+CPU time on a machine that does nothing else), and a feed line that is not much longer than the page; what breaks it
+has a mark behind it.
 
     python -m benchmarks bombs
     python -m benchmarks bombs --only "links with long queries,a long base" --formats text,markdown,html
-    python -m benchmarks bombs --pages 300      # memory that each page leaves behind, if its names and links are all new
+    python -m benchmarks bombs --pages 300      # memory that each page leaves behind, if all of it is new
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from scrapy_pagelets.templates.site_cache import SiteCache
 from scrapy_pagelets.templates.site_store import SiteStore
 
 SECONDS, MEGABYTES = 10, 300
-#: Bytes of a feed line that are always allowed, and as a multiple of the page.
-LINE, LINES = 1_000_000, 4
+#: Bytes of a feed line: the addresses of the links of a page, and what else it has.
+LINE = 7_000_000
 
 
 def each(number: int, form: str) -> str:
@@ -40,13 +41,17 @@ def each(number: int, form: str) -> str:
 #: The pages, each as a function, because together they take half a gigabyte.
 BOMBS: dict[str, Callable[[], str]] = {
     "IDN links": lambda: each(20_000, "<a href='http://" + "ü.ä-{0}." * 85 + "{0}/'>{0}</a>"),
-    "IDN links of short labels": lambda: each(40_000, "<a href='http://ж{0}" + "ü" * 40 + "." + "ä" * 55 + "/'>{0}</a>"),
+    "IDN links of short labels": lambda: each(
+        40_000, "<a href='http://ж{0}" + "ü" * 40 + "." + "ä" * 55 + "/'>{0}</a>"
+    ),
     "links with long queries": lambda: each(49_000, "<a href='?q={0}" + "&a b=c%20" * 65 + "'>{0}</a>"),
     "links with long plain queries": lambda: each(49_000, "<a href='?q={0}" + "&ab=c" * 120 + "'>{0}</a>"),
     "links with long paths": lambda: each(49_000, "<a href='{0}" + "/a b" * 150 + "'>{0}</a>"),
     "a long base": lambda: f"<base href='/{'b/' * 1000}'>" + each(49_000, "<li><a href={0}>{0}</a>"),
-    "a long base with odd links": lambda: f"<base href='/{'b c/' * 500}'>" + each(49_000, "<li><a href='{0} é'>{0}</a>"),
-    "a long base with queries": lambda: f"<base href='/{'b/' * 1000}'>" + each(49_000, "<li><a href='?a={0} é'>{0}</a>"),
+    "a long base with odd links": lambda: f"<base href='/{'b c/' * 500}'>"
+    + each(49_000, "<li><a href='{0} é'>{0}</a>"),
+    "a long base with queries": lambda: f"<base href='/{'b/' * 1000}'>"
+    + each(49_000, "<li><a href='?a={0} é'>{0}</a>"),
     "links in a paragraph": lambda: "<p>" + each(99_000, "<a href={0}>{0}</a> and "),
     "nested links": lambda: each(900, "<a href={0}><object>") + each(20_000, "<p>word {0}"),
     "areas": lambda: "<map>" + each(99_000, "<area href='/{0} é'>") + "</map>",
@@ -63,9 +68,11 @@ BOMBS: dict[str, Callable[[], str]] = {
     "an attribute": lambda: f"<p data-x='{'x' * 30_000_000}' title='{'t' * 1_000_000}'>word",
     "styles": lambda: each(2_000, "<div style='" + "color:red;" * 1_500 + "'>") + each(90_000, "<p>word {0}"),
     "a deep page": lambda: each(1_900, "<div>") + each(30_000, "<p>word {0}<hr><a href={0}>link</a>"),
-    "a deep page of menus": lambda: each(1_900, "<div>") + each(9_000, "<ul>" + "<li><a href={0}>{0}</a>" * 5 + "</ul>"),
+    "a deep page of menus": lambda: each(1_900, "<div>")
+    + each(9_000, "<ul>" + "<li><a href={0}>{0}</a>" * 5 + "</ul>"),
     "long names of tags": lambda: f"<{'x' * 1_000_000}>" + each(30_000, "<p>word {0}<a href={0}>link {0}</a>"),
-    "many long names of tags": lambda: each(1_500, "<" + "y" * 10_000 + ">") + each(30_000, "<p>word {0}<a href={0}>a</a>"),
+    "many long names of tags": lambda: each(1_500, "<" + "y" * 10_000 + ">")
+    + each(30_000, "<p>word {0}<a href={0}>a</a>"),
     "pictures": lambda: each(30_000, "<p>{0}<img alt='" + "alt " * 100 + "' srcset='" + "a.png 1x, " * 50 + "'>"),
     "a source set": lambda: f"<img alt=x srcset='{'a.png 1x, ' * 3_000_000}'>word",
     "JSON-LD": lambda: '<script type="application/ld+json">[' + ",".join(
@@ -80,7 +87,8 @@ BOMBS: dict[str, Callable[[], str]] = {
     "microdata": lambda: each(90_000, "<span itemprop=author itemscope itemtype=http://schema.org/Person>{0}</span>"),
     "metas": lambda: each(90_000, "<meta name=author{0} content='" + "a" * 200 + "'>") + "<p>word",
     "cells with spans": lambda: "<table>" + each(500, "<tr>" + "<td colspan=1000 rowspan=1000>c" * 100) + "</table>",
-    "rows with a head": lambda: f"<table><tr><th>{'head ' * 100_000}<th>b" + each(20_000, "<tr><td>{0}<td>x") + "</table>",
+    "rows with a head": lambda: f"<table><tr><th>{'head ' * 100_000}<th>b"
+    + each(20_000, "<tr><td>{0}<td>x") + "</table>",
     "nested tables": lambda: each(500, "<table><tr><td>{0}<td>") + each(60_000, "<p>word {0}"),
     "headings": lambda: each(49_000, "<h2>Heading {0}</h2><p>word"),
     "nested headings": lambda: each(15_000, "<h1>{0}</h1><h2>{0}</h2><h3>" + "h " * 100 + "</h3><p>w"),
@@ -126,7 +134,7 @@ def main(argv: Sequence[str]) -> None:
         seconds, memory, line = cost(body, args.formats)
         size = len(body.encode())
         row = size / 1e6, seconds - base[0], memory - base[1], line / 1e6
-        is_broken = row[1] > SECONDS or row[2] > MEGABYTES or line > max(LINE, LINES * size)
+        is_broken = row[1] > SECONDS or row[2] > MEGABYTES or line > LINE + 2 * size
         print(f"{name:32}  {row[0]:5.1f}  {row[1]:8.1f}  {row[2]:12.0f}  {row[3]:14.2f}{' !' * is_broken}", flush=True)
 
 
@@ -159,7 +167,6 @@ NEW: dict[str, Callable[[int], str]] = {
 
 def caches(pages: int) -> None:
     """Print the memory that each page leaves behind, once the first tenth of all have been cleaned."""
-    rows = []
     for name, body in NEW.items():
         pid = os.fork()  # so that no kind finds the caches of another one full
         if not pid:

@@ -11,6 +11,8 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 #: Bytes that a cache may have; then it begins anew.
 MOST: Final = 16 << 20
+#: Bytes of the entries that are kept: a larger one would take the place of hundreds.
+_LARGEST: Final = 64_000
 #: Bytes of an entry beside its key and its value.
 _ENTRY: Final = 100
 
@@ -35,12 +37,14 @@ def cached(function: T) -> T:
         found = known.get(key)
         if found is None:
             found = function(*key)
-            left -= _ENTRY + _size(key) + _size(found)
-            if left < 0:
+            size = _ENTRY + _size(key) + _size(found)
+            if size > _LARGEST:
+                return found
+            if size > left:
                 known.clear()
                 left = MOST
-            else:
-                known[key] = found
+            left -= size
+            known[key] = found
         return found
 
     return cast(T, remembered)

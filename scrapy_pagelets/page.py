@@ -126,7 +126,9 @@ class Page:
         declared = declarations(root)
         base = base_of(declared[0]["base"], url)
         nodes = build(root, base)
-        if _is_bare(nodes):  # forums and shops built by scripts offer a plain form for robots
+        if (
+            _is_bare(nodes) and root.find(".//noscript") is not None
+        ):  # forums and shops built by scripts offer a plain form for robots
             plain = build(root, base, noscript=True)
             if plain.words.sum() >= nodes.words.sum() + _BARE:
                 nodes = plain

@@ -36,9 +36,9 @@ _CONTROL: Final = "".join(map(chr, range(33)))
 LONGEST: Final = 2083
 #: Characters that the addresses of all links of a page may have: a short link below a long base is an address as long.
 ROOM: Final = 5_000_000
-#: A host name that begins a link and has characters beyond ASCII, and what each of its characters costs.
-_FOREIGN: Final = re.compile(r"[\s\0-\x20]*(?:https?:)?//(?=[!-.0->@-\x7f]*[^\0-\x7f])([^/?#]*)", re.IGNORECASE)
-_ENCODING: Final = 20
+#: What a parameter costs of it, and each character of a host name that is not ASCII.
+COST: Final = 20
+_HOST: Final = re.compile(r"[\s\0-\x20]*(?:https?:)?//([^/?#]*)", re.IGNORECASE)
 #: Characters of a name that the DNS can have (RFC 1035, 2.3.4).
 _LONGEST_HOST: Final = 253
 _NOT_A_PAGE: Final = re.compile(
@@ -153,7 +153,7 @@ def targets_of(base: str, hrefs: Sequence[str]) -> tuple[list[str], NDArray[np.i
     """
     targets, keys, left, beyond = [""] * len(hrefs), np.zeros(len(hrefs), np.int64), ROOM, 0
     for i, href in enumerate(hrefs):
-        left -= cost_of_host(href)
+        left -= cost_of(href)
         if left > 0:
             keys[i], targets[i] = resolve(base, href)
             left -= len(targets[i])
@@ -162,10 +162,14 @@ def targets_of(base: str, hrefs: Sequence[str]) -> tuple[list[str], NDArray[np.i
     return targets, keys, beyond
 
 
-def cost_of_host(href: str) -> int:
-    """What a host name beyond ASCII costs of the `ROOM`: to encode it takes longer than all else."""
-    host = None if href.isascii() else _FOREIGN.match(href)
-    return 0 if host is None else _ENCODING * len(host[1])
+def cost_of(href: str) -> int:
+    """What a link costs of the `ROOM` before it is resolved: what takes longer than all else.
+
+    >>> cost_of("http://h/ü?a=1"), cost_of("/?a=1&b=2"), cost_of("//bücher.de/")
+    (0, 20, 200)
+    """
+    host = None if href.isascii() else _HOST.match(href)
+    return COST * (href.count("&") + (0 if host is None or host[1].isascii() else len(host[1])))
 
 
 @compiled("urls")

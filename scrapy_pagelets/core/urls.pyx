@@ -4,6 +4,7 @@
 
 from cpython.unicode cimport PyUnicode_DecodeASCII
 from libc.stdint cimport int64_t, uint64_t
+from libcpp.algorithm cimport count
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
@@ -34,17 +35,17 @@ cdef extern from "urls.hpp" nogil:
 cdef object in_python = None
 cdef vector[string] tracking
 cdef size_t longest
-cdef int64_t room
+cdef int64_t room, cost
 
 
 cdef int load_python() except -1:
-    global in_python, longest, room
+    global in_python, longest, room, cost
     cdef str name
     if in_python is None:
         from scrapy_pagelets import urls
         for name in urls._TRACKING:
             tracking.push_back(name.encode())
-        longest, room = urls.LONGEST, urls.ROOM
+        longest, room, cost = urls.LONGEST, urls.ROOM, urls.COST
         in_python = urls
     return 0
 
@@ -86,7 +87,9 @@ def targets_of(base, hrefs):
             href = hrefs[i]
             text = text_of(href)
             if text.size() == 0:
-                left -= <int64_t>in_python.cost_of_host(href)
+                left -= <int64_t>in_python.cost_of(href)
+            else:
+                left -= cost * count(text.data(), text.data() + text.size(), <char>c"&")
             if left <= 0:
                 beyond += 1
                 targets.append("")
