@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from lxml import etree
+
+from scrapy_pagelets.caches import cached
 
 
 def _folded(text: str) -> str:
@@ -43,7 +44,7 @@ _CONFIRMING: Final = ("data-confirm", "data-turbo-confirm", "download")
 _SCRIPTED: Final = re.compile(r"confirm\s*\(|submit\s*\(|delete|post", re.IGNORECASE)
 
 
-@lru_cache(16384)
+@cached
 def acts(url: str) -> bool:
     """Return True if the words of a URL, in some thirty languages, suggest that a visit logs out, deletes or buys.
 
@@ -66,7 +67,7 @@ def labels_action(label: str) -> bool:
     return len(label) <= _LABEL_CHARACTERS and _labels_action(label)
 
 
-@lru_cache(16384)
+@cached
 def _labels_action(label: str) -> bool:
     return len(label.split()) <= _LABEL_WORDS and _names_action(label, _ANYWHERE)
 

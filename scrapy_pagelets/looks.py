@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
 
 from xxhash import xxh3_64_intdigest
+
+from scrapy_pagelets.caches import cached
 
 #: The look of a node: tag, id, class, role.
 Look = tuple[str, str, str, str]
@@ -125,24 +126,12 @@ _MENUS: Final = frozenset(("nav", "ol", "ul"))
 _NOTHING: Final = frozenset("script style template noscript noembed noframes".split())
 
 
-def is_short(look: Look) -> bool:
-    """Return True for a look that may be cached; longer ones would fill a cache with megabytes."""
-    return sum(map(len, look)) <= _SHORT
-
-
-#: Characters of the looks that are cached. Those of the pages that we know have a few hundred at most.
-_SHORT: Final = 1000
-
-
+@cached
 def signature(look: Look) -> int:
     """Hash what two nodes must share to be equal: tag, id, class tokens and role, without volatile tokens.
 
     A token is volatile if it has three digits or more, or if it marks the current entry of a menu.
     """
-    return _cached_signature(look) if is_short(look) else _signature(look)
-
-
-def _signature(look: Look) -> int:
     tag, name, classes, role = look
     if tag in ("html", "body"):  # a page has only one, and blog engines put the page's number into its class
         return xxh3_64_intdigest(tag.encode()) >> 1
@@ -151,25 +140,19 @@ def _signature(look: Look) -> int:
     return xxh3_64_intdigest("\0".join(parts).encode("utf-8", "replace")) >> 1
 
 
-_cached_signature = lru_cache(65536)(_signature)
-
-
 def class_signature(look: Look) -> int:
     """Hash of tag and class tokens alone, as `signature`."""
     tag, _, classes, _ = look
     return signature((tag, "", classes, ""))
 
 
+@cached
 def signs(look: Look) -> int:
     """What a look says of the element, as bits: ``LANDMARKS``, ``HEADING`` ... ``SIGNATURE``.
 
     >>> signs(("ul", "", "breadcrumb", "")) == LANDMARKS["list"] | CRUMBS | MENU
     True
     """
-    return _cached_signs(look) if is_short(look) else _signs(look)
-
-
-def _signs(look: Look) -> int:
     tag, name, classes, role = look
     names = f"{name} {classes}"
     set_formula = tag in ("span", "div") and bool(classes and FORMULA_NAMED.search(classes))
@@ -201,6 +184,3 @@ def _signs_of_names(tag: str, names: str, classes: str) -> int:
         | SIGNATURE * (tag not in _NO_COMMENTS[:4] and bool(_SIGNATURE.search(names)))
         | PAGER * (tag not in _NO_COMMENTS[:4] and bool(_PAGER.search(classes)))
     )
-
-
-_cached_signs = lru_cache(65536)(_signs)

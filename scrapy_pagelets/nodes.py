@@ -6,7 +6,7 @@ import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from lxml import etree
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from scrapy_pagelets.caches import cached
 from scrapy_pagelets.characters import is_readable, readable
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.hashing import mix
@@ -75,6 +76,9 @@ _HIDING_STYLE: Final = re.compile(
 DECLARING: Final = ("base", "link", "meta", "script", "title")
 _MICRODATA: Final = etree.XPath("descendant::*[@itemprop or @itemtype]")
 _XPATH_NAME: Final = re.compile(r"[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII)
+#: Characters of a path from which on it begins anew, and of the number in a step.
+_LONGEST_PATH: Final = 1000
+_INDEX: Final = 6
 #: White space other than one space.
 _SPACES: Final = re.compile(r"\s{2,}|[^\S ]")
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
@@ -101,11 +105,14 @@ def text_key(text: str) -> tuple[int, int]:
     return xxh3_64_intdigest(text.casefold().translate(_DIGITS).encode("utf-8", "replace")) >> 1, words
 
 
-#: The texts of menus recur on each page. Texts from this length on are not cached, or a crawl would keep megabytes.
-_text_key = lru_cache(131072)(text_key)
+#: The texts of menus recur on each page. Longer ones than this seldom do.
+_text_key = cached(text_key)
 _LONG: Final = 200
 #: Characters of an id, a class or a role that count. The rest is cut off, because all looks are compared and kept.
 _LONGEST: Final = 10_000
+#: Characters of the distinct looks of a page. Later elements with another look count by their tags alone, because each
+#: look is searched for what it says.
+ROOM_OF_LOOKS: Final = 2_000_000
 #: Characters from which a run of text is folded and counted without a list of its words.
 _HUGE: Final = 100_000
 
@@ -122,6 +129,7 @@ class Links:
     target : the normalised URL, "" if the link does not lead to a page
     key : (links,) 64-bit hash of the target, 0 if the link does not lead to a page
     rel : the ``rel`` attribute, lower case
+    beyond : number of the last links that have no target because of `urls.ROOM`
     """
 
     row: Ints
@@ -129,6 +137,7 @@ class Links:
     target: list[str]
     key: Ints
     rel: list[str]
+    beyond: int = 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -210,8 +219,9 @@ class NodeTable:
     def xpath(self, row: int) -> str:
         """Return the XPath of a row: as lxml's ``getpath`` for an element, ending in ``text()[k]`` for a run of text.
 
-        Names that are invalid in an XPath (``o:p``, ``a"b``) become ``*[k]``. The paths of all rows take linear time,
-        while ``getpath`` counts the siblings again for each element.
+        Names that are invalid in an XPath (``o:p``, ``a"b``) become ``*[k]``, and the steps to an element far below the
+        root ``/descendant::*[k]``. The paths of all rows take linear time, while ``getpath`` counts the siblings again
+        for each element.
         """
         if self.tag[row] == TEXT:
             return f"{self.xpath(int(self.parent[row]))}/text()[{self.number[self.first_leaf[row]]}]"
@@ -230,7 +240,26 @@ class NodeTable:
         # Behind the end of a page may stand more elements of the same name, which lxml adds beside the root.
         is_alone = root.getparent() is None and root.getnext() is None and root.getprevious() is None
         plain = is_alone and _XPATH_NAME.fullmatch(name)
-        return {0: f"/{name}" if plain else root.getroottree().getpath(root)}
+        return {0: f"/{name}" if plain else root.getroottree().getpath(root)} | self._far_paths()
+
+    def _far_paths(self) -> dict[int, str]:
+        """By row, paths of elements whose path of steps would be too long, by their number among all elements.
+
+        The paths of what is below them begin with these: else each of a hundred thousand paths could have as many
+        characters as two thousand elements have names.
+        """
+        own = np.array([len(look[0]) for look in self.looks], np.int64) + _INDEX
+        if self.depth.max() * own.max() < _LONGEST_PATH or self.root.getparent() is not None:
+            return {}
+        length, far = own[self.look], list[int]()
+        for rows in self.levels[1:]:
+            length[rows] += length[self.parent[rows]]
+            too_long = rows[(length[rows] > _LONGEST_PATH) & (self.tag[rows] != TEXT)]
+            length[too_long] = 0
+            far += too_long.tolist()
+        found = dict(zip(elements_at(self, sorted(far)), sorted(far), strict=True))
+        everything = enumerate(self.root.iter(etree.Element), 1) if found else ()
+        return {found[element]: f"/descendant::*[{number}]" for number, element in everything if element in found}
 
     def _step(self, row: int) -> str:
         name = self.looks[self.look[row]][0]
@@ -320,6 +349,7 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
     strings: list[str] = []
     spaces: dict[int, str] = {}
     kinds: dict[Look, _Kind] = {}
+    room = ROOM_OF_LOOKS
     runs: dict[int, int] = {}
     anchors: list[int] = []
     hidden: list[int] = []
@@ -358,9 +388,11 @@ def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict
             look = (tag, name, classes, role)
             kind = kinds.get(look)
             if kind is None:
-                look = _bounded(look)
-                kind = kinds.get(look) or _kind(look, len(kinds))
-                kinds[look] = kind
+                look = _bounded(look) if room > 0 else (tag, "", "", "")
+                kind = kinds.get(look)
+                if kind is None:
+                    kind = kinds[look] = _kind(look, len(kinds))
+                    room -= sum(map(len, look))
             look_id, mark, gap, traits = kind
             rank = ranks[mark] = ranks.get(mark, -1) + 1
             parents.append(row)
@@ -598,5 +630,5 @@ def _inside(rows: list[int], end: Ints) -> Bools:
 
 def _links(found: _Found, base: str) -> Links:
     row, href, rel = found
-    target, key = targets_of(base, href)
-    return Links(row=row, href=href, target=target, key=key, rel=rel)
+    target, key, beyond = targets_of(base, href)
+    return Links(row=row, href=href, target=target, key=key, rel=rel, beyond=beyond)

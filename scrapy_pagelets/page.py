@@ -58,6 +58,8 @@ _ALIGNABLE: Final = [TAG[name] for name in "#text img input button select textar
 _BARE: Final = 50
 _LIMITS: Final = Limits()
 _NO_MARKS: Final = Marks()
+#: Characters of a title. One whose end tag is missing has the whole page in it.
+_LONGEST_TITLE: Final = 5000
 #: Relations of links that no crawler follows on its own initiative.
 _HARMFUL_REL: Final = frozenset(("nofollow", "external", "alternate", "logout", "delete", "sponsored", "ugc"))
 _LANGUAGE: Final = re.compile(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
@@ -124,7 +126,9 @@ class Page:
         declared = declarations(root)
         base = base_of(declared[0]["base"], url)
         nodes = build(root, base)
-        if _is_bare(nodes):  # forums and shops built by scripts offer a plain form for robots
+        if (
+            _is_bare(nodes) and root.find(".//noscript") is not None
+        ):  # forums and shops built by scripts offer a plain form for robots
             plain = build(root, base, noscript=True)
             if plain.words.sum() >= nodes.words.sum() + _BARE:
                 nodes = plain
@@ -192,7 +196,7 @@ class Page:
 
     @cached_property
     def title(self) -> str:
-        """Text of ``<title>`` with its white space folded; "" if there is none."""
+        """Text of ``<title>`` with its white space folded, cut off if it is very long; "" if there is none."""
         titles = self.declared["title"]
         title = next((t for t in titles if _is_in_head(t, self.root)), None)
         if title is None:  # some pages put it into the body; in `svg` it is a tooltip
@@ -200,7 +204,7 @@ class Page:
         if title is None:
             return ""
         text = title.text or "" if not len(title) else "".join(map(str, title.itertext()))
-        return " ".join(readable(text).split())
+        return " ".join(readable(text.lstrip()[:_LONGEST_TITLE]).split())
 
     @cached_property
     def language(self) -> str | None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 import numpy as np
 import tldextract
@@ -14,12 +13,10 @@ from numpy.typing import NDArray
 from w3lib.url import canonicalize_url, url_query_cleaner
 from xxhash import xxh3_64_intdigest
 
+from scrapy_pagelets.caches import cached
 from scrapy_pagelets.characters import quoted
 from scrapy_pagelets.core import compiled
 
-#: URLs whose forms are remembered. That of a page is asked for again and again while the page is processed, and seldom
-#: after that; those of a menu recur.
-_REMEMBERED: Final = 4096
 # Parameters that campaigns and sessions add to a link without changing the page behind it.
 _TRACKING: Final = (
     "utm_source utm_medium utm_campaign utm_term utm_content utm_id gclid dclid fbclid msclkid yclid mc_cid mc_eid "
@@ -37,6 +34,13 @@ _ABSOLUTE: Final = re.compile(r"https?://[^/?#]", re.IGNORECASE)
 _CONTROL: Final = "".join(map(chr, range(33)))
 #: Longer URLs are data, and no crawler follows them.
 LONGEST: Final = 2083
+#: Characters that the addresses of all links of a page may have: a short link below a long base is an address as long.
+ROOM: Final = 5_000_000
+#: What a parameter costs of it, and each character of a host name that is not ASCII.
+COST: Final = 20
+_HOST: Final = re.compile(r"[\s\0-\x20]*(?:https?:)?//([^/?#]*)", re.IGNORECASE)
+#: Characters of a name that the DNS can have (RFC 1035, 2.3.4).
+_LONGEST_HOST: Final = 253
 _NOT_A_PAGE: Final = re.compile(
     r"\.(?:css|js|mjs|json|xml|rss|atom|rdf|pdf|zip|t?gz|t?bz2|tbz|t?xz|zst|7z|rar|tar|jar|war|whl|gem|exe|msi|apk|dmg|deb|rpm|"
     r"iso|bin|png|jpe?g|gif|svgz?|webp|avif|heic|ico|bmp|tiff?|psd|mp[234]|mpe?g|m4[av]|ogg|og[av]|opus|flac|wav|wm[av]|avi|"
@@ -51,7 +55,7 @@ _SCHEMES: Final = (*_WEB, "file://")
 _suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
-@lru_cache(_REMEMBERED)
+@cached
 def normalise(url: str) -> str:
     """Normalise an absolute URL: no fragment, user, default port, index file, tracking or session parameter.
 
@@ -69,15 +73,18 @@ def normalise(url: str) -> str:
 
 def _normalise(url: str) -> str:
     parts = urlsplit(url)
+    scheme = "http" if parts.scheme == "https" else parts.scheme
+    query = _query(parts.query) if parts.query else ""
+    return f"{scheme}://{_netloc(parts)}{_path(parts.path)}" + (f"?{query}" if query else "")
+
+
+def _netloc(parts: SplitResult) -> str:
     try:
         port = parts.port
     except ValueError:  # "http://host:port/" written by hand
         port = None
     host = _host(parts.hostname or "")
-    netloc = host if port in (None, 80, 443) else f"{host}:{port}"
-    scheme = "http" if parts.scheme == "https" else parts.scheme
-    query = _query(parts.query) if parts.query else ""
-    return f"{scheme}://{netloc}{_path(parts.path)}" + (f"?{query}" if query else "")
+    return host if port in (None, 80, 443) else f"{host}:{port}"
 
 
 def _query(query: str) -> str:
@@ -92,12 +99,15 @@ def _host(name: str) -> str:
     name = name.rstrip(".")
     if ":" in name:
         return f"[{name}]"
-    if not name.isascii():
-        try:
-            return name.encode("idna").decode()
-        except UnicodeError:  # such a host cannot exist, but pages link to it
-            return name
-    return name
+    return name if name.isascii() or len(name) > _LONGEST_HOST else _encoded(name)
+
+
+@cached
+def _encoded(name: str) -> str:
+    try:
+        return name.encode("idna").decode()
+    except UnicodeError:  # such a host cannot exist, but pages link to it
+        return name
 
 
 def _path(path: str) -> str:
@@ -135,10 +145,31 @@ def resolve(base: str, href: str) -> tuple[int, str]:
 
 
 @compiled("urls")
-def targets_of(base: str, hrefs: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """Normalised URLs of the links of a page, "" for those that lead to no page, and (links,) their hashes, or 0."""
-    found = [resolve(base, href) for href in hrefs]
-    return [target for _, target in found], np.array([key for key, _ in found], np.int64)
+def targets_of(base: str, hrefs: Sequence[str]) -> tuple[list[str], NDArray[np.int64], int]:
+    """Normalised URLs of the links of a page, "" for those that lead to no page, and (links,) their hashes, or 0.
+
+    Also the number of the last links that are left out, as if they led to no page, because the addresses before have
+    `ROOM` characters.
+    """
+    targets, keys, left, beyond = [""] * len(hrefs), np.zeros(len(hrefs), np.int64), ROOM, 0
+    for i, href in enumerate(hrefs):
+        left -= cost_of(href)
+        if left > 0:
+            keys[i], targets[i] = resolve(base, href)
+            left -= len(targets[i])
+        else:
+            beyond += 1
+    return targets, keys, beyond
+
+
+def cost_of(href: str) -> int:
+    """What a link costs of the `ROOM` before it is resolved: what takes longer than all else.
+
+    >>> cost_of("http://h/ü?a=1"), cost_of("/?a=1&b=2"), cost_of("//bücher.de/")
+    (0, 20, 200)
+    """
+    host = None if href.isascii() else _HOST.match(href)
+    return COST * (href.count("&") + (0 if host is None or host[1].isascii() else len(host[1])))
 
 
 @compiled("urls")
@@ -188,7 +219,7 @@ def is_ambiguous(url: str) -> bool:
     return bool(_AMBIGUOUS.search(url.partition("#")[0]))
 
 
-@lru_cache(16384)
+@cached
 def is_web(url: str) -> bool:
     """Return True for an absolute HTTP or HTTPS URL with a host and a valid port, on which all parsers agree.
 
@@ -216,7 +247,7 @@ def _relevant_base(base: str, href: str) -> str:
     return _folder(base) if href and href[0] not in "#?" and ":" not in href else base
 
 
-_join = lru_cache(65536)(urljoin)
+_join = cached(urljoin)
 
 
 def _folder(base: str) -> str:
@@ -224,7 +255,7 @@ def _folder(base: str) -> str:
     return base[:end] if end > base.find("//") + 2 else base
 
 
-@lru_cache(65536)
+@cached
 def _resolve(base: str, href: str) -> tuple[int, str]:
     try:
         target = _joined(base, href)
@@ -248,7 +279,7 @@ def _joined(base: str, href: str) -> str:
     return "" if target.startswith("http:///") else target
 
 
-@lru_cache(4096)
+@cached
 def _roots(folder: str) -> tuple[str, str]:
     """Normalised root, without a slash, and normalised folder; ("", "") if the URL is not a folder."""
     parts = urlsplit(folder)
@@ -271,7 +302,7 @@ def key(url: str) -> int:
         return _hash(url)
 
 
-@lru_cache(_REMEMBERED)
+@cached
 def host_of(url: str) -> str:
     """Host, and port where it is not the default one; "" for a broken URL.
 
@@ -279,7 +310,7 @@ def host_of(url: str) -> str:
     ('example.com', '[::1]:8000')
     """
     try:
-        return urlsplit(normalise(url)).netloc
+        return _netloc(urlsplit(url))
     except ValueError:
         return ""
 
@@ -310,7 +341,7 @@ def is_page_of_host(url: str, host: str) -> bool:
     return bool(host) and host_of(url).removeprefix("www.") == host and is_page(url)
 
 
-@lru_cache(_REMEMBERED)
+@cached
 def site_of(url: str) -> str:
     """The site of a URL: its registrable domain, or host and port if it has none (IP addresses, intranets).
 
@@ -323,7 +354,7 @@ def site_of(url: str) -> str:
     return _suffixes.extract_str(host).top_domain_under_public_suffix or host
 
 
-@lru_cache(16384)
+@cached
 def is_page(url: str) -> bool:
     """Return False for a URL whose path ends like a file that is not a page (style sheet, image, archive, PDF ...)."""
     return not _NOT_A_PAGE.search(urlsplit(url).path)

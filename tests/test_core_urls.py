@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.urls import LONGEST, absolute, host_of, pages_of_host, same_host, targets_of, written_addresses
+from scrapy_pagelets.urls import (
+    LONGEST,
+    ROOM,
+    absolute,
+    host_of,
+    pages_of_host,
+    same_host,
+    targets_of,
+    written_addresses,
+)
 
 SITE = Path(__file__).with_name("site")
 #: What links are made of, plain and hostile; any of them may follow any other.
@@ -49,9 +58,10 @@ def outcome(function, *arguments):
 
 
 def assert_equal(base, links):
-    targets, keys = targets_of(base, links)
-    expected, expected_keys = in_python(targets_of)(base, links)
+    targets, keys, beyond = targets_of(base, links)
+    expected, expected_keys, expected_beyond = in_python(targets_of)(base, links)
     assert targets == expected
+    assert beyond == expected_beyond
     assert keys.dtype == expected_keys.dtype
     assert keys.tolist() == expected_keys.tolist()
     for link in links:
@@ -94,6 +104,21 @@ def test_a_link_of_megabytes():
         "http://h/",
         ["x" * 2_000_000, "#" + "x" * 2_000_000, " " * 2_000_000 + "x", "http://h/" + "a/../" * 400_000],
     )
+
+
+@pytest.mark.parametrize("form", ["{}", "{} é", "?q={}" + "&a=b c" * 50, "http://{}.bücher.example/", "?q={}&b&a"])
+def test_the_addresses_of_a_page_have_a_bound(form):
+    """A long base would make a long address of each of a hundred thousand short links."""
+    base, links = f"http://h/{'b/' * 1000}", list(map(form.format, range(13_000)))
+    targets, keys, beyond = targets_of(base, links)
+    assert 0 < beyond < len(links)
+    assert sum(map(len, targets)) <= ROOM + LONGEST
+    assert all(targets[:-beyond])
+    assert all(keys[:-beyond])
+    assert not any(targets[-beyond:])
+    assert not any(keys[-beyond:])
+    expected, _, expected_beyond = in_python(targets_of)(base, links)
+    assert (targets, beyond) == (expected, expected_beyond)
 
 
 @given(st.lists(hrefs, max_size=5), hrefs)

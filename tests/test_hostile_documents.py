@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 
 import pytest
 from markdown_it import MarkdownIt
 
+from scrapy_pagelets.urls import ROOM
 from tests.crawling import Crawl, crawl
 from tests.server import SiteServer, html
 
 NESTED = "<table><tr><td>outer<td>"
 MANY = 10_000
+MENU = "<ul>" + "<li><a href=/x>entry of a menu</a>" * 5 + "</ul>"
 #: Each main part ends with the word that must be in the text.
 HOSTILE = {
     "headings": "".join(f"<h{i % 6 + 1}>Chapter {i}</h{i % 6 + 1}>" for i in range(MANY)) + "<p>last chapter",
@@ -28,12 +31,16 @@ HOSTILE = {
     + '[{"@type": "Article", "headline": {"a": 1}, "author": [[[]]], "image": "javascript:x", "datePublished": 1e999}]'
     + "}" * 3000
     + "</script><p>unaffected",
+    "base": f"<base href='/{'b/' * 1000}'>"
+    + "".join(f"<li><a href={i}>Entry {i}</a>" for i in range(10_000))
+    + "<p>based",
+    "tags": "".join(f"<{'y' * 10_000}>{MENU}" for _ in range(100)) + "<p>tagged",
     "formulas": "<span class=katex>" * 500 + "<math>" * 500 + "<mi>x</mi>" + "<p>" + r"\(" * 50_000 + " solved",
 }
 LAST = {
     "headings": "last chapter", "pre": "last line", "nested": "innermost", "columns": "outermost", "data": "afterwards",
     "marks": "literally", "fences": "unfenced", "directions": "mirrored", "broken": "unharmed",
-    "hostile": "unaffected", "formulas": "solved",
+    "hostile": "unaffected", "base": "based", "tags": "tagged", "formulas": "solved",
 }  # fmt: skip
 
 
@@ -90,6 +97,12 @@ def test_markdown_of_markdown_shows_what_the_page_shows(found):
 def test_fences_in_code_do_not_end_it(found):
     fences = [t.content for t in MarkdownIt().parse(line_of(found, "fences")["markdown"]) if t.type == "fence"]
     assert fences == ["```\nfence\n~~~~\n````` end of it\n```\n"]
+
+
+def test_a_line_is_not_much_longer_than_its_page(found):
+    for name, body in HOSTILE.items():
+        assert len(json.dumps(line_of(found, name))) < ROOM + 10 * len(body), name
+    assert found.stat("pages/many_links") == 1
 
 
 def test_inline_data_is_not_copied(found):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import re
 import resource
 import subprocess
 import sys
 import tracemalloc
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,10 +17,14 @@ from lxml import etree
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.actions import labels_action
+from scrapy_pagelets.caches import MOST, cached
+from scrapy_pagelets.core import in_python
 from scrapy_pagelets.limits import MAX_ATTRIBUTES, Limits, TooLarge, may_have_long_tag
 from scrapy_pagelets.looks import signature
+from scrapy_pagelets.nodes import ROOM_OF_LOOKS, TEXT, flatten
 from scrapy_pagelets.page import parse
 from scrapy_pagelets.templates.page_features import heading_tokens, tokens
+from scrapy_pagelets.text import paths_of
 from tests.crawling import ROOT, SITE, crawl, menu_site, page, words
 from tests.server import Reply, SiteServer
 
@@ -89,6 +95,75 @@ def test_no_cache_keeps_texts_of_megabytes(compute):
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept < 1_000_000
+
+
+def test_a_cache_is_bounded_by_bytes():
+    calls = []
+
+    @cached
+    def letters(text):
+        calls.append(text[:8])
+        return tuple(text[:1000])
+
+    tracemalloc.start()
+    for i in range(10_000):
+        letters(f"{i:08}" + "x" * 10_000)
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < 1.5 * MOST
+    letters("00009999" + "x" * 10_000)
+    assert len(calls) == 10_000
+
+
+def test_all_caches_of_texts_are_bounded_by_bytes():
+    """Pages choose the texts, so that a number of entries bounds nothing."""
+    sizes = {
+        int(number.replace("_", "")): path
+        for path in (ROOT / "scrapy_pagelets").rglob("*.py")
+        for number in re.findall(r"lru_cache\((?:maxsize=)?([\d_]+)", path.read_text(encoding="utf-8"))
+    }
+    assert {size: path for size, path in sizes.items() if size > 8} == {}
+
+
+@pytest.mark.parametrize("form", ["class='{0} {1}'", "id='{1}{0}'", "role='{1}{0}'"])
+def test_the_looks_of_a_page_have_a_bound(form):
+    body = "".join(f"<p {form.format(i, 'name-' * 100)}>{i}</p>" for i in range(10_000))
+    root = parse(body)
+    columns, _ = flatten(root, noscript=False)
+    assert sum(len(part) for look in columns["looks"] for part in look) < 1.1 * ROOM_OF_LOOKS
+    assert len(columns["strings"]) == 10_000
+    expected, _ = in_python(flatten)(root, noscript=False)
+    assert columns["looks"] == expected["looks"]
+    assert columns["look"].tolist() == expected["look"].tolist()
+    assert columns["path"].tolist() == expected["path"].tolist()
+
+
+DEEP = {
+    "levels": "<div>" * 1900 + "<p>a</p><p>b <b>c</b> d",
+    "names": f"<{'y' * 5000}><p>x</p><{'z' * 990}><p>y<i>z",
+    "what is between": "<!--c--><div><!-- x --><?pi?>" + "<section><script>x</script>" * 200 + "t<p>u",
+}
+
+
+@pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in DEEP.items()])
+def test_paths_have_a_bound_and_find_what_they_name(body):
+    nodes = Page.parse(body.encode(), "http://example.com/").nodes
+    tree = nodes.root.getroottree()
+    for row in range(len(nodes)):
+        path = nodes.xpath(row)
+        assert len(path) < 1100
+        [found] = tree.xpath(path)
+        if nodes.tag[row] == TEXT:
+            assert found.strip() == nodes.strings[nodes.first_leaf[row]]
+        else:
+            assert found is nodes.elements[row]
+    leaves = np.arange(0, len(nodes.leaves), 2)
+    assert paths_of(nodes, leaves) == in_python(paths_of)(nodes, leaves)
+
+
+def test_a_title_without_an_end_is_cut_off():
+    page = Page.parse(b"<title>\n" + b"word " * 100_000, "http://example.com/")
+    assert page.title == ("word " * 1000).strip()
 
 
 def test_thirty_megabytes_of_text_are_a_page():

@@ -22,6 +22,8 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
+from scrapy_pagelets import caches
+
 from scrapy_pagelets.core.arrays cimport pointer
 from scrapy_pagelets.core.columns cimport Nodes, columns_of
 
@@ -115,8 +117,8 @@ cdef object in_python = None, contexts = None, cuts = None
 cdef int64_t text_tag
 #: Lexicon, marks, what they say of a look, and the odds of a heading.
 cdef tuple known = (None, (), {}, {})
-#: Looks and headings that are kept, and characters of a heading.
-cdef Py_ssize_t MOST_KEPT = 65536, LONG_HEADING = 60
+#: About how many bytes they have, how many they may have, and characters of a heading.
+cdef Py_ssize_t size_of_known = 0, MOST_BYTES = caches.MOST, BYTES_OF_ENTRY = 500, LONG_HEADING = 60
 
 
 cdef int load_python() except -1:
@@ -398,10 +400,19 @@ cdef int take_exponentials(vector[double] &values) except -1:
 
 cdef tuple kept(lexicon, tuple marks):
     """What lexicon and marks say of the looks and headings that they were asked for."""
-    global known
-    if known[0] is not lexicon or known[1] != marks or max(len(known[2]), len(known[3])) > MOST_KEPT:
-        known = lexicon, marks, {}, {}
+    global known, size_of_known
+    if known[0] is not lexicon or known[1] != marks or size_of_known > MOST_BYTES:
+        known, size_of_known = (lexicon, marks, {}, {}), 0
     return known[2:]
+
+
+cdef int keep(dict facts_of, key, Py_ssize_t characters, facts) except -1:
+    """Keep what is said of a look or a heading, unless there is no more room on this page."""
+    global size_of_known
+    size_of_known += BYTES_OF_ENTRY + 4 * characters
+    if size_of_known <= MOST_BYTES:
+        facts_of[key] = facts
+    return 0
 
 
 cdef vector[Look] looks_of(table, const Nodes &nodes, dict of_look, lexicon, marks):
@@ -413,8 +424,7 @@ cdef vector[Look] looks_of(table, const Nodes &nodes, dict of_look, lexicon, mar
         facts = of_look.get(look)
         if facts is None:
             facts = in_python._facts_of(look, lexicon, marks)
-            if in_python.is_short(look):
-                of_look[look] = facts
+            keep(of_look, look, sum(map(len, look)), facts)
         one.landmarks = nodes.signs[found.size()] & landmarks
         one.odds, one.marks = facts
         found.push_back(one)
@@ -431,7 +441,7 @@ cdef int read_headings(list strings, dict of_heading, lexicon, PageFeatures &fea
             if odds is None:
                 odds = in_python._heading_odds(strings[i], lexicon)
                 if len(strings[i]) <= LONG_HEADING:
-                    of_heading[strings[i]] = odds
+                    keep(of_heading, strings[i], len(strings[i]), odds)
             features.heading_odds[i] = odds
     return 0
 

@@ -22,6 +22,7 @@ from lxml.includes.tree cimport xmlAttr, xmlNode
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
+from scrapy_pagelets import caches
 from scrapy_pagelets.characters import readable
 
 from scrapy_pagelets.core.arrays cimport Integers, integers, pointer
@@ -73,11 +74,10 @@ cdef enum:  # what is open around a row
 
 cdef enum:
     NAMES = 64
-#: Bytes of a look from which on its parts may have to be cut off, and number of looks that are kept.
-cdef size_t LONG_LOOK = 1000
+#: Bytes of a look from which on its parts may have to be cut off.
+cdef size_t LONG_LOOK = 10_000
 #: Characters of a run of text that is folded without a list of its words.
 cdef Py_ssize_t HUGE = 100_000
-cdef Py_ssize_t MOST_LOOKS = 65536
 
 cdef struct Kind:
     int64_t signature, gap, traits, tag, signs, class_signature
@@ -86,8 +86,9 @@ cdef struct Kind:
 cdef object in_python = None
 #: First and last characters of the ranges in which each character is a word.
 cdef vector[Py_UCS4] by_character
-#: Bytes of a look -> the look, and the members of its `Kind`.
+#: Bytes of a look -> the look, and the members of its `Kind`; and about how many bytes all of them have.
 cdef dict known_looks = {}
+cdef size_t size_of_looks = 0, MOST_BYTES = caches.MOST, BYTES_OF_ENTRY = 500
 
 
 cdef int load_python() except -1:
@@ -291,7 +292,7 @@ cdef class Walk:
     cdef string name, classes, role, href, rel, key, joined
     cdef Run run_of_text
     cdef str white
-    cdef int64_t row, pending, verbatim, linked, hiding, last_anchor
+    cdef int64_t row, pending, verbatim, linked, hiding, last_anchor, room
     cdef bint noscript
     cdef const char *bare_names[NAMES]  # names of elements without id, class and role, and their looks
     cdef int64_t bare_looks[NAMES]
@@ -300,6 +301,7 @@ cdef class Walk:
         self.looks, self.strings, self.hrefs, self.rels, self.spaces, self.white = [], [], [], [], {}, ""
         self.labels, self.relations = {}, {}
         self.row, self.pending, self.last_anchor, self.noscript = -1, PARAGRAPH, -1, noscript
+        self.room = in_python.ROOM_OF_LOOKS
 
     cdef int reserve(self, size_t elements, size_t texts) except -1:
         """Make room for the rows of all elements and of all runs of text, of which some are blank."""
@@ -484,8 +486,11 @@ cdef class Walk:
         if found != self.look_ids.end():
             return dereference(found).second
         cdef bytes key = self.key
-        if self.key.size() > LONG_LOOK:
+        if self.room <= 0:
+            key = key[: key.index(b"\0")] + b"\0\0\0"
+        elif self.key.size() > LONG_LOOK:
             key = "\0".join(in_python._bounded(look_of(key))).encode("utf-8", "replace")
+        if <size_t>len(key) != self.key.size():
             self.key = key
             found = self.look_ids.find(self.key)
             if found != self.look_ids.end():
@@ -494,6 +499,7 @@ cdef class Walk:
         look, signature, gap, traits, tag, signs, class_signature = described(key)
         self.look_ids[self.key] = number
         self.looks.append(look)
+        self.room -= sum(map(len, look))
         self.kinds.push_back(Kind(signature, gap, traits, tag, signs, class_signature))
         return number
 
@@ -630,6 +636,7 @@ cdef tuple look_of(bytes key):
 
 cdef tuple described(bytes key):
     """The look behind its bytes, and the members of its `Kind`."""
+    global size_of_looks
     found = known_looks.get(key)
     if found is None:
         look = look_of(key)
@@ -638,9 +645,11 @@ cdef tuple described(bytes key):
         names = {"a": ANCHOR, "br": BREAK, "head": HEAD, "iframe": FRAME, "noscript": NOSCRIPT}
         own_traits, number = traits | names.get(tag, 0), in_python.TAG.get(tag, 0)
         found = look, signature, gap, own_traits, number, in_python.signs(look), in_python.class_signature(look)
-        if len(known_looks) >= MOST_LOOKS:
+        size_of_looks += BYTES_OF_ENTRY + 3 * len(key)  # the look may have more bytes than its key in UTF-8
+        if size_of_looks > MOST_BYTES:
             known_looks.clear()
-        if len(key) <= LONG_LOOK:
+            size_of_looks = 0
+        else:
             known_looks[key] = found
     return found
 

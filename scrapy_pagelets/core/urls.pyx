@@ -4,6 +4,7 @@
 
 from cpython.unicode cimport PyUnicode_DecodeASCII
 from libc.stdint cimport int64_t, uint64_t
+from libcpp.algorithm cimport count
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
@@ -34,16 +35,17 @@ cdef extern from "urls.hpp" nogil:
 cdef object in_python = None
 cdef vector[string] tracking
 cdef size_t longest
+cdef int64_t room, cost
 
 
 cdef int load_python() except -1:
-    global in_python, longest
+    global in_python, longest, room, cost
     cdef str name
     if in_python is None:
         from scrapy_pagelets import urls
         for name in urls._TRACKING:
             tracking.push_back(name.encode())
-        longest = urls.LONGEST
+        longest, room, cost = urls.LONGEST, urls.ROOM, urls.COST
         in_python = urls
     return 0
 
@@ -79,10 +81,19 @@ def targets_of(base, hrefs):
     cdef Answer answer
     cdef uint64_t digest
     cdef object inside = None
+    cdef int64_t left = room, beyond = 0
     try:
         for i in range(len(hrefs)):
             href = hrefs[i]
             text = text_of(href)
+            if text.size() == 0:
+                left -= <int64_t>in_python.cost_of(href)
+            else:
+                left -= cost * count(text.data(), text.data() + text.size(), <char>c"&")
+            if left <= 0:
+                beyond += 1
+                targets.append("")
+                continue
             if text.size() == 0 and <size_t>(len(base) + len(href)) <= longest:  # what a fragment says makes no difference
                 head, fragment, _ = href.partition("#")
                 head += fragment
@@ -96,6 +107,7 @@ def targets_of(base, hrefs):
             answer = NOWHERE if link.size() > longest else cpp_resolve(from_base[0], link, tracking, longest, out)
             if answer == PLAIN:
                 targets.append(PyUnicode_DecodeASCII(out.data(), out.size(), NULL))
+                left -= out.size()
                 digest = xxh3_64_intdigest(<bytes>out)
                 key[i] = <int64_t>(digest >> 1)
             elif answer == NOWHERE:
@@ -110,9 +122,10 @@ def targets_of(base, hrefs):
                     found = in_python.resolve(base, href)
                 key[i] = found[0]
                 targets.append(found[1])
+                left -= len(found[1])
     finally:
         del from_base
-    return targets, keys
+    return targets, keys, beyond
 
 
 def absolute(base, href):

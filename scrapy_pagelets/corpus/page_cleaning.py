@@ -182,7 +182,7 @@ class CleanedPage:
 
     def _links(self, number: int, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         links = [(record, link) for record in records for link in record["links"]]
-        _, keys = urls.targets_of("", [link["url"] for _, link in links])
+        _, keys, _ = urls.targets_of("", [link["url"] for _, link in links])
         return [
             {
                 "page": number,

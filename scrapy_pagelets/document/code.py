@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import islice
 from typing import Final
 
 import numpy as np
 from lxml import etree
 
+from scrapy_pagelets.caches import cached
 from scrapy_pagelets.characters import readable
 from scrapy_pagelets.nodes import Bools, NodeTable, leaves_beginning
 
@@ -80,7 +80,7 @@ def line_numbers(nodes: NodeTable) -> Bools:
     return found
 
 
-@lru_cache(4096)
+@cached
 def _names_gutter(classes: str) -> bool:
     return _GUTTER.search(classes) is not None
 

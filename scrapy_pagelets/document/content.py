@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.caches import cached
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.document.headline import Headline
 from scrapy_pagelets.document.holes import holes_of
@@ -152,7 +152,7 @@ def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
     return mask
 
 
-@lru_cache(4096)
+@cached
 def _is_label(classes: str) -> bool:
     return _LABEL.search(classes) is not None
 

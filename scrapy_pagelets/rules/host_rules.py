@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Final, Self
 
 import numpy as np
 from lxml import etree
 
+from scrapy_pagelets.caches import cached
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.rules.marks import IGNORE_LINKS, Cause, Marks, links_inside
 from scrapy_pagelets.rules.selector import Selector
@@ -19,8 +19,6 @@ from scrapy_pagelets.urls import host_of
 _ANY: Final = "*"
 _PATTERN: Final = re.compile(r"(\*\.)?((?:\[[0-9a-fA-F:.]+\]|[^\s/\\@?#*:\[\]]+)(?::[0-9]+)?)")
 _PORT: Final = re.compile(r":[0-9]+$")
-#: Hosts whose rules are remembered.
-_HOSTS: Final = 4096
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ class Rules:
     def __init__(self, path: str = "", rules: Sequence[Rule] = ()) -> None:
         self._path = path
         self._rules = rules
-        self._of_host = lru_cache(_HOSTS)(self._found)
+        self._of_host = cached(self._found)
         #: The rules and the selectors that had a page, or an element.
         self._used: set[Rule | Selector] = set()
 

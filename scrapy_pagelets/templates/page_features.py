@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -17,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from scrapy_pagelets.caches import cached
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.facts import once
-from scrapy_pagelets.looks import LANDMARKS, Look, is_short
+from scrapy_pagelets.looks import LANDMARKS, Look
 from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.evidence import CLASSIFIERS, SiteEvidence
@@ -401,7 +401,7 @@ def heading_tokens(text: str) -> tuple[int, ...]:
     return _heading_tokens(text) if len(text) < _HEADING_CHARACTERS else ()
 
 
-@lru_cache(4096)  # headings of sections recur on other pages, those of pages do not
+@cached
 def _heading_tokens(text: str) -> tuple[int, ...]:
     words = words_of(text)
     if len(words) > _HEADING_WORDS:
@@ -426,12 +426,9 @@ def _heading_odds(text: str, lexicon: Lexicon) -> float:
     return max((lexicon.get(token, 0.0) for token in heading_tokens(text)), key=abs, default=0.0)
 
 
+@cached
 def tokens(look: Look) -> tuple[int, ...]:
     """Hashes of the words of id, class and role; ``main-menu`` gives ``main``, ``menu`` and ``main-menu``."""
-    return _cached_tokens(look) if is_short(look) else _tokens(look)
-
-
-def _tokens(look: Look) -> tuple[int, ...]:
     _, name, classes, role = look
     names = set()
     for token in filter(None, (name, *classes.split(), role)):
@@ -447,9 +444,6 @@ def _alphabetic(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_LETTERS(text)
     return "".join(c if c.isalpha() else " " for c in text).split()
-
-
-_cached_tokens = lru_cache(65536)(_tokens)
 
 
 def _lexicon(nodes: NodeTable, lexicon: Lexicon) -> tuple[Floats, Floats, Floats, Floats]:

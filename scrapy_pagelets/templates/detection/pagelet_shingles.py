@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 from typing import Final
 from urllib.parse import urlsplit
@@ -18,6 +17,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
+from scrapy_pagelets.caches import cached
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.hashing import band_hashes, mix
 from scrapy_pagelets.nodes import TAGS, TEXT, Bools, Floats, Ints, NodeTable
@@ -190,7 +190,7 @@ def _grams(word: str) -> list[str]:
     return [word[i : i + _GRAM] for i in range(max(1, len(word) - _GRAM + 1))]
 
 
-@lru_cache(65536)
+@cached
 def _token(word: str) -> int:
     return xxh3_64_intdigest(_NUMBER.sub("0", word).encode("utf-8", "replace")) >> 1
 
@@ -218,7 +218,7 @@ def word_tokens(strings: list[str]) -> tuple[Ints, Ints]:
     return leaf[order], np.concatenate(columns)[order]
 
 
-@lru_cache(65536)
+@cached
 def _path_token(target: str) -> int:
     """Hash of the path of a link target, without the host: sister sites share a template on several hosts."""
     return _token(urlsplit(target).path) if target else _NO_PAGE
