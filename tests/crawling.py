@@ -9,10 +9,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple
 
+from scrapy_pagelets.templates import page_level
 from tests.prefork import popen
 from tests.server import Reply, Route, html
 
@@ -176,6 +178,14 @@ def menu_site(*names: str, more: Callable[[str], str] = lambda name: "", **optio
     paths = ["/", *(f"/{name}" for name in names[1:])]
     made = zip(paths, names, strict=True)
     return {path: answer(page(name, paths, more=more(name), **options)) for path, name in made}
+
+
+def everything_is_template(path: Path) -> Path:
+    """Write a page-level file that calls all text template."""
+    shipped = page_level.load()
+    plain = replace(shipped.plain, weight=0 * shipped.plain.weight, bias=0 * shipped.plain.bias + 9)
+    replace(shipped, plain=plain).save(path)
+    return path
 
 
 def not_found(path: str) -> Reply:

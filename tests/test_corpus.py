@@ -53,7 +53,7 @@ from tests.corpora import (
     wacz,
     warc,
 )
-from tests.crawling import LIMIT, SITE, crawl, scrapy, start
+from tests.crawling import LIMIT, SITE, crawl, everything_is_template, scrapy, start
 from tests.row_functions import EndsOn
 
 
@@ -91,15 +91,20 @@ def test_the_feed_is_that_of_the_archive_spider(corpus, tmp_path):
     [
         {"PAGELETS_EXPORT": "all", "PAGELETS_FORMATS": "markdown,html,text", "PAGELETS_CHUNKS": 50},
         {"PAGELETS_DETECTION": "classifier", "PAGELETS_DUPLICATES_SCOPE": "site", "PAGELETS_SEGMENTER": "vips"},
+        {"PAGELETS_DETECTION": "classifier", "PAGELETS_CLASSIFIER": "own.npz"},
         {"PAGELETS_DUPLICATES": "drop", "PAGELETS_STRICT": 0.5, "PAGELETS_FORMATS": "markdown"},
     ],
 )
 def test_settings_do_what_they_do_in_a_crawl(tmp_path, settings):
     path = warc(tmp_path / "crawl.warc", two_sites())
+    own = everything_is_template(tmp_path / "own.npz")
+    settings = {name: str(own) if name == "PAGELETS_CLASSIFIER" else value for name, value in settings.items()}
     command = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
     done = scrapy("pagelets", "corpus", str(path), str(tmp_path / "out"), "--workers", "1", *command)
     assert done.returncode == 0, done.stderr
-    assert feed(tmp_path / "out") == archived(tmp_path, path, **settings)
+    found = feed(tmp_path / "out")
+    assert found == archived(tmp_path, path, **settings)
+    assert ("PAGELETS_CLASSIFIER" in settings) == all(line.get("text") == "" for line in found.values())
 
 
 def test_a_real_site_gives_the_feed_of_the_archive_spider(tmp_path):
@@ -520,6 +525,10 @@ def test_an_output_folder_with_files_is_refused(tmp_path):
         (["{path}", "-s", "PAGELETS_DETECTION=etdm"], "a corpus job decides by fused or classifier"),
         (["{path}", "-s", "PAGELETS_RENDER=1"], "a corpus job renders no pages"),
         (["{path}", "-s", "PAGELETS_MODEL=nothing"], "there is no model nothing"),
+        (
+            ["{path}", "-s", "PAGELETS_DETECTION=classifier", "-s", "PAGELETS_CLASSIFIER={path}"],
+            "is not a page-level model of this version",
+        ),
         (["{path}", "--workers", "-1"], "--workers is -1"),
         (["{path}", "--memory", "much"], "--memory much cannot be used"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_pagelets.templates.detections import CLASSIFIER, DETECTIONS
-from tests.crawling import SITE, answer, crawl, menu_site, page, pages_asked_for
+from tests.crawling import SITE, answer, crawl, everything_is_template, menu_site, page, pages_asked_for
 from tests.server import SiteServer, html, redirect
 
 NAMES = ["home", *"abcdef"]
@@ -70,6 +70,39 @@ def test_the_method_of_the_menu_needs_its_pages(tmp_path):
     found = crawl(tmp_path, "site", url="http://127.0.0.1:1/", settings=settings, code=1)
     sentence = "which needs pages that link each other: set PAGELETS_PROBE to their number"
     assert found.errors == [f"PAGELETS_DETECTION is etdm, {sentence}"]
+
+
+def test_a_trained_page_level_file_decides(tmp_path):
+    path = everything_is_template(tmp_path / "own.npz")
+    settings = {"PAGELETS_DETECTION": "classifier", "PAGELETS_CLASSIFIER": str(path)}
+    with SiteServer(routes=menu_site(*NAMES)) as server:
+        crawled = crawl(tmp_path, "site", url=server.url(""), feed="site.jsonl", settings=settings)
+    read = crawl(tmp_path, "archive", path=SITE, base="http://docs.example/", feed="archive.jsonl", settings=settings)
+    for found in (crawled, read):
+        assert found.errors == []
+        assert found.stat("words/template") == found.stat("words") > 0
+
+
+@pytest.mark.parametrize(
+    ("detection", "content", "sentence"),
+    [
+        (
+            "classifier",
+            b"no model",
+            "PAGELETS_CLASSIFIER cannot be used: {path} is not a page-level model of this version",
+        ),
+        ("classifier", None, "PAGELETS_CLASSIFIER cannot be used: there is no page-level model {path}"),
+        ("fused", b"", "PAGELETS_CLASSIFIER is set, but PAGELETS_DETECTION is fused: set it to classifier"),
+    ],
+)
+def test_a_page_level_file_that_cannot_be_used_calls_the_crawl_off(tmp_path, detection, content, sentence):
+    path = tmp_path / "own.npz"
+    if content is not None:
+        path.write_bytes(content)
+    settings = {"PAGELETS_DETECTION": detection, "PAGELETS_CLASSIFIER": str(path)}
+    found = crawl(tmp_path, "site", url="http://127.0.0.1:1/", settings=settings, code=1)
+    [error] = found.errors
+    assert error.startswith(sentence.format(path=path))
 
 
 def test_a_page_of_many_siblings_is_compared(tmp_path):

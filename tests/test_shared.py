@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from contextlib import closing
 from itertools import pairwise
@@ -12,14 +13,12 @@ import pytest
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.detection import relational
 from scrapy_pagelets.templates.detection.incremental import FORMS, RepeatedPagelets, Shares, Sisters
-from scrapy_pagelets.templates.detection.pagelet_shingles import shingles
 from scrapy_pagelets.templates.model import LABELLED, load
 from scrapy_pagelets.templates.partition import STRICT_K, partition
 from scrapy_pagelets.templates.site_cache import SiteCache
 from scrapy_pagelets.templates.site_counts import body_of
 from scrapy_pagelets.templates.site_store import SiteStore
 from tests.crawling import SITE, answer, crawl, page
-from tests.oracles.near_groups import group_near
 from tests.server import SiteServer
 
 MENU = "".join(f"<li><a href=/{name}>Entry {name}</a>" for name in "abcdef")
@@ -47,23 +46,17 @@ def bundled():
     return [Page.parse(path.read_bytes(), f"http://example.com/{path.relative_to(SITE)}") for path in files]
 
 
-def by_relations(pages, form):
-    """Templateness computed in SQL on DuckDB, for all pages at once."""
+def by_relations(found, pages, form):
+    """Templateness computed in SQL on DuckDB from the shingles of all pages at once."""
     cut = {one.key: partition(one.nodes, STRICT_K, strict=True) for one in pages}
-    found = {one.key: shingles(one, cut[one.key]) for one in pages}
-    sketches = np.concatenate([np.where((s.tokens >= 4)[:, None], s.near, 0) for s in found.values()])
-    near = iter(group_near(sketches).tolist())
-    table = []
-    for key, s in found.items():
-        for i in range(len(s.exact)):
-            kinds = (s.exact[i] if s.candidates[i] else 0, s.links[i] if s.targets[i] >= 2 else 0, next(near))
-            table += [(key, i, int(shingle)) for shingle in kinds]
+    table = [(key, i, s) for key in cut for i, row in enumerate(found._rows[key].tolist()) for s in row]
     bodies = {one.key: body_of(one) for one in pages}
+    least = math.ceil(len({*bodies.values()}) / 5)
     if form == "local":
-        templates = relational.local_templates(table, sketches=bodies)
+        templates = relational.local_templates(table, sketches=bodies, least=least)
     else:
         links = [(one.key, int(key)) for one in pages for key in one.nodes.links.key]
-        templates = relational.global_templates(table, links, sketches=bodies)
+        templates = relational.global_templates(table, links, sketches=bodies, least=least)
     places = {place for template in templates for place in template.pagelets}
     return [np.array([(one.key, i) in places for i in cut[one.key].tolist()], np.float64) for one in pages]
 
@@ -71,7 +64,7 @@ def by_relations(pages, form):
 @pytest.mark.parametrize("form", FORMS)
 def test_page_by_page_is_what_the_relations_give(bundled, form):
     found = taught(bundled)
-    expected = by_relations(bundled, form)
+    expected = by_relations(found, bundled, form)
     assert [one.tolist() for one in expected] == [found.templateness(one, form).tolist() for one in bundled]
     assert 0.2 < np.concatenate(expected).mean() < 0.95
 
@@ -83,6 +76,23 @@ def test_a_pagelet_that_repeats_nearly_is_counted():
     found = taught(pages)
     assert [shares.near for shares in found.shares()] == [2]
     assert found.templateness(pages[1], "local").min() == 1
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_equal_links_in_unlike_words_are_no_template(form):
+    links = '<a href="/ann">Ann</a> and <a href="/sea">the sea</a>'
+    pages = [parsed(f"http://h/{name}", f"{text_of(name)} {links} {text_of(name * 2)}") for name in "abcdef"]
+    found = taught(pages)
+    assert [found.templateness(one, form).tolist() for one in pages] == [[1] * 6 + [0] * 5] * 6
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_text_that_few_pages_quote_is_no_template(form):
+    quoted = f"<div><p>{text_of('quoted')} <a href=/a>A</a><a href=/b>B</a><a href=/c>C</a></div>"
+    names = "abcdefghijklmnopqrstu"
+    pages = [parsed(f"http://h/{name}", text_of(name * 3), links=quoted * (name < "c")) for name in names]
+    assert taught(pages).templateness(pages[0], form).tolist() == [1] * 6 + [0] * 5
+    assert taught(pages[:6]).templateness(pages[0], form).tolist() == [1] * 6 + [0] + [1] * 4
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -269,20 +279,3 @@ def test_a_detection_that_is_none_calls_the_crawl_off(tmp_path):
     assert found.errors[0].startswith(
         "PAGELETS_DETECTION has 'yes': choose from fused, etdm, local, global, classifier"
     )
-
-
-def test_menu_that_leaves_out_the_current_page():
-    """Six pages, each of which links to the five others in unlike words."""
-    names = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]
-    pages = [
-        Page.parse(
-            "".join(f"<a href=/{name}>{name} seen from {own}</a> " for name in names if name != own).encode(),
-            f"http://h.example/{own}",
-        )
-        for own in names
-    ]
-    crawl = RepeatedPagelets()
-    for each in pages:
-        crawl.add(each)
-    assert all(crawl.templateness(each, "local").all() for each in pages)
-    assert all(crawl.templateness(each, "global").all() for each in pages)

@@ -86,6 +86,7 @@ def corpus_options(config: Config) -> CorpusOptions:
     """
     from scrapy_pagelets.corpus.options import CorpusOptions
     from scrapy_pagelets.duplicates.threshold import Threshold
+    from scrapy_pagelets.templates import page_level
     from scrapy_pagelets.templates.detections import CLASSIFIER, FUSED
     from scrapy_pagelets.templates.model import load
 
@@ -97,10 +98,13 @@ def corpus_options(config: Config) -> CorpusOptions:
             "one of them"
         )
     load(config.model)
+    if config.detection == CLASSIFIER:
+        page_level.load(config.classifier)
     return CorpusOptions(
         started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         model=config.model,
         detection=config.detection,
+        classifier=config.classifier,
         strict=config.strict,
         segmenter=config.segmenter,
         segmenter_options=config.options,

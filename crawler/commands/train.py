@@ -61,7 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         required=True,
         metavar="FILE",
-        help="file to write: name it in PAGELETS_MODEL, or, with --segments, in PAGELETS_SEGMENTER_WEIGHTS",
+        help="file to write: name it in PAGELETS_MODEL; with --page-level, in PAGELETS_CLASSIFIER; with --segments, in "
+        "PAGELETS_SEGMENTER_WEIGHTS",
     )
     parser.add_argument(
         "--families", metavar="FILE",

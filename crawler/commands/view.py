@@ -106,11 +106,15 @@ def _suffix(name: str) -> str:
 
 async def _write(options: argparse.Namespace) -> None:
     from scrapy_pagelets.inspector.source import source_of
+    from scrapy_pagelets.templates import page_level
+    from scrapy_pagelets.templates.detections import CLASSIFIER
     from scrapy_pagelets.templates.model import load
 
     config = Config.from_settings(options.settings)
     rules = _rules(options.rules or config.rules)
     load(config.model)
+    if config.detection == CLASSIFIER:
+        page_level.load(config.classifier)
     source = source_of(options.page, config.limits, options.of_feed, options.source, options.base)
     page, picture, notes = await _load(options, config, source)
     if page is not None:
@@ -232,7 +236,7 @@ def _inspected(options: argparse.Namespace, config: Config, page: Page | None, s
     store = options.store or config.store
     if store and not list(Path(store).glob("pagelets-sites-*.sqlite")):
         raise ValueError(f"the folder {store} has no store of sites: give the PAGELETS_STORE or JOBDIR of a crawl")
-    sites = known_sites(page, store, config.model, config.detection, config.strict)
+    sites = known_sites(page, store, config.model, config.detection, config.strict, config.classifier)
     if source.line is not None:
         return by_feed(page, source.line, sites, told=bool(store))
     method = options.method or config.segmenter

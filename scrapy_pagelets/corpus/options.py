@@ -10,7 +10,7 @@ from scrapy_pagelets.duplicates.shingles import SIZE
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.limits import Limits
-from scrapy_pagelets.templates.detections import FUSED
+from scrapy_pagelets.templates.detections import FUSED, PAGE_LEVEL
 from scrapy_pagelets.templates.model import LABELLED
 
 #: A site with more pages than this is divided: its pages are learnt, and cleaned, by several tasks.
@@ -39,6 +39,7 @@ class CorpusOptions:
     started: str
     model: str = LABELLED
     detection: str = FUSED
+    classifier: str = PAGE_LEVEL
     strict: float = 0.0
     segmenter: str = "pagelets"
     segmenter_options: dict[str, str] = field(default_factory=dict)

@@ -120,7 +120,8 @@ class CleanedPage:
     def decision(self) -> Decision:
         """What of the page is template."""
         if self.options.detection == CLASSIFIER:
-            return decided(self.page, self.site, page_level.templateness(self.page, page_level.load()))
+            model = page_level.load(self.options.classifier)
+            return decided(self.page, self.site, page_level.templateness(self.page, model))
         return decided(self.page, self.site)
 
     @property

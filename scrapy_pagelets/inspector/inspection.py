@@ -26,16 +26,16 @@ from scrapy_pagelets.templates.site_store import SiteStore
 Segmenter = Callable[[Page, Floats], list[Pagelet]]
 
 
-def known_sites(page: Page, store: str, model: str, detection: str, strict: float) -> SiteCache:
+def known_sites(page: Page, store: str, model: str, detection: str, strict: float, classifier: str) -> SiteCache:
     """The sites as a crawl with a store has left them, and the page itself as one of the pages of its site.
 
     Parameters
     ----------
     store : folder of the store; "" for none: the page alone is known
-    model, detection, strict : see `SiteCache`
+    model, detection, strict, classifier : see `SiteCache`
     """
     kept = SiteStore(Path(store) if store else None, load(model))
-    sites = SiteCache(kept, model, detection=detection, strict=strict)
+    sites = SiteCache(kept, model, detection=detection, strict=strict, classifier=classifier)
     sites.learn(page)
     return sites
 

@@ -15,7 +15,7 @@ from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.feed_schema import FEED, FeedField
 from scrapy_pagelets.limits import Limits
 from scrapy_pagelets.session import values
-from scrapy_pagelets.templates.detections import COUNTED, DETECTIONS, ETDM, FUSED
+from scrapy_pagelets.templates.detections import CLASSIFIER, COUNTED, DETECTIONS, ETDM, FUSED, PAGE_LEVEL
 
 #: The names of the fields of the feed.
 FIELDS: Final = tuple(field.name for field in FEED)
@@ -93,6 +93,8 @@ class Config:
     model: str = _setting("labelled", values.path)
     #: PAGELETS_DETECTION: the method that decides what is template.
     detection: str = _setting(FUSED, values.choice(DETECTIONS))
+    #: PAGELETS_CLASSIFIER: the shipped page-level file, or the path of your own, of the method `classifier`.
+    classifier: str = _setting(PAGE_LEVEL, values.path)
     #: PAGELETS_STRICT: from recall to precision.
     strict: float = _setting(0.0, values.decimal("give a number from -1, which keeps what is doubtful, to 1", -1, 1))
     #: PAGELETS_RULES: file with rules of the user: what to keep, to strip and to ignore, by host.
@@ -147,6 +149,10 @@ class Config:
             raise ConfigError(
                 f"PAGELETS_SEGMENTER_WEIGHTS is set, but the segmenter {self.segmenter} has no weights: "
                 f"choose PAGELETS_SEGMENTER from {', '.join(LEARNT)}"
+            )
+        if self.classifier != PAGE_LEVEL and self.detection != CLASSIFIER:
+            raise ConfigError(
+                f"PAGELETS_CLASSIFIER is set, but PAGELETS_DETECTION is {self.detection}: set it to {CLASSIFIER}"
             )
         if 2 * self.chunks_overlap > self.chunks:
             raise ConfigError(

@@ -37,6 +37,8 @@ from scrapy_pagelets.session.recent import RecentSet
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import ResponseStore
 from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
+from scrapy_pagelets.templates import page_level
+from scrapy_pagelets.templates.detections import CLASSIFIER
 from scrapy_pagelets.templates.model import load
 from scrapy_pagelets.templates.site_cache import SiteCache
 from scrapy_pagelets.templates.site_store import SiteStore, meaning
@@ -67,6 +69,8 @@ class CrawlSession:
         self.config = Config.from_settings(crawler.settings)
         # Load files now: a missing one ends the crawl before it starts.
         model = _loaded("PAGELETS_MODEL", load, self.config.model)
+        if self.config.detection == CLASSIFIER:
+            _loaded("PAGELETS_CLASSIFIER", page_level.load, self.config.classifier)
         if self.config.segmenter_weights:
             _loaded("PAGELETS_SEGMENTER_WEIGHTS", load_weights, self.config.segmenter_weights)
         self.rules = _loaded("PAGELETS_RULES", read_rules, self.config.rules) if self.config.rules else Rules()
@@ -90,6 +94,7 @@ class CrawlSession:
             self.config.model,
             detection=self.config.detection,
             strict=self.config.strict,
+            classifier=self.config.classifier,
         )
         self.answered = AnsweredRequests(self._store, job)
         self.responses = ResponseStore(Path(job, "pagelets-responses") if job else None, self._store_failed)

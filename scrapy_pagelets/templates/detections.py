@@ -8,5 +8,7 @@ from typing import Final
 #: linked pages share (2002, Figures 4 and 5); the classifier of the page alone (2007).
 FUSED, ETDM, LOCAL, GLOBAL, CLASSIFIER = "fused", "etdm", "local", "global", "classifier"
 DETECTIONS: Final = (FUSED, ETDM, LOCAL, GLOBAL, CLASSIFIER)
+#: The shipped file of the classifier of the page alone.
+PAGE_LEVEL: Final = "page_level"
 #: Those that count the pagelets of all pages.
 COUNTED: Final = (LOCAL, GLOBAL)

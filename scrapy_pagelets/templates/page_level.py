@@ -23,13 +23,12 @@ from scrapy_pagelets.layout import Layout
 from scrapy_pagelets.nodes import Floats, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.classifier import Classifier, size_class
+from scrapy_pagelets.templates.detections import PAGE_LEVEL
 from scrapy_pagelets.templates.isotonic import smooth
 from scrapy_pagelets.templates.model import ModelError, described, lexicon_of
 from scrapy_pagelets.templates.page_features import NODE_FEATURES, Lexicon, node_features, page_features
 from scrapy_pagelets.templates.trees import sigmoid
 
-#: The shipped file.
-SHIPPED: Final = "page_level"
 #: Features of a node of a rendered page, after ``NODE_FEATURES``. Source: the slides, "Cues used Implicitly by Humans":
 #: placement on screen, aspect ratio, background colour.
 VISUAL_FEATURES: Final = (
@@ -69,14 +68,14 @@ class PageLevel:
 
 
 @lru_cache(4)
-def load(name: str = SHIPPED) -> PageLevel:
+def load(name: str = PAGE_LEVEL) -> PageLevel:
     """Read the shipped file, or the file of a path.
 
     Raises
     ------
     ModelError : if there is no such file, or if it was not written by this version
     """
-    path = files("scrapy_pagelets.templates").joinpath(f"{name}.npz") if name == SHIPPED else Path(name)
+    path = files("scrapy_pagelets.templates").joinpath(f"{name}.npz") if name == PAGE_LEVEL else Path(name)
     try:
         with path.open("rb") as file, np.load(file) as data:
             return _page_level(data)
@@ -85,7 +84,9 @@ def load(name: str = SHIPPED) -> PageLevel:
     except OSError as error:
         raise ModelError(f"{name} cannot be read: {error.strerror or error}") from None
     except (EOFError, KeyError, ValueError, BadZipFile):
-        raise ModelError(f"{name} is not a page-level model of this version: train it again") from None
+        raise ModelError(
+            f"{name} is not a page-level model of this version: train it with `scrapy pagelets train --page-level`"
+        ) from None
 
 
 def _page_level(data: Any) -> PageLevel:

@@ -14,7 +14,7 @@ from scrapy_pagelets.nodes import Floats
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates import page_level
 from scrapy_pagelets.templates.detection.incremental import FORMS, Pagelets, RepeatedPagelets
-from scrapy_pagelets.templates.detections import CLASSIFIER, ETDM, FUSED
+from scrapy_pagelets.templates.detections import CLASSIFIER, ETDM, FUSED, PAGE_LEVEL
 from scrapy_pagelets.templates.model import LABELLED
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.site_counts import PageClass
@@ -55,6 +55,7 @@ class SiteCache:
     capacity : entries of the sites in memory, see ``SiteCounts.size``; the site in use may exceed it alone
     detection : the method that decides what is template, one of ``detections.DETECTIONS``
     strict : -1 to 1: leans the default method from recall to precision
+    classifier : name or path of the page-level file, for the method ``classifier``
 
     Attributes
     ----------
@@ -69,12 +70,14 @@ class SiteCache:
         capacity: int = _CAPACITY,
         detection: str = FUSED,
         strict: float = 0.0,
+        classifier: str = PAGE_LEVEL,
     ) -> None:
         self._store = store
         self.detection = detection
         self.repeated = RepeatedPagelets() if detection in FORMS else None
         self._model = model
         self._strict = strict
+        self._classifier = classifier
         self._capacity = capacity
         self._loaded: OrderedDict[str, Site] = OrderedDict()
         #: Sites that are still referenced somewhere: there must never be two of one name.
@@ -160,7 +163,7 @@ class SiteCache:
         if self.detection == ETDM:
             return self.of(page).in_subdigraph_template(page).astype(np.float64)
         if self.detection == CLASSIFIER:
-            return page_level.templateness(page, page_level.load())
+            return page_level.templateness(page, page_level.load(self._classifier))
         return self.of(page).templateness(page)
 
     def summary(self) -> list[tuple[str, int, int]]:

@@ -19,7 +19,7 @@ from xxhash import xxh3_64
 from scrapy_pagelets.errors import PageletsError
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.class_template import OPTIONAL
-from scrapy_pagelets.templates.detection.incremental import SHINGLES, Pagelets
+from scrapy_pagelets.templates.detection.incremental import Pagelets
 from scrapy_pagelets.templates.detection.pagelet_shingles import VALUES
 from scrapy_pagelets.templates.evidence import Column, keys_of
 from scrapy_pagelets.templates.model import Model
@@ -50,8 +50,6 @@ _UPSERT: Final = """
 INSERT INTO sites VALUES (?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET version = excluded.version, learnt = excluded.learnt
 """
-#: Number of shingles of a pagelet in the stores of the first version, which lack the last one.
-_OLD_SHINGLES: Final = 3
 #: A page with an example of everything that is hashed.
 _REFERENCE: Final = (
     b"<html><body class='wide page-4711'><ul id=menu role=navigation><li><a href=/a/index.html?utm_source=x>Caf\xc3\xa9"
@@ -199,9 +197,7 @@ class SiteStore:
         try:
             columns = unpack(content)
             sketches = columns["sketches"].reshape(-1, VALUES)
-            rows = np.zeros((len(sketches), SHINGLES), np.int64)
-            known = columns["rows"].reshape(len(sketches), -1)  # an earlier version had fewer shingles
-            rows[:, : known.shape[1]] = known
+            rows = columns["rows"].reshape(len(sketches), 2)
             return Pagelets(key, site, int(columns["body"][0]), rows, sketches, columns["links"])
         except UNREADABLE as error:
             self._failed(f"the pagelets of a page of {site} cannot be read: {error}")
@@ -281,7 +277,7 @@ def meaning(model: Model) -> str:
     page = Page.parse(_REFERENCE, "http://example.com/b")
     columns: list[Any] = [*_values(keys_of(page)), page.key, body_of(page), sorted(outline(page.nodes))]
     pagelets = Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))
-    columns += [pagelets.rows[:, :_OLD_SHINGLES], pagelets.sketches, pagelets.links]
+    columns += [pagelets.rows, pagelets.sketches, pagelets.links]
     columns += [*_values(model.trees), *_values(model.classifier), sorted(model.lexicon.items())]
     names = [name for name in SiteCounts("").arrays() if not name.startswith(OPTIONAL)]
     digest = xxh3_64(",".join(names).encode())

@@ -1,8 +1,8 @@
 """Template detection during a crawl: find the pagelets that the pages so far share, on a site and across sites.
 
 Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2, Figures 4
-(local) and 5 (global). The partition is Definition 2 in its strict form. The three shingles of a pagelet are ours
-(``docs/algorithms/pagelets-templates-2002.md``).
+(local) and 5 (global). The partition is Definition 2 in its strict form. The two shingles of a pagelet are ours, and so
+is the least share of a site's pages (``docs/algorithms/pagelets-templates-2002.md``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from scrapy_pagelets.nodes import Bools, Floats, Ints
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.detection.batch import GlobalTemplates
 from scrapy_pagelets.templates.detection.pagelet_shingles import (
-    LEAST_TARGETS,
     LEAST_TOKENS,
     NEAR,
     resemblance,
@@ -35,11 +34,11 @@ Form = Literal["local", "global"]
 FORMS: Final[tuple[Form, ...]] = ("local", "global")
 #: Pagelets and links that are kept, of up to 800 bytes each; a page has about 100 to 500 of them.
 _CAPACITY: Final = 250_000
-#: Minimum number of pages of a template.
+#: Minimum number of pages of a template, and their share of the site: lists quote a text on fewer pages than that.
 _LEAST: Final = 2
-#: Number of shingles of a pagelet, and the columns of those that are not near ones.
-SHINGLES: Final = 4
-_NOT_NEAR: Final = (0, 1, 3)
+_SHARE: Final = 0.2
+#: Columns of the shingles of a pagelet.
+_EXACT, _NEAR = 0, 1
 #: Number of pagelets that are compared for one super-shingle: unlike ones rarely have one in common.
 _MAX_LEADERS: Final = 16
 
@@ -50,9 +49,9 @@ class Shares(NamedTuple):
     Attributes
     ----------
     pagelets : all pagelets of its pages, without copies of pages
-    local : pagelets on two or more pages of the site
-    linked : pagelets on two or more pages, of any site, that links among such pages connect
-    near : local pagelets that repeat only approximately: neither their text nor their set of links is the same
+    local : pagelets on enough pages of the site: two, and a fifth of them
+    linked : pagelets on as many pages, of any site, that links among such pages connect
+    near : local pagelets that repeat only approximately
     """
 
     site: str
@@ -78,8 +77,7 @@ class Pagelets(NamedTuple):
     key : hash of the page's URL
     site : site of the page
     body : hash of the page's text
-    rows : (p, 4) shingles of each pagelet: the exact one, that of its link targets, a column for the near one, and that
-        of its link targets together with the page; 0 if the pagelet is too small
+    rows : (p, 2) shingles of each pagelet: the exact one, and a column for the near one; 0 if it is too small
     sketches : (p, 16) sketches of the words of each pagelet; 0 if the pagelet is too small
     links : (k,) keys of the pages that the page links to
     """
@@ -100,10 +98,8 @@ class Pagelets(NamedTuple):
         pagelet : (m,) number of the pagelet of each leaf
         """
         hashes = shingles(page, pagelet)
-        rows = np.zeros((len(hashes.exact), SHINGLES), np.int64)
-        rows[:, 0] = np.where(hashes.candidates, hashes.exact, 0)
-        rows[:, 1] = np.where(hashes.targets >= LEAST_TARGETS, hashes.links, 0)
-        rows[:, 3] = np.where(hashes.targets >= LEAST_TARGETS, hashes.closed, 0)
+        rows = np.zeros((len(hashes.exact), 2), np.int64)
+        rows[:, _EXACT] = np.where(hashes.candidates, hashes.exact, 0)
         sketches = np.where((hashes.tokens >= LEAST_TOKENS)[:, None], hashes.near, 0)
         links = np.setdiff1d(page.nodes.links.key, (0, page.key))
         return cls(page.key, page.site, body_of(page), rows, sketches, links)
@@ -112,10 +108,10 @@ class Pagelets(NamedTuple):
 class RepeatedPagelets(Unsaved[Pagelets]):
     """The pagelets of a crawl by their shingles. Thread-safe.
 
-    A pagelet has up to four shingles: the exact one of its text, tags and links; one of the set of its link targets,
-    and one of this set together with the page itself, because a menu may leave out the current page; and the near one
-    of its words, which is that of the first pagelet that is nearly equal, so it depends on the order of the pages. A
-    pagelet is template if one of its shingles repeats. Pages with the same text under several URLs are one page.
+    A pagelet has two shingles: the exact one of its text, tags and links, and the near one of its words, which is that
+    of the first pagelet that is nearly equal, so it depends on the order of the pages. A pagelet is template if one of
+    them is on two pages and on a fifth of the pages of its site. Pages with the same text under several URLs are one
+    page.
 
     Parameters
     ----------
@@ -143,6 +139,7 @@ class RepeatedPagelets(Unsaved[Pagelets]):
         self._sites: dict[int, str] = {}
         self._body: dict[int, int] = {}
         self._bodies: set[tuple[str, int]] = set()
+        self._distinct: Counter[str] = Counter()
         self._first_sketches: list[Ints] = []
         self._by_super: dict[int, list[int]] = {}
 
@@ -171,13 +168,14 @@ class RepeatedPagelets(Unsaved[Pagelets]):
         if page.key in self._rows or self.full:
             return False
         rows = page.rows.copy()
-        rows[:, 2] = self._nearest(page.sketches, learn=True)
+        rows[:, _NEAR] = self._nearest(page.sketches, learn=True)
         self._size += len(rows) + len(page.links)
         self._rows[page.key], self._sites[page.key], self._body[page.key] = rows, page.site, page.body
         numbered = [(i, s) for i, row in enumerate(rows.tolist()) for s in row if s]
         self._linked.add(page.key, numbered, page.links.tolist(), sketch=page.body)
         if (page.site, page.body) not in self._bodies:
             self._bodies.add((page.site, page.body))
+            self._distinct[page.site] += 1
             self._pages.update({(page.site, shingle) for _, shingle in numbered})
         return True
 
@@ -190,7 +188,7 @@ class RepeatedPagelets(Unsaved[Pagelets]):
             if own is None:
                 repeated = self._repeated({page.key}, page.site, self._rows[page.key], form)
             else:  # the page was not counted, or it has changed: use the connections of the pages that it links to
-                own.rows[:, 2] = self._nearest(own.sketches, learn=False)
+                own.rows[:, _NEAR] = self._nearest(own.sketches, learn=False)
                 repeated = self._repeated(set(own.links.tolist()), page.site, own.rows, form)
         template: Bools = np.asarray(repeated.any(1))
         return template[pagelet].astype(np.float64)
@@ -208,7 +206,7 @@ class RepeatedPagelets(Unsaved[Pagelets]):
                 if self._linked.is_original(key):
                     site = self._sites[key]
                     local, linked = (self._repeated({key}, site, rows, form) for form in FORMS)
-                    near = local[:, 2] & ~local[:, _NOT_NEAR].any(1)
+                    near = local[:, _NEAR] & ~local[:, _EXACT]
                     counts = np.array([len(rows), local.any(1).sum(), linked.any(1).sum(), near.sum()])
                     sums[site] = sums.get(site, 0) + counts
         rows_of = (Shares(site, *counts.tolist()) for site, counts in sums.items())
@@ -226,16 +224,15 @@ class RepeatedPagelets(Unsaved[Pagelets]):
             yield {self._sites[int(page)] for page in template.pages}
 
     def _repeated(self, pages: set[int], site: str, rows: Ints, form: Form) -> Bools:
-        """(p, 4) whether enough pages have each shingle: of the site, or connected to one of the given pages."""
+        """(p, 2) whether enough pages have each shingle: of the site, or connected to one of the given pages."""
+        needed = max(_LEAST, _SHARE * self._distinct[site])
 
         def count(shingle: int) -> int:
             if not shingle or form == "local":
                 return self._pages[site, shingle]
             return max((self._linked.owners(page, shingle) for page in pages), default=0)
 
-        enough: Bools = np.array([[count(s) >= _LEAST for s in row] for row in rows.tolist()], np.bool_).reshape(
-            -1, SHINGLES
-        )
+        enough: Bools = np.array([count(s) >= needed for s in rows.ravel().tolist()], np.bool_).reshape(rows.shape)
         return enough
 
     def _nearest(self, sketches: Ints, *, learn: bool) -> Ints:

@@ -1,9 +1,9 @@
 """Shingles of pagelets: hashes that are equal if two pages have the same pagelet, exactly or nearly.
 
 Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2: the
-pagelets of a template have one shingle, ``s(p) = s(T)``, and their link targets are a frequent item set (Section 1).
-The paper uses one shingle for each pagelet, we use three: ``docs/algorithms/pagelets-templates-2002.md``. Sketches
-follow Broder et al. 1997, with one permutation (Li, Owen, Zhang 2012) and densification (Shrivastava 2017).
+pagelets of a template have one shingle, ``s(p) = s(T)``. The paper uses one shingle for each pagelet, we use two:
+``docs/algorithms/pagelets-templates-2002.md``. Sketches follow Broder et al. 1997, with one permutation (Li, Owen,
+Zhang 2012) and densification (Shrivastava 2017).
 """
 
 from __future__ import annotations
@@ -71,16 +71,11 @@ class Shingles:
     Attributes
     ----------
     exact : (p,) hash of the words, tags and link paths in order, with each number replaced by 0; 0 if there are none
-    links, closed : (p,) hash of the set of link targets, independent of order and anchors, without and with the page
-        itself; 0 for fewer than two targets. ``links`` on a page that a menu does not list equals ``closed`` on a page
-        that it lists, whether or not the menu there links to that page
     near : (p, 16) sketch of the words, see ``resemblance``; all 0 if there are no words
     tokens, targets : (p,) number of words, and of distinct linked pages other than the page itself
     """
 
     exact: Ints
-    links: Ints
-    closed: Ints
     near: Ints
     tokens: Ints
     targets: Ints
@@ -106,22 +101,19 @@ def shingles(page: Page, pagelet: Ints) -> Shingles:
 
     Examples
     --------
-    >>> pages = (b"<p>Page 1: <a href=/a>x</a> <a href=/b>y</a>", b"<p>Page 2: <a href=/b>y</a> <a href=/a>x</a>")
+    >>> pages = (b"<p>Page 1 of: <a href=/a>x</a> <a href=/b>y</a>", b"<p>Page 2 of: <a href=/a>x</a> <b>y</b>")
     >>> one, other = (shingles(Page.parse(html, "http://h/"), np.zeros(3, np.int64)) for html in pages)
-    >>> (one.exact == other.exact).item(), (one.links == other.links).item()
-    (False, True)
+    >>> (one.exact == other.exact).item(), resemblance(one.near, other.near).item()
+    (False, 1.0)
     """
     p = _number(page.nodes, pagelet)
     leaf, token = word_tokens(page.nodes.strings)
     owner, whole = _owners(page.nodes, pagelet)
-    targets, links, closed = _link_sets(page, owner, p)
     return Shingles(
         exact=_exact(page, owner, whole, page.nodes.leaves[leaf], token, p),
-        links=links,
-        closed=closed,
         near=_sketches(token, pagelet[leaf], p),
         tokens=np.bincount(pagelet[leaf], minlength=p),
-        targets=targets,
+        targets=_targets(page, owner, p),
     )
 
 
@@ -139,8 +131,7 @@ def exact_shingles(page: Page, pagelet: Ints) -> Ints:
     p = _number(page.nodes, pagelet)
     leaf, token = word_tokens(page.nodes.strings)
     owner, whole = _owners(page.nodes, pagelet)
-    targets = np.bincount(_distinct_targets(page, owner)[0], minlength=p)
-    large = _are_candidates(np.bincount(pagelet[leaf], minlength=p), targets)
+    large = _are_candidates(np.bincount(pagelet[leaf], minlength=p), _targets(page, owner, p))
     return np.where(large, _exact(page, owner, whole, page.nodes.leaves[leaf], token, p), 0)
 
 
@@ -288,32 +279,15 @@ def _link_tokens(page: Page) -> Ints:
     return np.fromiter(tokens, np.int64, len(links.row))
 
 
-def _link_sets(page: Page, owner: Ints, p: int) -> tuple[Ints, Ints, Ints]:
-    """(p,) number of distinct targets other than the page itself, (p,) hash of their set, and (p,) with the page."""
-    owners, keys = _distinct_targets(page, owner)
-    hashes, own = mix(keys), mix(np.array([page.key]))
-    starts = np.searchsorted(owners, np.arange(p + 1))
-    sums = np.diff(np.concatenate(([0], np.cumsum(hashes)))[starts])
-    parity: Ints = np.concatenate(([0], np.bitwise_xor.accumulate(hashes)))[starts]
-    parity = parity[1:] ^ parity[:-1]
-    counts = np.diff(starts)
-    return counts, _set_hash(counts, sums, parity), _set_hash(counts + 1, sums + own, parity ^ own)
-
-
-def _distinct_targets(page: Page, owner: Ints) -> tuple[Ints, Ints]:
-    """(t,) pagelet and (t,) key of each page other than this one to which a pagelet links, sorted by both."""
+def _targets(page: Page, owner: Ints, p: int) -> Ints:
+    """(p,) number of distinct pages other than this one to which each pagelet links."""
     links = page.nodes.links
     real = np.flatnonzero((links.key != 0) & (links.key != page.key) & (owner[links.row] >= 0))
     owners, keys = owner[links.row[real]], links.key[real]
     order = np.lexsort((keys, owners))
     owners, keys = owners[order], keys[order]
     fresh = np.flatnonzero(np.diff(owners, prepend=-1) | np.diff(keys, prepend=0))
-    return owners[fresh], keys[fresh]
-
-
-def _set_hash(counts: Ints, sums: Ints, parity: Ints) -> Ints:
-    """(p,) hash of each set from sum and XOR of the hashes of its elements; 0 for fewer than two elements."""
-    return np.where(counts >= LEAST_TARGETS, mix(sums * 31 + mix(parity)), 0)
+    return np.bincount(owners[fresh], minlength=p)
 
 
 def _sketches(token: Ints, pagelet: Ints, p: int) -> Ints:
