@@ -94,7 +94,7 @@ class ArchiveJob:
         """
         self.journal.begin(self._digest.hexdigest(), self._names, self._sizes)
         if self.journal.pages:
-            logger.info("%s of them were done by earlier runs of the job", counted(self.journal.pages, "page"))
+            logger.info("%s were written by earlier runs of the job", counted(self.journal.pages, "page"))
             return
         for path in (path for path, size in self._sizes.items() if size):
             self._session.warn("feeds/appended", _APPENDED, path)
