@@ -21,7 +21,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_pagelets import urls
 from scrapy_pagelets.archives.parts import parts
-from scrapy_pagelets.archives.reader import Record, expand, records
+from scrapy_pagelets.archives.reader import ArchiveError, Reader, Record, expand, records
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.crawler.items import page_item
 from scrapy_pagelets.crawler.spiders import arguments
@@ -58,7 +58,8 @@ class ArchiveSpider(Spider):
     one to the other are parsed twice. Nothing is fetched, even if pages are rendered: their resources come from the
     archive as well. Pages are rendered when they are learnt, and the rendered responses are stored on disk until they
     are cleaned. Records that are not pages are counted in ``pagelets/archive/skipped/<why>``. The items come in the
-    order of the archive, unless pages are rendered.
+    order of the archive, unless pages are rendered; but pages whose canonical links lead to others come after the
+    others of their site.
 
     With ``JOBDIR``, a journal records each page whose line is written. The next run of the job writes the other pages,
     even if the run before was killed, so that each page has one line. Feeds must be files of JSON lines then.
@@ -111,6 +112,7 @@ class ArchiveSpider(Spider):
         self._subdigraphs = KnownSubdigraphs(config.probe) if config.detection == ETDM else None
         self._kept: dict[tuple[str, int], HtmlResponse] = {}
         self._kept_bytes = 0
+        self._copies: set[tuple[str, int]] = set()
         self._skipped: Counter[str] = Counter()
         if config.detection == FUSED and not config.render and is_asyncio_available():
             await self._clean_by_parts()
@@ -121,7 +123,7 @@ class ArchiveSpider(Spider):
         if not self._has_read(pages):
             return
         if not config.render and is_asyncio_available():
-            await self._clean(self._numbered())
+            await self._clean(self._copies_last(self._numbered()))
             return
         async for request in self._requests():
             yield request
@@ -165,7 +167,7 @@ class ArchiveSpider(Spider):
                     pass
             else:
                 await self._learn(_first(learning, length))
-            await self._clean(_first(cleaning, length))
+            await self._clean(self._copies_last(_first(cleaning, length)))
             start += length
 
     async def _numbered(self) -> AsyncIterator[tuple[int, Record]]:
@@ -174,6 +176,28 @@ class ArchiveSpider(Spider):
         async for record in self._records("cleaning"):
             yield number, record
             number += 1
+
+    async def _copies_last(self, numbered: AsyncIterator[tuple[int, Record]]) -> AsyncIterator[tuple[int, Record]]:
+        """Pages in the order in which they are compared.
+
+        A page whose canonical link leads to another page is a copy of that page, not the other way round.
+        """
+        last = []
+        async for number, record in numbered:
+            if (place := (record.source, record.offset)) in self._copies:
+                self._copies.discard(place)
+                last.append((number, *place))
+            else:
+                yield number, record
+        with Reader() as reader:
+            for number, source, offset in last:
+                try:
+                    record = await in_thread(reader.read, source, offset, self.base)
+                except ArchiveError as error:
+                    self.session.warn("archive/skipped/unreadable", "%s", error)
+                    self.session.record_loss("pages could not be read again", "clean the archive again")
+                else:
+                    yield number, record
 
     def _end_with_the_scraper(self) -> None:
         """Read no further page when the scraper closes, and let it wait for the item that is in the pipelines.
@@ -250,7 +274,7 @@ class ArchiveSpider(Spider):
         return request
 
     async def _requests(self) -> AsyncIterator[Request]:
-        async for number, record in self._numbered():
+        async for number, record in self._copies_last(self._numbered()):
             # The archive is the queue: make no more requests than the engine can process.
             if self.crawler.engine.needs_backout():
                 await self.crawler.signals.wait_for(signals.scheduler_empty)
@@ -289,7 +313,7 @@ class ArchiveSpider(Spider):
     def _learn_page(self, record: Record) -> None:
         response = _response(record)
         try:
-            self._learn_parsed(self.session.page(response))
+            self._learn_parsed(self.session.page(response), record)
         except Exception:
             self.session.failed(record.url)
             return
@@ -297,8 +321,10 @@ class ArchiveSpider(Spider):
             self._kept_bytes += len(record.body)
             self._kept[record.source, record.offset] = response
 
-    def _learn_parsed(self, page: Page) -> None:
+    def _learn_parsed(self, page: Page, record: Record) -> None:
         page_class = self.session.sites.learn(page)
+        if self.session.config.duplicates != "off" and page.is_declared_copy:
+            self._copies.add((record.source, record.offset))
         if self._subdigraphs is not None:
             self._subdigraphs.add(page, page_class)
 
@@ -344,15 +370,15 @@ class ArchiveSpider(Spider):
             request = archive_request(record, self.base).replace(callback=NO_CALLBACK)
             response = await engine.download_async(request)
             assert isinstance(response, HtmlResponse)
-            await in_thread(self._store_rendered, response_token(request), response)
+            await in_thread(self._store_rendered, response_token(request), response, record)
         except (ValueError, IgnoreRequest):
             pass  # reported when it is cleaned
         except Exception:
             self.session.failed(record.url)
 
-    def _store_rendered(self, token: str, response: HtmlResponse) -> None:
+    def _store_rendered(self, token: str, response: HtmlResponse, record: Record) -> None:
         self.session.responses.put(token, response)
-        self._learn_parsed(self.session.page(response))
+        self._learn_parsed(self.session.page(response), record)
 
     async def _records(self, step: str | None, skipped: Counter[str] | None = None) -> AsyncIterator[Record]:
         """The pages of the archive in order, as far as the crawl goes on.

@@ -279,7 +279,7 @@ class CorpusJob:
         fields = [one.name for one in FEED if not one.optional or one.name in wanted]
         columns = ", ".join(["p.page", *(found.get(name, f"p.{name}") for name in fields)])
         where = "WHERE v.duplicate_of IS NULL" if self._options.duplicates == "drop" else ""
-        self._write("pages", statements.FEED.format(columns=columns, where=where))
+        self._write("pages", statements.FEED.format(columns=columns, where=where, last=near_duplicates.LAST))
 
     def _count(self, report: Report) -> None:
         for name in RESULTS:
