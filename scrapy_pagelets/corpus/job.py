@@ -27,6 +27,7 @@ from scrapy_pagelets.corpus.schemas import COUNTS, PAIRS, RAW, SOURCES, cleaned_
 from scrapy_pagelets.corpus.site_learning import LearnParts, MergeParts
 from scrapy_pagelets.feed_schema import FEED
 from scrapy_pagelets.templates.detection import relational
+from scrapy_pagelets.whole_files import whole_file
 from scrapy_pagelets.wording import counted
 
 _PLAN: Final = "job.json"
@@ -88,9 +89,8 @@ def prepared(out: Path, sources: Sequence[Source], options: CorpusOptions, engin
             )
         if known is None:
             plan.parent.mkdir(parents=True, exist_ok=True)
-            part = plan.with_name(f"{plan.name}.part")
-            part.write_text(json.dumps(wanted | {"started": options.started}), encoding="utf-8")
-            part.replace(plan)
+            with whole_file(plan, ".part") as part:
+                part.write_text(json.dumps(wanted | {"started": options.started}), encoding="utf-8")
             return options
     except (OSError, ValueError) as error:
         if isinstance(error, CorpusError):
