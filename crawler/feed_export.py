@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
-from scrapy.extensions.feedexport import FeedExporter, FeedSlot
+from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage
 from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.crawler.exporters import ParquetItemExporter, require_pyarrow
@@ -19,6 +21,8 @@ from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 _FAILED: Final = "feedexport/failed_count/"
 _LINES: Final = ("jsonlines", "jsonl", "jl")
 _REMEDY: Final = "make room on the disk, or name another file, and crawl again"
+#: Bytes that are read at once to find the last line of a feed.
+_BLOCK: Final = 1 << 16
 
 
 class Feeds(FeedExporter):
@@ -26,7 +30,13 @@ class Feeds(FeedExporter):
 
     A feed whose library is missing ends the crawl before it starts. A feed that cannot be written does not affect the
     other feeds: the first failure is a warning, ``pagelets/feeds/failed`` counts all of them, and the run ends with an
-    ERROR line and exit code 1. In a job, the feed is flushed after each item, so that a killed process loses none.
+    ERROR line and exit code 1. In a job, the feed is flushed after each item, so that a killed process loses none. If
+    lines are appended to a feed whose last line was cut off by a killed process, that line is removed with a warning.
+
+    Attributes
+    ----------
+    sizes : the bytes of each file by its path: at the start and, in a job, after each item
+    is_whole : False if a disk did not take an item
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -34,8 +44,10 @@ class Feeds(FeedExporter):
         self._failing: set[str] = set()
         self._worker = "" if (shared := session_of(crawler).shared) is None else shared.worker
         self._flushes = bool(job_dir(crawler.settings) or self._worker)
+        self.sizes: dict[str, int] = {}
+        self.is_whole = True
         for uri, options in self.feeds.items():
-            if self._worker and (problem := _not_in_parts(uri, options)):
+            if self._worker and (problem := not_line_by_line(uri, options)):
                 abort_crawl(crawler, f"{_shown(uri)} cannot be written by a shared crawl: {problem}")
             exporter = self.exporters[options["format"]]
             if isinstance(exporter, type) and issubclass(exporter, ParquetItemExporter):
@@ -46,7 +58,15 @@ class Feeds(FeedExporter):
 
     def _start_new_batch(self, batch_id: int, uri: str, *arguments: Any, **options: Any) -> FeedSlot:
         """Open a feed; in a shared crawl, each process has a part of its own."""
-        return super()._start_new_batch(batch_id, _part(uri, self._worker), *arguments, **options)
+        slot = super()._start_new_batch(batch_id, _part(uri, self._worker), *arguments, **options)
+        if isinstance(slot.storage, FileFeedStorage):
+            path = os.path.abspath(slot.storage.path)
+            appends = slot.storage.write_mode == "ab" and os.path.isfile(path)
+            if appends and not not_line_by_line(uri, slot.feed_options) and _complete_last_line(path):
+                sentence = "the last line of %s was cut off, as a killed process leaves it, and is removed"
+                session_of(self.crawler).warn("feeds/cut", sentence, path)
+            self.sizes[path] = os.path.getsize(path) if appends else 0
+        return slot
 
     def item_scraped(self, item: Any, spider: Spider) -> None:
         """Write an item to each feed, even if another feed fails."""
@@ -68,8 +88,12 @@ class Feeds(FeedExporter):
 
     def _flush(self, slot: FeedSlot) -> None:
         if self._flushes and slot.file is not None and not slot.file.closed:
-            with suppress(OSError):  # the next item, and finally closing the slot, flush again
+            try:
                 slot.file.flush()
+                if isinstance(slot.storage, FileFeedStorage):
+                    self.sizes[os.path.abspath(slot.storage.path)] = os.path.getsize(slot.storage.path)
+            except OSError:  # the next item, and finally closing the slot, flush again
+                self.is_whole = False
 
     async def close_spider(self, spider: Spider) -> None:
         """Close the feeds."""
@@ -101,18 +125,39 @@ class Feeds(FeedExporter):
     def _lose(self, slot: FeedSlot, what: str, error: Exception, items: int = 1) -> None:
         session, name = session_of(self.crawler), _shown(slot.uri)
         self._failing.add(slot.uri)
+        self.is_whole &= not isinstance(error, OSError)
         session.warn("feeds/failed", "%s cannot be written: %s", name, error)
         if items:
             session.record_loss(what % name, _REMEDY, items)
 
 
-def _not_in_parts(uri: str, options: Mapping[str, Any]) -> str:
-    """Why a feed cannot be written in parts, of which each line outlives a killed process; "" if it can."""
-    if options["format"] not in _LINES:
+def not_line_by_line(uri: str, options: Mapping[str, Any]) -> str:
+    """Why a feed has no lines of which each outlives a killed process; "" if it has."""
+    if options.get("format") not in _LINES:
         return "choose JSON lines (.jsonl), of which a killed process leaves whole lines"
     if urlsplit(uri).scheme not in ("", "file"):
         return "name a file, other storages get a feed only when the process ends"
     return "a killed process would lose compressed lines" if options.get("postprocessing") else ""
+
+
+def _complete_last_line(path: str) -> bool:
+    """Let a file of JSON lines end with a whole line; return True if the last one was cut off, and is removed."""
+    with suppress(OSError), open(path, "rb+") as file:
+        start = end = file.seek(0, os.SEEK_END)
+        last = b""
+        while start and b"\n" not in last:
+            start = max(0, start - _BLOCK)
+            file.seek(start)
+            last = file.read(min(_BLOCK, end - start)) + last
+        last = last.rpartition(b"\n")[2]
+        if last:
+            try:
+                json.loads(last)
+            except (ValueError, RecursionError):
+                file.truncate(end - len(last))
+                return True
+            file.write(b"\n")  # `file` is at its end
+    return False
 
 
 def _part(uri: str, worker: str) -> str:

@@ -24,6 +24,7 @@ from scrapy_pagelets.pipelines.fields import value_of
 from scrapy_pagelets.session.crawl_session import abort_crawl
 from scrapy_pagelets.session.page_context import PageContext, current_places
 from scrapy_pagelets.session.threads import in_waiting_thread
+from scrapy_pagelets.whole_files import whole_file
 
 logger = logging.getLogger(__name__)
 
@@ -155,9 +156,8 @@ class IndexPipeline(PagePipeline):
         state = json.dumps({"began": self._began, "sites": sorted(self._sites)})
         try:
             self._state_file.parent.mkdir(parents=True, exist_ok=True)
-            new = self._state_file.with_suffix(".new")
-            new.write_text(state, encoding="utf-8")
-            new.replace(self._state_file)  # atomic: a purge deletes all pages older than the time in this file
+            with whole_file(self._state_file) as new:  # a purge deletes all pages older than the time in it
+                new.write_text(state, encoding="utf-8")
         except OSError as error:
             self.session.warn("store/failed", "the next run of the job will not know when the job began: %s", error)
 

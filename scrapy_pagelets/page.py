@@ -189,6 +189,11 @@ class Page:
                     return urljoin(self.base, href)
         return None
 
+    @property
+    def is_declared_copy(self) -> bool:
+        """True if the canonical link of the page leads to another page."""
+        return urls.key(self.canonical_url) != self.key
+
     @cached_property
     def site(self) -> str:
         """Registrable domain, or host and port if there is none."""

@@ -4,13 +4,14 @@ import gzip
 import json
 import random
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.archives.parts import parts
-from tests.crawling import LIMIT, SITE, crawl, page, run_spider, start, words
+from tests.crawling import LIMIT, SITE, crawl, finished, options, page, run_spider, scrapy, start, words
 from tests.server import SiteServer
 from tests.test_archives import HTML, raw_record, response, write_warc
 from tests.test_crawl import KEYS, PAGES
@@ -243,6 +244,101 @@ def test_a_stopped_archive_finishes_the_page_that_it_is_at(tmp_path):
     assert 0 < len(lines) < len(names)
     assert [line["url"] for line in lines] == [f"http://example.com/{name}" for name in names[: len(lines)]]
     assert all(line["text"].startswith("Heading blog") for line in lines)
+
+
+# Jobs
+
+
+def archive_of_sites(tmp_path):
+    """An archive with a site, and then two whose pages alternate; also the URLs of its pages."""
+    sites = [list(pages(f"http://{name}.com/", NAMES[:8])) for name in ("apple", "pear", "plum")]
+    listed = [*sites[0], *(each for two in zip(*sites[1:], strict=True) for each in two)]
+    return warc(tmp_path / "x.warc", listed), [url for url, _ in listed]
+
+
+def end_after(items, command, with_signal=signal.SIGKILL):
+    """Start a command, and end it when so many items were scraped."""
+    process = start(*command, "-s", "LOG_LEVEL=DEBUG")
+    assert process.stderr
+    while items >= 0 and (line := process.stderr.readline()):
+        items -= "Scraped from" in line or "Spider opened" in line
+    process.send_signal(with_signal)
+    return process.communicate(timeout=LIMIT)[1]
+
+
+def urls_in(path):
+    return [json.loads(line)["url"] for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_each_page_of_a_job_has_one_line_after_ten_kills(tmp_path):
+    path, urls = archive_of_sites(tmp_path)
+    feed, other, job = tmp_path / "feed.jsonl", tmp_path / "other.jsonl", tmp_path / "job"
+    command = ["crawl", "archive", "-o", str(feed), "-o", str(other), *options({"JOBDIR": str(job)}, {"path": path})]
+    chosen = random.Random(3)
+    for kill in range(10):
+        end_after(chosen.randrange(5), command)
+        if kill == 5:  # of a long line, a killed process may have written a part
+            feed.write_text(feed.read_text(encoding="utf-8") + '{"url": "http://apple.com/bl', encoding="utf-8")
+    assert 0 < len(urls_in(other)) < len(urls)
+    found = finished(scrapy(*command), feed)
+    assert found.urls == urls_in(other) == urls
+    assert found.errors == found.warnings == []
+    print(f"10 kills: {len(urls)} pages, {len(found.urls)} lines, {len(set(found.urls))} of them of different pages")
+    whole = crawl(tmp_path, "archive", path=path, feed="whole.jsonl", settings={"JOBDIR": str(tmp_path / "new")})
+    assert whole.lines == [
+        line | {"fetched_at": ours["fetched_at"]} for line, ours in zip(found.lines, whole.lines, strict=True)
+    ]
+    assert finished(scrapy(*command), feed).urls == urls
+
+
+def test_a_stopped_job_goes_on_if_the_archive_and_the_feed_are_the_same(tmp_path):
+    path, urls = archive_of_sites(tmp_path)
+    feed, job = tmp_path / "feed.jsonl", {"JOBDIR": str(tmp_path / "job")}
+    command = ["crawl", "archive", "-O", str(feed), *options(job, {"path": path})]
+    assert "'finish_reason': 'shutdown'" in end_after(3, command, signal.SIGINT)
+    begun = urls_in(feed)
+    assert 0 < len(begun) < len(urls)
+    assert "goes on, so its feed cannot be replaced: use -o" in crawl_refused(*command)
+    assert "the job writes to" in crawl_refused("crawl", "archive", *options(job, {"path": path}))
+    feed.rename(tmp_path / "away")
+    assert "has lost lines that the job has written" in crawl_refused(*command[:2], "-o", *command[3:])
+    (tmp_path / "away").rename(feed)
+    other = warc(tmp_path / "other.warc", list(pages("http://apple.com/")))
+    same = ["crawl", "archive", "-o", str(feed)]
+    assert "has other pages than when the job began" in crawl_refused(*same, *options(job, {"path": other}))
+    assert urls_in(feed) == begun
+    feed.write_text(feed.read_text(encoding="utf-8") + '{"url": "a"}\n{"url": "b"}\n', encoding="utf-8")
+    path.rename(tmp_path / "moved.warc")
+    found = crawl(tmp_path, "archive", path=tmp_path / "moved.warc", settings=job)
+    assert found.urls == urls
+    assert urls_in(tmp_path / "feed.jsonl.cut") == ["a", "b"]
+    assert found.stat("feeds/moved") == len(found.warnings) == 1
+
+
+def crawl_refused(*command):
+    done = scrapy(*command)
+    [error] = finished(done, Path("none"), 1).errors
+    return error
+
+
+@pytest.mark.parametrize("name", ["feed.parquet", "feed.csv"])
+def test_a_job_that_could_not_go_on_after_a_kill_is_refused_at_the_start(tmp_path, name):
+    path, _ = archive_of_sites(tmp_path)
+    found = crawl(tmp_path, "archive", path=path, feed=name, settings={"JOBDIR": str(tmp_path / "job")}, code=1)
+    assert len(found.errors) == 1
+    assert "cannot be written by a job of the spider archive: choose JSON lines (.jsonl)" in found.errors[0]
+    assert not (tmp_path / name).exists()
+
+
+def test_an_archive_that_is_appended_to_lines_of_another_run_says_so(tmp_path):
+    path = warc(tmp_path / "x.warc", pages("http://example.com/", NAMES[:3]))
+    feed = tmp_path / "feed.jsonl"
+    feed.write_text('{"url": "http://other.com/"}\n{"url": "http://example.com/bl', encoding="utf-8")
+    found = crawl(tmp_path, "archive", path=path)
+    assert len(found.urls) == 4
+    assert found.stat("feeds/cut") == found.stat("feeds/appended") == 1
+    assert "was cut off, as a killed process leaves it, and is removed" in found.warnings[0]
+    assert "feed.jsonl already has lines, which stay" in found.warnings[1]
 
 
 COUNTING = """

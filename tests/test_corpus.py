@@ -180,8 +180,8 @@ def test_groups_of_duplicates_are_named_after_their_first_page(corpus):
 def test_near_duplicates_are_those_of_a_crawl(tmp_path):
     """Versions of texts in random order: chains whose ends do not resemble each other, copies, canonical links."""
     pages = [(f"http://h{n % 5}.example/p{n}", near(f"story{n % 7}", n // 7 * 3)) for n in range(70)]
-    link = b'<link rel=canonical href="http://h0.example/p0"><html>'
-    pages += [(f"http://h1.example/c{n}", near("story0", 18).replace(b"<html>", link)) for n in range(2)]
+    links = [f'<link rel=canonical href="http://h0.example/p{7 * n}"><html>'.encode() for n in range(4)]
+    pages += [(f"http://h{n % 2}.example/c{n}", near("story0", 18).replace(b"<html>", links[n])) for n in range(4)]
     random.Random(3).shuffle(pages)
     run(warc(tmp_path / "near.warc", pages), tmp_path / "out")
     ours = {url: (line["near_duplicate_of"], line["similarity"]) for url, line in feed(tmp_path / "out").items()}
@@ -196,7 +196,7 @@ def verdicts(pages):
     for page in parsed:
         learn(sites[page.site], [page])
     found, store = {}, ContentStore(None)
-    for page in parsed:
+    for page in sorted(parsed, key=lambda page: page.is_declared_copy):
         cleaned = CleanedPage(page, sites[page.site], CorpusOptions(started=DATE))
         weights = word_weights(page.nodes, cleaned.keep, cleaned.templateness)
         text = plain(page.nodes, cleaned.keep)

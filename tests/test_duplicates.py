@@ -18,6 +18,7 @@ from datasketch import LeanMinHash, MinHash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrapy_pagelets import urls
 from scrapy_pagelets.duplicates import band_index as index_module
 from scrapy_pagelets.duplicates import sketch as sketch_module
 from scrapy_pagelets.duplicates.band_index import BandIndex
@@ -439,6 +440,24 @@ def test_canonical_links_are_verified_by_the_contents(store):
     ):
         verdict, _ = store.add(Document(url, content, 7, "site"))
         assert (verdict and verdict.url) == expected
+
+
+def test_a_page_that_others_declare_as_canonical_takes_the_place_of_the_first_one(store):
+    text, key = text_of(*range(100)), urls.key("http://h/page")
+    thief, own = urls.key("http://thief/2"), urls.key("http://h/plain")
+    for url, content, address, expected in (
+        ("http://h/plain", text, own, None),
+        ("http://h/print", text, key, "http://h/plain"),
+        ("http://thief/1", text, thief, "http://h/plain"),
+        ("http://thief/2", text + " 2", thief, "http://h/plain"),  # that thieves declare each other proves nothing
+        ("http://h/page", text + " 3", key, None),
+        ("http://h/page", text + " 3", key, None),
+        ("http://h/session", text, key, "http://h/page"),
+        ("http://h/plain", text, own, "http://h/page"),
+        ("http://h/other", text + " 4", urls.key("http://h/other"), "http://h/page"),
+    ):
+        verdict, _ = store.add(Document(url, content, address, urls.site_of(url)))
+        assert (verdict and verdict.url) == expected, url
 
 
 def test_sites_are_compared_or_not():

@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.dataset as ds
 import pytest
 from datasketch import LeanMinHash
 
 from scrapy_pagelets.duplicates.shingles import jaccard, shingles, tokens
 from tests.crawling import answer, crawl, menu_site, page, run_spider, scrapy, words
 from tests.server import SiteServer
+from tests.test_archive_spider import warc
 
 NAMES = ["home", *"abcdefgh"]
 PATHS = ["/", *(f"/{name}" for name in NAMES[1:])]
@@ -100,6 +102,50 @@ def test_near_duplicates_are_dropped_on_demand(tmp_path):
     assert "Dropped" not in found.log
 
 
+def declared(body, canonical):
+    """A page with a canonical link."""
+    return body.replace("<title>", f'<link rel="canonical" href="{canonical}"><title>')
+
+
+@pytest.mark.parametrize("drop", [True, False])
+def test_the_page_that_canonical_links_name_is_kept_though_its_copies_come_first(tmp_path, drop):
+    links = "".join(f'<p><a href="{path}">More</a>' for path in ("/a-print", "/a-session", "/gone-print"))
+    routes = menu_site(*NAMES) | {
+        "/": answer(page("home", ["/b"], more=links)),
+        **{path: answer(declared(content("a"), "/a")) for path in ("/a", "/a-print", "/a-session")},
+        "/gone-print": answer(declared(content("zed"), "/gone")),
+    }
+    settings = {"PAGELETS_DUPLICATES": "drop" if drop else "flag", "PAGELETS_SETTLE": 1, "PAGELETS_PROBE": 0}
+    with SiteServer(routes=routes) as server:
+        found = crawl(tmp_path, "site", url=server.url(""), settings=settings | {"CONCURRENT_REQUESTS": 1})
+    copies = {} if drop else dict.fromkeys(["/a-print", "/a-session"], server.url("a"))
+    lines = {path: line["near_duplicate_of"] for path, line in by_path(found).items()}
+    assert lines == dict.fromkeys([*PATHS, "/gone-print"]) | copies
+    assert server.hits.index("/a-session") < server.hits.index("/a")
+    assert found.errors == []
+
+
+@pytest.mark.parametrize("drop", [True, False])
+def test_a_copy_comes_after_its_canonical_page_in_an_archive(tmp_path, drop):
+    base, thief = "http://x.com/", "http://thief.com/a"
+    listed = [(thief, content("a")), (f"{base}gone-print", declared(content("zed"), "/gone"))]
+    listed += [(f"{base}a-{kind}", declared(content("a"), "/a")) for kind in ("print", "session")]
+    listed += [(base + name, content(name)) for name in NAMES[1:]]
+    path = warc(tmp_path / "x.warc", [(url, body.encode()) for url, body in listed])
+    setting = f"PAGELETS_DUPLICATES={'drop' if drop else 'flag'}"
+    found = crawl(tmp_path, "archive", path=path, settings=dict([setting.split("=")]))
+    lines = {line["url"]: line["near_duplicate_of"] for line in found.lines}
+    copies = dict.fromkeys([f"{base}a-print", f"{base}a-session"], thief)
+    # The thief's copy comes first: the page is flagged, but never dropped for a page of another site.
+    flags = {} if drop else copies | {f"{base}a": thief}
+    assert lines == {url: None for url, _ in listed if url not in copies} | flags
+    out = tmp_path / "out"
+    done = scrapy("pagelets", "corpus", str(path), str(out), "-s", setting)
+    assert done.returncode == 0, done.stderr
+    rows = ds.dataset(out / "pages").to_table().to_pylist()
+    assert {row["url"]: row["near_duplicate_of"] for row in rows} == lines
+
+
 def test_nothing_is_compared_if_duplicates_are_off(tmp_path):
     settings = {"PAGELETS_DUPLICATES": "off", "JOBDIR": str(tmp_path / "job")}
     with SiteServer(routes=routes()) as server:
@@ -113,7 +159,7 @@ def test_nothing_is_compared_if_duplicates_are_off(tmp_path):
     ("name", "value", "sentence"),
     [
         ("PAGELETS_DUPLICATES", "yes", "PAGELETS_DUPLICATES has 'yes': choose from flag, drop, off"),
-        ("PAGELETS_DUPLICATES_SCOPE", "page", "PAGELETS_DUPLICATES_SCOPE has 'page': choose from all, site"),
+        ("PAGELETS_DUPLICATES_SCOPE", "page", "PAGELETS_DUPLICATES_SCOPE has 'page': choose from auto, all, site"),
         (
             "PAGELETS_DUPLICATES_THRESHOLD",
             "0",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import tempfile
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent
@@ -15,6 +17,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from scrapy_pagelets.crawler.commands import merge, run_command
 from scrapy_pagelets.duplicates.band_index import BandIndex
 from tests.crawling import PREFACE, ROOT, Crawl, crawl, finished, menu_site, options, page, run_spider, scrapy
 from tests.server import Route, SiteServer, html
@@ -173,6 +176,29 @@ def test_an_index_without_room_on_disk_is_kept_in_memory_and_finds_the_same(tmp_
         assert mine.tolist() == theirs.tolist()
     assert told
     assert all("stays in memory" in sentence for sentence in told)
+
+
+# Commands
+
+
+@pytest.mark.parametrize("room", [0, 100])
+def test_a_feed_that_cannot_be_merged_on_a_full_disk_leaves_nothing_behind(tmp_path, capsys, room):
+    parts, out = [tmp_path / f"{name}.jsonl" for name in ("one", "two")], tmp_path / "out" / "feed.jsonl"
+    for part in parts:
+        part.write_text("".join(json.dumps({"url": f"{part}{n}"}) + "\n" for n in range(9)), encoding="utf-8")
+    out.parent.mkdir()
+    out.write_text("the feed before", encoding="utf-8")
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limit[1]))
+    try:
+        code = run_command(merge.run, Namespace(parts=list(map(str, parts)), out=str(out), field="url"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert code == 1
+    assert f"{out} cannot be written: File too large" in capsys.readouterr().err
+    assert {path.name: path.read_text(encoding="utf-8") for path in out.parent.iterdir()} == {
+        "feed.jsonl": "the feed before"
+    }
 
 
 # Feeds

@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
@@ -21,10 +21,12 @@ from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_pagelets import urls
 from scrapy_pagelets.archives.parts import parts
-from scrapy_pagelets.archives.reader import Record, expand, records
+from scrapy_pagelets.archives.reader import ArchiveError, Reader, Record, expand, records
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.crawler.items import page_item
 from scrapy_pagelets.crawler.spiders import arguments
+from scrapy_pagelets.crawler.spiders.archive_job import NUMBER, ArchiveJob
+from scrapy_pagelets.crawler.spiders.archive_journal import JobError
 from scrapy_pagelets.middlewares.archived import archive_request, response_token
 from scrapy_pagelets.middlewares.rendering import RENDER
 from scrapy_pagelets.page import Page
@@ -37,6 +39,7 @@ from scrapy_pagelets.wording import counted
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
 #: Records read by one call in a thread.
 _BATCH: Final = 32
 #: Bytes of the bodies of pages that stay in memory until they are cleaned; parsed, a page takes twenty times as much.
@@ -55,7 +58,11 @@ class ArchiveSpider(Spider):
     one to the other are parsed twice. Nothing is fetched, even if pages are rendered: their resources come from the
     archive as well. Pages are rendered when they are learnt, and the rendered responses are stored on disk until they
     are cleaned. Records that are not pages are counted in ``pagelets/archive/skipped/<why>``. The items come in the
-    order of the archive, unless pages are rendered.
+    order of the archive, unless pages are rendered; but pages whose canonical links lead to others come after the
+    others of their site.
+
+    With ``JOBDIR``, a journal records each page whose line is written. The next run of the job writes the other pages,
+    even if the run before was killed, so that each page has one line. Feeds must be files of JSON lines then.
 
     Arguments (``-a name=value``)
     -----------------------------
@@ -66,6 +73,7 @@ class ArchiveSpider(Spider):
     name = "archive"
     #: The pipelines fill blank fields of its items.
     yields_blanks = True
+    job: ArchiveJob
 
     def __init__(self, path: str = "", base: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -90,9 +98,11 @@ class ArchiveSpider(Spider):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         try:
-            return super().from_crawler(crawler, *args, **kwargs)
+            spider = super().from_crawler(crawler, *args, **kwargs)
+            spider.job = ArchiveJob(crawler)
         except ValueError as error:
             abort_crawl(crawler, error)
+        return spider
 
     async def start(self) -> AsyncIterator[Any]:
         self.session = session_of(self.crawler)
@@ -102,6 +112,7 @@ class ArchiveSpider(Spider):
         self._subdigraphs = KnownSubdigraphs(config.probe) if config.detection == ETDM else None
         self._kept: dict[tuple[str, int], HtmlResponse] = {}
         self._kept_bytes = 0
+        self._copies: set[tuple[str, int]] = set()
         self._skipped: Counter[str] = Counter()
         if config.detection == FUSED and not config.render and is_asyncio_available():
             await self._clean_by_parts()
@@ -109,35 +120,84 @@ class ArchiveSpider(Spider):
         pages = await self._learn(self._records("learning", self._skipped))
         if self._subdigraphs is not None:
             await self._learn_subdigraphs(self._subdigraphs)
-        self._has_read(pages)
+        if not self._has_read(pages):
+            return
         if not config.render and is_asyncio_available():
-            await self._clean(self._records("cleaning"))
+            await self._clean(self._copies_last(self._numbered()))
             return
         async for request in self._requests():
             yield request
 
-    def _has_read(self, pages: int) -> None:
-        """Tell what the archive has."""
+    def _has_read(self, pages: int) -> bool:
+        """Tell what the archive has, now that it was read once; False if the crawl ends here."""
+        if self._is_closing:
+            return False
         self._pages = pages
         for reason, count in self._skipped.items():
             self.session.count(f"archive/skipped/{reason}", count)
         if not pages:
             reasons = ", ".join(f"{count} {reason}" for reason, count in self._skipped.items()) or "it is empty"
-            self.session.count("start/failed")
-            logger.error("%s has no HTML page: %s", self.path, reasons)
-            self.crawler.signals.connect(mark_failed, signals.engine_stopped)
+            return self._refuse(f"{self.path} has no HTML page: {reasons}")
         logger.info("%s in %s; cleaning them", counted(pages, "page"), counted(len(self.sources), "source"))
+        try:
+            self.job.begin()
+        except JobError as error:
+            return self._refuse(str(error))
+        return True
+
+    def _refuse(self, problem: str) -> bool:
+        """End the crawl with an ERROR line and exit code 1."""
+        self.session.count("start/failed")
+        logger.error("%s", problem)
+        self.crawler.signals.connect(mark_failed, signals.engine_stopped)
+        return False
 
     async def _clean_by_parts(self) -> None:
         """Learn a part of the archive and clean it, then the next: what is known of other sites makes no difference."""
         sites = [urls.site_of(record.url) async for record in self._records("reading", self._skipped)]
-        self._has_read(len(sites))
+        if not self._has_read(len(sites)):
+            return
         lengths = parts(sites)
         learning = self._records("learning" if len(lengths) == 1 else None)
-        cleaning = self._records("cleaning")
+        cleaning = self._numbered()
+        start = 0
         for length in lengths:
-            await self._learn(_first(learning, length))
-            await self._clean(_first(cleaning, length))
+            if self.job.journal.has_all(start, length):
+                async for _ in _first(learning, length):
+                    pass
+            else:
+                await self._learn(_first(learning, length))
+            await self._clean(self._copies_last(_first(cleaning, length)))
+            start += length
+
+    async def _numbered(self) -> AsyncIterator[tuple[int, Record]]:
+        """The pages of the archive and their numbers, in order, to be cleaned."""
+        number = 0
+        async for record in self._records("cleaning"):
+            yield number, record
+            number += 1
+
+    async def _copies_last(self, numbered: AsyncIterator[tuple[int, Record]]) -> AsyncIterator[tuple[int, Record]]:
+        """Pages in the order in which they are compared.
+
+        A page whose canonical link leads to another page is a copy of that page, not the other way round.
+        """
+        last = []
+        async for number, record in numbered:
+            if (place := (record.source, record.offset)) in self._copies:
+                self._copies.discard(place)
+                last.append((number, *place))
+            else:
+                yield number, record
+        with Reader() as reader:
+            for number, source, offset in last:
+                try:
+                    record = await in_thread(reader.read, source, offset, self.base)
+                except ArchiveError as error:
+                    self.session.warn("archive/skipped/unreadable", "%s", error)
+                    self.session.record_loss("pages could not be read again", "clean the archive again")
+                else:
+                    yield number, record
 
     def _end_with_the_scraper(self) -> None:
         """Read no further page when the scraper closes, and let it wait for the item that is in the pipelines.
@@ -155,17 +215,19 @@ class ArchiveSpider(Spider):
 
         scraper.close_spider_async = close_spider_async
 
-    async def _clean(self, all_records: AsyncIterator[Record]) -> None:
+    async def _clean(self, numbered: AsyncIterator[tuple[int, Record]]) -> None:
         """Pass the pages to the pipelines, one after the other.
 
         They take no way through scheduler and downloader, which would cost more than to clean them.
         """
         ahead: deque[asyncio.Task[HtmlResponse | None]] = deque()
         try:
-            async for record in all_records:
+            async for number, record in numbered:
                 if self._is_closing:
                     break
-                ahead.append(asyncio.create_task(in_thread(self._cut, record)))
+                if self.job.journal.has(number):
+                    continue
+                ahead.append(asyncio.create_task(in_thread(self._cut, number, record)))
                 if len(ahead) >= _AHEAD:
                     await self._pass_on(await ahead.popleft())
             while ahead:
@@ -174,9 +236,9 @@ class ArchiveSpider(Spider):
             for task in ahead:
                 task.cancel()
 
-    def _cut(self, record: Record) -> HtmlResponse | None:
+    def _cut(self, number: int, record: Record) -> HtmlResponse | None:
         """The response of a page, which is cut for the pipelines; None if Scrapy does not accept its URL."""
-        if (request := self._request(record)) is None:
+        if (request := self._request(number, record)) is None:
             return None
         if (response := self._kept.pop((record.source, record.offset), None)) is not None:
             self._kept_bytes -= len(record.body)
@@ -202,19 +264,24 @@ class ArchiveSpider(Spider):
         await asyncio.shield(self._passing)
         let_go(response)
 
-    def _request(self, record: Record) -> Request | None:
+    def _request(self, number: int, record: Record) -> Request | None:
         try:
-            return archive_request(record, self.base)
+            request = archive_request(record, self.base)
         except ValueError as error:
             self.session.warn("archive/skipped/no_url", "%s is skipped, its URL is invalid: %s", record.url, error)
             return None
+        request.meta[NUMBER] = number
+        return request
 
     async def _requests(self) -> AsyncIterator[Request]:
-        async for record in self._records("cleaning"):
+        async for number, record in self._copies_last(self._numbered()):
             # The archive is the queue: make no more requests than the engine can process.
             if self.crawler.engine.needs_backout():
                 await self.crawler.signals.wait_for(signals.scheduler_empty)
-            if (request := self._request(record)) is not None:
+            if (request := self._request(number, record)) is not None:
+                if self.job.journal.has(number):
+                    await in_thread(self.session.responses.take, response_token(request))  # as it was rendered
+                    continue
                 if self.session.config.render:
                     request.meta[RENDER] = False  # it was rendered when it was learnt, or could not be
                 yield request
@@ -246,7 +313,7 @@ class ArchiveSpider(Spider):
     def _learn_page(self, record: Record) -> None:
         response = _response(record)
         try:
-            self._learn_parsed(self.session.page(response))
+            self._learn_parsed(self.session.page(response), record)
         except Exception:
             self.session.failed(record.url)
             return
@@ -254,8 +321,10 @@ class ArchiveSpider(Spider):
             self._kept_bytes += len(record.body)
             self._kept[record.source, record.offset] = response
 
-    def _learn_parsed(self, page: Page) -> None:
+    def _learn_parsed(self, page: Page, record: Record) -> None:
         page_class = self.session.sites.learn(page)
+        if self.session.config.duplicates != "off" and page.is_declared_copy:
+            self._copies.add((record.source, record.offset))
         if self._subdigraphs is not None:
             self._subdigraphs.add(page, page_class)
 
@@ -301,15 +370,15 @@ class ArchiveSpider(Spider):
             request = archive_request(record, self.base).replace(callback=NO_CALLBACK)
             response = await engine.download_async(request)
             assert isinstance(response, HtmlResponse)
-            await in_thread(self._store_rendered, response_token(request), response)
+            await in_thread(self._store_rendered, response_token(request), response, record)
         except (ValueError, IgnoreRequest):
             pass  # reported when it is cleaned
         except Exception:
             self.session.failed(record.url)
 
-    def _store_rendered(self, token: str, response: HtmlResponse) -> None:
+    def _store_rendered(self, token: str, response: HtmlResponse, record: Record) -> None:
         self.session.responses.put(token, response)
-        self._learn_parsed(self.session.page(response))
+        self._learn_parsed(self.session.page(response), record)
 
     async def _records(self, step: str | None, skipped: Counter[str] | None = None) -> AsyncIterator[Record]:
         """The pages of the archive in order, as far as the crawl goes on.
@@ -324,6 +393,8 @@ class ArchiveSpider(Spider):
             all_records = records(source, self.base, skipped, quiet=skipped is None)
             while not self._is_closing and (batch := await in_thread(_next_batch, all_records)):
                 for record in batch:
+                    if skipped is not None:  # the first time that the archive is read
+                        self.job.read(record)
                     yield record
                 done += len(batch)
                 if step is not None:
@@ -339,11 +410,11 @@ class ArchiveSpider(Spider):
         self.session.progress.advance(step, done, share)
 
 
-async def _first(all_records: AsyncIterator[Record], count: int) -> AsyncIterator[Record]:
-    """The next records, so many of them."""
-    while count and (record := await anext(all_records, None)) is not None:
+async def _first(values: AsyncIterator[T], count: int) -> AsyncIterator[T]:
+    """The next values, so many of them."""
+    while count and (value := await anext(values, None)) is not None:
         count -= 1
-        yield record
+        yield value
 
 
 async def _batches(all_records: AsyncIterator[Record]) -> AsyncIterator[list[Record]]:

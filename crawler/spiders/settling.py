@@ -20,12 +20,19 @@ from scrapy_pagelets.urls import site_of
 
 #: Request meta: the number of the request in the journal.
 NUMBER: Final = "_pagelets_number"
+#: In place of a site: the pages whose canonical links lead to others, which come after all others.
+_COPIES: Final = ""
+#: Number of such pages that are held back; then the wait is over for all of them.
+_MAX_COPIES: Final = 1000
 #: Prefix of the tokens of settling pages in the response store.
 _PREFIX: Final = "held-"
 
 
 class SettlingPages:
     """Hold back the first pages of each site on disk, so that the first item is as clean as the last.
+
+    A page whose canonical link leads to another page is held back until the crawl ends, so that it is found to be a
+    copy of that page, and not the other way round.
 
     Parameters
     ----------
@@ -103,27 +110,33 @@ class SettlingPages:
             self.session.failed(response.url)
 
     async def put(self, response: HtmlResponse, page: Page) -> None:
-        """Hold back a page; release all pages of its site once there are ``PAGELETS_SETTLE``."""
+        """Hold back a page that must wait; release all pages of its site once there are ``PAGELETS_SETTLE``."""
         assert response.request is not None
+        site = self._group(page)
         token = _PREFIX + fingerprint_of(self.crawler, response.request)
         await in_thread(self._learn_and_store, token, response, page)
         self._leases[token] = lease_of(response)
         self.session.leases.hold(self._leases[token])
-        held = Held(response.meta.get(NUMBER), page.site, token, fetched_at(response))
+        held = Held(response.meta.get(NUMBER), site, token, fetched_at(response))
         self._journal.hold(held)
-        waiting = self._waiting.setdefault(page.site, [])
+        waiting = self._waiting.setdefault(site, [])
         waiting[:] = [*(other for other in waiting if other.token != token), held]  # replaces an adopted page
-        if self.is_settled(page.site) or len(waiting) >= self.session.config.settle:
-            self._settled.add(page.site)
-            self._journal.add_names("settled", [page.site])
-            await self._release(page.site)
+        if site in self._settled or len(waiting) >= (_MAX_COPIES if site == _COPIES else self.session.config.settle):
+            self._settled.add(site)
+            self._journal.add_names("settled", [site])
+            await self._release(site)
 
     def _number_waiting(self) -> int:
         return sum(map(len, self._waiting.values()))
 
-    def is_settled(self, site: str) -> bool:
-        """True if the pages of a site need not wait any longer."""
-        return site in self._settled
+    def must_wait(self, page: Page) -> bool:
+        """True if a page has to be held back."""
+        return self._group(page) not in self._settled
+
+    def _group(self, page: Page) -> str:
+        """The site of a page, or that of copies."""
+        compares = self.session.config.duplicates != "off"
+        return _COPIES if compares and _COPIES not in self._settled and page.is_declared_copy else page.site
 
     @property
     def any(self) -> bool:
@@ -137,7 +150,7 @@ class SettlingPages:
         ----------
         lasting : False to leave the pages on disk to the next run of the job
         """
-        for site in list(self._waiting):
+        for site in sorted(self._waiting, key=lambda site: site == _COPIES):
             await self._release(site, lasting=lasting)
 
     def _learn_and_store(self, token: str, response: HtmlResponse, page: Page) -> None:

@@ -175,10 +175,10 @@ class SiteSpider(Spider):
         if not self.depth or depth <= self.depth:
             for request in self._within_limit(self._page(url, depth) for url in self._links(page)):
                 yield request
-        if self.held.is_settled(page.site):
-            yield self.item(response)
-        else:
+        if self.held.must_wait(page):
             await self.held.put(response, page)
+        else:
+            yield self.item(response)
 
     def parse_robots(self, response: Response) -> Iterator[Request]:
         response.meta["depth"] = -1  # pages in a sitemap have depth 0, like start pages

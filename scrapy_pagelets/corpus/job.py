@@ -27,6 +27,7 @@ from scrapy_pagelets.corpus.schemas import COUNTS, PAIRS, RAW, SOURCES, cleaned_
 from scrapy_pagelets.corpus.site_learning import LearnParts, MergeParts
 from scrapy_pagelets.feed_schema import FEED
 from scrapy_pagelets.templates.detection import relational
+from scrapy_pagelets.whole_files import whole_file
 from scrapy_pagelets.wording import counted
 
 _PLAN: Final = "job.json"
@@ -88,9 +89,8 @@ def prepared(out: Path, sources: Sequence[Source], options: CorpusOptions, engin
             )
         if known is None:
             plan.parent.mkdir(parents=True, exist_ok=True)
-            part = plan.with_name(f"{plan.name}.part")
-            part.write_text(json.dumps(wanted | {"started": options.started}), encoding="utf-8")
-            part.replace(plan)
+            with whole_file(plan, ".part") as part:
+                part.write_text(json.dumps(wanted | {"started": options.started}), encoding="utf-8")
             return options
     except (OSError, ValueError) as error:
         if isinstance(error, CorpusError):
@@ -279,7 +279,7 @@ class CorpusJob:
         fields = [one.name for one in FEED if not one.optional or one.name in wanted]
         columns = ", ".join(["p.page", *(found.get(name, f"p.{name}") for name in fields)])
         where = "WHERE v.duplicate_of IS NULL" if self._options.duplicates == "drop" else ""
-        self._write("pages", statements.FEED.format(columns=columns, where=where))
+        self._write("pages", statements.FEED.format(columns=columns, where=where, last=near_duplicates.LAST))
 
     def _count(self, report: Report) -> None:
         for name in RESULTS:

@@ -4,6 +4,8 @@ The decision is that of a crawl (`duplicates.content_store`): each page is compa
 the group of the one that it resembles most, and is called a near-duplicate of the first page of the group, or of that
 one if it does not resemble the first enough. A crawl asks its index for the contents with the most bands in common;
 here each page meets, for each of its bands, the ``NEIGHBOURS`` pages before it that have the band, and the first one.
+Pages are in the order of their numbers, but those that declare another page as the canonical one come last: ``LAST`` is
+added to their numbers.
 Components come from the large-star and small-star operations of ``templates.detection.relational``.
 """
 
@@ -20,6 +22,8 @@ from scrapy_pagelets.corpus.site_learning import rows_of
 from scrapy_pagelets.duplicates.shingles import jaccard, weighted_jaccard
 from scrapy_pagelets.duplicates.threshold import Threshold
 
+#: More than any number of a page.
+LAST: Final = 1 << 62
 #: Earlier pages with the same band that a page is compared with, and pages with the most common bands of all those.
 NEIGHBOURS: Final = 8
 VERIFIED: Final = 8
@@ -92,8 +96,9 @@ VERDICTS: Final = """
     LEFT JOIN group_stars s ON s.p = o.original
 """
 #: DUPLICATES: all pages of the groups with two pages or more.
-DUPLICATES: Final = """
-    SELECT h.url AS head_url, v.page, c.url, d.url AS duplicate_of, ROUND(v.similarity, 4) AS similarity
+DUPLICATES: Final = f"""
+    SELECT h.url AS head_url, v.page % {LAST} AS page, c.url,
+           d.url AS duplicate_of, ROUND(v.similarity, 4) AS similarity
     FROM (SELECT page, duplicate_of, similarity, head, COUNT(*) OVER (PARTITION BY head) AS members FROM verdicts) v
     JOIN contents c ON c.page = v.page JOIN contents h ON h.page = v.head
     LEFT JOIN contents d ON d.page = v.duplicate_of WHERE v.members > 1

@@ -14,6 +14,7 @@ import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets import text, urls
+from scrapy_pagelets.corpus.near_duplicates import LAST
 from scrapy_pagelets.corpus.options import CorpusOptions
 from scrapy_pagelets.corpus.row_groups import groups
 from scrapy_pagelets.corpus.schemas import cleaned_schema, union
@@ -224,8 +225,12 @@ class CleanedPage:
                 "body_of_site": of_site}  # fmt: skip
 
     def _content(self, number: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str | None]:
-        """Shingles, bands and sketch of the content; nothing if it has fewer words than a shingle."""
+        """Shingles, bands and sketch of the content; nothing if it has fewer words than a shingle.
+
+        Pages that declare another one as the canonical page are compared after all others.
+        """
         options, page = self.options, self.page
+        number += LAST if page.is_declared_copy else 0
         if options.duplicates == "off":
             return [], [], None
         token = tokens(self._left.text)

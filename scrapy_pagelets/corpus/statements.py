@@ -66,7 +66,7 @@ LINKS: Final = """
 #: The feed, with what was found of near-duplicates.
 FEED: Final = """
     SELECT {columns} FROM cleaned_pages p
-    LEFT JOIN verdicts v ON v.page = p.page LEFT JOIN contents d ON d.page = v.duplicate_of {where}
+    LEFT JOIN verdicts v ON v.page % {last} = p.page LEFT JOIN contents d ON d.page = v.duplicate_of {where}
 """
 #: Problems with sources, as JSON, and pages that could not be cleaned.
 SKIPPED: Final = "SELECT skipped FROM raw WHERE skipped IS NOT NULL ORDER BY page"

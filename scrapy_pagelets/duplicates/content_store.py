@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
+from scrapy_pagelets import urls
 from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.shingles import (
     SIZE,
@@ -272,8 +273,9 @@ class ContentStore:
         """Compare a text with earlier ones and add it; return the verdict and the sketch, (128,).
 
         The verdict names the first page of the group of near-duplicates or, if the resemblance to that page is below
-        the threshold, the page of the group that is most alike. It is None for a new text. A text with fewer words than
-        a shingle has neither verdict nor sketch. The same text from the same URL gets the same verdict again.
+        the threshold, the page of the group that is most alike. It is None for a new text, and for a page that another
+        page of the group declares as its canonical one: it takes the place of the first page. A text with fewer words
+        than a shingle has neither verdict nor sketch. The same text from the same URL gets the same verdict again.
 
         Raises
         ------
@@ -328,7 +330,8 @@ class ContentStore:
         again = self._base.execute(f"{query} AND url = ? LIMIT 1", (key.exact, key.scope, key.url)).fetchone()
         if again is None:
             of, similarity = (page, 1.0) if of is None else (of, similarity)
-            self._insert(key, content, _Group(head, of, similarity))
+            with self._transaction():
+                _, (of, similarity) = self._insert(key, content, _Group(head, of, similarity))
         else:
             of, similarity = again[-2:]
         (sketch,) = self._base.execute("SELECT sketch FROM contents WHERE id = ?", (content,)).fetchone()
@@ -341,12 +344,12 @@ class ContentStore:
         group = group or self._group_among(key, made, self._index.query(keys)[1][:_VERIFIED].tolist())
         content = len(self._index)
         with self._transaction():
-            page = self._insert(key, content, group)
+            page, named = self._insert(key, content, group)
             weights = None if made.weights is None else made.weights.tobytes()
             row = content, page, key.site, key.scope, sketch.tobytes(), made.shingles.tobytes(), weights
             self._base.execute("INSERT INTO contents VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         self._index.add(keys)
-        return self._verdict(group.of, group.similarity) if group else None
+        return self._verdict(*named)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -387,15 +390,38 @@ class ContentStore:
         similarity = made.resemblance(other, one_site=key.site == site)
         return _Resemblance(similarity >= self._threshold.between(key.site, site), similarity, -content)
 
-    def _insert(self, key: _DocumentKey, content: int, group: _Group | None) -> int:
-        """Insert a page; return its number."""
+    def _insert(
+        self, key: _DocumentKey, content: int, group: _Group | None
+    ) -> tuple[int, tuple[int | None, float | None]]:
+        """Insert a page; return its number, and the page that its verdict names with the resemblance to it."""
         (page,) = self._base.execute("SELECT coalesce(max(id), -1) + 1 FROM pages").fetchone()
-        row = page, key.url, key.scope, key.address, key.exact, content, *(group or (page, None, None))
+        leads = group is not None and self._is_canonical(key, group.head)
+        head, of, similarity = (page, None, None) if leads or group is None else group
+        row = page, key.url, key.scope, key.address, key.exact, content, head, of, similarity
         self._base.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        return int(page)
+        if group is not None and leads:
+            self._base.execute(
+                "UPDATE pages SET of = ?, similarity = ? WHERE id = ?", (page, group.similarity, group.of)
+            )
+            self._base.execute("UPDATE pages SET head = ? WHERE head = ?", (page, group.head))
+        return int(page), (of, similarity)
 
-    def _verdict(self, page: int | None, similarity: float) -> Verdict | None:
-        if page is None:
+    def _is_canonical(self, key: _DocumentKey, head: int) -> bool:
+        """Whether a page of a group declares this one as its canonical page.
+
+        If the first page of the group is of another site, only its own word counts: two copies elsewhere that declare
+        each other say nothing about it.
+        """
+        own = urls.key(key.url)
+        if key.address != own:
+            return False
+        query = "SELECT id, url FROM pages WHERE address = ? AND head = ?"
+        declaring = [page for page, url in self._base.execute(query, (own, head)) if urls.key(url) != own]
+        (first,) = self._base.execute("SELECT url FROM pages WHERE id = ?", (head,)).fetchone()
+        return head in declaring or (bool(declaring) and urls.site_of(first) == urls.site_of(key.url))
+
+    def _verdict(self, page: int | None, similarity: float | None) -> Verdict | None:
+        if page is None or similarity is None:
             return None
         (url,) = self._base.execute("SELECT url FROM pages WHERE id = ?", (page,)).fetchone()
         return Verdict(url, similarity)

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, Final, cast
 
 from scrapy_pagelets.index.base import VERSION, Hit, Index, IndexAway, IndexUnusable, check_version
 from scrapy_pagelets.index.documents import TITLE, UNSEARCHED, IndexedPage, key_of
+from scrapy_pagelets.whole_files import whole_file
 from scrapy_pagelets.words import BY_CHARACTER
 
 #: Bytes that are read at once when a file is repaired.
@@ -166,9 +167,8 @@ def _version(mapping: Path) -> str | None:
 
 def _replace(path: Path, value: object) -> None:
     """Write a JSON file atomically."""
-    new = path.with_name(f"{path.name}.{os.getpid()}")
-    new.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-    new.replace(path)
+    with whole_file(path, f".{os.getpid()}") as new:
+        new.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
 
 
 def _json(value: object) -> str:

@@ -22,6 +22,7 @@ from scrapy_pagelets.templates.roles import CONTENT
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.text import plain
 from scrapy_pagelets.urls import key as key_of
+from scrapy_pagelets.whole_files import whole_file
 from scrapy_pagelets.words import words
 
 #: Weights of the parts of a link's relevance: its pagelet, its anchor, and what it inherits from the pages before it.
@@ -125,10 +126,8 @@ class Topic:
         with self._lock:
             occurring = np.flatnonzero(self.frequency)
             pages, frequency = np.array(self.pages), self.frequency[occurring]
-        new = path.with_suffix(".new")
-        with new.open("wb") as file:
+        with whole_file(path) as new, new.open("wb") as file:
             np.savez_compressed(file, pages=pages, words=occurring, frequency=frequency)
-        new.replace(path)
 
     def load(self, path: Path) -> None:
         """Read the document frequencies that `save` has written.

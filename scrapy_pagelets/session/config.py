@@ -32,7 +32,7 @@ LEARNT: Final = ("gcuts-top", "gcuts", *EXPANDING, "cclus")
 SWITCHES: Final = tuple(field.name for field in fields(Switches))
 EXPORTS: Final = ("content", "all")
 DUPLICATES: Final = ("flag", "drop", "off")
-SCOPES: Final = ("all", "site")
+SCOPES: Final = ("auto", "all", "site")
 
 #: With fewer pages of its class known, a page is cleaned less well (``docs/how-it-works.md``, *Early pages*).
 FEW: Final = 10
@@ -121,8 +121,9 @@ class Config:
     duplicates_threshold_across: float = _setting(Threshold().across, _RESEMBLANCE)
     #: PAGELETS_DUPLICATES_SHINGLE: number of words in a shingle.
     duplicates_shingle: int = _setting(5, values.whole("give a number of words, from 1", lambda n: n >= 1))
-    #: PAGELETS_DUPLICATES_SCOPE: whether a page is compared with all pages or only with those of its site.
-    duplicates_scope: str = _setting("all", values.choice(SCOPES))
+    #: PAGELETS_DUPLICATES_SCOPE: whether a page is compared with all pages or only with those of its site; ``auto`` is
+    #: ``site`` if near-duplicates are dropped, else ``all``.
+    duplicates_scope: str = _setting("auto", values.choice(SCOPES))
     #: PAGELETS_PRIORITY: whether requests get priorities; a topic switches this on as well.
     priority: bool = _setting(False, values.flag)
     #: PAGELETS_TOPIC: words that describe the topic of the crawl.
@@ -145,6 +146,8 @@ class Config:
     def __post_init__(self) -> None:
         for setting in fields(self):
             object.__setattr__(self, setting.name, _read(setting.name, getattr(self, setting.name)))
+        if self.duplicates_scope == "auto":  # a thief's copy may come first: nothing is dropped for another site's page
+            object.__setattr__(self, "duplicates_scope", "site" if self.duplicates == "drop" else "all")
         if self.segmenter_weights and self.segmenter not in LEARNT:
             raise ConfigError(
                 f"PAGELETS_SEGMENTER_WEIGHTS is set, but the segmenter {self.segmenter} has no weights: "

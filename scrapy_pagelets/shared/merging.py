@@ -7,12 +7,10 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from scrapy_pagelets.feed_reader import FeedError, unlisted
-
-#: Suffix of the merged feed while it is written.
-_UNFINISHED: Final = ".new"
+from scrapy_pagelets.whole_files import whole_file
 
 
 class MergedParts(NamedTuple):
@@ -55,8 +53,8 @@ def merge(parts: Sequence[Path], feed: Path, field: str = "url") -> MergedParts:
         for url, count in of_part.items():
             if count > counts.get(url, (0, 0))[0]:
                 counts[url] = count, number
-    new, lines, doubled = feed.with_name(feed.name + _UNFINISHED), 0, 0
-    with new.open("wb") as file:
+    lines = doubled = 0
+    with whole_file(feed) as new, new.open("wb") as file:
         for number, path in enumerate(parts):
             for line, url in _lines(path, field):
                 if url is None or counts[url][1] == number:
@@ -66,7 +64,6 @@ def merge(parts: Sequence[Path], feed: Path, field: str = "url") -> MergedParts:
                     doubled += 1
         file.flush()
         os.fsync(file.fileno())
-    new.replace(feed)
     return MergedParts(lines, doubled, cut)
 
 
