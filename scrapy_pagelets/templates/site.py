@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,6 +15,7 @@ from scrapy_pagelets.templates.cut import shifted
 from scrapy_pagelets.templates.evidence import Column, Counts, keys_of
 from scrapy_pagelets.templates.model import LABELLED, Model, load, site_parts
 from scrapy_pagelets.templates.page_features import site_features
+from scrapy_pagelets.templates.page_source import PageSource
 from scrapy_pagelets.templates.site_counts import Observation, PageClass, SiteCounts, body_of
 from scrapy_pagelets.templates.trees import sigmoid
 from scrapy_pagelets.templates.unsaved import Unsaved
@@ -68,11 +68,6 @@ class Site(Unsaved[Observation]):
         return self.learnt.classes
 
     @property
-    def links(self) -> OrderedDict[int, frozenset[int]]:
-        """For each of the last pages, by its key, the keys of the pages that it links to."""
-        return self.learnt.links
-
-    @property
     def pages(self) -> int:
         """Number of distinct pages learnt; copies of one text count once."""
         return self.counts.pages
@@ -94,13 +89,27 @@ class Site(Unsaved[Observation]):
         with self._lock:
             return self.learnt.size
 
-    def learn(self, page: Page) -> PageClass:
-        """Count a page, once for each URL and each text; returns its class."""
+    def known(self, key: int) -> tuple[frozenset[int], PageSource] | None:
+        """Return the links of a page that was learnt, and the page itself; None if either was not kept."""
+        with self._lock:
+            links, source = self.learnt.links.get(key), self.learnt.kept.get(key)
+            return None if links is None or source is None else (links, source)
+
+    def learn(self, page: Page, *, keep: bool = False) -> PageClass:
+        """Count a page, once for each URL and each text; returns its class.
+
+        Parameters
+        ----------
+        keep : keep the page, if it is among the first of its class, for subdigraphs that are found later
+        """
         with self._lock:
             if (page_class := self.learnt.counted_class(page.key)) is not None:
                 return page_class
             is_copy = self.learnt.knows(page)
-            page_class = self._count(Observation.of(page, None if is_copy else self.model.page_evidence(page).odds))
+            observation = Observation.of(page, None if is_copy else self.model.page_evidence(page).odds)
+            if keep and self.learnt.keeps(observation):
+                observation.source = PageSource.of(page)
+            page_class = self._count(observation)
             if page_class.template is None:
                 page_class.template = ClassTemplate.of_page(page)
             elif not is_copy:
@@ -119,9 +128,9 @@ class Site(Unsaved[Observation]):
         distinct = {body_of(page): page for page in (*pages, key_page)}  # copies have their content in common, too
         others = [page for page in distinct.values() if page is not key_page]
         template = ClassTemplate.of_set(key_page, others) if others else None
-        page_class = self.learn(key_page)
+        page_class = self.learn(key_page, keep=True)
         for page in pages:
-            self.learn(page)
+            self.learn(page, keep=True)
         with self._lock:
             page_class = self.learnt.counted_class(key_page.key) or page_class
             page_class.template = template or page_class.template
