@@ -193,9 +193,7 @@ class MenuSubdigraphMiddleware:
         """Search for a subdigraph from a key page on, within the time limit and the budget of the site."""
         if not history.may_load():
             self.session.count("templates/over_budget")
-            logger.debug(
-                "%s: no pages of the menu were loaded for a template of %s, the budget is spent", site.name, page.url
-            )
+            logger.debug("%s: no page was loaded for a template of %s: the budget is spent", site.name, page.url)
             return
         running = _RunningSearch(page_outline)
         self._searches.setdefault(site.name, []).append(running)
@@ -243,23 +241,22 @@ class MenuSubdigraphMiddleware:
         if search.obstacle is not None:
             self.session.count("templates/not_probed")
             self.session.count(f"templates/not_probed/{search.obstacle.name}")
+        loads = f"(loaded: {search.loads})"
         if template is not None:
-            urls = [template.source.url, *template.members]
-            self.session.progress.found(site.name, urls)
-            self.session.count("templates/linked_pages", len(urls))
-            sentence = (
-                "%s: the template of a class of pages is what %d pages that link each other share (loaded: %d): %s"
-            )
-            logger.info(sentence, site.name, len(urls), search.loads, " ".join(urls))
+            members = [template.source.url, *template.members]
+            self.session.progress.found(site.name, members)
+            self.session.count("templates/linked_pages", len(members))
+            sentence = "%s: the template of a class of pages is what %d pages that link each other share %s: %s"
+            logger.info(sentence, site.name, len(members), loads, " ".join(members))
         elif search.obstacle is not None:
-            sentence = "%s: no pages of the menu were loaded for a template, because %s"
-            logger.info(sentence, site.name, search.obstacle.why)
+            why = search.obstacle.why
+            logger.info("%s: no page of the menu was loaded for a template, because %s", site.name, why)
         elif len(search.best) > 1:
-            sentence = "%s: no menu has shown a template, the pages that link each other are copies (loaded: %d)"
-            logger.info(sentence, site.name, search.loads)
+            sentence = "%s: no menu has shown a template, the pages that link each other are copies %s"
+            logger.info(sentence, site.name, loads)
         else:
-            sentence = "%s: no menu has shown a template, there are no two pages that link each other (loaded: %d)"
-            logger.info(sentence, site.name, search.loads)
+            sentence = "%s: no menu has shown a template, there are no two pages that link each other %s"
+            logger.info(sentence, site.name, loads)
 
     def _close(self) -> None:
         """Release every waiting page and cancel the probes, so that nothing keeps the spider from closing."""
