@@ -22,6 +22,7 @@ from scrapy_pagelets.templates.detections import ETDM
 from scrapy_pagelets.templates.menu_links import candidates, is_harmless, link_targets
 from scrapy_pagelets.templates.page_source import PageSource
 from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.templates.site_counts import outline, same_class
 
 logger = logging.getLogger(__name__)
 
@@ -34,9 +35,18 @@ _MAX_HOPS: Final = 3
 
 
 class _Reached(NamedTuple):
-    """The page behind a link: its key, the pages that it links to, and other keys: of URLs that redirect to it."""
+    """The page behind a link.
+
+    Attributes
+    ----------
+    key : its key
+    outline : its outline, or that of its class
+    targets : keys of the pages that it links to
+    names : keys of the URLs that redirect to it
+    """
 
     key: int
+    outline: frozenset[int] = frozenset()
     targets: Collection[int] = ()
     names: Sequence[int] = ()
 
@@ -69,14 +79,17 @@ class MenuSearch:
         self.obstacle = self._prober.obstacle(request)
         links = await in_thread(self._candidates, page)
         # In the paper, the pages of the set are beside the key page.
-        among = None if self._session.config.detection == ETDM else page.key
+        is_etdm = self._session.config.detection == ETDM
+        among = None if is_etdm else page.key
+        page_outline = outline(page.nodes)
         graph = Subdigraph(links, self._session.config.probe, among)
         self.best = graph.best
         tries = 0
         while not graph.done and self.loads < MAX_LOADS and tries < _MAX_TRIES and (key := graph.next()) is not None:
             tries += 1
             if (reached := await self._reach(key, links[key], page, request)) is not None:
-                graph.add(*reached)
+                alike = not is_etdm or same_class(page_outline, reached.outline)
+                graph.add(reached.key, reached.targets, reached.names, alike=alike)
                 self.best = graph.best
 
     def _candidates(self, page: Page) -> dict[int, str]:
@@ -104,7 +117,7 @@ class MenuSearch:
             self.obstacle = loaded.obstacle
             if loaded.page is not None and urls.same_host(loaded.page.url, page.url):
                 self._loaded[loaded.page.key] = loaded.page
-                return _Reached(loaded.page.key, await in_thread(link_targets, loaded.page), names)
+                return await in_thread(_reached, loaded.page, names)
             # A browser follows redirects by itself, to other hosts too.
             location = loaded.location if loaded.page is None else loaded.page.url
             if not location:
@@ -146,12 +159,12 @@ class MenuSearch:
         arrived = await self._traffic.arrival(url, self._prober.patience(Request(url)))
         if arrived is not None and (page := arrived.page) is not None and urls.same_host(page.url, key_page.url):
             self._known[page.key] = page
-            return _Reached(page.key, await in_thread(link_targets, page), [urls.key(url), urls.key(arrived.url)])
+            return await in_thread(_reached, page, [urls.key(url), urls.key(arrived.url)])
         key = urls.key(url if arrived is None else arrived.url)
         if (known := self._site.known(key)) is not None:
-            targets, self._known[key] = known
-            return _Reached(key, targets, [urls.key(url)])
-        return None if arrived is None else _Reached(key, (), [urls.key(url)])
+            targets, page_class, self._known[key] = known
+            return _Reached(key, page_class.outline, targets, [urls.key(url)])
+        return None if arrived is None else _Reached(key, names=[urls.key(url)])
 
     def learn(self, key_page: Page) -> ClassTemplate | None:
         """Learn the pages of the set as one class, and their template; the other loaded pages as pages of the site.
@@ -170,3 +183,7 @@ class MenuSearch:
         """The pages of the set other than the key page."""
         pages = [page for key, page in (self._known | self._loaded).items() if key in self.best - {key_page.key}]
         return [page.page() if isinstance(page, PageSource) else page for page in pages]
+
+
+def _reached(page: Page, names: Sequence[int]) -> _Reached:
+    return _Reached(page.key, outline(page.nodes), link_targets(page), names)

@@ -89,11 +89,12 @@ class Site(Unsaved[Observation]):
         with self._lock:
             return self.learnt.size
 
-    def known(self, key: int) -> tuple[frozenset[int], PageSource] | None:
-        """Return the links of a page that was learnt, and the page itself; None if either was not kept."""
+    def known(self, key: int) -> tuple[frozenset[int], PageClass, PageSource] | None:
+        """Return links and class of a page that was learnt, and the page itself; None if it was not kept."""
         with self._lock:
-            links, source = self.learnt.links.get(key), self.learnt.kept.get(key)
-            return None if links is None or source is None else (links, source)
+            links, page_class = self.learnt.links.get(key), self.learnt.counted_class(key)
+            source = self.learnt.kept.get(key)
+            return None if links is None or page_class is None or source is None else (links, page_class, source)
 
     def learn(self, page: Page, *, keep: bool = False) -> PageClass:
         """Count a page, once for each URL and each text; returns its class.
