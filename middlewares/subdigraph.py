@@ -199,7 +199,8 @@ class MenuSubdigraphMiddleware:
         self._searches.setdefault(site.name, []).append(running)
         try:
             async with self._alone(site):
-                if not self._closing and not site.fits(page_outline):
+                # Another process may have learnt the class without a set: its pages and ours may be one.
+                if not self._closing and not site.has_set(page_outline):
                     await self._search_now(running, site, history, page, request)
         finally:
             self._searches[site.name].remove(running)

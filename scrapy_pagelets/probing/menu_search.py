@@ -167,7 +167,7 @@ class MenuSearch:
         return None if arrived is None else _Reached(key, names=[urls.key(url)])
 
     def learn(self, key_page: Page) -> ClassTemplate | None:
-        """Learn the pages of the set as one class, and their template; the other loaded pages as pages of the site.
+        """Learn the pages of the set as one class, and their template; the other pages as pages of the site.
 
         Returns
         -------
@@ -175,8 +175,9 @@ class MenuSearch:
         """
         sites = self._session.sites
         page_class = sites.learn_set(key_page, self._members(key_page)) if len(self.best) > 1 else sites.learn(key_page)
-        for page in self._loaded.values():
-            sites.learn(page, keep=True)
+        for page in (self._known | self._loaded).values():
+            if isinstance(page, Page):
+                sites.learn(page, keep=True)
         return page_class.subdigraph_template
 
     def _members(self, key_page: Page) -> list[Page]:

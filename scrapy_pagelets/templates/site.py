@@ -83,6 +83,12 @@ class Site(Unsaved[Observation]):
         """Return True if pages with this outline belong to a known class, or join the nearest one; does not lock."""
         return self.learnt.fitting(page_outline) is not None
 
+    def has_set(self, page_outline: frozenset[int]) -> bool:
+        """Return True if a complete subdigraph was found for the class of pages with this outline."""
+        with self._lock:
+            page_class = self.learnt.fitting(page_outline)
+            return page_class is not None and page_class.subdigraph_template is not None
+
     @property
     def size(self) -> int:
         """Number of entries in memory, see `SiteCounts.size`."""
