@@ -125,6 +125,8 @@ def test_a_set_has_pages_that_were_crawled_in_an_earlier_run(tmp_path):
     [store] = (tmp_path / "job").glob(FILES)
     [(_, site)] = read_sites(store)
     home, other = (one.subdigraph_template for one in site.classes)
+    assert home is not None
+    assert other is not None
     assert len(home.members) == len(other.members) == 4
     assert f"(loaded: 0): {' '.join([other.source.url, *other.members])}" in second.log
 

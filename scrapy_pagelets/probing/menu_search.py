@@ -19,8 +19,8 @@ from scrapy_pagelets.session.threads import in_thread
 from scrapy_pagelets.templates.class_template import ClassTemplate
 from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
 from scrapy_pagelets.templates.detections import ETDM
+from scrapy_pagelets.templates.kept_page import KeptPage
 from scrapy_pagelets.templates.menu_links import candidates, is_harmless, link_targets
-from scrapy_pagelets.templates.page_source import PageSource
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.site_counts import outline, same_class
 
@@ -72,7 +72,7 @@ class MenuSearch:
         self.obstacle: Obstacle | None = None
         #: The pages behind the links, by key: those that were loaded, and those that were there.
         self._loaded: dict[int, Page] = {}
-        self._known: dict[int, Page | PageSource] = {}
+        self._known: dict[int, Page | KeptPage] = {}
 
     async def run(self, page: Page, request: Request) -> None:
         """Search until there are enough pages or no links left to try."""
@@ -183,7 +183,7 @@ class MenuSearch:
     def _members(self, key_page: Page) -> list[Page]:
         """The pages of the set other than the key page."""
         pages = [page for key, page in (self._known | self._loaded).items() if key in self.best - {key_page.key}]
-        return [page.page() if isinstance(page, PageSource) else page for page in pages]
+        return [page.page() if isinstance(page, KeptPage) else page for page in pages]
 
 
 def _reached(page: Page, names: Sequence[int]) -> _Reached:

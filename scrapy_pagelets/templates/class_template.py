@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.nodes import TEXT, Bools, Ints
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.kept_page import KeptPage
 from scrapy_pagelets.templates.mapping.equality import same_signature
 from scrapy_pagelets.templates.mapping.etdm import extract
 from scrapy_pagelets.templates.mapping.template_tree import TemplateTree, align
-from scrapy_pagelets.templates.page_source import PageSource
 
 #: Prefix of the columns of a stored site that hold its templates; stores of the first version have none.
 OPTIONAL: Final = "class_"
@@ -48,14 +48,14 @@ class ClassTemplate:
     saying: Ints
     voters: int
     settled: bool
-    source: PageSource
+    source: KeptPage
     members: list[str] = field(default_factory=list)
 
     @classmethod
     def of_page(cls, page: Page) -> Self:
         """Begin with the key page alone."""
         ones = np.ones(len(page.nodes), np.int64)
-        return cls(TemplateTree.of(page.nodes), ones, ones.copy(), 1, False, PageSource.of(page))
+        return cls(TemplateTree.of(page.nodes), ones, ones.copy(), 1, False, KeptPage.of(page))
 
     @classmethod
     def of_set(cls, key_page: Page, pages: Sequence[Page]) -> Self:
@@ -69,7 +69,7 @@ class ClassTemplate:
         everywhere = np.full(len(tree), voters)
         saying = np.where(found.same[found.rows], voters, 0)
         members = [page.url for page in pages]
-        return cls(tree, everywhere, saying, voters, True, PageSource.of(key_page), members)
+        return cls(tree, everywhere, saying, voters, True, KeptPage.of(key_page), members)
 
     @property
     def weight(self) -> tuple[bool, int]:
@@ -139,7 +139,7 @@ def from_arrays(arrays: Mapping[str, Columns]) -> list[ClassTemplate | None]:
     trees = zip(*(np.split(arrays[f"class_{f.name}"], ends) for f in fields(TemplateTree)), strict=True)
     votes = (np.split(arrays[f"class_{name}"], ends) for name in ("having", "saying"))
     numbers = (arrays[f"class_{name}"].tolist() for name in ("voters", "settled"))
-    sources = map(PageSource, texts(arrays, "class_url"), split_bytes(arrays, "class_source"))
+    sources = map(KeptPage, texts(arrays, "class_url"), split_bytes(arrays, "class_source"))
     # An earlier version did not store the members.
     joined = texts(arrays, "class_members") or [""] * len(arrays["class_size"])
     members = [text.split("\n") if text else [] for text in joined]
@@ -176,4 +176,4 @@ def texts(arrays: Mapping[str, Columns], name: str) -> list[str]:
 
 
 _EMPTY: Final = np.zeros(0, np.int64)
-_NOTHING: Final = ClassTemplate(TemplateTree(*[_EMPTY] * 5), _EMPTY, _EMPTY, 0, False, PageSource("", b""))
+_NOTHING: Final = ClassTemplate(TemplateTree(*[_EMPTY] * 5), _EMPTY, _EMPTY, 0, False, KeptPage("", b""))

@@ -13,9 +13,9 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.class_template import ClassTemplate
 from scrapy_pagelets.templates.cut import shifted
 from scrapy_pagelets.templates.evidence import Column, Counts, keys_of
+from scrapy_pagelets.templates.kept_page import KeptPage
 from scrapy_pagelets.templates.model import LABELLED, Model, load, site_parts
 from scrapy_pagelets.templates.page_features import site_features
-from scrapy_pagelets.templates.page_source import PageSource
 from scrapy_pagelets.templates.site_counts import Observation, PageClass, SiteCounts, body_of
 from scrapy_pagelets.templates.trees import sigmoid
 from scrapy_pagelets.templates.unsaved import Unsaved
@@ -95,7 +95,7 @@ class Site(Unsaved[Observation]):
         with self._lock:
             return self.learnt.size
 
-    def known(self, key: int) -> tuple[frozenset[int], PageClass, PageSource] | None:
+    def known(self, key: int) -> tuple[frozenset[int], PageClass, KeptPage] | None:
         """Return links and class of a page that was learnt, and the page itself; None if it was not kept."""
         with self._lock:
             links, page_class = self.learnt.links.get(key), self.learnt.counted_class(key)
@@ -115,7 +115,7 @@ class Site(Unsaved[Observation]):
             is_copy = self.learnt.knows(page)
             observation = Observation.of(page, None if is_copy else self.model.page_evidence(page).odds)
             if keep and self.learnt.keeps(observation):
-                observation.source = PageSource.of(page)
+                observation.source = KeptPage.of(page)
             page_class = self._count(observation)
             if page_class.template is None:
                 page_class.template = ClassTemplate.of_page(page)

@@ -27,8 +27,8 @@ from scrapy_pagelets.templates.class_template import (
     to_arrays,
 )
 from scrapy_pagelets.templates.evidence import CLASSES, Column, Counts, Fragments, keys_of
+from scrapy_pagelets.templates.kept_page import KeptPage
 from scrapy_pagelets.templates.menu_links import link_targets
-from scrapy_pagelets.templates.page_source import PageSource
 
 #: Two pages belong to one class if the Jaccard coefficient of their outlines is at least this.
 _SAME_CLASS: Final = 0.4
@@ -89,7 +89,7 @@ class Observation:
     outline: frozenset[int]
     links: frozenset[int]
     fragments: Fragments | None
-    source: PageSource | None = None
+    source: KeptPage | None = None
 
     @classmethod
     def of(cls, page: Page, odds: Floats | None) -> Self:
@@ -135,7 +135,7 @@ class SiteCounts:
         self.seen = RecentKeys(_MAX_SEEN)
         self.bodies = RecentKeys(_MAX_SEEN)
         self.links: OrderedDict[int, frozenset[int]] = OrderedDict()
-        self.kept: dict[int, PageSource] = {}
+        self.kept: dict[int, KeptPage] = {}
 
     @property
     def size(self) -> int:
@@ -236,7 +236,7 @@ class SiteCounts:
         learnt.seen.extend(arrays["seen"], arrays["seen_template"])
         learnt.bodies.extend(arrays["bodies"], np.zeros(len(arrays["bodies"]), np.int8))
         learnt.links.update(zip(arrays["links"].tolist(), _unpacked("targets", arrays), strict=True))
-        kept = map(PageSource, texts(arrays, f"{OPTIONAL}kept_url"), split_bytes(arrays, f"{OPTIONAL}kept_markup"))
+        kept = map(KeptPage, texts(arrays, f"{OPTIONAL}kept_url"), split_bytes(arrays, f"{OPTIONAL}kept_markup"))
         learnt.kept.update(zip(arrays.get(f"{OPTIONAL}kept", _NONE).tolist(), kept, strict=True))
         return learnt
 

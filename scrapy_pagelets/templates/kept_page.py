@@ -12,7 +12,7 @@ from scrapy_pagelets.page import Page
 
 
 @dataclass(frozen=True, slots=True)
-class PageSource:
+class KeptPage:
     """A page that can be stored and parsed again.
 
     Attributes
