@@ -144,7 +144,8 @@ def test_the_first_pages_of_a_class_are_kept_for_sets_that_are_found_later():
     for counts in (site.learnt, merged, SiteCounts.from_arrays("site.example", site.arrays())):
         assert [source.url for source in counts.kept.values()] == [*(one.url for one in first[:8]), f"{HOST}/t"]
     for one in first[:8]:
-        assert (known := site.known(one.key)) is not None
+        known = site.known(one.key)
+        assert known is not None
         links, page_class, source = known
         assert (links, page_class.number) == (link_targets(one), 0)
         assert source.page().nodes.strings == one.nodes.strings
