@@ -4,11 +4,12 @@ The referee (``--referee ../shared/bench``) serves each site on loopback, crawls
 scores the feed. This program prints the scores with their means, the worst sites, and how many pages were loaded per
 template. Feeds, logs and ``scores.json`` stay in ``--out``; ``--feeds DIR`` prints such a folder again without a crawl.
 ``--detection`` crawls with several methods instead, each into a folder of its own (``out/sites-etdm``), and prints a
-row of means for each.
+row of means for each. ``--archive`` cleans the same sites as archives as well, and prints the template F1 of both.
 
     python -m benchmarks sites --only hexo,jdo,typer --out out/sites
     python -m benchmarks sites --feeds out/sites
     python -m benchmarks sites --detection etdm,fused,classifier,local,global --every 2
+    python -m benchmarks sites --detection etdm --archive
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tools import need, option_parser, run, sites_below, table
+from benchmarks.tools import last_lines, need, option_parser, referee, run, sites_below, table
 
 WORST = 5
 #: The referee puts the URL of the site and the path of the feed in.
@@ -38,6 +39,7 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--out", type=Path, default=Path("out/sites"))
     parser.add_argument("--feeds", type=Path, help="print this folder of an earlier run, without crawling")
     parser.add_argument("--detection", default="", help="comma-separated values of PAGELETS_DETECTION to compare")
+    parser.add_argument("--archive", action="store_true", help="with --detection: compare crawls with archives")
     args = parser.parse_args(argv)
     folder = args.feeds or args.out
     if not args.detection:
@@ -49,7 +51,10 @@ def main(argv: Sequence[str]) -> None:
     for method, out in folders.items():
         if args.feeds is None:
             crawl(args, out, f"{CRAWL} -s PAGELETS_DETECTION={method}")
-    compare({method: read(out) for method, out in folders.items()})
+    runs = {method: read(out) for method, out in folders.items()}
+    compare(runs)
+    for method in folders if args.archive else ():
+        beside_archive(method, runs[method][0]["sites"], sites_below(args.data), args.referee, folders[method])
 
 
 def every(sites: Path, step: int) -> list[str]:
@@ -142,6 +147,21 @@ def compare(runs: dict[str, tuple[dict[str, Any], dict[str, float | None]]]) -> 
         n = len(sites)
         rows.append([method, n, content / n, template / n, loads, requests / seconds, failed])
     table(["method", "sites", "content F1", "template F1", "loaded per template", "responses/s", "failed"], rows)
+
+
+def beside_archive(method: str, crawled: dict[str, Any], sites: Path, folder: Path, out: Path) -> None:
+    """Print the template F1 of each site that was crawled, and of the same site as an archive, furthest apart first."""
+    score = referee(folder)
+    rows = []
+    for name, row in crawled.items():
+        feed, site = (out / f"{name}.archive.jsonl").absolute(), (sites / name).absolute()
+        options = ["-a", f"path={site}", "-a", "base=http://127.0.0.1/", "-s", f"PAGELETS_DETECTION={method}"]
+        if run(["scrapy", "crawl", "archive", *options, "-O", str(feed)], feed.with_suffix(".log")):
+            sys.exit(f"the archive of {name} could not be cleaned: {last_lines(feed.with_suffix('.log'))}")
+        archived = score.score_sites(score.read(feed), score.read(site / "gold.jsonl.gz"))["template_f1"]
+        rows.append([name, row["template_f1"], archived, row["template_f1"] - archived])
+    print()
+    table([f"{method}, template F1", "crawl", "archive", "difference"], sorted(rows, key=lambda one: -abs(one[3])))
 
 
 def reason(row: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from scrapy.statscollectors import StatsCollector
 from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, STORED, Identities, IdentityDiffers, token_of
 from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.outgoing import Sent
 from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
 from scrapy_pagelets.session.threads import in_thread
 
@@ -39,6 +40,9 @@ class HandoverMiddleware:
     same headers, by the same route, and without a session. The response is the one that the downloader returned; all
     middlewares process it on its way to the spider. Each response is handed over once. ``pagelets/probe/unclaimed``
     counts the responses that were never requested.
+
+    If a middleware nearer the downloader may change requests (any with a ``process_request`` but Scrapy's stats and
+    cache), nothing is handed over, and nothing is loaded for templates.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -46,7 +50,7 @@ class HandoverMiddleware:
             raise NotConfigured
         self.session = session_of(crawler)
         self.crawler = crawler
-        self._identities = Identities(crawler)
+        self._identities = Identities(crawler, self)
         crawler.signals.connect(self.scheduler_empty, signals.scheduler_empty)
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
 
@@ -55,15 +59,12 @@ class HandoverMiddleware:
         return cls(crawler)
 
     async def process_request(self, request: Request) -> Response | None:
-        identity = self._identities.of(request)
+        sent = self._identities.of(request)
         if HANDOVER_TOKEN in request.meta:
-            self._check(request, identity)
+            self._check(request, sent)
             return None
-        if identity is None:
-            self.session.identities.pop(request, None)
-            return None
-        self.session.identities[request] = identity
-        if (token := self._token(request, identity)) is None:
+        self.session.sent[request] = sent
+        if sent.obstacle is not None or (token := self._token(request, sent.identity)) is None:
             return None
         if (loading := self.session.menu_loads.pop(token, None)) is not None:
             await asyncio.wait({loading})
@@ -90,9 +91,9 @@ class HandoverMiddleware:
         if self.crawler.stats is not None and self.crawler.get_downloader_middleware(DownloaderStats) is not None:
             DownloaderStats(_Subtracting(self.crawler)).process_response(request, response)
 
-    def _check(self, probe: Request, identity: str | None) -> None:
+    def _check(self, probe: Request, sent: Sent) -> None:
         """Refuse a probe that a middleware has given another identity than the request of its key page."""
-        if identity is None or token_of(self.crawler, probe, identity) != probe.meta[HANDOVER_TOKEN]:
+        if sent.obstacle is not None or token_of(self.crawler, probe, sent.identity) != probe.meta[HANDOVER_TOKEN]:
             raise IdentityDiffers
         probe.meta["dont_merge_cookies"] = True  # nor may its response change the cookies of the spider
 

@@ -22,12 +22,13 @@ from scrapy_pagelets.middlewares.archived import ARCHIVED
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.probing.menu_search import MAX_LOADS, MenuSearch
 from scrapy_pagelets.probing.prober import Prober
-from scrapy_pagelets.probing.traffic import Targets, Traffic
+from scrapy_pagelets.probing.traffic import Traffic
 from scrapy_pagelets.session.closing import before_closing
 from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
-from scrapy_pagelets.templates.menu_links import link_targets, shape
+from scrapy_pagelets.templates.class_template import ClassTemplate
+from scrapy_pagelets.templates.menu_links import shape
 from scrapy_pagelets.templates.site import Site
 from scrapy_pagelets.templates.site_counts import outline, same_class
 
@@ -143,8 +144,8 @@ class MenuSubdigraphMiddleware:
         """Wait until the template of the page's class is known, and learn the page."""
         assert isinstance(response, HtmlResponse)
         read = await self.session.compute(len(response.body), self._read, response)
-        page, page_outline, targets, site, is_learnt = read
-        self.traffic.arrived(request, targets)
+        page, page_outline, site, is_learnt = read
+        self.traffic.arrived(request, page)
         history = self._history_of(site)
         history.add(page)
         if is_learnt:
@@ -161,14 +162,14 @@ class MenuSubdigraphMiddleware:
             self._waiting -= 1
         await self.session.compute(len(response.body), self._learn, page)
 
-    def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int], Targets, Site, bool]:
+    def _read(self, response: HtmlResponse) -> tuple[Page, frozenset[int], Site, bool]:
         """Read a page, and learn it at once if there is nothing to wait for: that saves a change of threads."""
         page = self.session.page(response)
-        page_outline, targets, site = outline(page.nodes), link_targets(page), self.session.sites.of(page)
+        page_outline, site = outline(page.nodes), self.session.sites.of(page)
         may_learn = site.fits(page_outline) and self._running(site, page_outline) is None
         if may_learn:
             self._learn(page)
-        return page, page_outline, targets, site, may_learn
+        return page, page_outline, site, may_learn
 
     def _running(self, site: Site, page_outline: frozenset[int]) -> _RunningSearch | None:
         """The running search for the template of such pages, None if there is none."""
@@ -176,7 +177,7 @@ class MenuSubdigraphMiddleware:
         return next((search for search in searches if same_class(search.outline, page_outline)), None)
 
     def _learn(self, page: Page) -> None:
-        self.session.sites.learn(page)
+        self.session.sites.learn(page, keep=True)
         self.session.answered.save(_FLUSH)
 
     def _history_of(self, site: Site) -> _SiteHistory:
@@ -192,12 +193,14 @@ class MenuSubdigraphMiddleware:
         """Search for a subdigraph from a key page on, within the time limit and the budget of the site."""
         if not history.may_load():
             self.session.count("templates/over_budget")
+            logger.debug("%s: no page was loaded for a template of %s: the budget is spent", site.name, page.url)
             return
         running = _RunningSearch(page_outline)
         self._searches.setdefault(site.name, []).append(running)
         try:
             async with self._alone(site):
-                if not self._closing and not site.fits(page_outline):
+                # Another process may have learnt the class without a set: its pages and ours may be one.
+                if not self._closing and not site.has_set(page_outline):
                     await self._search_now(running, site, history, page, request)
         finally:
             self._searches[site.name].remove(running)
@@ -225,22 +228,36 @@ class MenuSubdigraphMiddleware:
             running.task = asyncio.ensure_future(search.run(page, request))
             await asyncio.wait({running.task}, timeout=self.prober.limit(request, MAX_LOADS))
             running.cancel()
-            linked = await in_thread(search.learn, page)
+            template = await in_thread(search.learn, page)
         finally:
             history.loads -= MAX_LOADS - search.loads
-        self.session.count("templates/probed")
-        self.session.count(f"templates/subdigraph/{len(search.best)}")
-        if not search.possible:
-            self.session.count("templates/not_probed")
-        if linked:
-            self.session.progress.found(site.name, search.urls(page))
-            sentence = "%s: the template of a class of pages is what %d pages that link each other share (loaded: %d)"
-            logger.info(sentence, site.name, linked, search.loads)
-        else:
-            sentence = "%s: no menu has shown a template, there are no two pages that link each other (loaded: %d)"
-            logger.info(sentence, site.name, search.loads)
+        self._report(site, search, template)
         if running.task.done() and not running.task.cancelled():
             running.task.result()  # raises the exception of the search
+
+    def _report(self, site: Site, search: MenuSearch, template: ClassTemplate | None) -> None:
+        """Count and log what a search has found, or why there was none."""
+        self.session.count("templates/probed")
+        self.session.count(f"templates/subdigraph/{len(search.best)}")
+        if search.obstacle is not None:
+            self.session.count("templates/not_probed")
+            self.session.count(f"templates/not_probed/{search.obstacle.name}")
+        loads = f"(loaded: {search.loads})"
+        if template is not None:
+            members = [template.source.url, *template.members]
+            self.session.progress.found(site.name, members)
+            self.session.count("templates/linked_pages", len(members))
+            sentence = "%s: the template of a class of pages is what %d pages that link each other share %s: %s"
+            logger.info(sentence, site.name, len(members), loads, " ".join(members))
+        elif search.obstacle is not None:
+            why = search.obstacle.why
+            logger.info("%s: no page of the menu was loaded for a template, because %s", site.name, why)
+        elif len(search.best) > 1:
+            sentence = "%s: no menu has shown a template, the pages that link each other are copies %s"
+            logger.info(sentence, site.name, loads)
+        else:
+            sentence = "%s: no menu has shown a template, there are no two pages that link each other %s"
+            logger.info(sentence, site.name, loads)
 
     def _close(self) -> None:
         """Release every waiting page and cancel the probes, so that nothing keeps the spider from closing."""

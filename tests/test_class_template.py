@@ -11,6 +11,7 @@ from lxml import etree
 
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.templates.class_template import ClassTemplate, from_arrays, to_arrays
+from scrapy_pagelets.templates.menu_links import link_targets
 from scrapy_pagelets.templates.model import LABELLED, load
 from scrapy_pagelets.templates.site_cache import SiteCache
 from scrapy_pagelets.templates.site_counts import SiteCounts
@@ -123,12 +124,34 @@ def test_templates_survive_the_store():
         assert one.template is not None
         assert again.template is not None
         assert (one.template.rows_of(page("z")) == again.template.rows_of(page("z"))).all()
-        assert again.template.key_page().url == one.template.key_page().url
+        assert again.template.source == one.template.source
         assert again.template.settled == one.template.settled
     learnt.adopt_templates(restored)
     assert learnt.classes == []
     assert from_arrays(to_arrays([None])) == [None]
     assert from_arrays(to_arrays([])) == []
+
+
+def test_the_first_pages_of_a_class_are_kept_for_sets_that_are_found_later():
+    site = Site("site.example")
+    site.record()
+    first = [page(f"p{number}") for number in range(10)]
+    for one in (*first, Page.parse(b"<table><tr><td>Another class</table>", f"{HOST}/t")):
+        site.learn(one, keep=True)
+    site.learn(page("not kept"))
+    merged = SiteCounts("site.example")  # as another process of a shared crawl does
+    merged.count_new(site.hand_over())
+    for counts in (site.learnt, merged, SiteCounts.from_arrays("site.example", site.arrays())):
+        assert [source.url for source in counts.kept.values()] == [*(one.url for one in first[:8]), f"{HOST}/t"]
+    for one in first[:8]:
+        known = site.known(one.key)
+        assert known is not None
+        links, page_class, source = known
+        assert (links, page_class.number) == (link_targets(one), 0)
+        assert source.page().nodes.strings == one.nodes.strings
+    assert site.known(first[8].key) is None
+    older = {name: column for name, column in site.arrays().items() if not name.startswith("class_kept")}
+    assert SiteCounts.from_arrays("site.example", older).kept == {}
 
 
 def test_copies_of_the_key_page_define_no_template():

@@ -170,6 +170,34 @@ def test_without_the_middleware_the_spider_fetches_all_pages_itself(tmp_path):
     assert found.errors == []
 
 
+@pytest.mark.parametrize("always", [False, True])
+def test_nothing_is_handed_over_if_a_middleware_below_may_sign_in(tmp_path, always):
+    source = """
+    class SignIn:
+        def process_request(self, request):
+            if request.meta.get("member"):
+                request.headers["Authorization"] = "Basic eDp5"
+    class Spider(scrapy.Spider):
+        name = "stranger"
+        custom_settings = {"DOWNLOADER_MIDDLEWARES": {SignIn: 860}}
+        async def start(self):
+            yield Request(self.base + "/", meta={"member": self.always == "True"})
+        def parse(self, response):
+            for link in response.css("a"):
+                yield response.follow(link, self.parse_page, meta={"member": True})
+        def parse_page(self, response):
+            yield {"url": response.url}
+    """
+    with SiteServer(routes=menu_site("home", *"abcdef")) as server:
+        found = run_spider(tmp_path, source, base=server.url("")[:-1], always=always)
+    assert len(found.lines) == 6
+    assert set(Counter(server.hits).values()) == {1}
+    assert all("Authorization" in headers for path, headers in server.requests if path != "/")
+    assert found.stat("probe/loaded") == found.stat("probe/handed_over") == 0
+    assert found.stat("templates/not_probed/middleware") == 1
+    assert "SignIn may change requests: give it a priority below 845" in found.log
+
+
 def test_probes_have_the_negotiation_headers_of_their_key_page(tmp_path):
     source = """
     class Spider(scrapy.Spider):

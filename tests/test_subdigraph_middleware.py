@@ -3,7 +3,9 @@
 from collections import Counter
 from threading import Event
 
-from tests.crawling import answer, menu_site, not_found, page, pages_asked_for, run_spider
+from scrapy_pagelets.rendering.browser import launch_options
+from scrapy_pagelets.templates.site_store import FILES, read_sites
+from tests.crawling import answer, letters, menu_site, not_found, page, pages_asked_for, run_spider
 from tests.server import Reply, SiteServer, html, redirect
 
 #: Requests all the given pages at once.
@@ -90,14 +92,96 @@ def test_every_class_of_pages_gets_its_own_subdigraph(tmp_path):
     routes = group("blog", blog) | group("shop", shop)
     with SiteServer(routes=routes) as server:
         start = " ".join(map(server.url, [*blog, *shop]))
-        found = run_spider(tmp_path, SOME_PAGES, start=start)
+        found = run_spider(tmp_path, SOME_PAGES, start=start, settings={"PAGELETS_DETECTION": "etdm"})
     assert len(found.lines) == 12
     assert set(Counter(server.hits).values()) == {1}
     assert found.stat("templates/probed") == found.stat("templates") == 2
     assert found.stat("templates/subdigraph/4") == 2
     ids = {line["url"].removeprefix(server.url(""))[:4]: line["template"]["id"] for line in found.lines}
     assert len(set(ids.values())) == 2
-    assert all("slogan" not in line["text"] for line in found.lines)
+    # Two sets of four beside their key page, most of whose pages the spider has requested itself.
+    assert found.stat("templates/linked_pages") == 10
+    for line in found.lines:
+        assert "slogan" not in line["text"]
+        assert line["template"]["share"] > 0.1
+
+
+def test_a_set_has_pages_that_were_crawled_in_an_earlier_run(tmp_path):
+    """The menu of a page of a new class leads to pages that another run has crawled."""
+    rows = "".join(f"<section class=row{letters(str(n))}><p>Row {n}</p></section>" for n in range(40))
+    names = ["home", *"abcde"]
+    settings = {"PAGELETS_DETECTION": "etdm", "JOBDIR": str(tmp_path / "job")}
+    with SiteServer(routes=menu_site(*names)) as server:
+        server.routes["/other"] = answer(page("other", ["/", *(f"/{name}" for name in names[1:])], more=rows))
+        start = " ".join(map(server.url, ("", *names[1:])))
+        first = run_spider(tmp_path, SOME_PAGES, start=start, settings=settings)
+        second = run_spider(tmp_path, SOME_PAGES, start=server.url("other"), settings=settings)
+        assert set(Counter(server.hits).values()) == {1}
+    assert first.stat("templates/subdigraph/4") == second.stat("templates/subdigraph/4") == 1
+    assert second.stat("probe/loaded") == 0
+    line = second.lines[-1]
+    assert line["url"] == server.url("other")
+    assert "slogan" not in line["text"]
+    [store] = (tmp_path / "job").glob(FILES)
+    [(_, site)] = read_sites(store)
+    home, other = (one.subdigraph_template for one in site.classes)
+    assert home is not None
+    assert other is not None
+    assert len(home.members) == len(other.members) == 4
+    assert f"(loaded: 0): {' '.join([other.source.url, *other.members])}" in second.log
+
+
+def test_scrapy_playwrights_pages_are_the_same_with_the_search_as_without(tmp_path):
+    source = """
+    class Spider(scrapy.Spider):
+        name = "stranger"
+        async def start(self):
+            yield Request(self.base + "/", meta={"playwright": True})
+        def parse(self, response):
+            yield {"url": response.url, "drawn": response.css(".drawn::text").get()}
+            for link in response.css("a"):
+                yield response.follow(link, meta={"playwright": True, "mine": 1})
+    """
+    handler = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
+    settings = {"DOWNLOAD_HANDLERS": {"http": handler}, "PLAYWRIGHT_LAUNCH_OPTIONS": launch_options()}
+    script = "<script>document.write('<p class=drawn>drawn for ' + location.pathname + '</p>')</script>"
+    items = []
+    with SiteServer(routes=menu_site("home", *"abcdef", more=lambda name: script)) as server:
+        for size in (4, 0):
+            server.hits.clear()
+            folder = tmp_path / str(size)
+            folder.mkdir()
+            found = run_spider(folder, source, base=server.url("")[:-1], settings=settings | {"PAGELETS_PROBE": size})
+            assert Counter(path for path in server.hits if path in server.routes) == dict.fromkeys(server.routes, 1)
+            assert found.stat("probe/handed_over") == found.stat("probe/loaded") == max(0, size - 1)
+            assert found.stat("templates/not_probed") == 0
+            items.append(sorted((line["url"], line["drawn"], line["text"]) for line in found.lines))
+    assert items[0] == items[1]
+    assert len(items[0]) == 7
+    assert all(drawn == "drawn for " + url.removeprefix(server.url("")[:-1]) for url, drawn, _ in items[0])
+
+
+def test_a_search_that_is_not_made_is_told_of(tmp_path):
+    """A handler of another package may read any meta; other handlers are known."""
+    source = """
+    from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+    class Handler(HTTP11DownloadHandler):
+        pass
+    class Spider(scrapy.Spider):
+        name = "stranger"
+        custom_settings = {"DOWNLOAD_HANDLERS": {"http": Handler}}
+        async def start(self):
+            yield Request(self.base, meta={"mine": 1})
+        def parse(self, response):
+            yield {"url": response.url}
+    """
+    with SiteServer(routes=menu_site("home", *"abc")) as server:
+        found = run_spider(tmp_path, source, base=server.url(""))
+    assert pages_asked_for(server.hits) == ["/"]
+    assert found.stat("templates/not_probed") == found.stat("templates/not_probed/handler") == 1
+    why = "because the download handler may send pages with the meta mine differently"
+    assert f"no page of the menu was loaded for a template, {why}" in found.log
+    assert "there are no two pages that link each other" not in found.log
 
 
 def test_links_that_fail_are_counted_and_harmful_ones_are_not_requested(tmp_path):

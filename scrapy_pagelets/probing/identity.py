@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Final
 
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
+from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.misc import load_object
+from scrapy.utils.python import global_object_name
 
 from scrapy_pagelets.session.fingerprints import known_fingerprint
+from scrapy_pagelets.session.outgoing import Obstacle, Sent
 
 #: Request meta of a probe: the token under which its response is stored until the spider requests the page.
 HANDOVER_TOKEN: Final = "_pagelets_handover_token"
@@ -23,14 +28,26 @@ _SESSION: Final = (b"Cookie", b"Authorization")
 #: Headers that differ for each request without changing the response.
 _IGNORED: Final = frozenset((b"referer",))
 #: Keys of request meta that decide how a request is sent, whichever handler sends it.
-ROUTES: Final = ("bindaddress", "cookiejar", "pagelets_render", "playwright", "playwright_context", "proxy")
-#: Prefixes of request meta that no handler uses to route requests. A handler outside Scrapy may use any other key.
+_ROUTES: Final = ("bindaddress", "cookiejar", "pagelets_render", "playwright", "playwright_context", "proxy")
+#: Values that mean the same as none: a handler adds them to the request that it sends.
+_DEFAULTS: Final = {"playwright_context": "default"}
+#: Prefixes of request meta that no handler uses to route requests.
 _BOOKKEEPING: Final = (
     "_", "allow_offsite", "autothrottle_", "cached_response", "depth", "dont_", "download_", "give_up_log_level",
-    "handle_httpstatus_", "is_start_request", "link_text", "max_retry_times", "pagelets_", "redirect_",
-    "referrer_policy", "retry_times", "rule", "verbatim_url",
+    "handle_httpstatus_", "is_start_request", "link_text", "max_retry_times", "pagelets_",
+    "playwright_security_details", "playwright_suggested_filename", "redirect_", "referrer_policy", "retry_times",
+    "rule", "verbatim_url",
 )  # fmt: skip
-_SCRAPY_HANDLERS: Final = "scrapy.core.downloader.handlers."
+#: Packages of download handlers -> prefix of the other keys of request meta that they use. Scrapy's own use none.
+_HANDLERS: Final = {"scrapy": None, "scrapy_playwright": "playwright"}
+#: The methods of middlewares nearer the downloader that leave requests as they are.
+_UNCHANGING: Final = (DownloaderStats.process_request, HttpCacheMiddleware.process_request)
+
+
+OFF: Final = Obstacle("off", "HandoverMiddleware, which has to check the requests for them, is off")
+DIFFERS: Final = Obstacle("differs", "they would be requested otherwise than this page, as with cookies of the site")
+_SESSIONS: Final = Obstacle("session", "the page was requested with cookies or a login")
+_NO_GET: Final = Obstacle("no_get", "the page was not requested by GET without a body")
 
 
 class IdentityDiffers(IgnoreRequest):
@@ -41,37 +58,59 @@ class IdentityDiffers(IgnoreRequest):
 
 
 class Identities:
-    """Compute the identities of requests after all other middlewares have processed them."""
+    """Compute the identities of requests after all other middlewares have processed them.
 
-    def __init__(self, crawler: Crawler) -> None:
-        handlers = crawler.settings.getwithbase("DOWNLOAD_HANDLERS")
-        self._foreign = {
-            scheme
-            for scheme, handler in handlers.items()
-            if handler is not None and not load_object(handler).__module__.startswith(_SCRAPY_HANDLERS)
-        }
+    Parameters
+    ----------
+    position : the downloader middleware that sees the requests
+    """
 
-    def of(self, request: Request) -> str | None:
-        """Return a hash of headers and routing, equal for requests that would be sent in the same way.
+    def __init__(self, crawler: Crawler, position: object) -> None:
+        self._crawler = crawler
+        self._position = position
+        #: For each scheme with a handler from outside Scrapy, the prefix of the request meta that may route requests.
+        self._prefixes: dict[str, str] = {}
+        for scheme, handler in crawler.settings.getwithbase("DOWNLOAD_HANDLERS").items():
+            if handler is not None:
+                package = load_object(handler).__module__.partition(".")[0]
+                if (prefix := _HANDLERS.get(package, "")) is not None:
+                    self._prefixes[scheme] = prefix
 
-        None for a request with a session or a body, and for one that a handler outside Scrapy may route differently.
-        """
-        headers = request.headers
-        if request.method != "GET" or request.body or any(name in headers for name in _SESSION):
-            return None
-        if request.url.partition(":")[0] in self._foreign and any(_may_route(key) for key in request.meta):
-            return None
-        sent = sorted((name.lower(), *values) for name, values in headers.items() if name.lower() not in _IGNORED)
-        return blake2b(repr((sent, routes_of(request))).encode(), digest_size=8).hexdigest()
+    def of(self, request: Request) -> Sent:
+        """Return how a request is sent."""
+        routes = _routes_of(request)
+        headers = request.headers.items()
+        sent = sorted((name.lower(), *values) for name, values in headers if name.lower() not in _IGNORED)
+        identity = blake2b(repr((sent, routes)).encode(), digest_size=8).hexdigest()
+        return Sent(identity, routes, self._below or self._obstacle(request))
+
+    @cached_property
+    def _below(self) -> Obstacle | None:
+        """The obstacle of a middleware that may change requests after they were seen here."""
+        assert self._crawler.engine is not None
+        chain = self._crawler.engine.downloader.middleware.middlewares
+        for middleware in chain[chain.index(self._position) + 1 :]:
+            if getattr(type(middleware), "process_request", _UNCHANGING[0]) not in _UNCHANGING:
+                name = global_object_name(type(middleware))
+                return Obstacle("middleware", f"{name} may change requests: give it a priority below 845")
+        return None
+
+    def _obstacle(self, request: Request) -> Obstacle | None:
+        if request.method != "GET" or request.body:
+            return _NO_GET
+        if any(name in request.headers for name in _SESSION):
+            return _SESSIONS
+        if (prefix := self._prefixes.get(request.url.partition(":")[0])) is not None:
+            for key in map(str, request.meta):
+                if key.startswith(prefix) and key not in _ROUTES and not key.startswith(_BOOKKEEPING):
+                    return Obstacle("handler", f"the download handler may send pages with the meta {key} differently")
+        return None
 
 
-def routes_of(request: Request) -> dict[str, Any]:
-    """Return the request meta that decides how a request is sent."""
-    return {key: request.meta[key] for key in ROUTES if request.meta.get(key) is not None}
-
-
-def _may_route(key: object) -> bool:
-    return key not in ROUTES and not str(key).startswith(_BOOKKEEPING)
+def _routes_of(request: Request) -> dict[str, Any]:
+    """The request meta that decides how a request is sent."""
+    meta = request.meta
+    return {key: meta[key] for key in _ROUTES if meta.get(key) not in (None, _DEFAULTS.get(key))}
 
 
 def token_of(crawler: Crawler, request: Request, identity: str) -> str | None:

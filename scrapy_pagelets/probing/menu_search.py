@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import urldefrag, urljoin
 
@@ -10,15 +11,18 @@ from scrapy import Request
 
 from scrapy_pagelets import urls
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.probing.prober import Prober
-from scrapy_pagelets.probing.traffic import Targets, Traffic
+from scrapy_pagelets.probing.prober import Loaded, Prober
+from scrapy_pagelets.probing.traffic import Traffic
 from scrapy_pagelets.session.crawl_session import CrawlSession
-from scrapy_pagelets.session.outgoing import requested_url
+from scrapy_pagelets.session.outgoing import Obstacle, requested_url
 from scrapy_pagelets.session.threads import in_thread
+from scrapy_pagelets.templates.class_template import ClassTemplate
 from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
 from scrapy_pagelets.templates.detections import ETDM
+from scrapy_pagelets.templates.kept_page import KeptPage
 from scrapy_pagelets.templates.menu_links import candidates, is_harmless, link_targets, lonely_words
 from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.templates.site_counts import outline, same_class
 
 logger = logging.getLogger(__name__)
 
@@ -31,11 +35,20 @@ _MAX_HOPS: Final = 3
 
 
 class _Reached(NamedTuple):
-    """The page behind a link: its key, the keys of the URLs that redirect to it, and the pages that it links to."""
+    """The page behind a link.
+
+    Attributes
+    ----------
+    key : its key
+    outline : its outline, or that of its class
+    targets : keys of the pages that it links to
+    names : keys of the URLs that redirect to it
+    """
 
     key: int
-    alias_keys: list[int]
-    targets: Targets
+    outline: frozenset[int] = frozenset()
+    targets: Collection[int] = ()
+    names: Sequence[int] = ()
 
 
 class MenuSearch:
@@ -44,9 +57,8 @@ class MenuSearch:
     Attributes
     ----------
     best : keys of the largest set of pages found so far that all link each other, the key page among them
-    loaded : pages that were loaded, by key
     loads : number of requests sent to the site
-    possible : False once it is clear that no page can be loaded for this key page
+    obstacle : why no page can be loaded for this key page, None if nothing is known to prevent it
     """
 
     def __init__(self, session: CrawlSession, prober: Prober, traffic: Traffic, site: Site, shapes: set[str]) -> None:
@@ -56,16 +68,20 @@ class MenuSearch:
         self._site = site
         self._shapes = shapes
         self.best: set[int] = set()
-        self.loaded: dict[int, Page] = {}
         self.loads = 0
-        self.possible = True
+        self.obstacle: Obstacle | None = None
+        #: The pages behind the links, by key: those that were loaded, and those that were there.
+        self._loaded: dict[int, Page] = {}
+        self._known: dict[int, Page | KeptPage] = {}
 
     async def run(self, page: Page, request: Request) -> None:
         """Search until there are enough pages or no links left to try."""
-        self.possible = self._prober.may_load_for(request)
+        self.obstacle = self._prober.obstacle(request)
         links = await in_thread(self._candidates, page)
         # In the paper, the pages of the set are beside the key page.
-        among = None if self._session.config.detection == ETDM else page.key
+        is_etdm = self._session.config.detection == ETDM
+        among = None if is_etdm else page.key
+        page_outline = outline(page.nodes)
         last = lonely_words(links, page.url) - self._session.in_sitemaps
         graph = Subdigraph(links, self._session.config.probe, among, last)
         self.best = graph.best
@@ -73,7 +89,8 @@ class MenuSearch:
         while not graph.done and self.loads < MAX_LOADS and tries < _MAX_TRIES and (key := graph.next()) is not None:
             tries += 1
             if (reached := await self._reach(key, links[key], page, request)) is not None:
-                graph.add(reached.key, reached.targets, reached.alias_keys)
+                alike = not is_etdm or same_class(page_outline, reached.outline)
+                graph.add(reached.key, reached.targets, reached.names, alike=alike)
                 self.best = graph.best
 
     def _candidates(self, page: Page) -> dict[int, str]:
@@ -88,30 +105,43 @@ class MenuSearch:
 
     async def _reach(self, key: int, url: str, page: Page, request: Request) -> _Reached | None:
         """The page behind a link, which is loaded if necessary; None if that fails."""
-        alias_keys, hops = [key], 0
+        names, hops = [key], 0
         visited: list[str] = []
         while hops <= _MAX_HOPS:
-            reached = await self._without_loading(url)
+            reached = await self._without_loading(url, page)
             if reached is not None:
-                return _Reached(reached.key, [*alias_keys, *reached.alias_keys], reached.targets)
-            if not self.possible or (probe := self._prober.probe_for(url, request, visited)) is None:
+                return reached._replace(names=[*names, *reached.names])
+            if self.obstacle is not None or (probe := self._prober.probe_for(url, request, visited)) is None:
                 return None
-            loaded = await self._prober.load(probe)
+            loaded = await self._load(probe)
             self.loads += loaded.asked
-            self.possible = loaded.possible
-            if loaded.page is not None:
-                self.loaded[loaded.page.key] = loaded.page
-                return _Reached(loaded.page.key, alias_keys, await in_thread(link_targets, loaded.page))
-            if not loaded.location:
+            self.obstacle = loaded.obstacle
+            if loaded.page is not None and urls.same_host(loaded.page.url, page.url):
+                self._loaded[loaded.page.key] = loaded.page
+                return await in_thread(_reached, loaded.page, names)
+            # A browser follows redirects by itself, to other hosts too.
+            location = loaded.location if loaded.page is None else loaded.page.url
+            if not location:
                 return None
             visited.append(url)
-            url = self._redirected(url, loaded.location, page)
+            url = self._redirected(url, location, page)
             if not url or url in visited:
                 break
-            alias_keys.append(urls.key(url))
+            names.append(urls.key(url))
             hops += 1
         self._session.count("probe/failed/redirected")
         return None
+
+    async def _load(self, probe: Request) -> Loaded:
+        """Load a page, for which other searches wait meanwhile."""
+        self._traffic.expect(probe)
+        page = None
+        try:
+            loaded = await self._prober.load(probe)
+            page = loaded.page
+            return loaded
+        finally:
+            self._traffic.loaded(probe, page)
 
     def _redirected(self, url: str, location: str, page: Page) -> str:
         """The target of a redirect, "" if a link to it would not be followed."""
@@ -122,32 +152,40 @@ class MenuSearch:
         usable = urls.same_host(target, page.url) and urls.is_page(target) and is_harmless(target, self._shapes)
         return target if usable else ""
 
-    async def _without_loading(self, url: str) -> _Reached | None:
-        """The page behind a URL if it need not be loaded: the site has its links, or the spider has requested it.
+    async def _without_loading(self, url: str, key_page: Page) -> _Reached | None:
+        """The page behind a URL if it need not be loaded: it was learnt, or the spider or another search requests it.
 
-        In the second case, wait until it arrives.
+        It has no links if it is not there any more, or does not arrive in time: then it could not be compared.
         """
-        key = urls.key(url)
-        if (targets := self._site.links.get(key)) is not None:
-            return _Reached(key, [], targets)
-        arrived = await self._traffic.targets(url, self._prober.patience(Request(url)))
-        return None if arrived is None else _Reached(urls.key(arrived.url), [key], arrived.targets)
+        arrived = await self._traffic.arrival(url, self._prober.patience(Request(url)))
+        if arrived is not None and (page := arrived.page) is not None and urls.same_host(page.url, key_page.url):
+            self._known[page.key] = page
+            return await in_thread(_reached, page, [urls.key(url), urls.key(arrived.url)])
+        key = urls.key(url if arrived is None else arrived.url)
+        if (known := self._site.known(key)) is not None:
+            targets, page_class, self._known[key] = known
+            return _Reached(key, page_class.outline, targets, [urls.key(url)])
+        return None if arrived is None else _Reached(key, names=[urls.key(url)])
 
-    def urls(self, key_page: Page) -> list[str]:
-        """URLs of the key page, and of the pages of the set that were loaded."""
-        return [key_page.url, *(p.url for key, p in self.loaded.items() if key in self.best and key != key_page.key)]
-
-    def learn(self, key_page: Page) -> int:
-        """Learn the pages of the set as one class, and their template; the other loaded pages as pages of the site.
+    def learn(self, key_page: Page) -> ClassTemplate | None:
+        """Learn the pages of the set as one class, and their template; the other pages as pages of the site.
 
         Returns
         -------
-        The number of pages that define the template, with the key page; 0 without a template
+        The template, None if there is no set, or if all of its pages are copies of the key page
         """
-        linked = [page for key, page in self.loaded.items() if key in self.best and key != key_page.key]
         sites = self._session.sites
-        page_class = sites.learn_set(key_page, linked) if len(self.best) > 1 and linked else sites.learn(key_page)
-        for page in self.loaded.values():
-            sites.learn(page)
-        template = page_class.subdigraph_template
-        return template.voters if template is not None else 0
+        page_class = sites.learn_set(key_page, self._members(key_page)) if len(self.best) > 1 else sites.learn(key_page)
+        for page in (self._known | self._loaded).values():
+            if isinstance(page, Page):
+                sites.learn(page, keep=True)
+        return page_class.subdigraph_template
+
+    def _members(self, key_page: Page) -> list[Page]:
+        """The pages of the set other than the key page."""
+        pages = [page for key, page in (self._known | self._loaded).items() if key in self.best - {key_page.key}]
+        return [page.page() if isinstance(page, KeptPage) else page for page in pages]
+
+
+def _reached(page: Page, names: Sequence[int]) -> _Reached:
+    return _Reached(page.key, outline(page.nodes), link_targets(page), names)

@@ -18,9 +18,9 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_pagelets.limits import TooLarge
 from scrapy_pagelets.page import Page
-from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, IdentityDiffers, routes_of, token_of
+from scrapy_pagelets.probing.identity import DIFFERS, HANDOVER_TOKEN, OFF, RECEIVED, IdentityDiffers, token_of
 from scrapy_pagelets.session.crawl_session import CrawlSession
-from scrapy_pagelets.session.outgoing import FOLLOWED
+from scrapy_pagelets.session.outgoing import FOLLOWED, Obstacle
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import page_of_token
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
@@ -45,13 +45,13 @@ class Loaded(NamedTuple):
     page : the page, None if there is none
     location : target of a redirect, "" without one
     asked : whether a request was sent to the site
-    possible : False if no page can be loaded for this key page, whatever the link
+    obstacle : why no page can be loaded for this key page, whatever the link; None if that is not known
     """
 
     page: Page | None = None
     location: str = ""
     asked: bool = True
-    possible: bool = True
+    obstacle: Obstacle | None = None
 
 
 class Prober:
@@ -66,9 +66,9 @@ class Prober:
         self.crawler = crawler
         self.session = session
 
-    def may_load_for(self, key: Request) -> bool:
-        """True if pages may be loaded for the key page of this request."""
-        return key in self.session.identities
+    def obstacle(self, key: Request) -> Obstacle | None:
+        """Return why no pages may be loaded for the key page of this request, None if they may."""
+        return self.session.sent[key].obstacle if key in self.session.sent else OFF
 
     def limit(self, request: Request, loads: int) -> float:
         """Return how many seconds a search may take: more with a download delay or a long queue."""
@@ -138,11 +138,12 @@ class Prober:
         """
         headers = {name: key.headers.getlist(name) for name in _NEGOTIATION if name in key.headers}
         timeout = min(LIMIT + PATIENCE, self.crawler.settings.getfloat("DOWNLOAD_TIMEOUT"))
-        meta: dict[str, Any] = routes_of(key) | {"dont_redirect": True, "download_timeout": timeout}
+        sent = self.session.sent[key]
+        meta: dict[str, Any] = sent.routes | {"dont_redirect": True, "download_timeout": timeout}
         if redirected:
             meta["redirect_urls"] = list(redirected)
         probe = Request(url, callback=NO_CALLBACK, headers=headers, meta=meta)
-        token = token_of(self.crawler, probe, self.session.identities[key])
+        token = token_of(self.crawler, probe, sent.identity)
         if token is None:
             return None
         probe.meta[HANDOVER_TOKEN] = token
@@ -180,7 +181,7 @@ class Prober:
 
     def _failed(self, probe: Request, error: Exception) -> Loaded:
         if isinstance(error, IdentityDiffers):
-            return Loaded(asked=False, possible=False)
+            return Loaded(asked=False, obstacle=DIFFERS)
         forbidden = isinstance(error, IgnoreRequest)
         self.session.count(f"probe/failed/{'forbidden' if forbidden else 'broken'}")
         logger.debug("%s could not be loaded for a template: %r", probe.url, error)

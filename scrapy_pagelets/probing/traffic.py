@@ -5,25 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from typing import Final, NamedTuple
+from weakref import WeakValueDictionary
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 
+from scrapy_pagelets.page import Page
 from scrapy_pagelets.session.answered import AnsweredRequests
 from scrapy_pagelets.session.fingerprints import known_fingerprint
 
-#: Keys of the pages that a page links to.
-Targets = frozenset[int]
-NOWHERE: Final[Targets] = frozenset()
-#: Number of recent pages whose links are remembered, and of recent redirects.
+#: Number of recent redirects that are remembered.
 _MAX_REMEMBERED: Final = 500
 
 
 class Arrived(NamedTuple):
-    """A page that the spider received: its URL after redirects, and the pages it links to."""
+    """A page that is not requested any more: its URL after redirects, and the page if it is still in memory."""
 
     url: str
-    targets: Targets
+    page: Page | None
 
 
 class Traffic:
@@ -32,8 +31,9 @@ class Traffic:
     def __init__(self, crawler: Crawler, answered: AnsweredRequests) -> None:
         self.crawler = crawler
         self.answered = answered
-        self._pending: dict[str, asyncio.Future[Targets]] = {}
-        self._targets: OrderedDict[str, Targets] = OrderedDict()
+        self._pending: dict[str, asyncio.Future[Page | None]] = {}
+        #: Pages that something else holds: a response that waits or is in use, or a search.
+        self._pages: WeakValueDictionary[str, Page] = WeakValueDictionary()
         self._moved: OrderedDict[str, str] = OrderedDict()  # fingerprint -> the URL that it redirects to
         crawler.signals.connect(self.request_scheduled, signals.request_scheduled)
 
@@ -42,17 +42,23 @@ class Traffic:
         if (fingerprint := known_fingerprint(self.crawler, request)) is not None:
             self._pending.setdefault(fingerprint, asyncio.get_running_loop().create_future())
 
-    def arrived(self, request: Request, targets: Targets = NOWHERE) -> None:
-        """Record that a request was answered, by a page with these links or by something else."""
-        if (fingerprint := known_fingerprint(self.crawler, request)) is None:
-            return
-        self.answered.add_answered(fingerprint)
-        self._targets[fingerprint] = targets
-        if len(self._targets) > _MAX_REMEMBERED:
-            self._targets.popitem(last=False)
+    def arrived(self, request: Request, page: Page | None = None) -> None:
+        """Record that a request of the spider was answered, by a page or by something else."""
+        if (fingerprint := known_fingerprint(self.crawler, request)) is not None:
+            self.answered.add_answered(fingerprint)
+            self._arrive(fingerprint, page)
+
+    def loaded(self, request: Request, page: Page | None) -> None:
+        """Record that a request that was made for a template was answered."""
+        if (fingerprint := known_fingerprint(self.crawler, request)) is not None:
+            self._arrive(fingerprint, page)
+
+    def _arrive(self, fingerprint: str, page: Page | None) -> None:
+        if page is not None:
+            self._pages[fingerprint] = page
         pending = self._pending.pop(fingerprint, None)
         if pending is not None and not pending.done():
-            pending.set_result(targets)
+            pending.set_result(page)
 
     def request_scheduled(self, request: Request) -> None:
         """Record the redirects, by HTTP or by the page, that have led to a request."""
@@ -64,8 +70,8 @@ class Traffic:
         while len(self._moved) > _MAX_REMEMBERED:
             self._moved.popitem(last=False)
 
-    async def targets(self, url: str, patience: float) -> Arrived | None:
-        """Return a page that the spider has requested, without links if it does not arrive in time; else None."""
+    async def arrival(self, url: str, patience: float) -> Arrived | None:
+        """Wait for a page that the spider or another search has requested; None if neither has."""
         visited = {url}
         while True:
             if (fingerprint := known_fingerprint(self.crawler, Request(url))) is None:
@@ -78,6 +84,6 @@ class Traffic:
             visited.add(moved)
             url = moved
         if pending is not None:
-            return Arrived(url, pending.result() if pending.done() else NOWHERE)
-        known = self._targets.get(fingerprint, NOWHERE if self.answered.is_answered(fingerprint) else None)
-        return None if known is None else Arrived(url, known)
+            return Arrived(url, pending.result() if pending.done() else None)
+        page = self._pages.get(fingerprint)
+        return Arrived(url, page) if page is not None or self.answered.is_answered(fingerprint) else None

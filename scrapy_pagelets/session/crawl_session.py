@@ -32,6 +32,7 @@ from scrapy_pagelets.session.answered import AnsweredRequests
 from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.config import Config, unknown
 from scrapy_pagelets.session.leases import Leases
+from scrapy_pagelets.session.outgoing import Sent
 from scrapy_pagelets.session.progress import Progress
 from scrapy_pagelets.session.recent import RecentSet
 from scrapy_pagelets.session.rendered_response import RenderedResponse
@@ -102,8 +103,8 @@ class CrawlSession:
         self.handovers = self.responses if self.shared is None else self.shared.responses
         #: Tasks that load, or have loaded, pages for templates, by token; the spider has not requested these pages yet.
         self.menu_loads: dict[str, asyncio.Future[Any]] = {}
-        #: The identities of sent requests, except those with a session (`identity.Identities`).
-        self.identities: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
+        #: How requests are sent, as `HandoverMiddleware` saw them.
+        self.sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
         #: Keys of the pages that sitemaps list.
         self.in_sitemaps: set[int] = set()
         #: The hosts on which the crawl was started, see `urls.host_of`: they may have private addresses.

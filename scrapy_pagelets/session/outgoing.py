@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+import asyncio
+from typing import Any, Final, NamedTuple
 
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
@@ -13,6 +14,34 @@ from scrapy_pagelets.urls import is_web
 
 #: Request meta: one of our components found the URL on a page; neither the user nor a spider of the project chose it.
 FOLLOWED: Final = "_pagelets_followed"
+
+
+class Obstacle(NamedTuple):
+    """Why no pages can be loaded for a key page.
+
+    Attributes
+    ----------
+    name : for the stat ``pagelets/templates/not_probed/<name>``
+    why : the end of a sentence that begins with "because"
+    """
+
+    name: str
+    why: str
+
+
+class Sent(NamedTuple):
+    """How a request is sent.
+
+    Attributes
+    ----------
+    identity : hash of headers and routes, equal for requests that are sent in the same way
+    routes : the request meta that decides how it is sent, before a handler has changed it
+    obstacle : why no other page may be loaded in this way, nor a loaded one answer the request; None if nothing does
+    """
+
+    identity: str
+    routes: dict[str, Any]
+    obstacle: Obstacle | None = None
 
 
 def requested_url(url: str) -> str:

@@ -5,17 +5,17 @@ Source: Alarte et al. 2014, Definition 3.3 and Algorithm 2 (``docs/algorithms/me
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import accumulate, pairwise
 from typing import Any, Final, Self
 
 import numpy as np
-from lxml import etree
 from numpy.typing import NDArray
 
 from scrapy_pagelets.nodes import TEXT, Bools, Ints
 from scrapy_pagelets.page import Page
+from scrapy_pagelets.templates.kept_page import KeptPage
 from scrapy_pagelets.templates.mapping.equality import same_signature
 from scrapy_pagelets.templates.mapping.etdm import extract
 from scrapy_pagelets.templates.mapping.template_tree import TemplateTree, align
@@ -39,8 +39,8 @@ class ClassTemplate:
     saying : (n,) number of those on which a run of text says the same; as ``having`` for elements
     voters : number of pages that were compared, with the key page
     settled : whether the pages are a complete subdigraph, which no further page changes
-    source : the key page as compressed HTML
-    url : its URL
+    source : the key page
+    members : URLs of the other pages of the complete subdigraph
     """
 
     tree: TemplateTree
@@ -48,14 +48,14 @@ class ClassTemplate:
     saying: Ints
     voters: int
     settled: bool
-    source: bytes = field(repr=False)
-    url: str
+    source: KeptPage
+    members: list[str] = field(default_factory=list)
 
     @classmethod
     def of_page(cls, page: Page) -> Self:
         """Begin with the key page alone."""
         ones = np.ones(len(page.nodes), np.int64)
-        return cls(TemplateTree.of(page.nodes), ones, ones.copy(), 1, False, _source(page), page.url)
+        return cls(TemplateTree.of(page.nodes), ones, ones.copy(), 1, False, KeptPage.of(page))
 
     @classmethod
     def of_set(cls, key_page: Page, pages: Sequence[Page]) -> Self:
@@ -68,7 +68,8 @@ class ClassTemplate:
         voters = 1 + len(pages)
         everywhere = np.full(len(tree), voters)
         saying = np.where(found.same[found.rows], voters, 0)
-        return cls(tree, everywhere, saying, voters, True, _source(key_page), key_page.url)
+        members = [page.url for page in pages]
+        return cls(tree, everywhere, saying, voters, True, KeptPage.of(key_page), members)
 
     @property
     def weight(self) -> tuple[bool, int]:
@@ -108,15 +109,6 @@ class ClassTemplate:
         texts = page.nodes.spread(page.nodes.text)
         return rows, (rows >= 0) & ((page.nodes.tag != TEXT) | (self.tree.text[rows] == texts))
 
-    def key_page(self) -> Page:
-        """Parse the key page again."""
-        return Page.parse(zlib.decompress(self.source), self.url, "text/html; charset=utf-8")
-
-
-def _source(page: Page) -> bytes:
-    markup: bytes = etree.tostring(page.root, encoding="utf-8", method="html")
-    return zlib.compress(markup, 1)
-
 
 Columns = NDArray[Any]
 
@@ -133,9 +125,9 @@ def to_arrays(templates: Iterable[ClassTemplate | None]) -> dict[str, Columns]:
     }
     for column in fields(TemplateTree):
         columns[f"class_{column.name}"] = _joined([getattr(one.tree, column.name) for one in known])
-    for name, texts in (("source", [one.source for one in known]), ("url", [one.url.encode() for one in known])):
-        columns[f"class_{name}"] = np.frombuffer(b"".join(texts), np.uint8)
-        columns[f"class_{name}_size"] = _ints(map(len, texts))
+    columns |= packed_texts("class_source", [one.source.markup for one in known])
+    columns |= packed_texts("class_url", [one.source.url.encode() for one in known])
+    columns |= packed_texts("class_members", ["\n".join(one.members).encode() for one in known])
     return columns
 
 
@@ -147,12 +139,13 @@ def from_arrays(arrays: Mapping[str, Columns]) -> list[ClassTemplate | None]:
     trees = zip(*(np.split(arrays[f"class_{f.name}"], ends) for f in fields(TemplateTree)), strict=True)
     votes = (np.split(arrays[f"class_{name}"], ends) for name in ("having", "saying"))
     numbers = (arrays[f"class_{name}"].tolist() for name in ("voters", "settled"))
-    texts = (_split_bytes(arrays, name) for name in ("source", "url"))
+    sources = map(KeptPage, texts(arrays, "class_url"), split_bytes(arrays, "class_source"))
+    # An earlier version did not store the members.
+    joined = texts(arrays, "class_members") or [""] * len(arrays["class_size"])
+    members = [text.split("\n") if text else [] for text in joined]
     return [
-        ClassTemplate(TemplateTree(*tree), having.copy(), saying.copy(), voters, settled, source, url.decode())
-        if voters
-        else None
-        for tree, having, saying, voters, settled, source, url in zip(trees, *votes, *numbers, *texts, strict=True)
+        ClassTemplate(TemplateTree(*tree), having.copy(), saying.copy(), *rest) if rest[0] else None
+        for tree, having, saying, *rest in zip(trees, *votes, *numbers, sources, members, strict=True)
     ]
 
 
@@ -164,10 +157,23 @@ def _joined(columns: Sequence[Ints]) -> Ints:
     return np.concatenate([np.zeros(0, np.int64), *columns])
 
 
-def _split_bytes(arrays: Mapping[str, Columns], name: str) -> list[bytes]:
-    content, ends = arrays[f"class_{name}"].tobytes(), np.cumsum(arrays[f"class_{name}_size"]).tolist()
-    return [content[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
+def packed_texts(name: str, texts: Sequence[bytes]) -> dict[str, Columns]:
+    """Pack byte strings as two columns, for `split_bytes`."""
+    return {name: np.frombuffer(b"".join(texts), np.uint8), f"{name}_size": _ints(map(len, texts))}
+
+
+def split_bytes(arrays: Mapping[str, Columns], name: str) -> list[bytes]:
+    """Restore byte strings from the result of `packed_texts`; [] if the columns are missing."""
+    if name not in arrays:
+        return []
+    content, cuts = arrays[name].tobytes(), accumulate(arrays[f"{name}_size"].tolist(), initial=0)
+    return [content[start:end] for start, end in pairwise(cuts)]
+
+
+def texts(arrays: Mapping[str, Columns], name: str) -> list[str]:
+    """Restore text from the result of `packed_texts`."""
+    return [content.decode() for content in split_bytes(arrays, name)]
 
 
 _EMPTY: Final = np.zeros(0, np.int64)
-_NOTHING: Final = ClassTemplate(TemplateTree(*[_EMPTY] * 5), _EMPTY, _EMPTY, 0, False, b"", "")
+_NOTHING: Final = ClassTemplate(TemplateTree(*[_EMPTY] * 5), _EMPTY, _EMPTY, 0, False, KeptPage("", b""))

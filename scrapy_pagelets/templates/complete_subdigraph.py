@@ -19,6 +19,9 @@ class Subdigraph:
     A page counts as linking to itself, because menus omit the link to the current page. Taken literally, Algorithm 1
     both requires such links and ignores them, so it would find no set at all.
 
+    Pages of another class than the key page share less with it than its own class does. They are only taken if no two
+    pages of its class link to each other.
+
     Parameters
     ----------
     candidates : keys of the pages that the key page links to (``reachableLinks``), best first
@@ -36,6 +39,11 @@ class Subdigraph:
     >>> graph = Subdigraph([1, 2, 3], size=2, key_page=0)
     >>> graph.next(), graph.add(1, [0, 2]), graph.done
     (1, {0, 1}, True)
+    >>> graph = Subdigraph([1, 2, 3, 4], size=2)
+    >>> graph.add(1, [2, 3], alike=False), graph.add(2, [1], alike=False), graph.best, graph.done
+    ({1}, {1, 2}, {1, 2}, False)
+    >>> graph.add(3, [4]), graph.add(4, [3]), graph.best, graph.done
+    ({3}, {3, 4}, {3, 4}, True)
     """
 
     def __init__(
@@ -43,18 +51,27 @@ class Subdigraph:
     ) -> None:
         candidates = list(candidates)
         self.size = size
-        self.best: set[int] = set()
+        #: The largest sets of pages of the class of the key page, and of any class.
+        self._alike: set[int] = set()
+        self._any: set[int] = set()
         #: From candidate to number of loaded pages that link to it.
         self._waiting = {candidate: _LAST if candidate in last else 0 for candidate in candidates}
         self._links: dict[int, set[int]] = {}
         self._names: dict[int, set[int]] = {}
+        self._of_class = {key_page}
         if key_page is not None:
-            self.best, self._links[key_page], self._names[key_page] = {key_page}, set(candidates), {key_page}
+            self._alike, self._links[key_page], self._names[key_page] = {key_page}, set(candidates), {key_page}
+            self._any = self._alike
+
+    @property
+    def best(self) -> set[int]:
+        """The pages that define the template."""
+        return self._alike if len(self._alike) > 1 else self._any
 
     @property
     def done(self) -> bool:
-        """True once ``size`` pages link to each other."""
-        return len(self.best) >= self.size
+        """True once ``size`` pages of the class link to each other."""
+        return len(self._alike) >= self.size
 
     def next(self) -> int | None:
         """Remove and return the candidate to load next, None if there is none left.
@@ -68,13 +85,14 @@ class Subdigraph:
         del self._waiting[candidate]
         return candidate
 
-    def add(self, page: int, links: Iterable[int], names: Iterable[int] = ()) -> set[int]:
+    def add(self, page: int, links: Iterable[int], names: Iterable[int] = (), *, alike: bool = True) -> set[int]:
         """Add a loaded page and its links; returns the largest complete subdigraph that contains the page.
 
         Parameters
         ----------
         links : keys of the pages that it links to
         names : other keys of the page: of URLs that redirect to it, or to which it redirects
+        alike : whether the page is of the class of the key page
         """
         targets = set(links)
         self._names[page] = {page, *names}
@@ -83,9 +101,15 @@ class Subdigraph:
         for target in targets & self._waiting.keys():
             self._waiting[target] += 1
         self._links[page] = targets
-        clique = {page} | self._clique([other for other in self._links if other != page and self._mutual(page, other)])
-        if len(clique) > len(self.best):
-            self.best = clique
+        linked = [other for other in self._links if other != page and self._mutual(page, other)]
+        clique = {page} | self._clique(linked)
+        if len(self._any) < self.size:  # more pages than that would share less
+            self._any = max(self._any, clique, key=len)
+        if alike:
+            self._of_class.add(page)
+            of_class = [other for other in linked if other in self._of_class]
+            found = clique if of_class == linked else {page} | self._clique(of_class)
+            self._alike = max(self._alike, found, key=len)
         return clique
 
     def _mutual(self, page: int, other: int) -> bool:

@@ -28,10 +28,11 @@ _MAX_CANDIDATES: Final = 200
 
 @dataclass
 class _Site:
-    """The links of the pages of a site, and the candidates of the key page of each class, by keys."""
+    """The links and classes of the pages of a site, and the candidates of the key page of each class, by keys."""
 
     bodies: set[int] = field(default_factory=set)
     links: dict[int, Ints] = field(default_factory=dict)
+    classes: dict[int, str] = field(default_factory=dict)
     candidates: OrderedDict[str, tuple[int, list[int]]] = field(default_factory=OrderedDict)
 
 
@@ -57,16 +58,17 @@ class KnownSubdigraphs:
             keys = page.nodes.links.key[candidates(page)[:_MAX_CANDIDATES]].tolist()
             site.candidates[page_class.id] = page.key, keys
         site.bodies.add(body)
+        site.classes[page.key] = page_class.id
         site.links[page.key] = np.fromiter(link_targets(page), np.int64)
         self._pages += 1
 
     def found(self) -> Iterator[LinkedPages]:
         """Yield the pages of each class that has two or more linked ones beside its key page."""
         for site in self._sites.values():
-            for key_page, keys in site.candidates.values():
+            for page_class, (key_page, keys) in site.candidates.items():
                 graph = Subdigraph((key for key in keys if key in site.links), self._size)
                 while not graph.done and (key := graph.next()) is not None:
-                    graph.add(key, site.links[key].tolist())
+                    graph.add(key, site.links[key].tolist(), alike=site.classes[key] == page_class)
                 if len(graph.best) > 1:
                     yield LinkedPages(key_page, graph.best | {key_page})
 

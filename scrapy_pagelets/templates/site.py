@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +13,7 @@ from scrapy_pagelets.page import Page
 from scrapy_pagelets.templates.class_template import ClassTemplate
 from scrapy_pagelets.templates.cut import shifted
 from scrapy_pagelets.templates.evidence import Column, Counts, keys_of
+from scrapy_pagelets.templates.kept_page import KeptPage
 from scrapy_pagelets.templates.model import LABELLED, Model, load, site_parts
 from scrapy_pagelets.templates.page_features import site_features
 from scrapy_pagelets.templates.site_counts import Observation, PageClass, SiteCounts, body_of
@@ -68,11 +68,6 @@ class Site(Unsaved[Observation]):
         return self.learnt.classes
 
     @property
-    def links(self) -> OrderedDict[int, frozenset[int]]:
-        """For each of the last pages, by its key, the keys of the pages that it links to."""
-        return self.learnt.links
-
-    @property
     def pages(self) -> int:
         """Number of distinct pages learnt; copies of one text count once."""
         return self.counts.pages
@@ -88,19 +83,40 @@ class Site(Unsaved[Observation]):
         """Return True if pages with this outline belong to a known class, or join the nearest one; does not lock."""
         return self.learnt.fitting(page_outline) is not None
 
+    def has_set(self, page_outline: frozenset[int]) -> bool:
+        """Return True if a complete subdigraph was found for the class of pages with this outline."""
+        with self._lock:
+            page_class = self.learnt.fitting(page_outline)
+            return page_class is not None and page_class.subdigraph_template is not None
+
     @property
     def size(self) -> int:
         """Number of entries in memory, see `SiteCounts.size`."""
         with self._lock:
             return self.learnt.size
 
-    def learn(self, page: Page) -> PageClass:
-        """Count a page, once for each URL and each text; returns its class."""
+    def known(self, key: int) -> tuple[frozenset[int], PageClass, KeptPage] | None:
+        """Return links and class of a page that was learnt, and the page itself; None if it was not kept."""
+        with self._lock:
+            links, page_class = self.learnt.links.get(key), self.learnt.counted_class(key)
+            source = self.learnt.kept.get(key)
+            return None if links is None or page_class is None or source is None else (links, page_class, source)
+
+    def learn(self, page: Page, *, keep: bool = False) -> PageClass:
+        """Count a page, once for each URL and each text; returns its class.
+
+        Parameters
+        ----------
+        keep : keep the page, if it is among the first of its class, for subdigraphs that are found later
+        """
         with self._lock:
             if (page_class := self.learnt.counted_class(page.key)) is not None:
                 return page_class
             is_copy = self.learnt.knows(page)
-            page_class = self._count(Observation.of(page, None if is_copy else self.model.page_evidence(page).odds))
+            observation = Observation.of(page, None if is_copy else self.model.page_evidence(page).odds)
+            if keep and self.learnt.keeps(observation):
+                observation.source = KeptPage.of(page)
+            page_class = self._count(observation)
             if page_class.template is None:
                 page_class.template = ClassTemplate.of_page(page)
             elif not is_copy:
@@ -119,9 +135,9 @@ class Site(Unsaved[Observation]):
         distinct = {body_of(page): page for page in (*pages, key_page)}  # copies have their content in common, too
         others = [page for page in distinct.values() if page is not key_page]
         template = ClassTemplate.of_set(key_page, others) if others else None
-        page_class = self.learn(key_page)
+        page_class = self.learn(key_page, keep=True)
         for page in pages:
-            self.learn(page)
+            self.learn(page, keep=True)
         with self._lock:
             page_class = self.learnt.counted_class(key_page.key) or page_class
             page_class.template = template or page_class.template

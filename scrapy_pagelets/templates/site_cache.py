@@ -126,11 +126,11 @@ class SiteCache:
         """Whether an access may wait for the disk: if others read what is written, or the sites fill the memory."""
         return self._store.lasting or self._fills
 
-    def learn(self, page: Page) -> PageClass:
-        """Count a page with its site, once for each URL; returns its class."""
+    def learn(self, page: Page, *, keep: bool = False) -> PageClass:
+        """Count a page with its site, once for each URL, see `Site.learn`; returns its class."""
         site = self.of(page)
         new = page.key not in site.learnt.seen
-        page_class = site.learn(page)
+        page_class = site.learn(page, keep=keep)
         if self.repeated is not None:
             self._share(page, self.repeated)
         if new:

@@ -17,8 +17,17 @@ from scrapy_pagelets.hashing import mix
 from scrapy_pagelets.nodes import TEXT, Floats, Ints, NodeTable
 from scrapy_pagelets.page import Page
 from scrapy_pagelets.recent_keys import RecentKeys
-from scrapy_pagelets.templates.class_template import ClassTemplate, from_arrays, to_arrays
+from scrapy_pagelets.templates.class_template import (
+    OPTIONAL,
+    ClassTemplate,
+    from_arrays,
+    packed_texts,
+    split_bytes,
+    texts,
+    to_arrays,
+)
 from scrapy_pagelets.templates.evidence import CLASSES, Column, Counts, Fragments, keys_of
+from scrapy_pagelets.templates.kept_page import KeptPage
 from scrapy_pagelets.templates.menu_links import link_targets
 
 #: Two pages belong to one class if the Jaccard coefficient of their outlines is at least this.
@@ -29,6 +38,11 @@ _OUTLINE_DEPTH: Final = 4
 _MAX_SEEN: Final = 100_000
 #: Pages whose links are remembered, for subdigraphs.
 _MAX_LINKS: Final = 500
+#: Pages of each class that are kept, for subdigraphs.
+_KEPT: Final = 8
+#: Bytes of a kept page that count as one entry in memory.
+_ENTRY: Final = 60
+_NONE: Final = np.zeros(0, np.int64)
 
 
 @dataclass
@@ -67,6 +81,7 @@ class Observation:
     outline : see the function ``outline``
     links : keys of the pages that it links to
     fragments : its contribution to the counts; None for a copy of a page that was counted
+    source : the page, if it is kept for subdigraphs
     """
 
     key: int
@@ -74,6 +89,7 @@ class Observation:
     outline: frozenset[int]
     links: frozenset[int]
     fragments: Fragments | None
+    source: KeptPage | None = None
 
     @classmethod
     def of(cls, page: Page, odds: Floats | None) -> Self:
@@ -109,6 +125,7 @@ class SiteCounts:
     seen : the number of the class of each page, by its key
     bodies : hashes of the texts of the pages
     links : for each of the last pages, by its key, the keys of the pages that it links to
+    kept : the first pages of each class, by their keys
     """
 
     def __init__(self, name: str) -> None:
@@ -118,12 +135,14 @@ class SiteCounts:
         self.seen = RecentKeys(_MAX_SEEN)
         self.bodies = RecentKeys(_MAX_SEEN)
         self.links: OrderedDict[int, frozenset[int]] = OrderedDict()
+        self.kept: dict[int, KeptPage] = {}
 
     @property
     def size(self) -> int:
         """Number of entries, a measure of memory."""
         trees = sum(len(one.template.tree) for one in self.classes if one.template is not None)
-        return self.counts.size + 2 * len(self.seen) + sum(map(len, self.links.values())) + trees
+        kept = sum(len(source.markup) for source in self.kept.values()) // _ENTRY
+        return self.counts.size + 2 * len(self.seen) + sum(map(len, self.links.values())) + trees + kept
 
     @property
     def full(self) -> bool:
@@ -141,7 +160,17 @@ class SiteCounts:
         self.links[observation.key] = observation.links
         if len(self.links) > _MAX_LINKS:
             self.links.popitem(last=False)
+        if observation.source is not None and self._keeps(page_class):
+            self.kept[observation.key] = observation.source
         return page_class
+
+    def keeps(self, observation: Observation) -> bool:
+        """Return True if a page that was not seen before would be kept."""
+        page_class = self.fitting(observation.outline)
+        return observation.fragments is not None and (page_class is None or self._keeps(page_class))
+
+    def _keeps(self, page_class: PageClass) -> bool:
+        return sum(self.seen.get(key) == page_class.number for key in self.kept) < _KEPT
 
     def count_new(self, observations: Iterable[Observation]) -> None:
         """Count the pages that were not seen before."""
@@ -190,6 +219,9 @@ class SiteCounts:
             "links": np.fromiter(self.links, np.int64, len(self.links)),
             **_packed("targets", self.links.values()),
             **to_arrays(one.template for one in self.classes),
+            f"{OPTIONAL}kept": np.fromiter(self.kept, np.int64, len(self.kept)),
+            **packed_texts(f"{OPTIONAL}kept_url", [source.url.encode() for source in self.kept.values()]),
+            **packed_texts(f"{OPTIONAL}kept_markup", [source.markup for source in self.kept.values()]),
         }
 
     @classmethod
@@ -204,6 +236,8 @@ class SiteCounts:
         learnt.seen.extend(arrays["seen"], arrays["seen_template"])
         learnt.bodies.extend(arrays["bodies"], np.zeros(len(arrays["bodies"]), np.int8))
         learnt.links.update(zip(arrays["links"].tolist(), _unpacked("targets", arrays), strict=True))
+        kept = map(KeptPage, texts(arrays, f"{OPTIONAL}kept_url"), split_bytes(arrays, f"{OPTIONAL}kept_markup"))
+        learnt.kept.update(zip(arrays.get(f"{OPTIONAL}kept", _NONE).tolist(), kept, strict=True))
         return learnt
 
 

@@ -54,7 +54,7 @@ def template_html(template: ClassTemplate, name: str) -> str:
     ----------
     name : of the class, for the comment at the top
     """
-    page = template.key_page()
+    page = template.source.page()
     rows = template.rows_of(page)
     if not rows.any():
         return ""
@@ -64,7 +64,7 @@ def template_html(template: ClassTemplate, name: str) -> str:
         shared = f"what {template.voters} pages that link each other have in common"
     else:
         shared = f"what {round(100 * VOTE)} % of {template.voters} pages have in common"
-    about = f"Template of {name}: {shared}. Key page: {template.url}"
+    about = f"Template of {name}: {shared}. Key page: {template.source.url}"
     return document(about, etree.tostring(page.root, encoding="unicode", method="html", with_tail=False))
 
 
