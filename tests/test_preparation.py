@@ -260,7 +260,7 @@ class TestResponseStore:
         for response in (
             one,
             Response("http://a/", headers={"Content-Type": "image/png"}, body=b"\x01"),
-            HtmlResponse("http://a/", body=b""),
+            HtmlResponse("http://a/x.html", body=b""),
         ):
             ResponseStore(tmp_path).put("one", response)
             again = ResponseStore(tmp_path, pytest.fail).take("one")

@@ -76,7 +76,7 @@ class SettlingPages:
         """Remove stored pages that are not in the journal: they will be requested again."""
         known = {held.token for waiting in self._waiting.values() for held in waiting}
         for token in set(self.session.responses.tokens(_PREFIX)) - known:
-            self.session.responses.take(token)
+            self.session.responses.remove(token)
 
     async def _adopt(self, token: str) -> None:
         """Take over a stored page without a journal: that of the run that stored it was damaged."""

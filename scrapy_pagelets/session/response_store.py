@@ -103,11 +103,15 @@ class ResponseStore:
     def take(self, token: str) -> Response | None:
         """Remove and return a response, None if there is none; its request has the stored meta."""
         response = self.read(token)
+        self.remove(token)
+        return response
+
+    def remove(self, token: str) -> None:
+        """Remove a response, if there is one."""
         self._unwritten.pop(token, None)
         self._written.discard(token)
         if (path := self._path(token)) is not None:
             path.unlink(missing_ok=True)
-        return response
 
     def read(self, token: str) -> Response | None:
         """Return a response without removing it; None if there is none, or if it cannot be read."""
