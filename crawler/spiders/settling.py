@@ -31,8 +31,8 @@ _PREFIX: Final = "held-"
 class SettlingPages:
     """Hold back the first pages of each site on disk, so that the first item is as clean as the last.
 
-    A page whose canonical link leads to another page is held back until the crawl ends, so that it is found to be a
-    copy of that page, and not the other way round.
+    A page whose canonical link leads to another page of its site is held back until the crawl ends, so that it is found
+    to be a copy of that page, and not the other way round.
 
     Parameters
     ----------
@@ -134,9 +134,10 @@ class SettlingPages:
         return self._group(page) not in self._settled
 
     def _group(self, page: Page) -> str:
-        """The site of a page, or that of copies."""
-        compares = self.session.config.duplicates != "off"
-        return _COPIES if compares and _COPIES not in self._settled and page.is_declared_copy else page.site
+        """The site of a page, or that of copies; the page that it names as canonical may come only on its own site."""
+        if self.session.config.duplicates == "off" or _COPIES in self._settled or not page.is_declared_copy:
+            return page.site
+        return _COPIES if site_of(page.canonical_url) == page.site else page.site
 
     @property
     def any(self) -> bool:
