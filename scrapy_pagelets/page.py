@@ -58,6 +58,11 @@ _ALIGNABLE: Final = [TAG[name] for name in "#text img input button select textar
 _BARE: Final = 50
 _LIMITS: Final = Limits()
 _NO_MARKS: Final = Marks()
+#: Characters that a base may add to all addresses of a page: in each form of the content, it is in each of them. A base
+#: that is not long cannot be too long, even on the largest page.
+_ROOM: Final = 2 * urls.ROOM
+_LONG_BASE: Final = 150
+_ADDRESSED: Final = ("a", "area", "img", "source", "frame", "iframe", "video", "audio", "embed", "input")
 #: Characters of a title. One whose end tag is missing has the whole page in it.
 _LONGEST_TITLE: Final = 5000
 #: Relations of links that no crawler follows on its own initiative.
@@ -86,7 +91,7 @@ class Page:
     url : URL of the response
     root : root element of the lxml tree; never changed
     nodes : the node table
-    base : URL that links are relative to: ``<base href>`` or ``url``
+    base : URL that links are relative to: ``<base href>`` or ``url``; "" if it would make too long addresses of too many
     layout : layout of a rendered page, with the rows of ``nodes``; None if the page was not rendered
     source : the page as it was received, if this one is the browser's tree after rendering; else None
     marks : what the rules of its host name on it (`rules.host_rules.Rules.mark`)
@@ -125,6 +130,8 @@ class Page:
         """Make a page of a tree that lxml's HTML parser has built with ``huge_tree=True``."""
         declared = declarations(root)
         base = base_of(declared[0]["base"], url)
+        if len(base) > _LONG_BASE and len(base) * sum(1 for _ in root.iter(*_ADDRESSED)) > _ROOM:
+            base = ""
         nodes = build(root, base)
         if (
             _is_bare(nodes) and root.find(".//noscript") is not None

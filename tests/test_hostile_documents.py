@@ -14,7 +14,7 @@ from tests.server import SiteServer, html
 
 NESTED = "<table><tr><td>outer<td>"
 MANY = 10_000
-MENU = "<ul>" + "<li><a href=/x>entry of a menu</a>" * 5 + "</ul>"
+MENU = "<ul>" + "<li><a href=/>entry of a menu</a>" * 5 + "</ul>"
 #: Each main part ends with the word that must be in the text.
 HOSTILE = {
     "headings": "".join(f"<h{i % 6 + 1}>Chapter {i}</h{i % 6 + 1}>" for i in range(MANY)) + "<p>last chapter",
@@ -31,7 +31,7 @@ HOSTILE = {
     + '[{"@type": "Article", "headline": {"a": 1}, "author": [[[]]], "image": "javascript:x", "datePublished": 1e999}]'
     + "}" * 3000
     + "</script><p>unaffected",
-    "base": f"<base href='/{'b/' * 1000}'>"
+    "base": f"<base href='http://other.example/{'b/' * 1000}'>"
     + "".join(f"<li><a href={i}>Entry {i}</a>" for i in range(10_000))
     + "<p>based",
     "tags": "".join(f"<{'y' * 10_000}>{MENU}" for _ in range(100)) + "<p>tagged",

@@ -195,7 +195,7 @@ class CrawlSession:
             self._warn_once(page.url, "large", "%s has %d MB: it takes a while", len(response.body) // 1_000_000)
         if not text.isascii() and (misfits := _misfits(response)):
             self._warn_once(page.url, "wrong_charset", "%s has %d characters that its charset does not have", misfits)
-        if beyond := page.nodes.links.beyond:
+        if beyond := page.nodes.links.beyond if page.base else len(page.nodes.links.href):
             self._warn_once(page.url, "many_links", "%s has too many and too long links: %d are left out", beyond)
         if page.truncated:
             self._warn_once(page.url, "too_deep", "%s nests deeper than %d levels: deeper content is lost", MAX_DEPTH)
