@@ -297,11 +297,9 @@ class Counts:
         texts = _descending(self.tables["text"], keys.text[nodes.words > 0])
         if of_class >= self.pages or not len(texts):
             return self.pages
-        if _SEPARATE <= of_class and texts[0] <= of_class:
-            return of_class
         places = _descending(self.tables["placed"], keys.placed[nodes.words > 0])
         third, fifth = (column[min(n, (len(column) + 1) // 2) - 1] for n, column in ((3, places), (5, texts)))
-        if max(third, fifth) - known >= _COMMON * (self.pages - known):
+        if texts[0] > of_class and max(third, fifth) - known >= _COMMON * (self.pages - known):
             return self.pages
         return int(third) if third >= _SEPARATE else int(known)
 
