@@ -72,9 +72,12 @@ class Both:
         assert pack(self.compiled.arrays()) == pack(self.python.arrays())
 
     def ask(self, page, number, of_class, known):
-        arguments = page.nodes, keys_of(page), odds_of(page), number, of_class, known
-        found = self.compiled.evidence(*arguments)
-        assert_equal_columns(found, in_python(evidence_of)(self.python.tables, self.python.pages, *arguments))
+        nodes, keys, odds = page.nodes, keys_of(page), odds_of(page)
+        found = self.compiled.evidence(nodes, keys, odds, number, of_class, known)
+        family = self.python.family(nodes, keys, of_class, known)
+        others, separate = (number, min(of_class, family), known), family < self.python.pages
+        expected = in_python(evidence_of)(self.python.tables, family, nodes, keys, odds, *others, separate=separate)
+        assert_equal_columns(found, expected)
         return found
 
 

@@ -60,7 +60,6 @@ cdef enum:
 cdef enum:
     CLASSIFIERS = 2
     CLASSES = 8
-    SEPARATE = 3
 cdef enum:  # columns of the table of paths; after those of the classifiers come those of the classes
     PAGES, VARIED, LINKED, NEW, WORDS, ODDS
 cdef enum:  # of `site_counts`
@@ -408,7 +407,9 @@ cdef int sum_shapes(
     return 0
 
 
-def evidence_of(dict tables, int64_t pages, table, keys, odds, Py_ssize_t number, int64_t of_class, bint known):
+def evidence_of(
+    dict tables, int64_t pages, table, keys, odds, Py_ssize_t number, int64_t of_class, bint known, *, bint separate
+):
     """As `scrapy_pagelets.templates.evidence.evidence_of`."""
     load_python()
     cdef Table texts = tables["text"], paths = tables["path"], placed = tables["placed"], exact = tables["exact"]
@@ -437,28 +438,20 @@ def evidence_of(dict tables, int64_t pages, table, keys, odds, Py_ssize_t number
     cdef const float *sums
     cdef const double *alike
     cdef double having, mass, most = 0
-    cdef float common = 0, others, classmates, self = known
-    cdef int64_t of_site
+    cdef float others = max(1, pages - known), classmates = max(1, of_class - known), self = known
 
     for i in range(m):
         sums = texts.counter.of(text.at[i])
-        common = max(common, sums[0])
-        leaf_out[i], leaf_out[2 * m + i] = sums[0], sums[1 + number]
-        leaf_out[m + i] = placed.counter.of(text_placed.at[i])[0]
-    cdef bint separate = SEPARATE <= of_class < pages and common <= of_class
-    of_site = of_class if separate else pages
-    others, classmates = max(1, of_site - known), max(1, of_class - known)
-    for i in range(m):
-        leaf_out[i] = share(leaf_out[i], self, others)
-        leaf_out[m + i] = share(leaf_out[m + i], self, others)
-        leaf_out[2 * m + i] = share(leaf_out[2 * m + i], self, classmates)
+        leaf_out[i] = share(sums[0], self, others)
+        leaf_out[m + i] = share(placed.counter.of(text_placed.at[i])[0], self, others)
+        leaf_out[2 * m + i] = share(sums[1 + number], self, classmates)
 
     sum_shapes(known_shapes, shape, own_odds, NULL)
     for i in range(n):
         sums = paths.counter.of(path.at[i])
         having = max(1, <double>sums[PAGES])
-        mass = <double>sums[NEW] / max(1, <double>of_site)
-        if separate and sums[PAGES] <= of_class:
+        mass = <double>sums[NEW] / max(1, <double>pages)
+        if separate and sums[PAGES] <= pages:
             most = max(most, mass)
         varied[i] = <double>sums[VARIED] / having
         row_out[i] = share(sums[ODDS + CLASSIFIERS + number] if separate else sums[PAGES], self, others)
@@ -466,7 +459,7 @@ def evidence_of(dict tables, int64_t pages, table, keys, odds, Py_ssize_t number
         path_out[i] = <double>sums[LINKED] / having
         path_out[n + i] = <double>sums[NEW] / max(1e-9, <double>sums[WORDS])
         # Negative: a row that the page shares with the rest of the site, such as the root.
-        path_out[2 * n + i] = -1 if separate and sums[PAGES] > of_class else mass
+        path_out[2 * n + i] = -1 if separate and sums[PAGES] > pages else mass
         row_out[2 * n + i] = share(exact.counter.of(text_exact.at[i])[0], self, others)
         row_out[3 * n + i] = share(links.counter.of(link_set.at[i])[0], self, others) if link_set.at[i] else 0
         for j in range(CLASSIFIERS):
@@ -488,7 +481,7 @@ def evidence_of(dict tables, int64_t pages, table, keys, odds, Py_ssize_t number
     path_share, class_path, exact_share, link_share = of_rows
     linked, fresh, masses = of_paths
     return in_python.SiteEvidence(
-        pages=of_site - known,
+        pages=pages - known,
         text=text_share,
         class_text=class_text,
         placed=placed_share,
@@ -508,7 +501,7 @@ def evidence_of(dict tables, int64_t pages, table, keys, odds, Py_ssize_t number
 
 cdef inline float share(float count, float known, float pages) noexcept nogil:
     """The share of the other pages, in single precision as the counts."""
-    return max(count - known, <float>0) / pages
+    return min(max(count - known, <float>0) / pages, <float>1)
 
 
 cdef inline double mean(double count, double summed) noexcept nogil:

@@ -27,8 +27,11 @@ Column = NDArray[Any]
 #: The tables of `Counts`, by name.
 Tables = Mapping[str, LossyCounter]
 
-#: Pages that a class needs to be treated as a site of its own.
+#: Pages that a family needs, see `Counts.family`.
 _SEPARATE: Final = 3
+#: A page is of its site's family if this share of the other pages has three of its texts at their places, or five
+#: anywhere: pages of all sites have a text such as "Home".
+_COMMON: Final = 0.4
 #: Number of page-level classifiers whose log odds are averaged, see `model.PageEvidence`.
 CLASSIFIERS: Final = 2
 #: Maximum number of page classes of a site.
@@ -147,7 +150,7 @@ class SiteEvidence:
 
     Attributes
     ----------
-    pages : number of other pages that count as those of the site: those of its class if that is a site of its own
+    pages : number of other pages that count as those of the site: those of its family
     text, placed : (m,) share of the pages with the text; share with the text at the same path
     variants : (m,) number of different texts at the same path, divided by the number of pages that have the path
     class_text : (m,) share of the pages of the class with the text
@@ -274,7 +277,31 @@ class Counts:
         of_class : number of pages of the class
         known : whether the page itself has been counted
         """
-        return evidence_of(self.tables, self.pages, nodes, keys, odds, number, of_class, known)
+        family = self.family(nodes, keys, of_class, known)
+        separate = family < self.pages
+        return evidence_of(
+            self.tables, family, nodes, keys, odds, number, min(of_class, family), known, separate=separate
+        )
+
+    def family(self, nodes: NodeTable, keys: Keys, of_class: int, known: bool) -> int:
+        """Number of the pages that can tell what of a page is template: all of the site, or those that share its look.
+
+        One host may have many sites, below paths or in the course of time, whose pages say nothing about each other.
+        Definition 3 of Bar-Yossef & Rajagopalan 2002: the pages of a template share the same look and feel. A page
+        without such others is judged by itself: `known`, 0 or 1, is returned.
+
+        Parameters
+        ----------
+        of_class, known : see `evidence`
+        """
+        texts = _descending(self.tables["text"], keys.text[nodes.words > 0])
+        if of_class >= self.pages or not len(texts):
+            return self.pages
+        places = _descending(self.tables["placed"], keys.placed[nodes.words > 0])
+        third, fifth = (column[min(n, (len(column) + 1) // 2) - 1] for n, column in ((3, places), (5, texts)))
+        if texts[0] > of_class and max(third, fifth) - known >= _COMMON * (self.pages - known):
+            return self.pages
+        return int(third) if third >= _SEPARATE else int(known)
 
 
 @compiled("counter")
@@ -317,32 +344,40 @@ def _of_rows(tables: Tables, fragments: Fragments) -> Floats:
 
 @compiled("counter")
 def evidence_of(
-    tables: Tables, pages: int, nodes: NodeTable, keys: Keys, odds: Floats, number: int, of_class: int, known: bool
+    tables: Tables,
+    pages: int,
+    nodes: NodeTable,
+    keys: Keys,
+    odds: Floats,
+    number: int,
+    of_class: int,
+    known: bool,
+    *,
+    separate: bool,
 ) -> SiteEvidence:
     """The evidence of the other pages about a page, see `Counts.evidence`.
 
     Parameters
     ----------
-    pages : number of pages counted
+    pages : number of pages of the page's family
+    separate : whether the site has other pages
     """
     text, path = tables["text"][keys.text], tables["path"][keys.path]
-    separate = _is_separate(text[:, 0], of_class, pages)
-    of_site = of_class if separate else pages
-    others, classmates = max(1, of_site - known), max(1, of_class - known)
+    others, classmates = max(1, pages - known), max(1, of_class - known)
 
     def share(count: Sums, of_pages: int = others) -> Floats:
-        return np.maximum(count - known, 0) / of_pages
+        return np.minimum(np.maximum(count - known, 0) / of_pages, 1)
 
     having_path, varied, linked, new, words = path[:, :5].astype(np.float64).T
     in_class = path[:, 5 + CLASSIFIERS + number]
     having = np.maximum(1, having_path)
-    mass = new / max(1, of_site)
+    mass = new / max(1, pages)
     if separate:  # rows that it shares with the rest of the site, such as the root, have the mass of its own ones
-        own = having_path <= of_class
+        own = having_path <= pages
         mass = np.where(own, mass, mass[own].max(initial=0))
     of_shape, alike = tables["shape"][keys.shape], _by_key(keys.shape, odds) * known
     return SiteEvidence(
-        pages=of_site - known,
+        pages=pages - known,
         text=share(text[:, 0]),
         class_text=share(text[:, 1 + number], classmates),
         placed=share(tables["placed"][keys.placed][:, 0]),
@@ -360,12 +395,9 @@ def evidence_of(
     )
 
 
-def _is_separate(text: Sums, of_class: int, pages: int) -> bool:
-    """Return True if the class of a page shares no text with the rest of the site, as after a relaunch.
-
-    Such a class is treated as a site of its own, so that the old pages do not outvote the new ones.
-    """
-    return _SEPARATE <= of_class < pages and float(text.max(initial=0)) <= of_class
+def _descending(table: LossyCounter, keys: Ints) -> Sums:
+    """Number of pages with each distinct key, the most common one first."""
+    return np.sort(table[np.unique(keys)][:, 0])[::-1]
 
 
 def _by_key(keys: Ints, columns: Floats) -> Floats:

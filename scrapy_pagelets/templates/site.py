@@ -152,10 +152,8 @@ class Site(Unsaved[Observation]):
         """(m,) templateness of each leaf, 0 to 1: how certainly it belongs to the template."""
         with self._lock:
             evidence = self.model.page_evidence(page)
-            others = self.pages - self.learnt.knows(page)
-            odds = evidence.in_context
-            if others:
-                odds = self.model.decision(*site_parts(evidence, self.evidence(page, evidence.odds)))
+            others, of_site = self._of_site(page, evidence.odds)
+            odds = self.model.decision(*site_parts(evidence, of_site)) if others else evidence.in_context
             return sigmoid(shifted(self.model.cut, page.nodes, odds, others, self._strict))
 
     def template_nodes(self, page: Page, *, include_slots: bool = False) -> Bools:
@@ -213,11 +211,15 @@ class Site(Unsaved[Observation]):
         ----------
         odds : (n, CLASSIFIERS) log odds of the page-level classifiers
         """
+        return self._of_site(page, odds)[1]
+
+    def _of_site(self, page: Page, odds: Floats) -> tuple[int, NDArray[np.float32]]:
+        """The number of other pages that tell what of a page is template, and their evidence."""
         page_class, known = self.learnt.page_class(page), self.learnt.knows(page)
         of_class = max(page_class.pages if page_class else 0, known)  # a copy may be alone in its class
         number = page_class.number if page_class else 0
         evidence = self.counts.evidence(page.nodes, keys_of(page), odds, number, of_class, known)
-        return site_features(page, evidence, odds, of_class - known)
+        return evidence.pages, site_features(page, evidence, odds, min(of_class - known, evidence.pages))
 
     def arrays(self) -> dict[str, Column]:
         """Everything learnt, as columns."""
