@@ -138,7 +138,9 @@ TEMPLATES: Final = (
 FEED: Final = (
     # Set by SegmentPipeline from PageContext.metadata, unless the spider has set them.
     FeedField("url", "string", "URL of the response, after redirects"),
-    FeedField("title", "string", 'text of `<title>`, white space collapsed; `""` if there is none'),
+    FeedField(
+        "title", "string", 'text of `<title>`, white space collapsed, 5,000 characters at most; `""` if there is none'
+    ),
     FeedField(
         "headline",
         "string",

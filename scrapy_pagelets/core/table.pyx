@@ -86,7 +86,7 @@ cdef struct Kind:
 cdef object in_python = None
 #: First and last characters of the ranges in which each character is a word.
 cdef vector[Py_UCS4] by_character
-#: Bytes of a look -> the look, and the members of its `Kind`; and about how many bytes all of them have.
+#: Bytes of a look -> the look, its characters, and the members of its `Kind`; and about how many bytes all of them have.
 cdef dict known_looks = {}
 cdef size_t size_of_looks = 0, MOST_BYTES = caches.MOST, BYTES_OF_ENTRY = 500
 
@@ -496,10 +496,10 @@ cdef class Walk:
             if found != self.look_ids.end():
                 return dereference(found).second
         cdef int64_t number = len(self.looks)
-        look, signature, gap, traits, tag, signs, class_signature = described(key)
+        look, characters, signature, gap, traits, tag, signs, class_signature = described(key)
         self.look_ids[self.key] = number
         self.looks.append(look)
-        self.room -= sum(map(len, look))
+        self.room -= <int64_t>characters
         self.kinds.push_back(Kind(signature, gap, traits, tag, signs, class_signature))
         return number
 
@@ -635,7 +635,7 @@ cdef tuple look_of(bytes key):
 
 
 cdef tuple described(bytes key):
-    """The look behind its bytes, and the members of its `Kind`."""
+    """The look behind its bytes, its characters, and the members of its `Kind`."""
     global size_of_looks
     found = known_looks.get(key)
     if found is None:
@@ -644,7 +644,10 @@ cdef tuple described(bytes key):
         _, signature, gap, traits = in_python._kind(look, 0)
         names = {"a": ANCHOR, "br": BREAK, "head": HEAD, "iframe": FRAME, "noscript": NOSCRIPT}
         own_traits, number = traits | names.get(tag, 0), in_python.TAG.get(tag, 0)
-        found = look, signature, gap, own_traits, number, in_python.signs(look), in_python.class_signature(look)
+        found = (
+            look, sum(map(len, look)), signature, gap, own_traits, number,
+            in_python.signs(look), in_python.class_signature(look),
+        )
         size_of_looks += BYTES_OF_ENTRY + 3 * len(key)  # the look may have more bytes than its key in UTF-8
         if size_of_looks > MOST_BYTES:
             known_looks.clear()
