@@ -58,7 +58,7 @@ $(VENV)/.installed-dev: pyproject.toml $(CORE) | $(VENV)/.made compiler
 define SHOW_FEED
 import json, os, pathlib
 
-from scrapy_pagelets.characters import visible
+from scrapy_pagelets.base.characters import visible
 
 feed = pathlib.Path(os.environ["FEED"])
 lines = feed.read_text(encoding="utf-8").strip("\n").split("\n") if feed.exists() else []

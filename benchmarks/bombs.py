@@ -21,13 +21,13 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.memory import resident
 from benchmarks.tools import option_parser
-from scrapy_pagelets.document.decision import decided
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.methods import labels_of
-from scrapy_pagelets.segmentation.pagelet import pagelets_of
-from scrapy_pagelets.templates.model import LABELLED, load
-from scrapy_pagelets.templates.site_cache import SiteCache
-from scrapy_pagelets.templates.site_store import SiteStore
+from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.decision.model import LABELLED, load
+from scrapy_pagelets.feed.pagelet import pagelets_of
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.methods import labels_of
+from scrapy_pagelets.sites.site_cache import SiteCache
+from scrapy_pagelets.sites.site_store import SiteStore
 
 SECONDS, MEGABYTES = 10, 300
 #: Bytes of a feed line: the addresses of the links of a page, and what else it has.

@@ -32,10 +32,10 @@ from benchmarks.peers import FAST_AND_SLOW, OF_SITES, Extract, Pages, is_install
 from benchmarks.tools import fold, names, option_parser, referee, sites_below, table
 from scrapy_pagelets import Page, Site, core, segment
 from scrapy_pagelets.archives.reader import Record, expand, records
-from scrapy_pagelets.document.decision import decided
-from scrapy_pagelets.page import decode, parse
-from scrapy_pagelets.templates.model import LABELLED
-from scrapy_pagelets.text import plain
+from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.decision.model import LABELLED
+from scrapy_pagelets.page.page import decode, parse
+from scrapy_pagelets.page.text import plain
 
 REFERENCE = "lxml parse alone"
 STEPS = ("decode", "parse", "node table", "learn", "decision", "segment", "records and text")

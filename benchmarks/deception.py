@@ -15,9 +15,9 @@ from pathlib import Path
 
 from benchmarks.tools import option_parser, sites_below, table
 from scrapy_pagelets.archives.reader import expand, records
-from scrapy_pagelets.nodes import Bools
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.page.page import Page
 
 _VICTIMS = "hexo tomcat10 django pelican-blog yard".split()
 _RELAUNCHES = [("hexo", "tomcat10"), ("tomcat10", "hexo"), ("django", "pelican-blog"), ("yard", "django")]

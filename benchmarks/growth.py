@@ -28,10 +28,10 @@ from benchmarks.memory import resident
 from benchmarks.tools import names, option_parser, table
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.archives.reader import Record
-from scrapy_pagelets.limits import Limits
-from scrapy_pagelets.templates.model import LABELLED, load
-from scrapy_pagelets.templates.site_cache import SiteCache
-from scrapy_pagelets.templates.site_store import SiteStore
+from scrapy_pagelets.decision.model import LABELLED, load
+from scrapy_pagelets.page.limits import Limits
+from scrapy_pagelets.sites.site_cache import SiteCache
+from scrapy_pagelets.sites.site_store import SiteStore
 
 TARGET = 1.1
 SMALLEST, LARGEST = {"nodes": 100, "pages": 10, "sites": 10}, {"nodes": 30_000, "pages": 3_000, "sites": 300}

@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from benchmarks.tools import fold, log_odds, names, option_parser, referee, sites_below, table
 from scrapy_pagelets import Page, Site
-from scrapy_pagelets.document.decision import decided
-from scrapy_pagelets.templates.classifier import mean_odds
-from scrapy_pagelets.templates.page_level import smoothed
-from scrapy_pagelets.templates.site_counts import Observation, SiteCounts
-from scrapy_pagelets.templates.training.labels import Example, by_gold
-from scrapy_pagelets.templates.training.model_training import node_f1
-from scrapy_pagelets.templates.trees import sigmoid
-from scrapy_pagelets.text import plain
+from scrapy_pagelets.decision.classifier import mean_odds
+from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.decision.trees import sigmoid
+from scrapy_pagelets.evidence.site_counts import Observation, SiteCounts
+from scrapy_pagelets.page.text import plain
+from scrapy_pagelets.papers.page_alone.page_level import smoothed
+from scrapy_pagelets.training.labels import Example, by_gold
+from scrapy_pagelets.training.model_training import node_f1
 
 NUMBERS = (1, 2, 3, 5, 10, 20, 50)
 PAGES = 6

@@ -33,14 +33,14 @@ import numpy as np
 
 from benchmarks.tools import fold, names, need, option_parser, referee, run, sites_below, table
 from scrapy_pagelets import Page
+from scrapy_pagelets.base.words import words
 from scrapy_pagelets.links.clever import VERSIONS, clever
 from scrapy_pagelets.links.cocitation import related
 from scrapy_pagelets.links.link_tables import Tables, read
 from scrapy_pagelets.links.pagerank import pagerank
 from scrapy_pagelets.links.query import Query
 from scrapy_pagelets.links.votes import votes
-from scrapy_pagelets.templates.training.labels import CONTENT, by_gold
-from scrapy_pagelets.words import words
+from scrapy_pagelets.training.labels import CONTENT, by_gold
 
 CONTENT_WORDS = 50
 LETTERS = 5

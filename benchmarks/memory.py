@@ -28,12 +28,12 @@ from scrapy.http import Response
 from benchmarks.throughput import SETTINGS, WITH, WITHOUT, LinksSpider, Reply, served
 from benchmarks.tools import ROOT, names, option_parser, sites_below, table
 from scrapy_pagelets.archives.reader import expand, records
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.model import LABELLED, load
-from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.templates.site_cache import SiteCache
-from scrapy_pagelets.templates.site_counts import SiteCounts
-from scrapy_pagelets.templates.site_store import SiteStore, pack, unpack
+from scrapy_pagelets.decision.model import LABELLED, load
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.evidence.site_counts import SiteCounts
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.sites.site_cache import SiteCache
+from scrapy_pagelets.sites.site_store import SiteStore, pack, unpack
 
 _PAGES = 3
 

@@ -33,9 +33,9 @@ from lxml import html
 
 from benchmarks.tools import ROOT, need, option_parser, table
 from scrapy_pagelets.archives.reader import Reader, expand, records
-from scrapy_pagelets.document.headline import headline_of
-from scrapy_pagelets.document.metadata import metadata_of
-from scrapy_pagelets.page import Page, decode, parse
+from scrapy_pagelets.metadata.headline import headline_of
+from scrapy_pagelets.metadata.metadata import metadata_of
+from scrapy_pagelets.page.page import Page, decode, parse
 
 GOLD = ROOT / "benchmarks" / "metadata.json"
 ARCHIVE = "content/wcxb-dev.warc"

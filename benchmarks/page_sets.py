@@ -16,8 +16,8 @@ from urllib.parse import unquote, urlsplit
 from benchmarks.tools import fold, names, need, sites_below
 from scrapy_pagelets import Page
 from scrapy_pagelets.archives.reader import Reader, expand, records
-from scrapy_pagelets.templates.model import LABELLED
-from scrapy_pagelets.urls import site_of
+from scrapy_pagelets.decision.model import LABELLED
+from scrapy_pagelets.page.urls import site_of
 
 SITES = ("sites", "sites2")
 #: Pages of all kinds, most of them the only one of their site.

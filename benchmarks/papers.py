@@ -35,14 +35,14 @@ from benchmarks.ablation import repeated
 from benchmarks.smoothing import Judged, folders_of, lowest_odds, model_of, odds_of, of_site, pages_of, rows
 from benchmarks.subdigraphs import Folder, search
 from benchmarks.tools import option_parser, referee, sites_below, table
-from scrapy_pagelets.nodes import Bools
+from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.decision.trees import sigmoid
+from scrapy_pagelets.evidence.mapping.equality import same_signature
+from scrapy_pagelets.evidence.mapping.etdm import extract
+from scrapy_pagelets.papers.page_alone.page_level import scores
 from scrapy_pagelets.retrieval.search import printed
-from scrapy_pagelets.templates.mapping.equality import same_signature
-from scrapy_pagelets.templates.mapping.etdm import extract
-from scrapy_pagelets.templates.page_level import scores
-from scrapy_pagelets.templates.training.labels import TEMPLATE, UNKNOWN, Example
-from scrapy_pagelets.templates.training.page_level_training import train
-from scrapy_pagelets.templates.trees import sigmoid
+from scrapy_pagelets.training.labels import TEMPLATE, UNKNOWN, Example
+from scrapy_pagelets.training.page_level_training import train
 
 DATA = """
 2014: other sites and labels than the paper's; it reports seven loads, and our copy of it has no figures of accuracy.

@@ -42,9 +42,9 @@ from benchmarks.page_sets import KINDS, MIXED, OTHER, SETS, SITES, Job, add_opti
 from benchmarks.peers import PEERS, is_installed
 from benchmarks.tools import names, need, option_parser, referee, table
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.document.decision import decided
-from scrapy_pagelets.templates.model import ModelError, load
-from scrapy_pagelets.text import plain
+from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.decision.model import ModelError, load
+from scrapy_pagelets.page.text import plain
 
 WORKERS = 2
 #: Jobs that are sent to a worker at once: those of a model follow each other, and a worker keeps few models in memory.

@@ -25,7 +25,7 @@ from benchmarks.tools import option_parser, table
 from scrapy_pagelets import Page
 from scrapy_pagelets.archives.reader import expand, records
 from scrapy_pagelets.archives.resources import Resources
-from scrapy_pagelets.page import decode, parse
+from scrapy_pagelets.page.page import decode, parse
 from scrapy_pagelets.rendering.browser import Browser, launch_options
 from scrapy_pagelets.rendering.page_load import Lookup
 from scrapy_pagelets.rendering.page_load import walk as walk_through

@@ -41,13 +41,14 @@ from benchmarks.tools import names, need, option_parser, referee, table
 from benchmarks.vips import pages as shown
 from benchmarks.vips import render
 from scrapy_pagelets import Page
-from scrapy_pagelets.nodes import TAG, Ints
-from scrapy_pagelets.segmentation.gcuts import Described
-from scrapy_pagelets.segmentation.methods import BY_COSTS, METHODS, labels_of
-from scrapy_pagelets.segmentation.pagelet import pagelets_of
-from scrapy_pagelets.segmentation.segment_weights import INNER, TOP
-from scrapy_pagelets.segmentation.tree import compact
-from scrapy_pagelets.segmentation.weight_training import GRID, best, curve, fit, read_examples
+from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.feed.pagelet import pagelets_of
+from scrapy_pagelets.page.nodes import TAG
+from scrapy_pagelets.papers.graph_cuts.gcuts import Described
+from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, TOP
+from scrapy_pagelets.papers.graph_cuts.tree import compact
+from scrapy_pagelets.papers.methods import BY_COSTS, METHODS, labels_of
+from scrapy_pagelets.training.weight_training import GRID, best, curve, fit, read_examples
 
 LEVELS = (TOP, INNER)
 MEASURES = ("adj. Rand", "NMI", "B3 chars")

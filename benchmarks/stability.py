@@ -23,8 +23,8 @@ import numpy as np
 from benchmarks.page_sets import SITES, model_for
 from benchmarks.tools import need, option_parser, referee, sites_below, table
 from scrapy_pagelets import Page, Site
-from scrapy_pagelets.nodes import Ints
-from scrapy_pagelets.templates.roles import is_template
+from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.page.roles import is_template
 
 Change = Callable[[bytes], bytes]
 

@@ -28,11 +28,11 @@ import numpy as np
 
 from benchmarks.tools import need, option_parser, referee, table
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.nodes import Bools, Floats
+from scrapy_pagelets.base.arrays import Bools, Floats
+from scrapy_pagelets.evidence.complete_subdigraph import Subdigraph
+from scrapy_pagelets.evidence.menu_links import candidates, link_targets
+from scrapy_pagelets.evidence.site_counts import Observation, outline
 from scrapy_pagelets.probing.menu_search import MAX_LOADS
-from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
-from scrapy_pagelets.templates.menu_links import candidates, link_targets
-from scrapy_pagelets.templates.site_counts import Observation, outline
 
 #: Pages that must link each other, the default of PAGELETS_PROBE.
 SIZE = 4

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from scrapy_pagelets.nodes import Floats
-from scrapy_pagelets.templates.training.labels import fold_of
+from scrapy_pagelets.base.arrays import Floats
+from scrapy_pagelets.training.labels import fold_of
 
 ROOT = Path(__file__).resolve().parent.parent
 

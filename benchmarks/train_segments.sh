@@ -7,6 +7,6 @@ folder="${1:-.data}/segments/random"
 for level in top inner; do
     for form in "" -rendered; do
         scrapy pagelets train --segments "$folder" --gold "$folder/gold.jsonl.gz" --level "$level" ${form:+--render} \
-            --out "scrapy_pagelets/segmentation/gcuts-$level$form.npz"
+            --out "scrapy_pagelets/papers/graph_cuts/gcuts-$level$form.npz"
     done
 done

@@ -39,10 +39,11 @@ from benchmarks.tools import names, option_parser, referee, table
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.archives.reader import Reader
 from scrapy_pagelets.archives.resources import Resources
-from scrapy_pagelets.document.decision import Decision, decided
-from scrapy_pagelets.nodes import Bools, Floats, Ints, NodeTable
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.decision.decision import Decision, decided
+from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.rendering.browser import Browser, RenderError, launch_options
-from scrapy_pagelets.templates.training.labels import CONTENT, TEMPLATE, UNKNOWN, by_gold
+from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, UNKNOWN, by_gold
 
 #: Words of tag, id, class and role that tell what an element is for; the innermost element with such a word decides,
 #: but what stands in comments belongs to them.

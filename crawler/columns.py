@@ -12,7 +12,7 @@ import numpy as np
 from itemadapter import ItemAdapter, is_item
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
-from scrapy_pagelets.feed_schema import FEED, VERSION, arrow_type
+from scrapy_pagelets.feed.feed_schema import FEED, VERSION, arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

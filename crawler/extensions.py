@@ -9,14 +9,14 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
-from scrapy_pagelets.characters import visible
+from scrapy_pagelets.base.characters import visible
+from scrapy_pagelets.base.wording import counted
+from scrapy_pagelets.papers.shared_pagelets.incremental import RepeatedPagelets
 from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.garbage import COLLECTOR
 from scrapy_pagelets.session.preparation import prepare
 from scrapy_pagelets.session.threads import in_thread
-from scrapy_pagelets.templates.detection.incremental import RepeatedPagelets
-from scrapy_pagelets.wording import counted
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy import Request
 
-from scrapy_pagelets.urls import normalise
+from scrapy_pagelets.page.urls import normalise
 
 
 class PageFingerprinter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scrapy_pagelets.feed_schema import FEED
+from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.session.config import Config
 
 

@@ -12,7 +12,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
-from scrapy_pagelets.characters import visible
+from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.crawler.live_line import LiveLine
 from scrapy_pagelets.crawler.notebook_line import NotebookLine
 from scrapy_pagelets.crawler.progress_text import closing_lines, progress_line, progress_sentence

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Final, Self
 
+from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.session.crawl_session import CrawlSession
-from scrapy_pagelets.wording import counted
 
 #: Feeds that the commands `report` and `view` read.
 _READABLE: Final = (".jsonl", ".jl", ".parquet")

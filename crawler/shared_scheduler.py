@@ -16,7 +16,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
-from scrapy_pagelets.errors import PageletsError
+from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.session.closing import before_closing
 from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
 from scrapy_pagelets.session.fingerprints import fingerprint_of

@@ -11,10 +11,10 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.reactor import is_reactor_installed
 
+from scrapy_pagelets.page.urls import host_of
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.name_resolver import install
 from scrapy_pagelets.session.outgoing import FOLLOWED, ForbiddenAddress, is_forbidden
-from scrapy_pagelets.urls import host_of
 
 
 class AddressMiddleware:

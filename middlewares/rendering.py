@@ -16,6 +16,7 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.spider import DefaultSpider
 
 from scrapy_pagelets.middlewares.archived import ARCHIVED
+from scrapy_pagelets.page.urls import host_of
 from scrapy_pagelets.rendering.browser import Browser, MissingBrowser, RenderError, launch_options, require_playwright
 from scrapy_pagelets.rendering.connect_proxy import ConnectProxy
 from scrapy_pagelets.rendering.page_load import Permit
@@ -24,7 +25,6 @@ from scrapy_pagelets.session.name_resolver import addresses
 from scrapy_pagelets.session.outgoing import is_forbidden
 from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
-from scrapy_pagelets.urls import host_of
 
 if TYPE_CHECKING:
     import playwright.async_api as playwright

@@ -11,11 +11,11 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.job import job_dir
 
-from scrapy_pagelets import urls
 from scrapy_pagelets.duplicates.certainty import word_weights
 from scrapy_pagelets.duplicates.content_store import ContentStore, DiskError, Document, StoreError, Verdict
 from scrapy_pagelets.duplicates.sketch import encode
 from scrapy_pagelets.duplicates.threshold import Threshold
+from scrapy_pagelets.page import urls
 from scrapy_pagelets.pipelines.base import PagePipeline
 from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.shared.server import RedisProblem

@@ -12,8 +12,8 @@ from itemadapter import ItemAdapter
 from scrapy import Item
 from scrapy.crawler import Crawler
 
-from scrapy_pagelets.document.metadata import TOLD
-from scrapy_pagelets.feed_schema import FEED
+from scrapy_pagelets.feed.feed_schema import FEED
+from scrapy_pagelets.metadata.metadata import TOLD
 from scrapy_pagelets.session.config import FIELDS
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.page_context import current_places

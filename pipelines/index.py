@@ -14,6 +14,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.job import job_dir
 
+from scrapy_pagelets.base.whole_files import whole_file
 from scrapy_pagelets.index.base import Index, IndexAway, IndexUnusable, shown
 from scrapy_pagelets.index.documents import IndexedPage, now, page_of
 from scrapy_pagelets.index.pending_pages import PendingPages
@@ -24,7 +25,6 @@ from scrapy_pagelets.pipelines.fields import value_of
 from scrapy_pagelets.session.crawl_session import abort_crawl
 from scrapy_pagelets.session.page_context import PageContext, current_places
 from scrapy_pagelets.session.threads import in_waiting_thread
-from scrapy_pagelets.whole_files import whole_file
 
 logger = logging.getLogger(__name__)
 

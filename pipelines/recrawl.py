@@ -12,9 +12,9 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.job import job_dir
 
-from scrapy_pagelets.feed_reader import Feed, FeedError
+from scrapy_pagelets.feed.content_words import content_hash, content_of, contents_with_doubtful
+from scrapy_pagelets.feed.feed_reader import Feed, FeedError
 from scrapy_pagelets.pipelines.base import PagePipeline
-from scrapy_pagelets.recrawl.content_words import content_hash, content_of, contents_with_doubtful
 from scrapy_pagelets.recrawl.version_store import FILE, VersionDiskError, VersionStore, VersionStoreError
 from scrapy_pagelets.recrawl.versions import CHANGED, COLUMNS, NEEDED, SAME, Change, PageVersion, change
 from scrapy_pagelets.session.crawl_session import abort_crawl

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from scrapy_pagelets.papers.vips.vips import vips
 from scrapy_pagelets.pipelines.base import PagePipeline
-from scrapy_pagelets.segmentation.vips import vips
 from scrapy_pagelets.session.page_context import PageContext, comes_from_scraper, current_context
 
 _NO_PAGE: Final = (

@@ -11,13 +11,13 @@ from weakref import WeakSet
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
+from scrapy_pagelets.base.wording import counted
+from scrapy_pagelets.feed.stripped import StrippedClass, StrippedTemplates, stripped_runs
+from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.pipelines.base import PagePipeline
 from scrapy_pagelets.session.crawl_session import abort_crawl
 from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.session.threads import in_thread
-from scrapy_pagelets.templates.roles import CONTENT
-from scrapy_pagelets.templates.stripped import StrippedClass, StrippedTemplates, stripped_runs
-from scrapy_pagelets.wording import counted
 
 logger = logging.getLogger(__name__)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scrapy_pagelets.crawler.addon import Addon
+    from scrapy_pagelets.decision.site import Site
     from scrapy_pagelets.document.markdown import markdown
-    from scrapy_pagelets.page import Page
-    from scrapy_pagelets.segmentation.pagelet import Pagelet, segment
-    from scrapy_pagelets.templates.site import Site
+    from scrapy_pagelets.feed.pagelet import Pagelet, segment
+    from scrapy_pagelets.page.page import Page
 
 __all__ = ["Addon", "Page", "Pagelet", "Site", "markdown", "segment"]
 __version__ = "0.1.0"
@@ -18,11 +18,11 @@ __version__ = "0.1.0"
 # Scrapy imports this package whenever it starts, to find the command, so the names below are imported on first use.
 _MODULES = {
     "Addon": "scrapy_pagelets.crawler.addon",
-    "Page": "scrapy_pagelets.page",
-    "Pagelet": "scrapy_pagelets.segmentation.pagelet",
-    "Site": "scrapy_pagelets.templates.site",
+    "Page": "scrapy_pagelets.page.page",
+    "Pagelet": "scrapy_pagelets.feed.pagelet",
+    "Site": "scrapy_pagelets.decision.site",
     "markdown": "scrapy_pagelets.document.markdown",
-    "segment": "scrapy_pagelets.segmentation.pagelet",
+    "segment": "scrapy_pagelets.feed.pagelet",
 }
 
 

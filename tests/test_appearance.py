@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets.segmentation.appearance import (
+from scrapy_pagelets.papers.graph_cuts.appearance import (
     APPEARANCE,
     PAIR_APPEARANCE,
     SITUATION_APPEARANCE,
@@ -16,7 +16,7 @@ from scrapy_pagelets.segmentation.appearance import (
     pair_appearance,
     situation_appearance,
 )
-from scrapy_pagelets.segmentation.tree import compact
+from scrapy_pagelets.papers.graph_cuts.tree import compact
 from tests.test_gcuts import laid_out
 from tests.trees import page, soups
 

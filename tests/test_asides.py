@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 
 from scrapy_pagelets import Site
-from scrapy_pagelets.document.asides import asides_of
-from scrapy_pagelets.document.decision import decided
+from scrapy_pagelets.decision.asides import asides_of
+from scrapy_pagelets.decision.decision import decided
 from tests.trees import page, soups
 
 PROSE = "All that there is to say about green tea of the hills, in words that nothing else on the page has. " * 2

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.templates.model import LABELLED, load
-from scrapy_pagelets.templates.site_store import SiteStore
+from scrapy_pagelets.decision.model import LABELLED, load
+from scrapy_pagelets.sites.site_store import SiteStore
 from tests.crawling import SITE, answer, crawl, finished, menu_site, options, page, run_spider, start, words
 from tests.server import SiteServer, html
 

@@ -10,12 +10,12 @@ import pytest
 from lxml import etree
 
 from scrapy_pagelets import Page, Site
-from scrapy_pagelets.templates.class_template import ClassTemplate, from_arrays, to_arrays
-from scrapy_pagelets.templates.menu_links import link_targets
-from scrapy_pagelets.templates.model import LABELLED, load
-from scrapy_pagelets.templates.site_cache import SiteCache
-from scrapy_pagelets.templates.site_counts import SiteCounts
-from scrapy_pagelets.templates.site_store import SiteStore
+from scrapy_pagelets.decision.model import LABELLED, load
+from scrapy_pagelets.evidence.class_template import ClassTemplate, from_arrays, to_arrays
+from scrapy_pagelets.evidence.menu_links import link_targets
+from scrapy_pagelets.evidence.site_counts import SiteCounts
+from scrapy_pagelets.sites.site_cache import SiteCache
+from scrapy_pagelets.sites.site_store import SiteStore
 
 HOST = "http://site.example"
 MENU = "<div class=bar><a href=/a>Alpha</a> <a href=/b>Beta</a> <a href=/c>Gamma</a></div>"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.templates.classifier import SIZES, fit, size_class
-from scrapy_pagelets.templates.page_features import NODE_FEATURES, node_features, page_features
+from scrapy_pagelets.decision.classifier import SIZES, fit, size_class
+from scrapy_pagelets.decision.page_features import NODE_FEATURES, node_features, page_features
 
 
 def test_sizes_are_told_by_the_words_below():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets.crawler.commands import _COMMANDS, run_command
 from scrapy_pagelets.crawler.commands.report import feed_of
-from scrapy_pagelets.feed_reader import FeedError
+from scrapy_pagelets.feed.feed_reader import FeedError
 from scrapy_pagelets.report.summary import summary_of
 from tests.crawling import crawl, ends_quietly_when_its_pipe_closes, menu_site, scrapy, words
 from tests.server import SiteServer

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 
-from scrapy_pagelets.errors import ConfigError
+from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.session.config import Config, focused, setting_of, unknown
 from tests.crawling import ROOT, crawl, menu_site
 from tests.server import SiteServer

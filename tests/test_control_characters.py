@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from scrapy_pagelets.characters import is_readable, quoted, readable, visible, without_controls
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.text import cleaned
+from scrapy_pagelets.base.characters import is_readable, quoted, readable, visible, without_controls
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.text import cleaned
 from tests.crawling import ROOT, answer, crawl, page, scrapy
 from tests.server import SiteServer
 from tests.trees import every

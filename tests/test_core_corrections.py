@@ -8,10 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.document.content import corrected
-from scrapy_pagelets.document.headline import Headline
-from scrapy_pagelets.nodes import build
-from scrapy_pagelets.page import decode, parse
+from scrapy_pagelets.decision.content import corrected
+from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.page.nodes import build
+from scrapy_pagelets.page.page import decode, parse
 from tests.trees import soups
 
 SITE = Path(__file__).with_name("site")

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates import lossy_counter
-from scrapy_pagelets.templates.evidence import (
+from scrapy_pagelets.evidence import lossy_counter
+from scrapy_pagelets.evidence.evidence import (
     CLASSES,
     CLASSIFIERS,
     Counts,
@@ -24,9 +23,10 @@ from scrapy_pagelets.templates.evidence import (
     link_sets,
     mostly_links,
 )
-from scrapy_pagelets.templates.lossy_counter import LossyCounter
-from scrapy_pagelets.templates.site_counts import outline
-from scrapy_pagelets.templates.site_store import pack
+from scrapy_pagelets.evidence.lossy_counter import LossyCounter
+from scrapy_pagelets.evidence.site_counts import outline
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.sites.site_store import pack
 from tests.trees import soups
 
 SITE = Path(__file__).with_name("site")

@@ -7,9 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.document.data_tables import is_data
-from scrapy_pagelets.nodes import build
-from scrapy_pagelets.page import decode, parse
+from scrapy_pagelets.page.data_tables import is_data
+from scrapy_pagelets.page.nodes import build
+from scrapy_pagelets.page.page import decode, parse
 
 SITE = Path(__file__).with_name("site")
 PARTS = (

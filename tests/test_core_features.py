@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.page import decode, parse
-from scrapy_pagelets.templates.classifier import Classifier, node_odds
-from scrapy_pagelets.templates.context import CONTEXT_FEATURES, context_features
-from scrapy_pagelets.templates.cut import CUT_FEATURES, cut_features, mean_cut, moved
-from scrapy_pagelets.templates.evidence import CLASSIFIERS, SiteEvidence
-from scrapy_pagelets.templates.model import LABELLED, load
-from scrapy_pagelets.templates.page_features import PAGE_FEATURES, SITE_FEATURES, page_features, site_features, tokens
-from scrapy_pagelets.templates.trees import Trees, summed
+from scrapy_pagelets.decision.classifier import Classifier, node_odds
+from scrapy_pagelets.decision.context import CONTEXT_FEATURES, context_features
+from scrapy_pagelets.decision.cut import CUT_FEATURES, cut_features, mean_cut, moved
+from scrapy_pagelets.decision.model import LABELLED, load
+from scrapy_pagelets.decision.page_features import PAGE_FEATURES, SITE_FEATURES, page_features, site_features, tokens
+from scrapy_pagelets.decision.trees import Trees, summed
+from scrapy_pagelets.evidence.evidence import CLASSIFIERS, SiteEvidence
+from scrapy_pagelets.page.page import decode, parse
 from tests.trees import soups
 
 SITE = Path(__file__).with_name("site")

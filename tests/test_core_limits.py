@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.limits import may_have_long_tag, without_nul
+from scrapy_pagelets.page.limits import may_have_long_tag, without_nul
 from tests.test_limits import PIECES
 
 #: Characters of one, two and four bytes.

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_pagelets.base.recent_keys import RecentKeys
 from scrapy_pagelets.core import MISSING, in_python
-from scrapy_pagelets.recent_keys import RecentKeys
 
 KINDS = [RecentKeys, in_python(RecentKeys)]
 #: Few keys that come again and again, keys that differ in their highest bits alone, and any others.

@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.detection.pagelet_shingles import tokens, word_tokens
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import tokens, word_tokens
 
 SITE = Path(__file__).with_name("site")
 #: Words, numbers, what separates them, and texts of other scripts; any of them may follow any other.

@@ -8,10 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.pagelet import divided
-from scrapy_pagelets.templates.mapping.template_tree import TemplateTree, align
-from scrapy_pagelets.templates.partition import partition, partition_of_rows
+from scrapy_pagelets.evidence.mapping.template_tree import TemplateTree, align
+from scrapy_pagelets.evidence.partition import partition, partition_of_rows
+from scrapy_pagelets.feed.pagelet import divided
+from scrapy_pagelets.page.page import Page
 from tests.trees import soups
 
 SITE = Path(__file__).with_name("site")

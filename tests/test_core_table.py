@@ -9,8 +9,17 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.nodes import TEXT, attributes_at, build, declarations, elements, elements_at, flatten, values_at
-from scrapy_pagelets.page import decode, parse
+from scrapy_pagelets.page.nodes import (
+    TEXT,
+    attributes_at,
+    build,
+    declarations,
+    elements,
+    elements_at,
+    flatten,
+    values_at,
+)
+from scrapy_pagelets.page.page import decode, parse
 from tests.trees import soups
 
 SITE = Path(__file__).with_name("site")

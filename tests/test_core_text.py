@@ -11,14 +11,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.document.content import permalinks
-from scrapy_pagelets.document.headline import _words, heading_text, naming
+from scrapy_pagelets.decision.content import permalinks
 from scrapy_pagelets.duplicates.certainty import runs_of_words
-from scrapy_pagelets.looks import HEADING, LANDMARKS, MENU, NOTHING
-from scrapy_pagelets.nodes import TAG, build, leaves_beginning, rows_tagged, rows_with
-from scrapy_pagelets.page import decode, parse
-from scrapy_pagelets.recrawl.content_words import content_of, visible_words
-from scrapy_pagelets.text import (
+from scrapy_pagelets.feed.content_words import content_of, visible_words
+from scrapy_pagelets.metadata.headline import _words, heading_text, naming
+from scrapy_pagelets.page.looks import HEADING, LANDMARKS, MENU, NOTHING
+from scrapy_pagelets.page.nodes import TAG, build, leaves_beginning, rows_tagged, rows_with
+from scrapy_pagelets.page.page import decode, parse
+from scrapy_pagelets.page.text import (
     anchors_of,
     first_of_items,
     left_over,

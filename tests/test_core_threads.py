@@ -5,8 +5,8 @@ from threading import Event, Thread
 
 import pytest
 
-from scrapy_pagelets.nodes import flatten
-from scrapy_pagelets.page import parse
+from scrapy_pagelets.page.nodes import flatten
+from scrapy_pagelets.page.page import parse
 
 #: Texts and looks that need Python: beyond ASCII, verbatim, unseen before, too long, hidden by a style.
 PART = "<div class='{0}é{1}' style='x'><p>Ärger {0} {1}<pre>\n x{0}</pre><i id='{2}'>{0}</i><b hidden>{1}</b></div>"

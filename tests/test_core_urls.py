@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.urls import (
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.urls import (
     LONGEST,
     ROOM,
     absolute,

@@ -21,7 +21,6 @@ from pyarrow import parquet
 from pyarrow.parquet import ParquetFile, write_table
 from s3fs import S3FileSystem
 
-from scrapy_pagelets import urls
 from scrapy_pagelets.corpus import page_cleaning, statements
 from scrapy_pagelets.corpus.embedded import EmbeddedEngine
 from scrapy_pagelets.corpus.engines import store
@@ -31,13 +30,14 @@ from scrapy_pagelets.corpus.options import CorpusError, CorpusOptions
 from scrapy_pagelets.corpus.page_cleaning import CleanedPage
 from scrapy_pagelets.corpus.row_groups import groups, whole_groups
 from scrapy_pagelets.corpus.site_learning import PageParser, learn
+from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.certainty import word_weights
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.detection import relational
-from scrapy_pagelets.templates.detection.batch import global_templates, local_templates
-from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.text import plain
+from scrapy_pagelets.page import urls
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.text import plain
+from scrapy_pagelets.papers.shared_pagelets import relational
+from scrapy_pagelets.papers.shared_pagelets.batch import global_templates, local_templates
 from tests.corpora import (
     DATE,
     TABLES,
@@ -138,8 +138,8 @@ def test_pagelets_have_all_words_of_the_pages(corpus):
 
 def test_templates_are_those_of_the_paper(corpus):
     """The statements on columns of all pages give what `batch` finds in tables of each site, and of all."""
-    from scrapy_pagelets.templates.detection.incremental import Pagelets
-    from scrapy_pagelets.templates.partition import STRICT_K, partition
+    from scrapy_pagelets.evidence.partition import STRICT_K, partition
+    from scrapy_pagelets.papers.shared_pagelets.incremental import Pagelets
 
     folder, _ = corpus
     pages = [Page.parse(body, url) for url, body in two_sites()]

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from lxml import etree
 
-from scrapy_pagelets.page import Page
+from scrapy_pagelets.page.page import Page
 from tests.crawling import (
     SITE,
     answer,

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.detection import relational
-from scrapy_pagelets.templates.detection.batch import (
+from scrapy_pagelets.evidence.partition import partition
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.shared_pagelets import relational
+from scrapy_pagelets.papers.shared_pagelets.batch import (
     AUTHORITIES,
     Components,
     GlobalTemplates,
@@ -23,8 +24,7 @@ from scrapy_pagelets.templates.detection.batch import (
     global_templates,
     local_templates,
 )
-from scrapy_pagelets.templates.detection.pagelet_shingles import shingles
-from scrapy_pagelets.templates.partition import partition
+from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import shingles
 
 SITE = Path(__file__).parent / "site"
 #: The two forms of each algorithm.
@@ -410,7 +410,7 @@ def test_bad_stream():
 
 
 def test_without_duckdb():
-    code = "import sys; sys.modules['duckdb'] = None\nfrom scrapy_pagelets.templates.detection import relational\n"
+    code = "import sys; sys.modules['duckdb'] = None\nfrom scrapy_pagelets.papers.shared_pagelets import relational\n"
     done = subprocess.run(
         [sys.executable, "-c", code + "relational.local_templates([])"], capture_output=True, text=True, timeout=120
     )
@@ -419,7 +419,7 @@ def test_without_duckdb():
 
 
 def test_import_is_light():
-    code = "import sys, scrapy_pagelets.templates.detection.relational\n"
+    code = "import sys, scrapy_pagelets.papers.shared_pagelets.relational\n"
     code += "print({'scipy', 'duckdb', 'pyarrow'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout == "set()\n"

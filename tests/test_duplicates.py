@@ -18,7 +18,7 @@ from datasketch import LeanMinHash, MinHash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets import urls
+from scrapy_pagelets.base.words import words
 from scrapy_pagelets.duplicates import band_index as index_module
 from scrapy_pagelets.duplicates import sketch as sketch_module
 from scrapy_pagelets.duplicates.band_index import BandIndex
@@ -40,10 +40,10 @@ from scrapy_pagelets.duplicates.sketch import (
     minhashes,
 )
 from scrapy_pagelets.duplicates.threshold import Threshold
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.pagelet import segment
-from scrapy_pagelets.text import plain
-from scrapy_pagelets.words import words
+from scrapy_pagelets.feed.pagelet import segment
+from scrapy_pagelets.page import urls
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.text import plain
 from tests.oracles.minima import largest, near, signature
 
 ROOT = Path(__file__).parent.parent

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-from scrapy_pagelets.nodes import TAG, TEXT
-from scrapy_pagelets.segmentation import expansion as expansions
-from scrapy_pagelets.segmentation.cover import cover, segments_of
-from scrapy_pagelets.segmentation.energy import INVISIBLE, Energy
-from scrapy_pagelets.segmentation.exact import exact
-from scrapy_pagelets.segmentation.expansion import expand, expansion, quantised
-from scrapy_pagelets.segmentation.tree import compact
+from scrapy_pagelets.page.nodes import TAG, TEXT
+from scrapy_pagelets.papers.graph_cuts import expansion as expansions
+from scrapy_pagelets.papers.graph_cuts.cover import cover, segments_of
+from scrapy_pagelets.papers.graph_cuts.energy import INVISIBLE, Energy
+from scrapy_pagelets.papers.graph_cuts.exact import exact
+from scrapy_pagelets.papers.graph_cuts.expansion import expand, expansion, quantised
+from scrapy_pagelets.papers.graph_cuts.tree import compact
 from tests.oracles.constraints import feasible
 from tests.trees import page, soups
 

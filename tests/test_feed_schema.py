@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scrapy_pagelets.feed_schema import (
+from scrapy_pagelets.feed.feed_schema import (
     BLOCK,
     CHUNK,
     FEED,
@@ -17,10 +17,10 @@ from scrapy_pagelets.feed_schema import (
     TEMPLATES,
     FeedField,
 )
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.pagelet import segment
-from scrapy_pagelets.segmentation.vips import vips
-from scrapy_pagelets.templates.stripped import StrippedClass, stripped_runs
+from scrapy_pagelets.feed.pagelet import segment
+from scrapy_pagelets.feed.stripped import StrippedClass, stripped_runs
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.vips.vips import vips
 from tests.crawling import crawl, menu_site
 from tests.server import SiteServer
 

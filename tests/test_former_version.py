@@ -17,18 +17,18 @@ from scrapy.spiderloader import SpiderLoader
 from scrapy.utils.misc import load_object
 
 from scrapy_pagelets import Addon
+from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.extensions import SiteReport
 from scrapy_pagelets.crawler.spiders.request_journal import RequestJournal
+from scrapy_pagelets.decision.model import ModelError, load
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.duplicates.shingles import tokens
-from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.index.pending_pages import PendingPages
 from scrapy_pagelets.index.targets import open_index
 from scrapy_pagelets.links.relevance import Topic
-from scrapy_pagelets.segmentation.segment_weights import WeightsError
-from scrapy_pagelets.segmentation.segment_weights import load as load_weights
+from scrapy_pagelets.papers.graph_cuts.segment_weights import WeightsError
+from scrapy_pagelets.papers.graph_cuts.segment_weights import load as load_weights
 from scrapy_pagelets.session.response_store import ResponseStore
-from scrapy_pagelets.templates.model import ModelError, load
 from tests.crawling import SITE, Crawl, crawl, menu_site, not_found, pages_asked_for, run_spider, scrapy
 from tests.server import Reply, SiteServer, html
 
@@ -193,7 +193,7 @@ NAMES = [
     "scrapy_pagelets.retrieval.collection.MemoryCollection",
     "scrapy_pagelets.retrieval.search.search",
     "scrapy_pagelets.retrieval.stored.stored",
-    "scrapy_pagelets.segmentation.vips.vips",
+    "scrapy_pagelets.papers.vips.vips.vips",
 ]
 
 

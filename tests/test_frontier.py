@@ -13,9 +13,10 @@ import pytest
 from scrapy import FormRequest, Request
 from xxhash import xxh3_64_intdigest
 
+from scrapy_pagelets.base.errors import ConfigError
+from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
-from scrapy_pagelets.errors import ConfigError
-from scrapy_pagelets.page import Page
+from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.session.leases import Leases
 from scrapy_pagelets.session.request_json import from_json, to_json
 from scrapy_pagelets.session.shared_responses import SharedResponses
@@ -23,7 +24,6 @@ from scrapy_pagelets.shared.frontier import CrawlLost, Frontier, Waiting
 from scrapy_pagelets.shared.server import RedisAway, RedisFull, Server, shown
 from scrapy_pagelets.shared.shared_contents import SharedContents
 from scrapy_pagelets.shared.shared_sites import SharedSites
-from scrapy_pagelets.templates.site import Site
 from tests.malicious import Malicious
 from tests.redis_server import RedisServer
 

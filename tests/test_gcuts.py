@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets import Page, segment
-from scrapy_pagelets.characters import readable
+from scrapy_pagelets.base.characters import readable
 from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.crawler.commands.train import add_arguments, run
-from scrapy_pagelets.layout import Layout
-from scrapy_pagelets.nodes import TAG
-from scrapy_pagelets.segmentation.cover import cover, segments_of
-from scrapy_pagelets.segmentation.exact import exact
-from scrapy_pagelets.segmentation.expansion import expand, quantised
-from scrapy_pagelets.segmentation.gcuts import STRICT, Described, energy_of
-from scrapy_pagelets.segmentation.methods import BY_COSTS, METHODS, labels_of
-from scrapy_pagelets.segmentation.neighbours import rendered
-from scrapy_pagelets.segmentation.segment_weights import WeightsError, load
-from scrapy_pagelets.segmentation.tree import compact
-from scrapy_pagelets.segmentation.vips import vips
+from scrapy_pagelets.page.layout import Layout
+from scrapy_pagelets.page.nodes import TAG
+from scrapy_pagelets.papers.graph_cuts.cover import cover, segments_of
+from scrapy_pagelets.papers.graph_cuts.exact import exact
+from scrapy_pagelets.papers.graph_cuts.expansion import expand, quantised
+from scrapy_pagelets.papers.graph_cuts.gcuts import STRICT, Described, energy_of
+from scrapy_pagelets.papers.graph_cuts.neighbours import rendered
+from scrapy_pagelets.papers.graph_cuts.segment_weights import WeightsError, load
+from scrapy_pagelets.papers.graph_cuts.tree import compact
+from scrapy_pagelets.papers.methods import BY_COSTS, METHODS, labels_of
+from scrapy_pagelets.papers.vips.vips import vips
 from scrapy_pagelets.session.config import SEGMENTERS
 from tests.browsing import rendered as rendered_by_browser
 from tests.oracles.constraints import feasible

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from markdown_it import MarkdownIt
 
-from scrapy_pagelets.urls import ROOM
+from scrapy_pagelets.page.urls import ROOM
 from tests.crawling import Crawl, crawl
 from tests.server import SiteServer, html
 

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrapy_pagelets.feed.pagelet import segment
 from scrapy_pagelets.index.base import IndexAway, IndexUnusable, shown
 from scrapy_pagelets.index.documents import key_of, line_of, now, page_of, storable
 from scrapy_pagelets.index.postgres import PostgresIndex
@@ -23,8 +24,7 @@ from scrapy_pagelets.index.sqlite import _TOKENIZER, SQLiteIndex
 from scrapy_pagelets.index.tantivy import TantivyIndex
 from scrapy_pagelets.index.targets import kind_of, open_index
 from scrapy_pagelets.index.terms import is_plain, phrases, terms
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.pagelet import segment
+from scrapy_pagelets.page.page import Page
 from tests.crawling import ROOT, SITE
 from tests.indexing import at, indexed, line
 

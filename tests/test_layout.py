@@ -10,11 +10,11 @@ import pytest
 from lxml import etree
 
 from scrapy_pagelets import segment
-from scrapy_pagelets.layout import DISPLAY, POSITION
-from scrapy_pagelets.nodes import TEXT
+from scrapy_pagelets.page.layout import DISPLAY, POSITION
+from scrapy_pagelets.page.nodes import TEXT
+from scrapy_pagelets.page.text import paths_of, plain
 from scrapy_pagelets.rendering.browser import WIDTH, RenderError
 from scrapy_pagelets.rendering.snapshot import Frame, page_of
-from scrapy_pagelets.text import paths_of, plain
 from tests.browsing import URL, answering, kill_browser, rendered, with_browser
 
 SITE = Path(__file__).parent / "site"

@@ -11,11 +11,11 @@ import pytest
 from catboost import CatBoostClassifier
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.templates.model import LABELLED, ModelError, load
-from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.templates.training.labels import CONTENT, TEMPLATE, UNKNOWN, Example, by_gold, by_sites
-from scrapy_pagelets.templates.training.model_training import train
-from scrapy_pagelets.templates.training.training_tables import Leaves, lexicon
+from scrapy_pagelets.decision.model import LABELLED, ModelError, load
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, UNKNOWN, Example, by_gold, by_sites
+from scrapy_pagelets.training.model_training import train
+from scrapy_pagelets.training.training_tables import Leaves, lexicon
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = ROOT / "scrapy_pagelets" / "templates"

@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from scrapy_pagelets.errors import QueryError
+from scrapy_pagelets.base.errors import QueryError
 from scrapy_pagelets.links.clever import BEST, ROOTS, VERSIONS, base_set, clever, roots
 from scrapy_pagelets.links.cocitation import cocitations, related
 from scrapy_pagelets.links.hits import hits

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets import looks
+from scrapy_pagelets.page import looks
 
 NAMES = [
     looks._HEADLINE, looks.CRUMBS_NAMED, looks._COMMENTS, looks._COMMENT, looks._REVIEWS, looks._AUTHOR, looks._HEARD,

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.etree import fromstring
 
-from scrapy_pagelets.nodes import TEXT, build
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.evidence import CLASSIFIERS, Counts, Fragments, keys_of
-from scrapy_pagelets.templates.lossy_counter import CAPACITY
-from scrapy_pagelets.templates.mapping.assignment import assign
-from scrapy_pagelets.templates.mapping.equality import Equality, same_signature, same_signature_and_text, weighted
-from scrapy_pagelets.templates.mapping.etdm import etdm, extract
-from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.evidence.evidence import CLASSIFIERS, Counts, Fragments, keys_of
+from scrapy_pagelets.evidence.lossy_counter import CAPACITY
+from scrapy_pagelets.evidence.mapping.assignment import assign
+from scrapy_pagelets.evidence.mapping.equality import Equality, same_signature, same_signature_and_text, weighted
+from scrapy_pagelets.evidence.mapping.etdm import etdm, extract
+from scrapy_pagelets.page.nodes import TEXT, build
+from scrapy_pagelets.page.page import Page
 from tests.trees import URL, page
 
 EQUALITIES = [same_signature, same_signature_and_text, weighted]

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from scrapy_pagelets.hashing import mix
-from scrapy_pagelets.looks import signature
-from scrapy_pagelets.nodes import GAPS, TAG, TAGS, TEXT, build, text_key
-from scrapy_pagelets.page import Page
+from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.page.looks import signature
+from scrapy_pagelets.page.nodes import GAPS, TAG, TAGS, TEXT, build, text_key
+from scrapy_pagelets.page.page import Page
 from tests.trees import URL, every, leaf_strings, page, soups
 
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets import Page, Site
-from scrapy_pagelets.document.content import corrected, permalinks, said_of_itself
-from scrapy_pagelets.document.decision import decided
-from scrapy_pagelets.document.headline import headline_of
+from scrapy_pagelets.decision.content import corrected, permalinks, said_of_itself
+from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.metadata.headline import headline_of
 from tests.crawling import SITE
 from tests.trees import page, soups
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from scrapy_pagelets.page import MAX_DEPTH, Page, decode
-from scrapy_pagelets.text import cleaned, plain, xpaths
+from scrapy_pagelets.page.page import MAX_DEPTH, Page, decode
+from scrapy_pagelets.page.text import cleaned, plain, xpaths
 from tests.trees import URL, every, soups
 
 JAPANESE = "日本語のウェブページです。これは文字コードの判定を試すための文章です。東京は今日も晴れています。"

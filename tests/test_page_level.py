@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.layout import Layout
-from scrapy_pagelets.templates.model import ModelError
-from scrapy_pagelets.templates.page_features import NODE_FEATURES
-from scrapy_pagelets.templates.page_level import (
+from scrapy_pagelets.decision.model import ModelError
+from scrapy_pagelets.decision.page_features import NODE_FEATURES
+from scrapy_pagelets.page.layout import Layout
+from scrapy_pagelets.papers.page_alone.page_level import (
     VISUAL_FEATURES,
     load,
     scores,
@@ -19,9 +19,9 @@ from scrapy_pagelets.templates.page_level import (
     templateness,
     visual_features,
 )
-from scrapy_pagelets.templates.training.labels import CONTENT, FOLDS, TEMPLATE, UNKNOWN, Example, by_gold
-from scrapy_pagelets.templates.training.model_training import node_f1
-from scrapy_pagelets.templates.training.page_level_training import as_rendered, labelled, train
+from scrapy_pagelets.training.labels import CONTENT, FOLDS, TEMPLATE, UNKNOWN, Example, by_gold
+from scrapy_pagelets.training.model_training import node_f1
+from scrapy_pagelets.training.page_level_training import as_rendered, labelled, train
 from tests.crawling import scrapy
 
 MENU = "<ul class=menu>" + "".join(f"<li><a href=/{name}>{name}</a>" for name in "plums pears figs".split()) + "</ul>"

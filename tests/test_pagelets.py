@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from scrapy_pagelets.nodes import TEXT
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.partition import DEFAULT_K, STRICT_K, pagelets, partition
+from scrapy_pagelets.evidence.partition import DEFAULT_K, STRICT_K, pagelets, partition
+from scrapy_pagelets.page.nodes import TEXT
+from scrapy_pagelets.page.page import Page
 from tests.trees import URL, page, soups, unseen
 
 LINK = "<a href='/x'>link</a> "

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.nodes import Floats
-from scrapy_pagelets.templates.context import CONTEXT_FEATURES, context_features
-from scrapy_pagelets.templates.cut import CUT_FEATURES, CUTS, best_cut, cut_features, shifted
-from scrapy_pagelets.templates.model import LABELLED, load
-from scrapy_pagelets.templates.page_features import MARKS, PAGE_FEATURES, declared, page_features, tokens
-from scrapy_pagelets.templates.training.labels import CONTENT, TEMPLATE, Example
-from scrapy_pagelets.templates.training.training_tables import marks
-from scrapy_pagelets.templates.trees import Trees, sigmoid
+from scrapy_pagelets.base.arrays import Floats
+from scrapy_pagelets.decision.context import CONTEXT_FEATURES, context_features
+from scrapy_pagelets.decision.cut import CUT_FEATURES, CUTS, best_cut, cut_features, shifted
+from scrapy_pagelets.decision.model import LABELLED, load
+from scrapy_pagelets.decision.page_features import MARKS, PAGE_FEATURES, declared, page_features, tokens
+from scrapy_pagelets.decision.trees import Trees, sigmoid
+from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, Example
+from scrapy_pagelets.training.training_tables import marks
 
 ODDS = st.lists(st.tuples(st.floats(-9, 9), st.integers(1, 30)), min_size=1, max_size=12)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_pagelets.document.metadata import TOLD
+from scrapy_pagelets.metadata.metadata import TOLD
 from tests.crawling import answer, menu_site, not_found, run_spider
 from tests.server import SiteServer
 

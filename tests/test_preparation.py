@@ -16,6 +16,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 
+from scrapy_pagelets.base.words import WORD
 from scrapy_pagelets.crawler.fingerprint import PageFingerprinter
 from scrapy_pagelets.duplicates.shingles import _kinds
 from scrapy_pagelets.rendering.snapshot import Frame
@@ -23,7 +24,6 @@ from scrapy_pagelets.session.garbage import GarbageCollector
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import ResponseStore
 from scrapy_pagelets.session.threads import GIVE_BACK, in_thread, let_go
-from scrapy_pagelets.words import WORD
 from tests.crawling import ROOT, SITE, crawl, menu_site, run_spider
 from tests.server import SiteServer
 
@@ -93,14 +93,14 @@ import sys
 from ipaddress import ip_address
 from pathlib import Path
 from scrapy_pagelets import Page
-from scrapy_pagelets.document.decision import decided
+from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.duplicates.certainty import word_weights
-from scrapy_pagelets.segmentation.methods import labels_of
-from scrapy_pagelets.segmentation.pagelet import pagelets_of
+from scrapy_pagelets.papers.methods import labels_of
+from scrapy_pagelets.feed.pagelet import pagelets_of
 from scrapy_pagelets.session import crawl_session
 from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.session.preparation import prepare
-from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.decision.site import Site
 
 prepare(Config())
 before = set(sys.modules)
@@ -178,7 +178,7 @@ def resident() -> int:
 #: Follows all links, reads each page by a selector, which makes a cycle of response and tree, and never collects.
 KEEPING = """
 import gc
-from scrapy_pagelets.page import Page
+from scrapy_pagelets.page.page import Page
 
 class Spider(scrapy.Spider):
     name = "stranger"

@@ -13,15 +13,15 @@ from scrapy.settings import Settings
 from scrapy.squeues import FifoMemoryQueue
 from scrapy.utils.test import get_crawler
 
+from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.addon import Addon
-from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.middlewares.priority import PriorityMiddleware
-from scrapy_pagelets.segmentation.methods import labels_of
+from scrapy_pagelets.page.urls import key
+from scrapy_pagelets.papers.methods import labels_of
 from scrapy_pagelets.session import page_context
 from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.raising import RaisingQueue, waiting_of
-from scrapy_pagelets.urls import key
 from tests.crawling import SITE, answer, crawl, letters, menu_site, page, pages_asked_for, run_spider, words
 from tests.server import SiteServer
 

@@ -196,8 +196,8 @@ def test_algorithms_load_without_scrapy():
 
 
 def test_the_schema_of_the_feed_loads_without_libraries():
-    loaded = loaded_by("import scrapy_pagelets.feed_schema")
-    assert "scrapy_pagelets.feed_schema" in loaded
+    loaded = loaded_by("import scrapy_pagelets.feed.feed_schema")
+    assert "scrapy_pagelets.feed.feed_schema" in loaded
     assert loaded.isdisjoint({"scrapy", "pyarrow", "numpy", "lxml"})
 
 

@@ -19,24 +19,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.crawler.commands import diff as diff_command
 from scrapy_pagelets.crawler.commands import run_command
-from scrapy_pagelets.feed_reader import Feed
-from scrapy_pagelets.nodes import Bools
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.recrawl import content_words, version_store
-from scrapy_pagelets.recrawl.content_words import (
+from scrapy_pagelets.feed import content_words
+from scrapy_pagelets.feed.content_words import (
     WordCounts,
     changed_share,
     content_hash,
     content_of,
     contents_with_doubtful,
 )
+from scrapy_pagelets.feed.feed_reader import Feed
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.text import plain
+from scrapy_pagelets.page.urls import key
+from scrapy_pagelets.recrawl import version_store
 from scrapy_pagelets.recrawl.text_diff import changes
 from scrapy_pagelets.recrawl.version_store import FILE, VersionStore
 from scrapy_pagelets.recrawl.versions import COLUMNS, NEEDED, Change, PageVersion, change
-from scrapy_pagelets.text import plain
-from scrapy_pagelets.urls import key
 from tests.crawling import (
     SITE,
     answer,

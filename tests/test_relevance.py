@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets import Page, Site, segment
 from scrapy_pagelets.links.relevance import Link, Topic, examples, score
-from scrapy_pagelets.urls import key
+from scrapy_pagelets.page.urls import key
 from tests.crawling import SITE, page
 
 TEXTS = st.text(string.ascii_lowercase[:4] + " ", max_size=40)

@@ -10,7 +10,7 @@ import pytest
 from warcio.warcwriter import WARCWriter
 
 from scrapy_pagelets.archives.resources import Resources
-from scrapy_pagelets.errors import ConfigError
+from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.rendering.browser import launch_options
 from scrapy_pagelets.session.config import EXPANDING, Config
 from tests.browsing import LEAKS

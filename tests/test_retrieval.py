@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets.errors import QueryError
+from scrapy_pagelets.base.errors import QueryError
 from scrapy_pagelets.index.documents import now, page_of
 from scrapy_pagelets.index.sqlite import SQLiteIndex
 from scrapy_pagelets.index.terms import terms

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from scrapy_pagelets.errors import ConfigError
-from scrapy_pagelets.page import Page
+from scrapy_pagelets.base.errors import ConfigError
+from scrapy_pagelets.feed.pagelet import segment
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.detections import DETECTIONS
 from scrapy_pagelets.rules.host_rules import HostPattern, Rule, Rules
 from scrapy_pagelets.rules.rules_file import read
 from scrapy_pagelets.rules.selector import Selector
-from scrapy_pagelets.segmentation.pagelet import segment
-from scrapy_pagelets.templates.detections import DETECTIONS
 from tests.crawling import ROOT, answer, crawl, menu_site, page, pages_asked_for, run_spider, scrapy, words
 from tests.server import SiteServer
 

@@ -13,7 +13,7 @@ import pytest
 from scrapy.http import Response
 
 from scrapy_pagelets.crawler.spiders.sitemaps import sitemaps_of
-from scrapy_pagelets.page import Page
+from scrapy_pagelets.page.page import Page
 from tests.crawling import answer, crawl, menu_site, options, page, pages_asked_for, run_spider, scrapy, start
 from tests.server import Reply, SiteServer, html, redirect
 

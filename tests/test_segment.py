@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets import Page, Pagelet, segment
-from scrapy_pagelets.templates.roles import CONTENT, NAVIGATION, TEMPLATE
-from scrapy_pagelets.text import plain
+from scrapy_pagelets.page.roles import CONTENT, NAVIGATION, TEMPLATE
+from scrapy_pagelets.page.text import plain
 from tests.trees import URL, leaf_strings, legible, page, soups, words
 
 SEGMENTERS = ["pagelets", "pagelets-strict"]

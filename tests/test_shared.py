@@ -10,14 +10,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.detection import relational
-from scrapy_pagelets.templates.detection.incremental import FORMS, RepeatedPagelets, Shares, Sisters
-from scrapy_pagelets.templates.model import LABELLED, load
-from scrapy_pagelets.templates.partition import STRICT_K, partition
-from scrapy_pagelets.templates.site_cache import SiteCache
-from scrapy_pagelets.templates.site_counts import body_of
-from scrapy_pagelets.templates.site_store import SiteStore
+from scrapy_pagelets.decision.model import LABELLED, load
+from scrapy_pagelets.evidence.partition import STRICT_K, partition
+from scrapy_pagelets.evidence.site_counts import body_of
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.shared_pagelets import relational
+from scrapy_pagelets.papers.shared_pagelets.incremental import FORMS, RepeatedPagelets, Shares, Sisters
+from scrapy_pagelets.sites.site_cache import SiteCache
+from scrapy_pagelets.sites.site_store import SiteStore
 from tests.crawling import SITE, answer, crawl, page
 from tests.server import SiteServer
 

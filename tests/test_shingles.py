@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.detection.pagelet_shingles import (
+from scrapy_pagelets.evidence.partition import STRICT_K, partition
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import (
     NEAR,
     Shingles,
     exact_shingles,
@@ -21,7 +22,6 @@ from scrapy_pagelets.templates.detection.pagelet_shingles import (
     super_shingles,
     tokens,
 )
-from scrapy_pagelets.templates.partition import STRICT_K, partition
 from tests.oracles.near_groups import group_near
 
 SITE = Path(__file__).parent / "site"

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets import Page, Site, segment
-from scrapy_pagelets.templates.evidence import CLASSIFIERS, Counts, Fragments, SiteEvidence, keys_of
-from scrapy_pagelets.templates.lossy_counter import LossyCounter
-from scrapy_pagelets.templates.site_counts import outline, same_class
+from scrapy_pagelets.evidence.evidence import CLASSIFIERS, Counts, Fragments, SiteEvidence, keys_of
+from scrapy_pagelets.evidence.lossy_counter import LossyCounter
+from scrapy_pagelets.evidence.site_counts import outline, same_class
 
 FOLDER = Path(__file__).parent / "site"
 MENU = "<nav><ul><li><a href=/>Home</a><li><a href=/a>Apples</a><li><a href=/b>Pears</a></ul></nav>"

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from scrapy_pagelets import Page, Site
-from scrapy_pagelets.templates.evidence import CLASSIFIERS, keys_of
-from scrapy_pagelets.templates.model import AUTOMATIC, LABELLED, load
-from scrapy_pagelets.templates.site_cache import SiteCache
-from scrapy_pagelets.templates.site_counts import Observation, SiteCounts
-from scrapy_pagelets.templates.site_store import MAX_ANSWERED, SiteStore, meaning, pack, unpack
+from scrapy_pagelets.decision.model import AUTOMATIC, LABELLED, load
+from scrapy_pagelets.evidence.evidence import CLASSIFIERS, keys_of
+from scrapy_pagelets.evidence.site_counts import Observation, SiteCounts
+from scrapy_pagelets.sites.site_cache import SiteCache
+from scrapy_pagelets.sites.site_store import MAX_ANSWERED, SiteStore, meaning, pack, unpack
 
 FOLDER = Path(__file__).parent / "site"
 
@@ -229,7 +229,7 @@ def test_a_store_of_another_version_is_left_alone_with_one_warning(tmp_path, ope
 def test_the_name_of_the_file_changes_with_the_meaning_of_a_hash(monkeypatch):
     before = meaning(load(LABELLED))
     assert before == meaning(load(LABELLED))
-    hashed = "scrapy_pagelets.templates.site_store.keys_of"
+    hashed = "scrapy_pagelets.sites.site_store.keys_of"
     monkeypatch.setattr(hashed, lambda page: replace(keys_of(page), exact=keys_of(page).exact + 1))
     assert meaning(load(LABELLED)) != before
 

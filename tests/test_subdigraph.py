@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
-from scrapy_pagelets.templates.menu_links import candidates, dom_distances, hyperlink_distance, link_targets
-from scrapy_pagelets.urls import key
+from scrapy_pagelets.evidence.complete_subdigraph import Subdigraph
+from scrapy_pagelets.evidence.menu_links import candidates, dom_distances, hyperlink_distance, link_targets
+from scrapy_pagelets.page.urls import key
 from tests.trees import page, soups
 
 PAGES = st.integers(0, 13)

@@ -4,7 +4,7 @@ from collections import Counter
 from threading import Event
 
 from scrapy_pagelets.rendering.browser import launch_options
-from scrapy_pagelets.templates.site_store import FILES, read_sites
+from scrapy_pagelets.sites.site_store import FILES, read_sites
 from tests.crawling import answer, letters, menu_site, not_found, page, pages_asked_for, run_spider
 from tests.server import Reply, SiteServer, html, redirect
 

@@ -13,11 +13,11 @@ from lxml import html
 
 from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.crawler.commands.template import add_arguments, run
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.class_template import ClassTemplate
-from scrapy_pagelets.templates.site_counts import SiteCounts
-from scrapy_pagelets.templates.site_store import FILES, pack
-from scrapy_pagelets.templates.template_html import template_html
+from scrapy_pagelets.evidence.class_template import ClassTemplate
+from scrapy_pagelets.evidence.site_counts import SiteCounts
+from scrapy_pagelets.evidence.template_html import template_html
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.sites.site_store import FILES, pack
 from tests.crawling import SITE, answer, crawl, menu_site, page, scrapy, words
 from tests.server import SiteServer
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from scrapy_pagelets.nodes import TEXT, build
-from scrapy_pagelets.templates.mapping.equality import same_signature, same_signature_and_text
-from scrapy_pagelets.templates.mapping.etdm import extract
-from scrapy_pagelets.templates.mapping.template_tree import TemplateTree, align
+from scrapy_pagelets.evidence.mapping.equality import same_signature, same_signature_and_text
+from scrapy_pagelets.evidence.mapping.etdm import extract
+from scrapy_pagelets.evidence.mapping.template_tree import TemplateTree, align
+from scrapy_pagelets.page.nodes import TEXT, build
 from tests.trees import URL, page, soups
 
 WORDS = "alpha beta gamma delta epsilon zeta".split()

@@ -6,8 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from lxml import etree
 
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.text import cleaned, paths_of, plain, text_of, xpaths
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.text import cleaned, paths_of, plain, text_of, xpaths
 from tests.trees import URL, every, leaf_strings, legible, mask, masks, page, reading, soups, words
 
 

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from scrapy_pagelets.transactions import write_ahead
+from scrapy_pagelets.base.transactions import write_ahead
 
 
 @pytest.fixture

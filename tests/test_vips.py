@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.characters import readable
-from scrapy_pagelets.layout import DISPLAY, POSITION
-from scrapy_pagelets.nodes import TAG, TEXT
-from scrapy_pagelets.segmentation.vips import INNER_PDOC, TOP_PDOC, vips, vips_labels
-from scrapy_pagelets.segmentation.vips_lite import guessed
-from scrapy_pagelets.segmentation.vips_separators import crossed, separators
-from scrapy_pagelets.segmentation.vips_strict import Strict
-from scrapy_pagelets.segmentation.vips_visual import Visual
-from scrapy_pagelets.text import paths_of
+from scrapy_pagelets.base.characters import readable
+from scrapy_pagelets.page.layout import DISPLAY, POSITION
+from scrapy_pagelets.page.nodes import TAG, TEXT
+from scrapy_pagelets.page.text import paths_of
+from scrapy_pagelets.papers.vips.vips import INNER_PDOC, TOP_PDOC, vips, vips_labels
+from scrapy_pagelets.papers.vips.vips_lite import guessed
+from scrapy_pagelets.papers.vips.vips_separators import crossed, separators
+from scrapy_pagelets.papers.vips.vips_strict import Strict
+from scrapy_pagelets.papers.vips.vips_visual import Visual
 from tests.browsing import rendered
 from tests.crawling import menu_site, run_spider
 from tests.server import SiteServer

@@ -10,8 +10,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from scrapy_pagelets.nodes import Bools
-from scrapy_pagelets.page import Page, parse
+from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.page.page import Page, parse
 
 # No test here is about time, and machines are busy.
 UNHURRIED = "unhurried"

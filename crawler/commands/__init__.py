@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Final
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.crawler.commands.terminal import CLOSED, OutputClosed, flush, warn
 from scrapy_pagelets.crawler.feed_formats import add_before_options_are_checked
-from scrapy_pagelets.errors import PageletsError
 
 #: Subcommand -> its description, and the module with its ``add_arguments(parser)`` and ``run(options)``. The modules
 #: are imported when `scrapy pagelets` runs; they import heavy libraries in ``run`` only.

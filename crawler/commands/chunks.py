@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import warn, write
-from scrapy_pagelets.errors import CommandError
-from scrapy_pagelets.feed_reader import Feed, Line
-from scrapy_pagelets.feed_schema import FEED
+from scrapy_pagelets.feed.feed_reader import Feed, Line
+from scrapy_pagelets.feed.feed_schema import FEED
 
 #: What a chunk does not say of its page.
 _LEFT_OUT: Final = ("text", "markdown", "html", "sketch", "content_hash")

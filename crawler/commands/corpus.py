@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 from scrapy.settings import BaseSettings
 from scrapy.utils.conf import arglist_to_dict
 
+from scrapy_pagelets.base.errors import CommandError, ConfigError, PageletsError
+from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.crawler.commands.terminal import show, warn
-from scrapy_pagelets.errors import CommandError, ConfigError, PageletsError
 from scrapy_pagelets.session.config import Config
-from scrapy_pagelets.wording import counted
 
 if TYPE_CHECKING:
     from scrapy_pagelets.corpus.engines import Engine
@@ -85,10 +85,10 @@ def corpus_options(config: Config) -> CorpusOptions:
     ConfigError : for a setting that it cannot follow
     """
     from scrapy_pagelets.corpus.options import CorpusOptions
+    from scrapy_pagelets.decision.model import load
     from scrapy_pagelets.duplicates.threshold import Threshold
-    from scrapy_pagelets.templates import page_level
-    from scrapy_pagelets.templates.detections import CLASSIFIER, FUSED
-    from scrapy_pagelets.templates.model import load
+    from scrapy_pagelets.papers.detections import CLASSIFIER, FUSED
+    from scrapy_pagelets.papers.page_alone import page_level
 
     if config.render:
         raise ConfigError("PAGELETS_RENDER is on, but a corpus job renders no pages: switch it off")

@@ -9,10 +9,10 @@ from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from scrapy_pagelets.base.errors import CommandError, PageletsError
 from scrapy_pagelets.crawler.commands.terminal import show, warn
-from scrapy_pagelets.errors import CommandError, PageletsError
-from scrapy_pagelets.feed_reader import Feed, Line, content_text
-from scrapy_pagelets.urls import key
+from scrapy_pagelets.feed.feed_reader import Feed, Line, content_text
+from scrapy_pagelets.page.urls import key
 
 if TYPE_CHECKING:
     from scrapy_pagelets.recrawl.versions import Change
@@ -102,7 +102,7 @@ def _fill(base: sqlite3.Connection, table: str, path: str) -> None:
 
 
 def _row(line: Line) -> tuple[int, str, str | None, str | None]:
-    from scrapy_pagelets.recrawl.content_words import content_hash
+    from scrapy_pagelets.feed.content_words import content_hash
 
     text = content_text(line)
     known = line.get("text") is not None or line.get("pagelets") is not None
@@ -113,7 +113,7 @@ def _row(line: Line) -> tuple[int, str, str | None, str | None]:
 
 def _changed(base: sqlite3.Connection) -> Iterator[tuple[str, Change, str, str]]:
     """URL, change and both texts of each page that has changed."""
-    from scrapy_pagelets.recrawl.content_words import WordCounts, content_hash
+    from scrapy_pagelets.feed.content_words import WordCounts, content_hash
     from scrapy_pagelets.recrawl.versions import SAME, PageVersion, change
 
     for url, old_hash, old, new_hash, new in base.execute(_BOTH):

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.duplicates.threshold import Threshold
-from scrapy_pagelets.errors import ConfigError
-from scrapy_pagelets.feed_reader import Feed, content_text
+from scrapy_pagelets.feed.feed_reader import Feed, content_text
+from scrapy_pagelets.page.urls import host_of, site_of
 from scrapy_pagelets.session.config import Config
-from scrapy_pagelets.urls import host_of, site_of
 
 _DEFAULT: Final = Config()
 _COLUMNS: Final = ("text", "pagelets", "near_duplicate_of", "similarity")
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> None:
 def _groups(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     """A line for each page that has near-duplicates, by group; then the hosts that are copies."""
     from scrapy_pagelets.duplicates.groups import mirrors, near_pairs
-    from scrapy_pagelets.templates.detection.components import Components
+    from scrapy_pagelets.papers.shared_pagelets.components import Components
 
     pages, components, alike = Pages(), Components[str](), dict[str, float]()
     pairs = list(near_pairs(pages.texts(feed), threshold, options.shingle))

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
 
+from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.crawler.commands.terminal import show, warn
-from scrapy_pagelets.feed_reader import Feed, pagelets
+from scrapy_pagelets.feed.feed_reader import Feed, pagelets
 from scrapy_pagelets.index.base import shown
 from scrapy_pagelets.index.documents import IndexedPage, now, page_of
 from scrapy_pagelets.index.targets import kind_of, open_index
-from scrapy_pagelets.wording import counted
 
 #: Number of pages to write at once.
 _BATCH: Final = 64

@@ -6,14 +6,14 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from scrapy_pagelets.base.errors import CommandError
+from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.crawler.commands.terminal import show, warn
-from scrapy_pagelets.errors import CommandError
-from scrapy_pagelets.feed_reader import Feed
-from scrapy_pagelets.wording import counted
+from scrapy_pagelets.feed.feed_reader import Feed
 
 if TYPE_CHECKING:
+    from scrapy_pagelets.base.arrays import Floats, Ints
     from scrapy_pagelets.links.link_tables import Tables
-    from scrapy_pagelets.nodes import Floats, Ints
 
 #: Lower scores are not shown.
 _LEAST: Final = 0.0005

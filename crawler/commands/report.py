@@ -9,11 +9,11 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final
 
-from scrapy_pagelets.characters import visible
+from scrapy_pagelets.base.characters import visible
+from scrapy_pagelets.base.errors import CommandError
+from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.crawler.commands.terminal import show, warn
-from scrapy_pagelets.errors import CommandError
-from scrapy_pagelets.feed_reader import Feed
-from scrapy_pagelets.wording import counted
+from scrapy_pagelets.feed.feed_reader import Feed
 
 if TYPE_CHECKING:
     from scrapy_pagelets.report.summary import Summary, Totals

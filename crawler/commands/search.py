@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from scrapy_pagelets.characters import visible
+from scrapy_pagelets.base.characters import visible
+from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import warn, write
-from scrapy_pagelets.errors import CommandError
 
 if TYPE_CHECKING:
     from scrapy_pagelets.retrieval.search import Answer

@@ -18,10 +18,10 @@ from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import get_project_settings
 
+from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.addon import Addon
 from scrapy_pagelets.crawler.commands.terminal import show, warn, write
-from scrapy_pagelets.errors import CommandError
-from scrapy_pagelets.feed_reader import CONTENT, Feed, Line
+from scrapy_pagelets.feed.feed_reader import CONTENT, Feed, Line
 
 _WEB: Final = ("http://", "https://")
 _SQLITE: Final = b"SQLite format 3\0"
@@ -163,7 +163,7 @@ def _is_store(path: Path) -> bool:
 
 def _of_folder(folder: Path) -> Iterator[_Class]:
     """The classes of all stores in a folder, those of the newest one first."""
-    from scrapy_pagelets.templates.site_store import FILES, SiteStoreError
+    from scrapy_pagelets.sites.site_store import FILES, SiteStoreError
 
     stores = sorted(folder.glob(FILES), key=lambda path: -path.stat().st_mtime)
     if not stores:
@@ -181,8 +181,8 @@ def _of_folder(folder: Path) -> Iterator[_Class]:
 
 
 def _of_store(path: Path) -> Iterator[_Class]:
-    from scrapy_pagelets.templates.site_store import read_sites
-    from scrapy_pagelets.templates.template_html import template_html
+    from scrapy_pagelets.evidence.template_html import template_html
+    from scrapy_pagelets.sites.site_store import read_sites
 
     for name, site in read_sites(path):
         for one in site.classes:
@@ -193,8 +193,8 @@ def _of_store(path: Path) -> Iterator[_Class]:
 
 def _of_url(url: str) -> Iterator[_Class]:
     """The classes of a site with pages that link each other, found by a crawl of a page and of pages of its menu."""
-    from scrapy_pagelets.templates.site_store import FILES, read_sites
-    from scrapy_pagelets.templates.template_html import template_html
+    from scrapy_pagelets.evidence.template_html import template_html
+    from scrapy_pagelets.sites.site_store import FILES, read_sites
 
     with TemporaryDirectory(prefix="pagelets-") as folder:
         problem = _crawl(url, folder)
@@ -251,7 +251,7 @@ def _environment() -> dict[str, str]:
 
 def _of_feed(path: str) -> Iterator[_Class]:
     """The classes of a feed; their templates are read from it when they are needed."""
-    from scrapy_pagelets.templates.skeleton import Skeleton
+    from scrapy_pagelets.feed.skeleton import Skeleton
 
     feed = Feed(path, ("template", "pagelets"), ("role", "text", "xpaths"))
     found: dict[str, Skeleton] = {}
@@ -277,7 +277,7 @@ def _of_feed(path: str) -> Iterator[_Class]:
 
 def _with_template(feed: Feed) -> Iterator[tuple[str, Line]]:
     """The pages of a feed that have a template, after its id."""
-    from scrapy_pagelets.templates.skeleton import is_path
+    from scrapy_pagelets.feed.skeleton import is_path
 
     for line in feed:
         for pagelet in line.get("pagelets", ()):

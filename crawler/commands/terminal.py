@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Final, TextIO
 
-from scrapy_pagelets.characters import visible
+from scrapy_pagelets.base.characters import visible
 
 #: Exit code of a command whose output was closed, as in shells: 128 plus the number of SIGPIPE.
 CLOSED: Final = 141

@@ -12,16 +12,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import flush, show
-from scrapy_pagelets.errors import CommandError
 
 if TYPE_CHECKING:
     from scrapy_pagelets.archives.record import Record
     from scrapy_pagelets.archives.resources import Resources
-    from scrapy_pagelets.page import Page
+    from scrapy_pagelets.page.page import Page
     from scrapy_pagelets.rendering.browser import RenderError
-    from scrapy_pagelets.templates.training.labels import Example
-    from scrapy_pagelets.templates.training.model_training import Trained
+    from scrapy_pagelets.training.labels import Example
+    from scrapy_pagelets.training.model_training import Trained
 
 #: Time limit for rendering a page, in seconds.
 _TIMEOUT = 600.0
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train, write the result, and print the scores of the cross-validation."""
     from scrapy_pagelets.archives.reader import ArchiveError
-    from scrapy_pagelets.templates.training.model_training import train
+    from scrapy_pagelets.training.model_training import train
 
     if options.segments:
         _segments(options)
@@ -108,7 +108,7 @@ def _page_level(options: argparse.Namespace) -> None:
 
     from scrapy_pagelets.archives.reader import ArchiveError
     from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
-    from scrapy_pagelets.templates.training.page_level_training import labelled, train
+    from scrapy_pagelets.training.page_level_training import labelled, train
 
     try:
         examples = list(labelled([page for _, page in _records(options)]))
@@ -132,8 +132,8 @@ def _as_rendered(examples: Sequence[Example], options: argparse.Namespace) -> li
     """Some examples of each site once more, rendered."""
     from scrapy_pagelets.archives.reader import expand
     from scrapy_pagelets.archives.resources import Resources
-    from scrapy_pagelets.page import decode
-    from scrapy_pagelets.templates.training.page_level_training import as_rendered, thinned
+    from scrapy_pagelets.page.page import decode
+    from scrapy_pagelets.training.page_level_training import as_rendered, thinned
 
     resources = Resources([source for archive in options.archive for source in expand(archive)], options.base)
     chosen = {example.page.url: example for example in thinned(examples)}
@@ -153,7 +153,7 @@ def _segments(options: argparse.Namespace) -> None:
     from lxml.etree import XPathError
 
     from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
-    from scrapy_pagelets.segmentation.weight_training import read_examples, train
+    from scrapy_pagelets.training.weight_training import read_examples, train
 
     folder = Path(options.segments)
     try:
@@ -179,7 +179,7 @@ def _segments(options: argparse.Namespace) -> None:
 def _pages(folder: Path, names: Sequence[str], *, render: bool) -> dict[str, Page]:
     """Read or render pages of a folder; return them by name."""
     from scrapy_pagelets.archives.resources import Resources
-    from scrapy_pagelets.page import Page, decode
+    from scrapy_pagelets.page.page import Page, decode
 
     bodies = {name: (folder / name).read_bytes() for name in names}
     pages = {name: Page.parse(body, f"http://{name}") for name, body in bodies.items()}
@@ -233,7 +233,7 @@ def _missing(error: ImportError) -> str:
 def _examples(options: argparse.Namespace) -> Iterator[Example]:
     from dataclasses import replace
 
-    from scrapy_pagelets.templates.training.labels import Example, by_gold, by_sites
+    from scrapy_pagelets.training.labels import Example, by_gold, by_sites
 
     gold, families = _gold(options.gold), _families(options.families)
     pages: list[Page] = []
@@ -262,7 +262,7 @@ def _families(name: str | None) -> dict[str, str]:
 def _records(options: argparse.Namespace) -> Iterator[tuple[Record, Page]]:
     """Yield the records of the archives with their pages."""
     from scrapy_pagelets.archives.reader import expand, records
-    from scrapy_pagelets.page import Page
+    from scrapy_pagelets.page.page import Page
 
     for archive in options.archive:
         for source in expand(archive):

@@ -13,20 +13,20 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
+from scrapy_pagelets.base.errors import CommandError, ConfigError
 from scrapy_pagelets.crawler.commands.terminal import show, warn
-from scrapy_pagelets.errors import CommandError, ConfigError
-from scrapy_pagelets.feed_reader import FeedError
+from scrapy_pagelets.feed.feed_reader import FeedError
 from scrapy_pagelets.session.config import Config
 
 if TYPE_CHECKING:
     import playwright.async_api as playwright
     from playwright.async_api import FloatRect
 
+    from scrapy_pagelets.feed.pagelet import Pagelet
     from scrapy_pagelets.inspector.contents import Inspected, Picture
     from scrapy_pagelets.inspector.source import PageSource
-    from scrapy_pagelets.page import Page
+    from scrapy_pagelets.page.page import Page
     from scrapy_pagelets.rules.host_rules import Rules
-    from scrapy_pagelets.segmentation.pagelet import Pagelet
 
 _TIMEOUT: Final = 60.0
 #: Largest height of a picture of a page, in pixels.
@@ -105,10 +105,10 @@ def _suffix(name: str) -> str:
 
 
 async def _write(options: argparse.Namespace) -> None:
+    from scrapy_pagelets.decision.model import load
     from scrapy_pagelets.inspector.source import source_of
-    from scrapy_pagelets.templates import page_level
-    from scrapy_pagelets.templates.detections import CLASSIFIER
-    from scrapy_pagelets.templates.model import load
+    from scrapy_pagelets.papers.detections import CLASSIFIER
+    from scrapy_pagelets.papers.page_alone import page_level
 
     config = Config.from_settings(options.settings)
     rules = _rules(options.rules or config.rules)
@@ -147,7 +147,7 @@ async def _load(
     options: argparse.Namespace, config: Config, source: PageSource
 ) -> tuple[Page | None, Picture | None, list[str]]:
     """The page, its picture, and what cannot be shown; no page if all that is left of it is in the feed."""
-    from scrapy_pagelets.page import Page, parse
+    from scrapy_pagelets.page.page import Page, parse
     from scrapy_pagelets.rendering.browser import RenderError
 
     if options.no_picture:
@@ -171,7 +171,7 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
     from playwright.async_api import Error, async_playwright
 
     from scrapy_pagelets.inspector.contents import Picture
-    from scrapy_pagelets.page import Page
+    from scrapy_pagelets.page.page import Page
     from scrapy_pagelets.rendering.browser import Browser, RenderError, launch_options
     from scrapy_pagelets.rendering.snapshot import page_of
 
@@ -227,8 +227,8 @@ def _without_effect(rules: Rules) -> list[str]:
 
 
 def _inspected(options: argparse.Namespace, config: Config, page: Page | None, source: PageSource) -> Inspected:
+    from scrapy_pagelets.feed.pagelet import segment
     from scrapy_pagelets.inspector.inspection import by_feed, by_site, from_feed, known_sites
-    from scrapy_pagelets.segmentation.pagelet import segment
 
     if page is None:
         assert source.line is not None

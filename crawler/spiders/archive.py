@@ -19,23 +19,23 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import is_asyncio_available
 
-from scrapy_pagelets import urls
 from scrapy_pagelets.archives.parts import parts
 from scrapy_pagelets.archives.reader import ArchiveError, Reader, Record, expand, records
 from scrapy_pagelets.archives.resources import Resources
+from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.crawler.items import page_item
 from scrapy_pagelets.crawler.spiders import arguments
 from scrapy_pagelets.crawler.spiders.archive_job import NUMBER, ArchiveJob
 from scrapy_pagelets.crawler.spiders.archive_journal import JobError
+from scrapy_pagelets.evidence.known_subdigraphs import KnownSubdigraphs, LinkedPages
 from scrapy_pagelets.middlewares.archived import archive_request, response_token
 from scrapy_pagelets.middlewares.rendering import RENDER
-from scrapy_pagelets.page import Page
+from scrapy_pagelets.page import urls
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.detections import ETDM, FUSED
 from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
 from scrapy_pagelets.session.page_context import context_of
 from scrapy_pagelets.session.threads import in_thread, let_go
-from scrapy_pagelets.templates.detections import ETDM, FUSED
-from scrapy_pagelets.templates.known_subdigraphs import KnownSubdigraphs, LinkedPages
-from scrapy_pagelets.wording import counted
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from scrapy_pagelets.errors import PageletsError
+from scrapy_pagelets.base.errors import PageletsError
 
 _VERSION: Final = 1
 #: ``about`` has the digest of the archive and the names of the feeds; ``sizes`` has the bytes of each feed that belong

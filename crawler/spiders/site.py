@@ -19,19 +19,19 @@ from scrapy.settings import BaseSettings
 from scrapy.utils.job import job_dir
 from twisted.python.failure import Failure
 
-from scrapy_pagelets.characters import visible
+from scrapy_pagelets.base.characters import visible
+from scrapy_pagelets.base.errors import ConfigError
+from scrapy_pagelets.base.recent_keys import RecentKeys
 from scrapy_pagelets.crawler.items import page_item
 from scrapy_pagelets.crawler.spiders import arguments, failures, sitemaps
 from scrapy_pagelets.crawler.spiders.request_journal import FORMER_JOB, RequestJournal
 from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
-from scrapy_pagelets.errors import ConfigError
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.recent_keys import RecentKeys
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.urls import host_of, is_page, key
 from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
 from scrapy_pagelets.session.fingerprints import fingerprint_of
 from scrapy_pagelets.session.outgoing import FOLLOWED, requested_url
 from scrapy_pagelets.session.threads import in_waiting_thread
-from scrapy_pagelets.urls import host_of, is_page, key
 
 logger = logging.getLogger(__name__)
 

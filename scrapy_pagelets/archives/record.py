@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from scrapy_pagelets.archives.http_message import Headers
-from scrapy_pagelets.errors import PageletsError
+from scrapy_pagelets.base.errors import PageletsError
 
 #: Bytes of the body of a page. Only compression bombs are larger.
 MAX_BODY = 64 << 20

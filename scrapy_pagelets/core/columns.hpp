@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// As `scrapy_pagelets.nodes.NodeTable`: n rows, m leaves.
+// As `scrapy_pagelets.page.nodes.NodeTable`: n rows, m leaves.
 struct Nodes {
     std::size_t n, m, links, looks;
     const std::int64_t *parent, *end, *depth, *tag, *look, *path, *signature, *shape, *first_leaf, *last_leaf;  // (n,)

@@ -1,4 +1,4 @@
-// The features of the context of the leaves of a page, see `scrapy_pagelets.templates.context`.
+// The features of the context of the leaves of a page, see `scrapy_pagelets.decision.context`.
 #pragma once
 #include "page_features.hpp"
 

@@ -1,4 +1,4 @@
-// What a page says of itself, and what is torn out of its content, as `scrapy_pagelets.document.content`.
+// What a page says of itself, and what is torn out of its content, as `scrapy_pagelets.decision.content`.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 #include "columns.hpp"
 
-// The numbers and tags of `scrapy_pagelets.document.content`.
+// The numbers and tags of `scrapy_pagelets.decision.content`.
 struct Limits {
     std::int64_t cell, line, text, heading;          // gaps, the tag of runs of text, the sign of headings
     double threshold, prose, nearly, whole, announcing, most, in_doubt;
-    double of_blocks, least, half, linked;  // of `scrapy_pagelets.document.holes`
+    double of_blocks, least, half, linked;  // of `scrapy_pagelets.decision.holes`
     std::vector<std::uint8_t> is_list, is_item, is_heading, is_block;  // by tag
 };
 

@@ -1,6 +1,6 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""Corrections of what is content, see `scrapy_pagelets.document.content`."""
+"""Corrections of what is content, see `scrapy_pagelets.decision.content`."""
 
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
@@ -38,8 +38,8 @@ cdef int load_python() except -1:
     global in_python, colons
     if in_python is not None:
         return 0
-    from scrapy_pagelets.document import content, holes
-    from scrapy_pagelets.templates import roles
+    from scrapy_pagelets.decision import content, holes
+    from scrapy_pagelets.page import roles
 
     limits.cell, limits.line, limits.text, limits.heading = content.CELL, content.LINE, content.TEXT, content.HEADING
     limits.threshold, limits.prose, limits.nearly = roles.THRESHOLD, content._PROSE, content._NEARLY
@@ -53,7 +53,7 @@ cdef int load_python() except -1:
 
 
 def corrected(table, templateness, headline):
-    """As `scrapy_pagelets.document.content.corrected`."""
+    """As `scrapy_pagelets.decision.content.corrected`."""
     load_python()
     cdef Nodes nodes = columns_of(table).nodes
     values = np.ascontiguousarray(templateness, np.float64)

@@ -71,7 +71,7 @@ public:
     }
 };
 
-// Sums by key, as `scrapy_pagelets.templates.lossy_counter.LossyCounter`.
+// Sums by key, as `scrapy_pagelets.evidence.lossy_counter.LossyCounter`.
 class Counter {
     Numbers numbers;
     std::vector<float> sums;  // a row for each number; row 0 holds the zeros of all missing keys

@@ -1,6 +1,6 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""What a site learns from a page, and what it tells of one, see `scrapy_pagelets.templates.evidence`.
+"""What a site learns from a page, and what it tells of one, see `scrapy_pagelets.evidence.evidence`.
 
 A table is touched under the lock of its site alone, and the GIL is held.
 """
@@ -54,7 +54,7 @@ cdef extern from "recent_keys.hpp" nogil:
         int64_t key(size_t time)
         int8_t number(size_t time)
 
-# As in `scrapy_pagelets.nodes` and `scrapy_pagelets.templates.evidence`.
+# As in `scrapy_pagelets.page.nodes` and `scrapy_pagelets.evidence.evidence`.
 cdef enum:
     TEXT = 1
 cdef enum:
@@ -76,8 +76,8 @@ cdef object in_python = None, lossy_counter = None
 cdef int load_python() except -1:
     global in_python, lossy_counter
     if in_python is None:
-        from scrapy_pagelets.templates import lossy_counter
-        from scrapy_pagelets.templates import evidence as in_python
+        from scrapy_pagelets.evidence import lossy_counter
+        from scrapy_pagelets.evidence import evidence as in_python
     return 0
 
 
@@ -147,7 +147,7 @@ cdef class Table:
 
 
 class LossyCounter(Table):
-    """As `scrapy_pagelets.templates.lossy_counter.LossyCounter`."""
+    """As `scrapy_pagelets.evidence.lossy_counter.LossyCounter`."""
 
     __slots__ = ()
 
@@ -193,13 +193,13 @@ cdef class RecentTable:
 
 
 class RecentKeys(RecentTable):
-    """As `scrapy_pagelets.recent_keys.RecentKeys`."""
+    """As `scrapy_pagelets.base.recent_keys.RecentKeys`."""
 
     __slots__ = ()
 
 
 def keys_of(page):
-    """As `scrapy_pagelets.templates.evidence.keys_of`."""
+    """As `scrapy_pagelets.evidence.evidence.keys_of`."""
     load_python()
     table = page.nodes
     cdef Nodes nodes = columns_of(table).nodes
@@ -229,7 +229,7 @@ def keys_of(page):
 
 
 def link_sets(table, targets):
-    """As `scrapy_pagelets.templates.evidence.link_sets`."""
+    """As `scrapy_pagelets.evidence.evidence.link_sets`."""
     cdef Nodes nodes = columns_of(table).nodes
     cdef Integers keys = integers(targets)
     cdef size_t i
@@ -252,7 +252,7 @@ def link_sets(table, targets):
 
 
 def mostly_links(table):
-    """As `scrapy_pagelets.templates.evidence.mostly_links`."""
+    """As `scrapy_pagelets.evidence.evidence.mostly_links`."""
     cdef Nodes nodes = columns_of(table).nodes
     cdef size_t i
     cdef vector[int64_t] below = vector[int64_t](nodes.m + 1), linked = vector[int64_t](nodes.m + 1)
@@ -270,7 +270,7 @@ def mostly_links(table):
 
 
 def counted(table):
-    """As `scrapy_pagelets.templates.evidence.counted`."""
+    """As `scrapy_pagelets.evidence.evidence.counted`."""
     load_python()
     cdef Nodes nodes = columns_of(table).nodes
     cdef int64_t n = nodes.n, giant = lossy_counter._GIANT, i
@@ -285,7 +285,7 @@ def counted(table):
 
 
 def outline(table):
-    """As `scrapy_pagelets.templates.site_counts.outline`."""
+    """As `scrapy_pagelets.evidence.site_counts.outline`."""
     cdef Nodes nodes = columns_of(table).nodes
     cdef list found = []
     cdef int64_t paths[OUTLINE_DEPTH + 1]
@@ -305,7 +305,7 @@ def outline(table):
 
 
 def count_page(dict tables, fragments, Py_ssize_t number):
-    """As `scrapy_pagelets.templates.evidence.count_page`."""
+    """As `scrapy_pagelets.evidence.evidence.count_page`."""
     keys = fragments.keys
     cdef Table texts = tables["text"], paths = tables["path"], placed = tables["placed"], shapes = tables["shape"]
     cdef Integers text = integers(keys.text), text_placed = integers(keys.placed)
@@ -410,7 +410,7 @@ cdef int sum_shapes(
 def evidence_of(
     dict tables, int64_t pages, table, keys, odds, Py_ssize_t number, int64_t of_class, bint known, *, bint separate
 ):
-    """As `scrapy_pagelets.templates.evidence.evidence_of`."""
+    """As `scrapy_pagelets.evidence.evidence.evidence_of`."""
     load_python()
     cdef Table texts = tables["text"], paths = tables["path"], placed = tables["placed"], exact = tables["exact"]
     cdef Table links = tables["links"], shapes = tables["shape"], targets = tables["target"]

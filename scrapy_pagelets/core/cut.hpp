@@ -1,4 +1,4 @@
-// The features of the cuts of a page, see `scrapy_pagelets.templates.cut`.
+// The features of the cuts of a page, see `scrapy_pagelets.decision.cut`.
 #pragma once
 #include "page_features.hpp"
 

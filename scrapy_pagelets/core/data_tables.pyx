@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""Which tables hold data, see `scrapy_pagelets.document.data_tables.is_data`."""
+"""Which tables hold data, see `scrapy_pagelets.page.data_tables.is_data`."""
 
 from libc.stdint cimport int64_t, uint8_t
 from libcpp.vector cimport vector
@@ -24,8 +24,8 @@ cdef int load_python() except -1:
     global in_python, layout, layout_with_head
     if in_python is not None:
         return 0
-    from scrapy_pagelets.document import data_tables
-    from scrapy_pagelets.nodes import TAGS
+    from scrapy_pagelets.page import data_tables
+    from scrapy_pagelets.page.nodes import TAGS
 
     kinds.assign(len(TAGS), 0)
     for kind, tags in (
@@ -40,7 +40,7 @@ cdef int load_python() except -1:
 
 
 def is_data(table, int64_t row):
-    """As `scrapy_pagelets.document.data_tables.is_data`."""
+    """As `scrapy_pagelets.page.data_tables.is_data`."""
     load_python()
     cdef Nodes nodes = columns_of(table).nodes
     if not 0 <= row < <int64_t>nodes.n:

@@ -1,6 +1,6 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""The features of a page, see `scrapy_pagelets.templates.page_features`, `context` and `cut`.
+"""The features of a page, see `scrapy_pagelets.decision.page_features`, `context` and `cut`.
 
 C++ measures and writes the columns without the GIL. NumPy takes the logarithms and exponentials in between, since its
 routines and those of the C library differ in the last bit.
@@ -22,7 +22,7 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
-from scrapy_pagelets import caches
+from scrapy_pagelets.base import caches
 
 from scrapy_pagelets.core.arrays cimport pointer
 from scrapy_pagelets.core.columns cimport Nodes, columns_of
@@ -124,9 +124,9 @@ cdef Py_ssize_t size_of_known = 0, MOST_BYTES = caches.MOST, BYTES_OF_ENTRY = 50
 cdef int load_python() except -1:
     global in_python, contexts, cuts, text_tag
     if in_python is None:
-        from scrapy_pagelets.templates import context as contexts
-        from scrapy_pagelets.templates import cut as cuts
-        from scrapy_pagelets.templates import page_features
+        from scrapy_pagelets.decision import context as contexts
+        from scrapy_pagelets.decision import cut as cuts
+        from scrapy_pagelets.decision import page_features
 
         text_tag = page_features.TEXT
         in_python = page_features
@@ -134,7 +134,7 @@ cdef int load_python() except -1:
 
 
 def page_features(page, lexicon, marks=()):
-    """As `scrapy_pagelets.templates.page_features.page_features`."""
+    """As `scrapy_pagelets.decision.page_features.page_features`."""
     load_python()
     table = page.nodes
     cdef Nodes nodes = columns_of(table).nodes
@@ -164,7 +164,7 @@ def page_features(page, lexicon, marks=()):
 
 
 def node_odds(page, columns, first, classifier):
-    """As `scrapy_pagelets.templates.classifier.node_odds`."""
+    """As `scrapy_pagelets.decision.classifier.node_odds`."""
     load_python()
     cdef Nodes nodes = columns_of(page.nodes).nodes
     transposed, own = np.ascontiguousarray(columns.T, np.float32), floats(first)
@@ -185,7 +185,7 @@ def node_odds(page, columns, first, classifier):
 
 
 def site_features(page, evidence, odds, of_class):
-    """As `scrapy_pagelets.templates.page_features.site_features`."""
+    """As `scrapy_pagelets.decision.page_features.site_features`."""
     load_python()
     cdef Nodes nodes = columns_of(page.nodes).nodes
     cdef Evidence site
@@ -215,7 +215,7 @@ def site_features(page, evidence, odds, of_class):
 
 
 def context_features(table, odds):
-    """As `scrapy_pagelets.templates.context.context_features`."""
+    """As `scrapy_pagelets.decision.context.context_features`."""
     load_python()
     cdef Nodes nodes = columns_of(table).nodes
     matrix = np.empty((len(contexts.CONTEXT_FEATURES), nodes.m), np.float32)
@@ -238,7 +238,7 @@ def context_features(table, odds):
 
 
 def cut_features(table, odds, others):
-    """As `scrapy_pagelets.templates.cut.cut_features`."""
+    """As `scrapy_pagelets.decision.cut.cut_features`."""
     load_python()
     cdef Nodes nodes = columns_of(table).nodes
     if nodes.m == 0:
@@ -263,7 +263,7 @@ def cut_features(table, odds, others):
 
 
 def mean_cut(ratings):
-    """As `scrapy_pagelets.templates.cut.mean_cut`."""
+    """As `scrapy_pagelets.decision.cut.mean_cut`."""
     load_python()
     at, own = cuts.CUTS, floats(ratings)
     cdef size_t count = len(at), i
@@ -287,7 +287,7 @@ def mean_cut(ratings):
 
 
 def moved(odds, double cut):
-    """As `scrapy_pagelets.templates.cut.moved`."""
+    """As `scrapy_pagelets.decision.cut.moved`."""
     load_python()
     values = floats(odds)
     result = np.empty(len(values))

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""What is looked at in a text before it is parsed, see `scrapy_pagelets.limits`."""
+"""What is looked at in a text before it is parsed, see `scrapy_pagelets.page.limits`."""
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
@@ -22,7 +22,7 @@ cdef int tries
 cdef int load_python() except -1:
     global in_python, opening, separators, tries
     if in_python is None:
-        from scrapy_pagelets import limits
+        from scrapy_pagelets.page import limits
         opening, separators, tries = limits._OPENING, limits._SEPARATORS, limits._TRIES
         in_python = limits
     return 0
@@ -35,7 +35,7 @@ ctypedef fused Code:
 
 
 def without_nul(str text not None):
-    """As `scrapy_pagelets.limits.without_nul`."""
+    """As `scrapy_pagelets.page.limits.without_nul`."""
     cdef int kind = PyUnicode_KIND(text)
     cdef void *codes = PyUnicode_DATA(text)
     cdef bint found
@@ -58,7 +58,7 @@ cdef bint has_nul(const Code *codes, Py_ssize_t count) noexcept:
 
 
 def may_have_long_tag(str text not None, Py_ssize_t most):
-    """As `scrapy_pagelets.limits.may_have_long_tag`."""
+    """As `scrapy_pagelets.page.limits.may_have_long_tag`."""
     load_python()
     cdef Py_ssize_t at = 0, end
     while len(text) - at > 2 * most:

@@ -1,4 +1,4 @@
-// The features of the leaves and nodes of a page, see `scrapy_pagelets.templates.page_features`.
+// The features of the leaves and nodes of a page, see `scrapy_pagelets.decision.page_features`.
 #pragma once
 #include "nodes.hpp"
 #include "trees.hpp"

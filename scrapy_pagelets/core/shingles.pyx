@@ -1,6 +1,6 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""Hashes of words, see `scrapy_pagelets.templates.detection.pagelet_shingles`: of ASCII texts here, of others there."""
+"""Hashes of words, see `scrapy_pagelets.papers.shared_pagelets.pagelet_shingles`: of ASCII texts here, of others there."""
 
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
@@ -27,7 +27,7 @@ cdef size_t most_known = 65536
 cdef int load_python() except -1:
     global in_python, longest, gram
     if in_python is None:
-        from scrapy_pagelets.templates.detection import pagelet_shingles
+        from scrapy_pagelets.papers.shared_pagelets import pagelet_shingles
         longest, gram = pagelet_shingles._LONGEST_WORD, pagelet_shingles._GRAM
         in_python = pagelet_shingles
     return 0
@@ -92,7 +92,7 @@ cdef array_of(const vector[int64_t] &values):
 
 
 def word_tokens(list strings):
-    """As `scrapy_pagelets.templates.detection.pagelet_shingles.word_tokens`."""
+    """As `scrapy_pagelets.papers.shared_pagelets.pagelet_shingles.word_tokens`."""
     load_python()
     cdef Words words = Words()
     cdef list others = []

@@ -1,10 +1,10 @@
-// The features of the leaves of a page from the other pages of its site, see `scrapy_pagelets.templates.page_features`.
+// The features of the leaves of a page from the other pages of its site, see `scrapy_pagelets.decision.page_features`.
 #pragma once
 #include "page_features.hpp"
 
 enum : std::size_t { CLASSIFIERS = 2 };
 
-// As `scrapy_pagelets.templates.evidence.SiteEvidence`; (n, CLASSIFIERS) log odds of the page itself are added to it.
+// As `scrapy_pagelets.evidence.evidence.SiteEvidence`; (n, CLASSIFIERS) log odds of the page itself are added to it.
 struct Evidence {
     double pages, of_class;
     const double *text, *placed, *variants, *class_text;                        // (m,)

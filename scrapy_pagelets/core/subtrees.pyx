@@ -32,13 +32,13 @@ cdef struct Part:
     int64_t leaves, words, weight, linked
     Py_ssize_t next  # where the index of its next leaf is written
 
-cdef enum:  # as in `scrapy_pagelets.nodes`
+cdef enum:  # as in `scrapy_pagelets.page.nodes`
     TEXT = 1
 cdef enum:  # traits of a tag
     PROSE = 1
     INLINE = 2
     LINKING = 4
-cdef enum:  # as in `scrapy_pagelets.templates.partition`
+cdef enum:  # as in `scrapy_pagelets.evidence.partition`
     ANONYMOUS = -1
     PROSE_WORDS = 8
     RUN = 3
@@ -52,20 +52,20 @@ cdef vector[uint8_t] traits
 cdef int load_python() except -1:
     global in_python, roles
     if in_python is None:
-        from scrapy_pagelets.nodes import TAGS
-        from scrapy_pagelets.templates import partition as module
+        from scrapy_pagelets.page.nodes import TAGS
+        from scrapy_pagelets.evidence import partition as module
         traits.resize(len(TAGS))
         for tags, trait in ((module._PROSE_TAGS, PROSE), (module._INLINE, INLINE), (module._LINKING, LINKING)):
             for tag in tags.tolist():
                 traits[<size_t>tag] |= <uint8_t>trait
-        from scrapy_pagelets.templates import roles as module_of_roles
+        from scrapy_pagelets.page import roles as module_of_roles
         roles = module_of_roles
         in_python = module
     return 0
 
 
 def align(template, table):
-    """As `scrapy_pagelets.templates.mapping.template_tree.align`."""
+    """As `scrapy_pagelets.evidence.mapping.template_tree.align`."""
     cdef Nodes nodes = columns_of(table).nodes
     cdef Integers parent_ = integers(template.parent), end_ = integers(template.end)
     cdef Integers depth_ = integers(template.depth)
@@ -105,7 +105,7 @@ cdef bint is_tree(Integers parent, Integers end, Integers depth) noexcept:
 
 
 def partition(table, k=None, *, strict=False):
-    """As `scrapy_pagelets.templates.partition.partition`."""
+    """As `scrapy_pagelets.evidence.partition.partition`."""
     load_python()
     cdef int64_t most = in_python.DEFAULT_K if k is None else k
     in_python._check(most)
@@ -134,7 +134,7 @@ def partition(table, k=None, *, strict=False):
 
 
 def partition_of_rows(table, k=None, *, strict=False):
-    """As `scrapy_pagelets.templates.partition.partition_of_rows`."""
+    """As `scrapy_pagelets.evidence.partition.partition_of_rows`."""
     of_leaves = partition(table, k, strict=strict)
     cdef Nodes nodes = columns_of(table).nodes
     labels = np.empty(nodes.n, np.int64)
@@ -222,7 +222,7 @@ cdef int join(vector[int64_t] &starts, vector[int64_t] &run, int64_t kind, bint 
 
 
 def divided(table, labels, templateness):
-    """As `scrapy_pagelets.segmentation.pagelet.divided`."""
+    """As `scrapy_pagelets.feed.pagelet.divided`."""
     load_python()
     cdef Nodes nodes = columns_of(table).nodes
     own_labels, own_templateness = np.ascontiguousarray(labels, np.int64), np.ascontiguousarray(templateness, np.float64)

@@ -1,6 +1,6 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""The node table: the walk over lxml's tree, see `scrapy_pagelets.nodes.flatten`.
+"""The node table: the walk over lxml's tree, see `scrapy_pagelets.page.nodes.flatten`.
 
 No thread can change a tree while it is read here. Without the GIL no other thread runs Python code, so that it is enough
 to hold it and to run none ourselves: `flatten` walks over a `Snapshot` that is made so. Where elements of lxml are made,
@@ -22,8 +22,8 @@ from lxml.includes.tree cimport xmlAttr, xmlNode
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets import caches
-from scrapy_pagelets.characters import readable
+from scrapy_pagelets.base import caches
+from scrapy_pagelets.base.characters import readable
 
 from scrapy_pagelets.core.arrays cimport Integers, integers, pointer
 
@@ -54,12 +54,12 @@ cdef extern from "ranks.hpp" nogil:
         int64_t next(int64_t row, int64_t signature)
         void reserve(size_t most)
 
-# As in `scrapy_pagelets.nodes`.
+# As in `scrapy_pagelets.page.nodes`.
 cdef enum:
     GLUED, SPACE, CELL, LINE, PARAGRAPH
 cdef enum:
     TEXT = 1
-cdef enum:  # traits of a look; the first three as in `scrapy_pagelets.nodes`
+cdef enum:  # traits of a look; the first three as in `scrapy_pagelets.page.nodes`
     UNSEEN = 1
     VERBATIM = 2
     LINKS = 4
@@ -94,8 +94,8 @@ cdef size_t size_of_looks = 0, MOST_BYTES = caches.MOST, BYTES_OF_ENTRY = 500
 cdef int load_python() except -1:
     global in_python
     if in_python is None:
-        from scrapy_pagelets import nodes
-        from scrapy_pagelets.words import BY_CHARACTER
+        from scrapy_pagelets.page import nodes
+        from scrapy_pagelets.base.words import BY_CHARACTER
         by_character.clear()
         for first, last in zip(BY_CHARACTER[::3], BY_CHARACTER[2::3]):  # ranges as in a regular expression
             by_character.push_back(ord(first))
@@ -114,7 +114,7 @@ if any(path_hash(*sample) != hash(sample) for sample in ((0, 2**62 + 3, 5), (-(2
 
 
 def flatten(_Element root not None, noscript):
-    """As `scrapy_pagelets.nodes.flatten`."""
+    """As `scrapy_pagelets.page.nodes.flatten`."""
     load_python()
     cdef Walk walk = Walk(noscript)
     cdef unique_ptr[Snapshot] snapshot = make_unique[Snapshot](root._c_node)
@@ -124,7 +124,7 @@ def flatten(_Element root not None, noscript):
 
 
 def elements(_Element root not None, const int64_t[::1] tag, const int64_t[::1] parent, const int64_t[::1] end):
-    """As `scrapy_pagelets.nodes.elements`."""
+    """As `scrapy_pagelets.page.nodes.elements`."""
     cdef list found = []
     cdef Py_ssize_t row = 0, rows = tag.shape[0]
     cdef xmlNode *node = root._c_node
@@ -148,7 +148,7 @@ def elements(_Element root not None, const int64_t[::1] tag, const int64_t[::1] 
 
 
 def elements_at(nodes, rows):
-    """As `scrapy_pagelets.nodes.elements_at`."""
+    """As `scrapy_pagelets.page.nodes.elements_at`."""
     cdef _Element root = nodes.root
     cdef vector[xmlNode*] found = nodes_at(root, nodes, rows)
     cdef size_t i
@@ -156,7 +156,7 @@ def elements_at(nodes, rows):
 
 
 def attributes_at(nodes, rows, str name):
-    """As `scrapy_pagelets.nodes.attributes_at`."""
+    """As `scrapy_pagelets.page.nodes.attributes_at`."""
     cdef bytes wanted = name.encode()
     cdef vector[xmlNode*] found = nodes_at(nodes.root, nodes, rows)
     cdef xmlAttr *attribute
@@ -197,7 +197,7 @@ cdef vector[xmlNode*] nodes_at(_Element root, nodes, rows) except *:
 
 
 def values_at(list elements, names):
-    """As `scrapy_pagelets.nodes.values_at`."""
+    """As `scrapy_pagelets.page.nodes.values_at`."""
     cdef list wanted = [name.encode() for name in names], found = [], values
     cdef vector[string] read_values = vector[string](len(wanted))
     cdef _Element element
@@ -218,7 +218,7 @@ def values_at(list elements, names):
 
 
 def declarations(_Element root not None):
-    """As `scrapy_pagelets.nodes.declarations`."""
+    """As `scrapy_pagelets.page.nodes.declarations`."""
     load_python()
     cdef dict found = {tag: [] for tag in in_python.DECLARING}
     cdef list marked = [], listed
@@ -658,7 +658,7 @@ cdef tuple described(bytes key):
 
 
 cdef bint has_controls(str text):
-    """Whether `scrapy_pagelets.characters.readable` would change a text."""
+    """Whether `scrapy_pagelets.base.characters.readable` would change a text."""
     cdef Py_UCS4 c
     for c in text:
         if c < 32:
@@ -670,7 +670,7 @@ cdef bint has_controls(str text):
 
 
 cdef int64_t number_of_words(str text):
-    """As `scrapy_pagelets.nodes.text_key` counts them."""
+    """As `scrapy_pagelets.page.nodes.text_key` counts them."""
     cdef int64_t count = 0
     cdef bint inside = False, alone
     cdef Py_UCS4 c
@@ -720,7 +720,7 @@ cdef int read(xmlAttr *attribute, string &value) except -1:
 
 
 cdef bint is_unseen(xmlNode *node, int64_t traits) except -1:
-    """As `scrapy_pagelets.nodes._is_unseen`."""
+    """As `scrapy_pagelets.page.nodes._is_unseen`."""
     cdef xmlNode *child = node.children
     while child != NULL:
         if child.type == tree.XML_ELEMENT_NODE:

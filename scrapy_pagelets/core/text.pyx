@@ -1,6 +1,6 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""The texts and XPaths of leaves, see `scrapy_pagelets.text`, `scrapy_pagelets.recrawl.content_words`."""
+"""The texts and XPaths of leaves, see `scrapy_pagelets.page.text`, `scrapy_pagelets.feed.content_words`."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
@@ -17,7 +17,7 @@ from scrapy_pagelets.core.columns cimport Columns, Nodes, columns_of
 cdef extern from "Python.h":
     str PyUnicode_FromKindAndData(int kind, const void *characters, Py_ssize_t size)
 
-# As in `scrapy_pagelets.nodes`.
+# As in `scrapy_pagelets.page.nodes`.
 cdef enum:
     GLUED, SPACE, CELL, LINE, PARAGRAPH
 cdef enum:
@@ -223,7 +223,7 @@ cdef Texts texts_of(nodes):
     """What the texts of a table are made of, kept with it."""
     global nodes_in_python
     if nodes_in_python is None:
-        from scrapy_pagelets import nodes as nodes_in_python
+        from scrapy_pagelets.page import nodes as nodes_in_python
     cdef Texts columns = nodes.__dict__.get(KEPT)
     if columns is None:
         columns = nodes.__dict__[KEPT] = Texts(nodes)
@@ -231,7 +231,7 @@ cdef Texts texts_of(nodes):
 
 
 def rows_with(nodes, int64_t sign):
-    """As `scrapy_pagelets.nodes.rows_with`."""
+    """As `scrapy_pagelets.page.nodes.rows_with`."""
     cdef Texts columns = texts_of(nodes)
     cdef const int64_t *signs = columns.kept.nodes.signs
     cdef list found = []
@@ -246,14 +246,14 @@ def rows_with(nodes, int64_t sign):
 
 
 def rows_tagged(nodes, int64_t tag):
-    """As `scrapy_pagelets.nodes.rows_tagged`."""
+    """As `scrapy_pagelets.page.nodes.rows_tagged`."""
     cdef Texts columns = texts_of(nodes)
     cdef int64_t row
     return [row for row in range(columns.rows) if columns.tag[row] == tag]
 
 
 def leaves_beginning(nodes, characters):
-    """As `scrapy_pagelets.nodes.leaves_beginning`."""
+    """As `scrapy_pagelets.page.nodes.leaves_beginning`."""
     cdef list strings = nodes.strings, found = [], wanted = list(characters)
     cdef Py_ssize_t leaf
     for leaf in range(len(strings)):
@@ -275,7 +275,7 @@ cdef bint begins(str text, list characters) except -1:
 
 
 def left_over(nodes):
-    """As `scrapy_pagelets.text.left_over`."""
+    """As `scrapy_pagelets.page.text.left_over`."""
     load_text()
     cdef Texts columns = texts_of(nodes)
     cdef int64_t leaf
@@ -289,7 +289,7 @@ def left_over(nodes):
 
 
 def written_leaves(nodes, keep):
-    """As `scrapy_pagelets.text.written_leaves`."""
+    """As `scrapy_pagelets.page.text.written_leaves`."""
     cdef Texts columns = texts_of(nodes)
     left = left_over(nodes)
     cdef const uint8_t[::1] kept = keep.view("uint8")
@@ -308,7 +308,7 @@ def written_leaves(nodes, keep):
 
 
 def words_in(nodes, leaves):
-    """As `scrapy_pagelets.text.words_in`."""
+    """As `scrapy_pagelets.page.text.words_in`."""
     cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
     cdef int64_t words = 0
@@ -320,7 +320,7 @@ def words_in(nodes, leaves):
 
 
 def first_of_items(nodes, leaves):
-    """As `scrapy_pagelets.text.first_of_items`."""
+    """As `scrapy_pagelets.page.text.first_of_items`."""
     load_text()
     cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
@@ -344,14 +344,14 @@ def first_of_items(nodes, leaves):
 cdef int load_text() except -1:
     global text_in_python, runs_of_permalink
     if text_in_python is None:
-        from scrapy_pagelets.document import content
+        from scrapy_pagelets.decision import content
         runs_of_permalink = content._RUNS
-        from scrapy_pagelets import text as text_in_python
+        from scrapy_pagelets.page import text as text_in_python
     return 0
 
 
 def text_of(nodes, leaves, items=frozenset()):
-    """As `scrapy_pagelets.text.text_of`."""
+    """As `scrapy_pagelets.page.text.text_of`."""
     cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
     columns.check(wanted)
@@ -359,7 +359,7 @@ def text_of(nodes, leaves, items=frozenset()):
 
 
 def paths_of(nodes, leaves):
-    """As `scrapy_pagelets.text.paths_of`."""
+    """As `scrapy_pagelets.page.text.paths_of`."""
     cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
     cdef int64_t row
@@ -368,7 +368,7 @@ def paths_of(nodes, leaves):
 
 
 def links_of(nodes, leaves):
-    """As `scrapy_pagelets.text.links_of`."""
+    """As `scrapy_pagelets.page.text.links_of`."""
     cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
     columns.check(wanted)
@@ -376,7 +376,7 @@ def links_of(nodes, leaves):
 
 
 def anchors_of(nodes, list links):
-    """As `scrapy_pagelets.text.anchors_of`."""
+    """As `scrapy_pagelets.page.text.anchors_of`."""
     cdef Texts columns = texts_of(nodes)
     cdef list found = []
     cdef int64_t link
@@ -390,14 +390,14 @@ def anchors_of(nodes, list links):
 cdef int load_headline() except -1:
     global headline_in_python, longest_heading
     if headline_in_python is None:
-        from scrapy_pagelets.document import headline
+        from scrapy_pagelets.metadata import headline
         longest_heading = headline._LONGEST
         headline_in_python = headline
     return 0
 
 
 def heading_text(nodes, int64_t row):
-    """As `scrapy_pagelets.document.headline.heading_text`."""
+    """As `scrapy_pagelets.metadata.headline.heading_text`."""
     load_headline()
     cdef Texts columns = texts_of(nodes)
     if not 0 <= row < columns.rows:
@@ -420,7 +420,7 @@ def heading_text(nodes, int64_t row):
 
 
 def naming(nodes, list rows, list titles):
-    """As `scrapy_pagelets.document.headline.naming`."""
+    """As `scrapy_pagelets.metadata.headline.naming`."""
     load_headline()
     cdef Texts columns = texts_of(nodes)
     cdef int64_t row, first_level = headline_in_python._FIRST_LEVEL
@@ -480,7 +480,7 @@ cdef bint shares_word(str text, const vector[string] &known, const vector[string
 
 
 def content_of(nodes, keep):
-    """As `scrapy_pagelets.recrawl.content_words.content_of`."""
+    """As `scrapy_pagelets.feed.content_words.content_of`."""
     cdef Texts columns = texts_of(nodes)
     cdef const uint8_t[::1] kept = keep.view("uint8")
     cdef list pieces = []
@@ -515,10 +515,10 @@ cdef str folded(str text):
 
 
 def visible_words(str text):
-    """As `scrapy_pagelets.recrawl.content_words.visible_words`."""
+    """As `scrapy_pagelets.feed.content_words.visible_words`."""
     global words_in_python, marks
     if words_in_python is None:
-        from scrapy_pagelets.recrawl import content_words
+        from scrapy_pagelets.feed import content_words
         marks = content_words._MARKS
         words_in_python = content_words
     if not text.isascii():
@@ -543,7 +543,7 @@ def visible_words(str text):
 
 
 def permalinks(nodes):
-    """As `scrapy_pagelets.document.content.permalinks`."""
+    """As `scrapy_pagelets.decision.content.permalinks`."""
     load_text()
     cdef Texts columns = texts_of(nodes)
     cdef list hrefs = nodes.links.href

@@ -1,5 +1,5 @@
 // The addresses of links, as far as they are plain. Whatever is odd (a user name, an escape of ASCII, a backslash, a
-// character of no use in a URL, an empty segment ...) is left to `scrapy_pagelets.urls`.
+// character of no use in a URL, an empty segment ...) is left to `scrapy_pagelets.page.urls`.
 #pragma once
 #include <algorithm>
 #include <cstddef>

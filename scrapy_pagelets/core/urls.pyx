@@ -1,6 +1,6 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""The addresses of links, see `scrapy_pagelets.urls`: plain ones here, all others in Python."""
+"""The addresses of links, see `scrapy_pagelets.page.urls`: plain ones here, all others in Python."""
 
 from cpython.unicode cimport PyUnicode_DecodeASCII
 from libc.stdint cimport int64_t, uint64_t
@@ -42,7 +42,7 @@ cdef int load_python() except -1:
     global in_python, longest, room, cost
     cdef str name
     if in_python is None:
-        from scrapy_pagelets import urls
+        from scrapy_pagelets.page import urls
         for name in urls._TRACKING:
             tracking.push_back(name.encode())
         longest, room, cost = urls.LONGEST, urls.ROOM, urls.COST
@@ -68,7 +68,7 @@ cdef Text text_of(object value) except *:
 
 
 def targets_of(base, hrefs):
-    """As `scrapy_pagelets.urls.targets_of`."""
+    """As `scrapy_pagelets.page.urls.targets_of`."""
     load_python()
     cdef list targets = []
     keys = np.zeros(len(hrefs), np.int64)
@@ -129,7 +129,7 @@ def targets_of(base, hrefs):
 
 
 def absolute(base, href):
-    """As `scrapy_pagelets.urls.absolute`."""
+    """As `scrapy_pagelets.page.urls.absolute`."""
     load_python()
     cdef string out
     cdef Base *from_base = new Base(text_of(base))
@@ -142,7 +142,7 @@ def absolute(base, href):
 
 
 def written_addresses(base, hrefs):
-    """As `scrapy_pagelets.urls.written_addresses`."""
+    """As `scrapy_pagelets.page.urls.written_addresses`."""
     load_python()
     cdef list found = []
     cdef string out
@@ -173,7 +173,7 @@ cdef Text without_white(Text text) noexcept:
 
 
 def pages_of_host(targets, url):
-    """As `scrapy_pagelets.urls.pages_of_host`."""
+    """As `scrapy_pagelets.page.urls.pages_of_host`."""
     load_python()
     cdef str host = in_python.host_of(url).removeprefix("www.")
     if not host:

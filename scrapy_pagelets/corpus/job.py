@@ -17,6 +17,8 @@ from typing import Final
 
 import pyarrow as pa
 
+from scrapy_pagelets.base.whole_files import whole_file
+from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.corpus import near_duplicates, statements
 from scrapy_pagelets.corpus.engines import RESULTS, WORK, Engine, TableFolders, store
 from scrapy_pagelets.corpus.inputs import Source
@@ -25,10 +27,8 @@ from scrapy_pagelets.corpus.page_cleaning import CleanSites, optional_fields
 from scrapy_pagelets.corpus.raw_pages import BROKEN, ReadPages, TableFunction
 from scrapy_pagelets.corpus.schemas import COUNTS, PAIRS, RAW, SOURCES, cleaned_schema
 from scrapy_pagelets.corpus.site_learning import LearnParts, MergeParts
-from scrapy_pagelets.feed_schema import FEED
-from scrapy_pagelets.templates.detection import relational
-from scrapy_pagelets.whole_files import whole_file
-from scrapy_pagelets.wording import counted
+from scrapy_pagelets.feed.feed_schema import FEED
+from scrapy_pagelets.papers.shared_pagelets import relational
 
 _PLAN: Final = "job.json"
 #: Views on the rows of `cleaned_schema`, with their kinds.

@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.templates.evidence import CLASSES, Column
-from scrapy_pagelets.templates.site_counts import SiteCounts
+from scrapy_pagelets.evidence.evidence import CLASSES, Column
+from scrapy_pagelets.evidence.site_counts import SiteCounts
 
 #: Tables of a site, and those whose last columns count the pages of each class.
 _TABLES: Final = ("text", "path", "placed", "exact", "links", "target", "shape")

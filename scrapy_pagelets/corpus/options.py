@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from scrapy_pagelets.base.errors import PageletsError
+from scrapy_pagelets.decision.model import LABELLED
 from scrapy_pagelets.document.switches import Switches
 from scrapy_pagelets.duplicates.shingles import SIZE
 from scrapy_pagelets.duplicates.threshold import Threshold
-from scrapy_pagelets.errors import PageletsError
-from scrapy_pagelets.limits import Limits
-from scrapy_pagelets.templates.detections import FUSED, PAGE_LEVEL
-from scrapy_pagelets.templates.model import LABELLED
+from scrapy_pagelets.page.limits import Limits
+from scrapy_pagelets.papers.detections import FUSED, PAGE_LEVEL
 
 #: A site with more pages than this is divided: its pages are learnt, and cleaned, by several tasks.
 PART: Final = 1000

@@ -13,30 +13,30 @@ import numpy as np
 import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets import text, urls
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.hashing import band_hashes, mix
 from scrapy_pagelets.corpus.near_duplicates import LAST
 from scrapy_pagelets.corpus.options import CorpusOptions
 from scrapy_pagelets.corpus.row_groups import groups
 from scrapy_pagelets.corpus.schemas import cleaned_schema, union
 from scrapy_pagelets.corpus.site_learning import PageParser, counts_of, learn, rows_of
-from scrapy_pagelets.document.decision import Decision, decided
-from scrapy_pagelets.document.page_fields import PageContent, told
+from scrapy_pagelets.decision.decision import Decision, decided
+from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.certainty import word_weights
 from scrapy_pagelets.duplicates.shingles import shingles, tokens, weighted_shingles
 from scrapy_pagelets.duplicates.sketch import banding, encode, minhash
-from scrapy_pagelets.hashing import band_hashes, mix
-from scrapy_pagelets.limits import TooLarge
-from scrapy_pagelets.nodes import Bools, Floats, Ints
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.methods import labels_of
-from scrapy_pagelets.segmentation.pagelet import Pagelet, pagelets_of
-from scrapy_pagelets.templates import page_level
-from scrapy_pagelets.templates.detection.pagelet_shingles import exact_shingles
-from scrapy_pagelets.templates.detections import CLASSIFIER
-from scrapy_pagelets.templates.partition import STRICT_K, partition
-from scrapy_pagelets.templates.roles import CONTENT
-from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.templates.site_counts import body_of
+from scrapy_pagelets.evidence.partition import STRICT_K, partition
+from scrapy_pagelets.evidence.site_counts import body_of
+from scrapy_pagelets.feed.page_fields import PageContent, told
+from scrapy_pagelets.feed.pagelet import Pagelet, pagelets_of
+from scrapy_pagelets.page import text, urls
+from scrapy_pagelets.page.limits import TooLarge
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import CONTENT
+from scrapy_pagelets.papers.detections import CLASSIFIER
+from scrapy_pagelets.papers.methods import labels_of
+from scrapy_pagelets.papers.page_alone import page_level
+from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import exact_shingles
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from scrapy_pagelets.nodes import Ints
+from scrapy_pagelets.base.arrays import Ints
 
 
 def whole_groups(batches: Iterable[pa.RecordBatch], keys: Sequence[str], size: int) -> Iterator[pa.Table]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from scrapy_pagelets.feed_schema import FEED, arrow_type
+from scrapy_pagelets.feed.feed_schema import FEED, arrow_type
 
 Row = Mapping[str, Any]
 

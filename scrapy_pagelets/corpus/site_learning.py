@@ -11,12 +11,12 @@ from scrapy_pagelets.corpus.merged_counts import merged
 from scrapy_pagelets.corpus.options import CorpusOptions
 from scrapy_pagelets.corpus.row_groups import groups
 from scrapy_pagelets.corpus.schemas import COUNTS
-from scrapy_pagelets.page import Page
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.evidence.site_counts import SiteCounts
+from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.rules.host_rules import Rules
 from scrapy_pagelets.rules.rules_file import read
-from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.templates.site_counts import SiteCounts
-from scrapy_pagelets.templates.site_store import pack, unpack
+from scrapy_pagelets.sites.site_store import pack, unpack
 
 
 class PageParser:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from scrapy_pagelets.templates.detection import relational
+from scrapy_pagelets.papers.shared_pagelets import relational
 
 #: Sites with more pages than a task takes, and the number of their pages.
 LARGE_SITES: Final = """

@@ -10,19 +10,20 @@ from typing import Final
 import numpy as np
 from lxml import etree
 
-from scrapy_pagelets import urls
-from scrapy_pagelets.characters import quoted, readable
-from scrapy_pagelets.document import code, data_tables, formulas, pictures
-from scrapy_pagelets.document.asides import STRUCK
+from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.characters import quoted, readable
+from scrapy_pagelets.decision.asides import STRUCK
+from scrapy_pagelets.decision.content import permalinks
+from scrapy_pagelets.document import pictures
 from scrapy_pagelets.document.blocks import Block
-from scrapy_pagelets.document.content import permalinks
-from scrapy_pagelets.document.headline import Headline
 from scrapy_pagelets.document.inline import BREAK, PLAIN, Run, Style, text_of_runs, tidy
 from scrapy_pagelets.document.pictures import declared_by, shown_with
 from scrapy_pagelets.document.switches import ALL, Switches
-from scrapy_pagelets.nodes import GAPS, GLUED, LINE, SPACE, TEXT, Bools, NodeTable
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.text import LEFT_OVER, link_of, without_invisible
+from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.page import code, data_tables, formulas, urls
+from scrapy_pagelets.page.nodes import GAPS, GLUED, LINE, SPACE, TEXT, NodeTable
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.text import LEFT_OVER, link_of, without_invisible
 
 #: Lists and quotes nested deeper than this are written at this depth.
 DEPTH: Final = 16

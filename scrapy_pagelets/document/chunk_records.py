@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.document.blocks import Block
 from scrapy_pagelets.document.chunks import Chunk, chunks_of, tokens_of
 from scrapy_pagelets.document.fragments import NamedPlaces
-from scrapy_pagelets.nodes import Floats, Ints
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.text import paths_of
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.text import paths_of
 
 
 def chunk_records(

@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import quote
 
 from scrapy_pagelets.document.blocks import Block
-from scrapy_pagelets.page import Page
+from scrapy_pagelets.page.page import Page
 
 #: Longer names are of machines.
 _LONGEST: Final = 200

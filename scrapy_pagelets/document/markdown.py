@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.document.blocks import Block
 from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.decision import decided
 from scrapy_pagelets.document.inline import Run, fence_length, written
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.templates.site import Site
+from scrapy_pagelets.page.page import Page
 
 
 def markdown(page: Page, site: Site) -> str:

@@ -8,11 +8,12 @@ from typing import Final
 import numpy as np
 from lxml import etree
 
-from scrapy_pagelets.document.asides import hints_of
-from scrapy_pagelets.document.content import permalinks
-from scrapy_pagelets.looks import LANDMARKS
-from scrapy_pagelets.nodes import TAG, Bools, Ints, NodeTable, rows_tagged, rows_with
-from scrapy_pagelets.page import Page
+from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.decision.asides import hints_of
+from scrapy_pagelets.decision.content import permalinks
+from scrapy_pagelets.page.looks import LANDMARKS
+from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_tagged, rows_with
+from scrapy_pagelets.page.page import Page
 
 #: Attributes where scripts that load pictures late find their address.
 _LATE: Final = ("data-src", "data-original", "data-lazy-src", "data-lazy", "data-url")

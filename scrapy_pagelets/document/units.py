@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from scrapy_pagelets.base.words import WORD
 from scrapy_pagelets.document.blocks import Block
 from scrapy_pagelets.document.inline import PLAIN, Run
-from scrapy_pagelets.words import WORD
 
 #: The end of a sentence: its mark with closing quotes, then white space and no small letter; in Chinese and Japanese,
 #: the mark alone.

@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.duplicates.sketch import banding
-from scrapy_pagelets.nodes import Ints
 
 logger = logging.getLogger(__name__)
 

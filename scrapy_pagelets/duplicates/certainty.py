@@ -7,10 +7,11 @@ from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.duplicates.shingles import runs_of_tokens
-from scrapy_pagelets.nodes import GLUED, Bools, Floats, Ints, NodeTable
-from scrapy_pagelets.text import without_invisible, written
+from scrapy_pagelets.page.nodes import GLUED, NodeTable
+from scrapy_pagelets.page.text import without_invisible, written
 
 #: This share of the words of a page is taken for surely content, and counts in full.
 _SURE: Final = 0.25
@@ -31,7 +32,7 @@ def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:
 
     Examples
     --------
-    >>> from scrapy_pagelets.page import Page
+    >>> from scrapy_pagelets.page.page import Page
     >>> nodes = Page.parse(b"<h1>Of cats</h1><p>Cats sleep. <i>About us</i>", "http://a/").nodes
     >>> word_weights(nodes, np.ones(3, np.bool_), np.array([0.2, 0.2, 0.4])).round(3).tolist()
     [1.0, 1.0, 1.0, 1.0, 0.375, 0.375]

@@ -15,7 +15,8 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets import urls
+from scrapy_pagelets.base.arrays import Floats
+from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.shingles import (
     SIZE,
@@ -30,8 +31,7 @@ from scrapy_pagelets.duplicates.shingles import (
 )
 from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, minhash
 from scrapy_pagelets.duplicates.threshold import Threshold
-from scrapy_pagelets.errors import PageletsError
-from scrapy_pagelets.nodes import Floats
+from scrapy_pagelets.page import urls
 
 logger = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from scrapy_pagelets.duplicates.band_index import BandIndex
 from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, jaccard, shingles, tokens
 from scrapy_pagelets.duplicates.sketch import band_keys, minhashes
 from scrapy_pagelets.duplicates.threshold import Threshold
-from scrapy_pagelets.templates.detection.components import Components
-from scrapy_pagelets.urls import host_of
+from scrapy_pagelets.page.urls import host_of
+from scrapy_pagelets.papers.shared_pagelets.components import Components
 
 #: Texts that are sketched before each query of the index.
 _BLOCK: Final = 256

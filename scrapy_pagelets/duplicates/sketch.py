@@ -15,11 +15,11 @@ from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.base.errors import PageletsError
+from scrapy_pagelets.base.hashing import band_hashes, mix
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.duplicates.shingles import Hashes
-from scrapy_pagelets.errors import PageletsError
-from scrapy_pagelets.hashing import band_hashes, mix
-from scrapy_pagelets.nodes import Ints
 
 SCHEME: Final = "affine32"
 PERMUTATIONS: Final = 128

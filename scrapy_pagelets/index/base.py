@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple, Self
 
-from scrapy_pagelets.errors import PageletsError
+from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.index.documents import IndexedPage
 
 #: Version of the schema. An index of another version is refused.

@@ -18,10 +18,10 @@ from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
+from scrapy_pagelets.base.whole_files import whole_file
+from scrapy_pagelets.base.words import BY_CHARACTER
 from scrapy_pagelets.index.base import VERSION, Hit, Index, IndexAway, IndexUnusable, check_version
 from scrapy_pagelets.index.documents import TITLE, UNSEARCHED, IndexedPage, key_of
-from scrapy_pagelets.whole_files import whole_file
-from scrapy_pagelets.words import BY_CHARACTER
 
 #: Bytes that are read at once when a file is repaired.
 _BLOCK: Final = 1 << 16

@@ -11,7 +11,7 @@ from typing import Any, Final
 from xxhash import xxh3_128_hexdigest
 
 from scrapy_pagelets.index.terms import terms
-from scrapy_pagelets.urls import site_of
+from scrapy_pagelets.page.urls import site_of
 
 #: Role and number of the pagelet that holds the title of a page.
 TITLE: Final = "title"

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from scrapy_pagelets.base.transactions import write_ahead, writing
 from scrapy_pagelets.index.base import (
     QUERY_TERMS,
     VERSION,
@@ -27,7 +28,6 @@ from scrapy_pagelets.index.base import (
 )
 from scrapy_pagelets.index.documents import UNSEARCHED, IndexedPage, IndexedPagelet
 from scrapy_pagelets.index.terms import is_plain, phrases, terms
-from scrapy_pagelets.transactions import write_ahead, writing
 
 #: Temporary errors: another process is writing, or the disk is full or unavailable.
 _PASSING: Final = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOMEM", "SQLITE_PROTOCOL")

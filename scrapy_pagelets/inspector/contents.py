@@ -8,21 +8,22 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.headline import Headline
 from scrapy_pagelets.document.markdown import markdown_of
+from scrapy_pagelets.feed.pagelet import Pagelet
 from scrapy_pagelets.inspector.rule_lines import rule
-from scrapy_pagelets.nodes import LINE, TAG, Bools, Floats, Ints, NodeTable
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.rules.marks import KEEP, STRIP, nearest
-from scrapy_pagelets.segmentation.gcuts import Described
-from scrapy_pagelets.segmentation.methods import BY_COSTS
-from scrapy_pagelets.segmentation.pagelet import Pagelet
-from scrapy_pagelets.segmentation.segment_weights import INNER, load
-from scrapy_pagelets.segmentation.vips import vips
-from scrapy_pagelets.segmentation.vips_tree import GREATEST, LEAST
-from scrapy_pagelets.templates.roles import CONTENT, is_template
-from scrapy_pagelets.text import plain, roots
+from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.page.marks import KEEP, STRIP, nearest
+from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import CONTENT, is_template
+from scrapy_pagelets.page.text import plain, roots
+from scrapy_pagelets.papers.graph_cuts.gcuts import Described
+from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, load
+from scrapy_pagelets.papers.methods import BY_COSTS
+from scrapy_pagelets.papers.vips.vips import vips
+from scrapy_pagelets.papers.vips.vips_tree import GREATEST, LEAST
 
 #: Runs of text that are shown, and characters of each; more would make the file too large for a browser.
 _LEAVES: Final = 20_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from scrapy_pagelets.templates.page_features import NODE_FEATURES
+from scrapy_pagelets.decision.page_features import NODE_FEATURES
 
 #: Name of a feature -> what a node has whose value is below or above the mean of the page. Features of the page as a
 #: whole are not among them: they are the same for all of its nodes.

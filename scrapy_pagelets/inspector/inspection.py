@@ -8,19 +8,19 @@ from pathlib import Path
 
 import numpy as np
 
-from scrapy_pagelets.document.decision import decided
-from scrapy_pagelets.feed_reader import Line, pagelets
+from scrapy_pagelets.base.arrays import Floats, Ints
+from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.decision.model import load
+from scrapy_pagelets.feed.feed_reader import Line, pagelets
+from scrapy_pagelets.feed.pagelet import Pagelet, segment
 from scrapy_pagelets.inspector.contents import Inspected
 from scrapy_pagelets.inspector.reasons import Reasons
 from scrapy_pagelets.inspector.recorded import as_page, placed, templateness_of
-from scrapy_pagelets.nodes import Floats, Ints
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.pagelet import Pagelet, segment
-from scrapy_pagelets.templates.detections import FUSED
-from scrapy_pagelets.templates.model import load
-from scrapy_pagelets.templates.roles import CONTENT
-from scrapy_pagelets.templates.site_cache import SiteCache
-from scrapy_pagelets.templates.site_store import SiteStore
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import CONTENT
+from scrapy_pagelets.papers.detections import FUSED
+from scrapy_pagelets.sites.site_cache import SiteCache
+from scrapy_pagelets.sites.site_store import SiteStore
 
 #: A function that cuts a page whose leaves have a templateness.
 Segmenter = Callable[[Page, Floats], list[Pagelet]]

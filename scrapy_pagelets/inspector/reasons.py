@@ -9,17 +9,17 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.document.decision import Decision
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.decision.classifier import size_class
+from scrapy_pagelets.decision.decision import Decision
+from scrapy_pagelets.decision.page_features import NODE_FEATURES, node_features
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.inspector.feature_names import in_words
-from scrapy_pagelets.nodes import Bools, Floats, Ints
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.rules.marks import KEEP, STRIP, Cause, nearest
-from scrapy_pagelets.templates.classifier import size_class
-from scrapy_pagelets.templates.page_features import NODE_FEATURES, node_features
-from scrapy_pagelets.templates.page_level import smoothed
-from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.templates.trees import sigmoid
-from scrapy_pagelets.text import roots
+from scrapy_pagelets.page.marks import KEEP, STRIP, Cause, nearest
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.text import roots
+from scrapy_pagelets.papers.page_alone.page_level import smoothed
 
 #: Features of the classifier that are named.
 _STRONGEST: Final = 3

@@ -8,10 +8,10 @@ from typing import Any, Final
 import numpy as np
 from lxml import etree
 
-from scrapy_pagelets.characters import readable
-from scrapy_pagelets.nodes import Floats, Ints
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.pagelet import Pagelet
+from scrapy_pagelets.base.arrays import Floats, Ints
+from scrapy_pagelets.base.characters import readable
+from scrapy_pagelets.feed.pagelet import Pagelet
+from scrapy_pagelets.page.page import Page
 
 #: Templateness of what is in no pagelet of the feed.
 _LEFT_OUT: Final = 1.0

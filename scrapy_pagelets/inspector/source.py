@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from scrapy_pagelets.archives.reader import expand, records
 from scrapy_pagelets.archives.resources import Resources
-from scrapy_pagelets.feed_reader import Feed, Line, content_text
+from scrapy_pagelets.feed.feed_reader import Feed, Line, content_text
 from scrapy_pagelets.inspector.twins import compared
-from scrapy_pagelets.limits import Limits
-from scrapy_pagelets.page import decode
+from scrapy_pagelets.page.limits import Limits
+from scrapy_pagelets.page.page import decode
 
 _FEEDS: Final = (".jsonl", ".jl", ".jsonl.gz", ".jl.gz", ".parquet")
 _COLUMNS: Final = ("title", "text", "template", "pagelets", "near_duplicate_of", "similarity")

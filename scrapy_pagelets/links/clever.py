@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.links.hits import hits
 from scrapy_pagelets.links.link_tables import Tables
 from scrapy_pagelets.links.votes import Votes, host_weights, matrix, voters, votes
-from scrapy_pagelets.nodes import Bools, Floats
 
 #: Kleinberg 1999, Section 2: pages of the root set, and of those that link to one of them.
 ROOTS: Final = 200

@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.links.link_tables import Tables
 from scrapy_pagelets.links.votes import Votes, best, voters, votes
-from scrapy_pagelets.nodes import Floats, Ints
 
 #: A pagelet that links to more pages is a directory: it says little about any two of them.
 MOST: Final = 50

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from scrapy_pagelets.nodes import Floats
+from scrapy_pagelets.base.arrays import Floats
 
 #: As in Kleinberg 1999; most graphs converge earlier.
 ITERATIONS: Final = 50

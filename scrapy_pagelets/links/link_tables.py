@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from scrapy_pagelets.errors import PageletsError
+from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.links.query import Query
-from scrapy_pagelets.nodes import Bools, Ints
-from scrapy_pagelets.templates.roles import CONTENT
-from scrapy_pagelets.urls import host_of, normalise, resolve, site_of
+from scrapy_pagelets.page.roles import CONTENT
+from scrapy_pagelets.page.urls import host_of, normalise, resolve, site_of
 
 #: Characters of the text that label a pagelet with links.
 _LABEL: Final = 60

@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
+from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.links.link_tables import Tables
 from scrapy_pagelets.links.votes import votes
-from scrapy_pagelets.nodes import Floats
 
 DAMPING: Final = 0.85
 _TOLERANCE: Final = 1e-10

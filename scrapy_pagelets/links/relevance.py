@@ -14,16 +14,16 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from scrapy_pagelets.document.decision import decided
-from scrapy_pagelets.nodes import Floats
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.pagelet import Pagelet
-from scrapy_pagelets.templates.roles import CONTENT
-from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.text import plain
-from scrapy_pagelets.urls import key as key_of
-from scrapy_pagelets.whole_files import whole_file
-from scrapy_pagelets.words import words
+from scrapy_pagelets.base.arrays import Floats
+from scrapy_pagelets.base.whole_files import whole_file
+from scrapy_pagelets.base.words import words
+from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.feed.pagelet import Pagelet
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import CONTENT
+from scrapy_pagelets.page.text import plain
+from scrapy_pagelets.page.urls import key as key_of
 
 #: Weights of the parts of a link's relevance: its pagelet, its anchor, and what it inherits from the pages before it.
 _PAGELET: Final = 0.2

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.links.link_tables import Tables
-from scrapy_pagelets.nodes import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

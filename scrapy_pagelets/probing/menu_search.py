@@ -9,20 +9,20 @@ from urllib.parse import urldefrag, urljoin
 
 from scrapy import Request
 
-from scrapy_pagelets import urls
-from scrapy_pagelets.page import Page
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.evidence.class_template import ClassTemplate
+from scrapy_pagelets.evidence.complete_subdigraph import Subdigraph
+from scrapy_pagelets.evidence.kept_page import KeptPage
+from scrapy_pagelets.evidence.menu_links import candidates, is_harmless, link_targets, lonely_words
+from scrapy_pagelets.evidence.site_counts import outline, same_class
+from scrapy_pagelets.page import urls
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.detections import ETDM
 from scrapy_pagelets.probing.prober import Loaded, Prober
 from scrapy_pagelets.probing.traffic import Traffic
 from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.outgoing import Obstacle, requested_url
 from scrapy_pagelets.session.threads import in_thread
-from scrapy_pagelets.templates.class_template import ClassTemplate
-from scrapy_pagelets.templates.complete_subdigraph import Subdigraph
-from scrapy_pagelets.templates.detections import ETDM
-from scrapy_pagelets.templates.kept_page import KeptPage
-from scrapy_pagelets.templates.menu_links import candidates, is_harmless, link_targets, lonely_words
-from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.templates.site_counts import outline, same_class
 
 logger = logging.getLogger(__name__)
 

@@ -16,15 +16,15 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
 
-from scrapy_pagelets.limits import TooLarge
-from scrapy_pagelets.page import Page
+from scrapy_pagelets.page.limits import TooLarge
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.urls import site_of
 from scrapy_pagelets.probing.identity import DIFFERS, HANDOVER_TOKEN, OFF, RECEIVED, IdentityDiffers, token_of
 from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.outgoing import FOLLOWED, Obstacle
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import page_of_token
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
-from scrapy_pagelets.urls import site_of
 
 logger = logging.getLogger(__name__)
 

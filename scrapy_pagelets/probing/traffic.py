@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 
-from scrapy_pagelets.page import Page
+from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.session.answered import AnsweredRequests
 from scrapy_pagelets.session.fingerprints import known_fingerprint
 

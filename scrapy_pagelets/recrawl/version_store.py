@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-from scrapy_pagelets.errors import PageletsError
-from scrapy_pagelets.feed_reader import Feed, Line
-from scrapy_pagelets.recrawl.content_words import WordCounts
+from scrapy_pagelets.base.errors import PageletsError
+from scrapy_pagelets.base.transactions import write_ahead, writing
+from scrapy_pagelets.feed.content_words import WordCounts
+from scrapy_pagelets.feed.feed_reader import Feed, Line
+from scrapy_pagelets.page.urls import key
 from scrapy_pagelets.recrawl.versions import PageVersion
-from scrapy_pagelets.transactions import write_ahead, writing
-from scrapy_pagelets.urls import key
 
 #: Name of the file in a folder. The number goes up with each change of what is stored, or of the hashes.
 FILE: Final = "pagelets-versions-1.sqlite"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, Self
 
-from scrapy_pagelets.feed_reader import Line, content_text
-from scrapy_pagelets.recrawl.content_words import WordCounts, changed_share, content_hash
+from scrapy_pagelets.feed.content_words import WordCounts, changed_share, content_hash
+from scrapy_pagelets.feed.feed_reader import Line, content_text
 
 NEW, SAME, CHANGED = "new", "same", "changed"
 #: Fields of a feed that say what the content of a page was; one of the first two is needed.

@@ -18,7 +18,7 @@ from functools import cache
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from scrapy_pagelets.errors import PageletsError
+from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.rendering.page_load import Lookup, PageLoad, Permit, SharedResources, walk
 from scrapy_pagelets.rendering.snapshot import Frame
 

@@ -6,7 +6,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 
-from scrapy_pagelets.ip_addresses import is_private
+from scrapy_pagelets.base.ip_addresses import is_private
 
 #: From a host name to the addresses that it may be reached at.
 Resolve = Callable[[str], Awaitable[list[str]]]

@@ -13,10 +13,11 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from scrapy_pagelets.layout import DISPLAY, DISPLAYS, POSITION, Layout
-from scrapy_pagelets.limits import Limits
-from scrapy_pagelets.nodes import TEXT, Bools, Floats, Ints, NodeTable, build
-from scrapy_pagelets.page import Page, base_of
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.page.layout import DISPLAY, DISPLAYS, POSITION, Layout
+from scrapy_pagelets.page.limits import Limits
+from scrapy_pagelets.page.nodes import TEXT, NodeTable, build
+from scrapy_pagelets.page.page import Page, base_of
 
 #: The JavaScript function that walks through a document, for ``frame.evaluate_handle``; its result is described there.
 WALK: Final = files("scrapy_pagelets.rendering").joinpath("walk.js").read_text(encoding="utf-8")

@@ -10,11 +10,11 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
 
-from scrapy_pagelets.characters import visible
+from scrapy_pagelets.base.characters import visible
+from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.report.charts import complete_graph, curves
 from scrapy_pagelets.report.crawl_facts import CrawlFacts
 from scrapy_pagelets.report.summary import Class, SiteSummary, Summary, Totals
-from scrapy_pagelets.wording import counted
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 #: Sites, classes of a site, and texts of each that are shown.

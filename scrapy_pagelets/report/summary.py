@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from heapq import heappush, heappushpop, nlargest
 from typing import Final
 
-from scrapy_pagelets.feed_reader import CONTENT, Line, pagelets
+from scrapy_pagelets.feed.feed_reader import CONTENT, Line, pagelets
+from scrapy_pagelets.page.urls import site_of
 from scrapy_pagelets.report.frequent import Frequent
-from scrapy_pagelets.urls import site_of
 
 NO_CLASS: Final = "no template"
 #: The site of files that were read without the beginning of their URLs.

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.index.terms import terms
-from scrapy_pagelets.nodes import Bools, Ints
 from scrapy_pagelets.retrieval.segments import Cut, Segments, count, pagelets
 
 

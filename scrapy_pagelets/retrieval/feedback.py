@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.nodes import Ints
+from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.retrieval.collection import Collection
 from scrapy_pagelets.retrieval.ranking import Ranking
 from scrapy_pagelets.retrieval.segments import Cut, Segments, pagelets

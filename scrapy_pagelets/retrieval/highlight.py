@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection
 from typing import Final
 
+from scrapy_pagelets.base.words import WORD
 from scrapy_pagelets.index.terms import terms
-from scrapy_pagelets.words import WORD
 
 _RUN: Final = re.compile(r"\S+")
 #: Splits a text into words and the strings between them.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scrapy_pagelets.nodes import Ints
+from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.retrieval.collection import Collection, Postings
 from scrapy_pagelets.retrieval.term_weights import Bm2500, Floats
 

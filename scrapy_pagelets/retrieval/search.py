@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from scrapy_pagelets.characters import without_controls
-from scrapy_pagelets.errors import QueryError
+from scrapy_pagelets.base.characters import without_controls
+from scrapy_pagelets.base.errors import QueryError
 from scrapy_pagelets.index.base import QUERY_TERMS
 from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.retrieval.collection import Collection

@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.index.base import IndexAway, IndexUnusable
 from scrapy_pagelets.index.documents import TITLE, UNSEARCHED
 from scrapy_pagelets.index.sqlite import SQLiteIndex, passes
 from scrapy_pagelets.index.terms import terms
-from scrapy_pagelets.nodes import Ints
 from scrapy_pagelets.retrieval.collection import Postings, Size
 from scrapy_pagelets.retrieval.segments import Cut, Segments, count
 

@@ -10,11 +10,11 @@ from typing import Final, Self
 import numpy as np
 from lxml import etree
 
-from scrapy_pagelets.caches import cached
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.rules.marks import IGNORE_LINKS, Cause, Marks, links_inside
+from scrapy_pagelets.base.caches import cached
+from scrapy_pagelets.page.marks import IGNORE_LINKS, Cause, Marks, links_inside
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.urls import host_of
 from scrapy_pagelets.rules.selector import Selector
-from scrapy_pagelets.urls import host_of
 
 _ANY: Final = "*"
 _PATTERN: Final = re.compile(r"(\*\.)?((?:\[[0-9a-fA-F:.]+\]|[^\s/\\@?#*:\[\]]+)(?::[0-9]+)?)")

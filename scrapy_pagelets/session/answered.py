@@ -6,8 +6,8 @@ from collections import deque
 
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.recent_keys import RecentKeys
-from scrapy_pagelets.templates.site_store import MAX_ANSWERED, SiteStore
+from scrapy_pagelets.base.recent_keys import RecentKeys
+from scrapy_pagelets.sites.site_store import MAX_ANSWERED, SiteStore
 
 
 class AnsweredRequests:

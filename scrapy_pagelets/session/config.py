@@ -9,13 +9,13 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Final, Self
 
+from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.document.switches import Switches
 from scrapy_pagelets.duplicates.threshold import LEAST, Threshold
-from scrapy_pagelets.errors import ConfigError
-from scrapy_pagelets.feed_schema import FEED, FeedField
-from scrapy_pagelets.limits import Limits
+from scrapy_pagelets.feed.feed_schema import FEED, FeedField
+from scrapy_pagelets.page.limits import Limits
+from scrapy_pagelets.papers.detections import CLASSIFIER, COUNTED, DETECTIONS, ETDM, FUSED, PAGE_LEVEL
 from scrapy_pagelets.session import values
-from scrapy_pagelets.templates.detections import CLASSIFIER, COUNTED, DETECTIONS, ETDM, FUSED, PAGE_LEVEL
 
 #: The names of the fields of the feed.
 FIELDS: Final = tuple(field.name for field in FEED)

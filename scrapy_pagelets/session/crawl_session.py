@@ -20,14 +20,17 @@ from scrapy.utils.job import job_dir
 
 from scrapy_pagelets import core
 from scrapy_pagelets.archives.resources import Resources
-from scrapy_pagelets.characters import visible
-from scrapy_pagelets.errors import ConfigError
-from scrapy_pagelets.limits import TooLarge, memory_shortage
-from scrapy_pagelets.page import MAX_DEPTH, Page, decode, parse
+from scrapy_pagelets.base.characters import visible
+from scrapy_pagelets.base.errors import ConfigError
+from scrapy_pagelets.decision.model import load
+from scrapy_pagelets.page.limits import TooLarge, memory_shortage
+from scrapy_pagelets.page.page import MAX_DEPTH, Page, decode, parse
+from scrapy_pagelets.papers.detections import CLASSIFIER
+from scrapy_pagelets.papers.graph_cuts.segment_weights import load as load_weights
+from scrapy_pagelets.papers.page_alone import page_level
 from scrapy_pagelets.rendering.snapshot import page_of
 from scrapy_pagelets.rules.host_rules import Rules
 from scrapy_pagelets.rules.rules_file import read as read_rules
-from scrapy_pagelets.segmentation.segment_weights import load as load_weights
 from scrapy_pagelets.session.answered import AnsweredRequests
 from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.config import Config, unknown
@@ -38,11 +41,8 @@ from scrapy_pagelets.session.recent import RecentSet
 from scrapy_pagelets.session.rendered_response import RenderedResponse
 from scrapy_pagelets.session.response_store import ResponseStore
 from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
-from scrapy_pagelets.templates import page_level
-from scrapy_pagelets.templates.detections import CLASSIFIER
-from scrapy_pagelets.templates.model import load
-from scrapy_pagelets.templates.site_cache import SiteCache
-from scrapy_pagelets.templates.site_store import SiteStore, meaning
+from scrapy_pagelets.sites.site_cache import SiteCache
+from scrapy_pagelets.sites.site_store import SiteStore, meaning
 
 if TYPE_CHECKING:
     from scrapy_pagelets.session.shared_crawl import SharedCrawl

@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IHostnameResolver, IHostResolution, IResolutionReceiver
 from zope.interface import implementer
 
-from scrapy_pagelets.ip_addresses import is_private
+from scrapy_pagelets.base.ip_addresses import is_private
 
 #: Names that lead to public addresses only, as many as Scrapy caches.
 _PUBLIC: Final[LocalCache[str, bool]] = LocalCache(10000)

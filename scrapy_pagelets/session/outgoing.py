@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 
-from scrapy_pagelets.ip_addresses import is_private
+from scrapy_pagelets.base.ip_addresses import is_private
+from scrapy_pagelets.page.urls import is_web
 from scrapy_pagelets.session.name_resolver import addresses, keep_public
-from scrapy_pagelets.urls import is_web
 
 #: Request meta: one of our components found the URL on a page; neither the user nor a spider of the project chose it.
 FOLLOWED: Final = "_pagelets_followed"

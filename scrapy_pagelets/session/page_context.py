@@ -16,21 +16,21 @@ from scrapy import Item, Request
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 
-from scrapy_pagelets.document.decision import Decision, decided
-from scrapy_pagelets.document.headline import Headline
-from scrapy_pagelets.document.page_fields import PageContent, told
-from scrapy_pagelets.nodes import Bools, Floats, Ints
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.methods import labels_of
-from scrapy_pagelets.segmentation.pagelet import Pagelet, pagelets_of
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.decision.decision import Decision, decided
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.evidence.site_counts import PageClass
+from scrapy_pagelets.feed.page_fields import PageContent, told
+from scrapy_pagelets.feed.pagelet import Pagelet, pagelets_of
+from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import CONTENT
+from scrapy_pagelets.papers.detections import FUSED
+from scrapy_pagelets.papers.methods import labels_of
 from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
 from scrapy_pagelets.session.leases import lease_of
 from scrapy_pagelets.session.threads import let_go
-from scrapy_pagelets.templates.detections import FUSED
-from scrapy_pagelets.templates.roles import CONTENT
-from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.templates.site_cache import SiteCache
-from scrapy_pagelets.templates.site_counts import PageClass
+from scrapy_pagelets.sites.site_cache import SiteCache
 
 _current: ContextVar[PageContext | None] = ContextVar("pagelets_context", default=None)
 _places: ContextVar[dict[str, str]] = ContextVar("pagelets_places")

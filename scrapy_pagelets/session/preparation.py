@@ -7,13 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.document.decision import decided
+from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.certainty import word_weights
-from scrapy_pagelets.page import Page
-from scrapy_pagelets.segmentation.methods import labels_of
-from scrapy_pagelets.segmentation.pagelet import pagelets_of
+from scrapy_pagelets.feed.pagelet import pagelets_of
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.methods import labels_of
 from scrapy_pagelets.session.config import Config
-from scrapy_pagelets.templates.site import Site
 
 _PAGE: Final = """<html lang=en><title>Page {0}</title><body>
 <ul id=menu><li><a href=/a>Page a</a><li><a href=/b>Page b</a></ul>

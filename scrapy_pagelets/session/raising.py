@@ -10,7 +10,7 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.pqueues import ScrapyPriorityQueue
 
-from scrapy_pagelets import urls
+from scrapy_pagelets.page import urls
 from scrapy_pagelets.session.recent import RecentSet
 
 #: Request meta of a copy that overtakes its original.

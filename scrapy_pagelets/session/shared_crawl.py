@@ -17,8 +17,8 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.job import job_dir
 from xxhash import xxh3_64_hexdigest
 
+from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.duplicates.content_store import ContentStore
-from scrapy_pagelets.errors import ConfigError
 from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.session.shared_responses import SharedResponses
 from scrapy_pagelets.session.threads import in_waiting_thread

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
-from scrapy_pagelets.characters import without_controls
+from scrapy_pagelets.base.characters import without_controls
 from scrapy_pagelets.index.base import IndexUnusable, shown
 from scrapy_pagelets.index.targets import kind_of
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
-from scrapy_pagelets.errors import ConfigError
+from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.shared.last_seconds import LastSeconds
 from scrapy_pagelets.shared.server import RedisProblem, Server
 

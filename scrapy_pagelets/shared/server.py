@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from scrapy_pagelets.errors import ConfigError, PageletsError
+from scrapy_pagelets.base.errors import ConfigError, PageletsError
 
 if TYPE_CHECKING:
     from redis import Redis

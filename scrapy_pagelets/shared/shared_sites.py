@@ -9,10 +9,10 @@ from secrets import token_bytes
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.evidence.site_counts import SiteCounts
 from scrapy_pagelets.shared.server import RedisProblem, Server
-from scrapy_pagelets.templates.site import Site
-from scrapy_pagelets.templates.site_counts import SiteCounts
-from scrapy_pagelets.templates.site_store import UNREADABLE, pack, unpack
+from scrapy_pagelets.sites.site_store import UNREADABLE, pack, unpack
 
 #: How often a site is written while others write it too: a version is random, so that none comes back.
 _ATTEMPTS: Final = 100

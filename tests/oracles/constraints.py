@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from scrapy_pagelets.nodes import Bools, Ints
-from scrapy_pagelets.segmentation.energy import INVISIBLE
-from scrapy_pagelets.segmentation.tree import Tree
+from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.papers.graph_cuts.energy import INVISIBLE
+from scrapy_pagelets.papers.graph_cuts.tree import Tree
 
 
 def feasible(tree: Tree, labels: Ints) -> bool:

@@ -15,7 +15,7 @@ from typing import Final
 
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.segmentation.pagelet import Pagelet
+from scrapy_pagelets.feed.pagelet import Pagelet
 
 WINDOW: Final = 6
 MINIMA: Final = 8

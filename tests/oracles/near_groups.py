@@ -6,10 +6,10 @@ from itertools import count
 
 import numpy as np
 
-from scrapy_pagelets.hashing import mix
-from scrapy_pagelets.nodes import Ints
-from scrapy_pagelets.templates.detection.components import Components
-from scrapy_pagelets.templates.detection.pagelet_shingles import NEAR, resemblance, super_shingles
+from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.papers.shared_pagelets.components import Components
+from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import NEAR, resemblance, super_shingles
 
 
 def group_near(near: Ints) -> Ints:

@@ -1,0 +1,1 @@
+"""The decision what of a page is template: features, passes, cut, site."""

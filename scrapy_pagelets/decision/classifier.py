@@ -1,0 +1,111 @@
+"""The page-level classifier: one logistic model for each size class of nodes.
+
+Source: Chakrabarti, Kumar, Punera 2007 (slides), "Learning the 'Templateness' Classifier": logistic regression,
+separate for nodes of different sizes, on features of the page alone. The size classes are ours:
+``docs/algorithms/isotonic-2007.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.core import compiled
+from scrapy_pagelets.decision.page_features import node_features
+from scrapy_pagelets.page.nodes import NodeTable
+from scrapy_pagelets.page.page import Page
+
+#: Lower bounds of the size classes in words: 0, 1-3, 4-15, 16-63, 64-255, 256 and more.
+SIZES: Final = (1, 4, 16, 64, 256)
+#: Inverse strength of the L2 regularisation.
+_INVERSE_REGULARISATION: Final = 0.1
+
+
+def size_class(nodes: NodeTable) -> Ints:
+    """(n,) size class of each node by the number of words below it."""
+    return np.searchsorted(SIZES, nodes.total(nodes.spread(nodes.words)), side="right")
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """One logistic model for each size class.
+
+    Attributes
+    ----------
+    weight : (classes, features)
+    bias : (classes,)
+    low, high : (features,) bounds to which features are clipped, so that no outlier dominates
+    """
+
+    weight: Floats
+    bias: Floats
+    low: Floats
+    high: Floats
+
+    def __call__(self, columns: Floats, sizes: Ints) -> Floats:
+        """(n,) log odds that each node is template.
+
+        Parameters
+        ----------
+        columns : (n, features)
+        sizes : (n,) size classes, see ``size_class``
+        """
+        clipped = np.clip(columns, self.low, self.high)
+        return np.cumsum(clipped * self.weight[sizes], axis=1)[:, -1] + self.bias[sizes]
+
+
+@compiled("features")
+def node_odds(page: Page, columns: NDArray[np.float32], first: Floats, classifier: Classifier) -> Floats:
+    """(n, 2) log odds that each node of a page is template: mean of those of its leaves, and by the classifier.
+
+    Parameters
+    ----------
+    columns : (m, len(PAGE_FEATURES)) `page_features` of the page
+    first : (m,) log odds of the leaves
+    classifier : over ``NODE_FEATURES``
+    """
+    by_classifier = classifier(node_features(page, columns), size_class(page.nodes))
+    return np.column_stack([mean_odds(page.nodes, first), by_classifier])
+
+
+def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
+    """(n,) mean log odds of the leaves below each row, weighted by words; 0 if there are none.
+
+    Parameters
+    ----------
+    odds : (m,) log odds of the leaves
+    """
+    words = nodes.words + 0.1  # leaves without words, such as a bullet, have a small weight
+    mean: Floats = nodes.total(nodes.spread(words * odds)) / np.maximum(nodes.total(nodes.spread(words)), 0.05)
+    return mean
+
+
+def fit(columns: Floats, sizes: Ints, template: Bools, weight: Floats) -> Classifier:
+    """Train the models of all size classes on the nodes of many pages.
+
+    Parameters
+    ----------
+    columns : (rows, features)
+    sizes : (rows,) size classes
+    template : (rows,) whether each node is template
+    weight : (rows,) sample weights
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    low, high = np.quantile(columns, (0.005, 0.995), axis=0)
+    clipped = np.clip(columns, low, high)
+    scale = np.maximum(clipped.std(axis=0), 1e-6)
+    weights = np.zeros((len(SIZES) + 1, columns.shape[1]))
+    bias = np.zeros(len(SIZES) + 1)
+    for size in range(len(SIZES) + 1):
+        rows = sizes == size
+        if len(np.unique(template[rows])) == 2:
+            learner = LogisticRegression(C=_INVERSE_REGULARISATION, max_iter=200, tol=1e-3)
+            learner.fit((clipped[rows] - low) / scale, template[rows], weight[rows] / weight[rows].mean())
+            weights[size] = learner.coef_[0] / scale
+            bias[size] = learner.intercept_[0] - weights[size] @ low
+    return Classifier(weights, bias, low, high)

@@ -1,0 +1,85 @@
+"""The decision what of a page is template: one function for crawls, archives, commands, benchmarks and notebooks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scrapy_pagelets.base.arrays import Bools, Floats
+from scrapy_pagelets.decision.asides import asides_of
+from scrapy_pagelets.decision.comments import comments_of, signatures_of
+from scrapy_pagelets.decision.content import corrected, said_of_itself
+from scrapy_pagelets.decision.link_sections import link_sections_of
+from scrapy_pagelets.decision.page_features import declared
+from scrapy_pagelets.decision.repeats import repeats_of
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.metadata.breadcrumbs import rest_of_trails
+from scrapy_pagelets.metadata.byline import labels_of_names
+from scrapy_pagelets.metadata.headline import Headline, headline_of
+from scrapy_pagelets.metadata.metadata import Metadata, metadata_of
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import is_template
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What of a page is template, and what the page tells of itself.
+
+    Attributes
+    ----------
+    templateness : (m,) of each leaf, 0 to 1
+    headline : the page's own heading
+    metadata : what the page tells of itself
+    effect : by the name of the stat, what each rule of the user has done to the page
+    """
+
+    templateness: Floats
+    headline: Headline | None
+    metadata: Metadata
+    effect: dict[str, int]
+
+    @property
+    def content(self) -> Bools:
+        """(m,) the leaves that are content."""
+        return ~is_template(self.templateness)
+
+
+def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision:
+    """Decide what of a page is template, as its site, the page itself and the rules of the user know it.
+
+    What the page says of itself is content, and so is a label such as "Submitted by" before one name if other names of
+    the page keep theirs; breadcrumbs that the page calls so, the comments of readers below an
+    article, the reviews of a product, signatures on forums, what the page says twice, and what `asides_of` and
+    `link_sections_of` find are template. Rules decide last.
+
+    Parameters
+    ----------
+    site : has learnt the page
+    by_method : (m,) what another method than the default one says: only rules overrule it
+
+    Examples
+    --------
+    >>> site = Site("example.com")
+    >>> page = Page.parse(b"<title>Tea</title><h1>Tea</h1><p>All about green tea.", "http://example.com/")
+    >>> decision = decided(page, site)
+    >>> decision.headline.text, decision.content.tolist()
+    ('Tea', [True, True])
+    """
+    alike, others = site.pages_alike(page), site.pages - 1
+    headline = headline_of(page, alike, others, named=page.marks.headline)
+    told = metadata_of(page, headline)
+    found = by_method
+    if found is None:
+        found = corrected(page.nodes, site.templateness(page), headline)
+        found[told.trail] = 1
+        _, is_product, is_discussion = declared(page)
+        keep = ~is_template(found)
+        found[comments_of(page, keep, is_product=is_product, is_discussion=is_discussion)] = 1
+        found[signatures_of(page, keep, is_discussion=is_discussion)] = 1
+        found[asides_of(page.nodes, keep)] = 1
+        found[repeats_of(page.nodes, keep)] = 1
+        found[link_sections_of(page, alike, others)] = 1
+        found[rest_of_trails(page, keep, headline)] = 1
+        found[said_of_itself(page, headline, told.names, told.prices)] = 0
+        found[labels_of_names(page.nodes, ~is_template(found))] = 0
+    templateness, effect = page.marks.applied(page.nodes, found)
+    return Decision(templateness, headline, told, effect)

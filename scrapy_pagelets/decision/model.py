@@ -1,0 +1,212 @@
+"""The model that combines all evidence, stored in one NumPy data file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property, lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_pagelets.base.arrays import Floats
+from scrapy_pagelets.base.errors import ConfigError
+from scrapy_pagelets.decision.classifier import Classifier, node_odds
+from scrapy_pagelets.decision.context import CONTEXT_FEATURES, context_features
+from scrapy_pagelets.decision.cut import CUT_FEATURES
+from scrapy_pagelets.decision.page_features import (
+    NODE_FEATURES,
+    OWN_FEATURES,
+    PAGE_FEATURES,
+    SHARED_FEATURES,
+    SITE_FEATURES,
+    Lexicon,
+    page_features,
+)
+from scrapy_pagelets.decision.trees import Trees
+from scrapy_pagelets.page.nodes import NodeTable
+from scrapy_pagelets.page.page import Page
+
+#: The models in the package: trained on pages labelled by people, or on labels derived from what pages of sites share.
+LABELLED: Final = "labelled"
+AUTOMATIC: Final = "automatic"
+SHIPPED: Final = (LABELLED, AUTOMATIC)
+#: Changes with the meaning of the features: a file of another version is refused.
+VERSION: Final = 5
+
+
+FEATURES: Final = [*NODE_FEATURES, *PAGE_FEATURES, *CONTEXT_FEATURES, *SITE_FEATURES, *CUT_FEATURES]
+
+
+#: Names of the trees of a model, and of their columns in its file.
+_PASSES: Final = ("trees", "context", "decision", "cut")
+
+
+class ModelError(ConfigError):
+    """Raised if a model file cannot be used; the message says why and what to do."""
+
+
+@dataclass(eq=False)
+class PageEvidence:
+    """The evidence of a page alone.
+
+    Attributes
+    ----------
+    nodes : the node table of the page
+    features : (m, len(PAGE_FEATURES)) features of the leaves
+    first : (m,) log odds of the leaves by the first pass
+    odds : (n, CLASSIFIERS) log odds of all nodes by the page-level classifiers: first the trees, by their mean over the
+        words below the node, then the classifier
+    context : the second pass
+    """
+
+    nodes: NodeTable
+    features: NDArray[np.float32]
+    first: Floats
+    odds: Floats
+    context: Trees
+
+    @cached_property
+    def in_context(self) -> Floats:
+        """(m,) log odds of the leaves by the second pass, which a page that is only learnt does not need."""
+        return self.context(*context_parts(self.nodes, self.features, self.first))
+
+
+@dataclass(frozen=True)
+class Model:
+    """A decision in passes: the page, the context of each leaf, the evidence of the site, and the cut.
+
+    All classifiers give log odds of being template.
+
+    Attributes
+    ----------
+    classifier : classifier of the paper, over ``NODE_FEATURES``; for nodes, by their page alone
+    trees : first pass, over ``PAGE_FEATURES``; for leaves, by their page alone
+    context : second pass, see `context_parts`; for leaves, by their page alone
+    decision : third pass, see `site_parts`; for leaves, with the evidence of other pages of the site
+    cut : last pass, over ``CUT_FEATURES``; the rating of each cut of a page, see `cut.best_cut`
+    lexicon : log odds by hash of a class, id or role token, or of words of a heading
+    marks : hashes of the tokens that give features of their own
+    about : how the model was made: command, data, figures
+    """
+
+    classifier: Classifier
+    trees: Trees
+    context: Trees
+    decision: Trees
+    cut: Trees
+    lexicon: Lexicon
+    marks: tuple[int, ...]
+    about: dict[str, Any]
+    _known: WeakKeyDictionary[Page, PageEvidence] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
+
+    def page_evidence(self, page: Page) -> PageEvidence:
+        """Return the features of a page and the log odds of the page-level classifiers, computed once for each page."""
+        if (evidence := self._known.get(page)) is None:
+            columns = page_features(page, self.lexicon, self.marks)
+            first = self.trees(columns)
+            odds = node_odds(page, columns, first, self.classifier)
+            evidence = PageEvidence(page.nodes, columns, first, odds, self.context)
+            self._known[page] = evidence
+        return evidence
+
+    def save(self, path: str | Path) -> None:
+        """Write the model file."""
+        about = self.about | {"version": VERSION, "features": FEATURES}
+        with open(path, "wb") as file:
+            np.savez_compressed(
+                file,
+                **described(about, self.lexicon),
+                marks=np.array(self.marks, np.uint64),
+                **{f"classifier_{name}": column for name, column in vars(self.classifier).items()},
+                **{key: column for name in _PASSES for key, column in _columns(name, getattr(self, name)).items()},
+            )
+
+
+def context_parts(nodes: NodeTable, columns: NDArray[np.float32], first: Floats) -> list[NDArray[np.float32]]:
+    """(m, features) what the second pass sees, in parts: the leaf itself, the log odds of the first pass around it.
+
+    Parameters
+    ----------
+    columns : (m, len(PAGE_FEATURES)) features of the page
+    first : (m,) log odds of the first pass
+    """
+    return [*(columns[:, part] for part in OWN_FEATURES), context_features(nodes, first)]
+
+
+def site_parts(evidence: PageEvidence, of_site: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+    """(m, features) what the third pass sees, in parts: the page, the log odds of the second pass, the site.
+
+    Parameters
+    ----------
+    of_site : (m, len(SITE_FEATURES)) evidence of the other pages of the site
+    """
+    return [evidence.features[:, SHARED_FEATURES], evidence.in_context[:, None].astype(np.float32), of_site]
+
+
+def described(about: Mapping[str, Any], lexicon: Lexicon) -> dict[str, Any]:
+    """Columns of a model file that say how the model was made, and those of its lexicon, for `lexicon_of`."""
+    return {
+        "about": np.frombuffer(json.dumps(about).encode(), np.uint8),
+        "tokens": np.array(list(lexicon), np.uint64),
+        "odds": np.array(list(lexicon.values()), np.float32),
+    }
+
+
+def lexicon_of(data: Mapping[str, NDArray[Any]]) -> Lexicon:
+    """Restore the lexicon from the columns of a model file."""
+    return dict(zip(data["tokens"].tolist(), data["odds"].tolist(), strict=True))
+
+
+@lru_cache(4)
+def load(name: str) -> Model:
+    """Read a model, by the name of a shipped one or by the path of a file that ``scrapy pagelets train`` has written.
+
+    Raises
+    ------
+    ModelError : if there is no such file, or if it is not a model of this version
+    """
+    path = files("scrapy_pagelets.decision").joinpath(f"{name}.npz") if name in SHIPPED else Path(name)
+    try:
+        with path.open("rb") as file, np.load(file) as data:
+            return _model({key: data[key] for key in data.files})
+    except FileNotFoundError:
+        raise ModelError(
+            f"there is no model {name}: give {' or '.join(SHIPPED)}, or the path of a model file"
+        ) from None
+    except OSError as error:
+        raise ModelError(f"{name} cannot be read: {error.strerror or error}") from None
+    except (EOFError, KeyError, ValueError, BadZipFile):  # NumPy's own words would name an option that runs code
+        raise ModelError(
+            f"{name} is not a model of this version: train it again with `scrapy pagelets train`"
+        ) from None
+
+
+def _model(data: dict[str, Any]) -> Model:
+    about = json.loads(data["about"].tobytes())
+    if about.get("version") != VERSION or about.get("features") != FEATURES:
+        raise ValueError("it has other features")
+    lexicon = lexicon_of(data)
+    classifier = Classifier(*(data[f"classifier_{part.name}"] for part in fields(Classifier)))
+    trees, context, decision, cut = (_trees(name, data) for name in _PASSES)
+    return Model(classifier, trees, context, decision, cut, lexicon, tuple(data["marks"].tolist()), about)
+
+
+def _columns(name: str, trees: Trees) -> dict[str, Any]:
+    return {
+        f"{name}_feature": trees.feature.astype(np.int16),
+        f"{name}_border": trees.border,
+        f"{name}_value": trees.value,
+        f"{name}_bias": np.float64(trees.bias),
+    }
+
+
+def _trees(name: str, data: dict[str, Any]) -> Trees:
+    feature, border, value, bias = (data[f"{name}_{part}"] for part in ("feature", "border", "value", "bias"))
+    return Trees(feature.astype(np.int64), border, value, float(bias))

@@ -1,0 +1,126 @@
+"""What a page says twice: blocks that it has once for each width of the screen, and quotations of what stands above."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, rows_tagged
+from scrapy_pagelets.page.sums import below, up_to
+
+#: Elements of layout. Copies of paragraphs, items and rows are content: manuals explain a function in each class.
+_LAYOUT: Final = ("div", "section", "article", "aside", "main", "header", "footer", "form")
+_IS_LAYOUT: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _LAYOUT])
+_TABLE: Final = TAG["table"]
+#: Words and runs of text of a block that is compared with others.
+_WORDS, _RUNS = 20, 3
+#: Share of the words of the first copy that are content, or the second one is not left out.
+_KEPT: Final = 0.8
+#: Share of the second copies in the smallest element around both: where they are less of it, the page says it again.
+_SHARE: Final = 0.25
+#: Words of a run of text that is found again in a quotation, and the share of the quotation that such runs are.
+_QUOTED, _MOST = 5, 0.5
+
+
+def repeats_of(nodes: NodeTable, keep: Bools) -> Bools:
+    """(m,) leaves of second copies of blocks, and of quotations of what the page has said before.
+
+    Parameters
+    ----------
+    keep : (m,) the leaves that are content so far
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> said = "<p>Green tea is picked early in the year, "
+    >>> html = f"<div>{said}</div><div><blockquote>{said}</blockquote><p>Not on the hills."
+    >>> repeats_of(Page.parse(html.encode(), "http://a/").nodes, np.ones(3, np.bool_)).tolist()
+    [False, True, False]
+    """
+    found = np.zeros(len(nodes.leaves), np.bool_)
+    for row in (*_second_copies(nodes, keep), *_quotations(nodes, keep)):
+        found[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
+    return found
+
+
+def _second_copies(nodes: NodeTable, keep: Bools) -> Iterator[int]:
+    """Rows of the blocks of which the page has two, if they are much of the smallest element around both.
+
+    A page has a block once for wide and once for narrow screens, or once more at the end of slides that turn round.
+    Tables with the same data are shown in two ways on purpose.
+    """
+    words = up_to(nodes.words)
+    around: dict[int, list[int]] = defaultdict(list)
+    for first, second in _pairs(nodes, words):
+        leaves = slice(nodes.first_leaf.item(first), nodes.last_leaf.item(first))
+        has_table = (nodes.tag[second : nodes.end[second]] == _TABLE).any()
+        if not has_table and nodes.words[leaves][keep[leaves]].sum() >= _KEPT * below(nodes, words, first):
+            around[_around_both(nodes, first, second)].append(second)
+    for row, copies in around.items():
+        outer = _outermost(nodes, copies)
+        if below(nodes, words, outer).sum() >= _SHARE * below(nodes, words, row):
+            yield from outer
+
+
+def _pairs(nodes: NodeTable, words: Ints) -> Iterator[tuple[int, int]]:
+    """Rows of the two blocks of each text that exactly two blocks have, neither of them inside of the other.
+
+    Parameters
+    ----------
+    words : (m + 1,) the sums of those of the leaves
+    """
+    rows = np.flatnonzero(_IS_LAYOUT[nodes.tag] & (nodes.last_leaf - nodes.first_leaf >= _RUNS))
+    rows = rows[below(nodes, words, rows) >= _WORDS]
+    if len(rows) < 2:
+        return
+    text = below(nodes, up_to(mix(nodes.text)), rows)
+    order = np.argsort(text, kind="stable")
+    same, before, after = text[order[1:]] == text[order[:-1]], rows[order[:-1]], rows[order[1:]]
+    apart = same & (after >= nodes.end[before])
+    if not apart.any():  # nearly all pages
+        return
+    copies: dict[int, list[int]] = {key: [] for key in text[order[1:][apart]].tolist()}
+    for row, key in zip(rows.tolist(), text.tolist(), strict=True):
+        if key in copies:
+            copies[key].append(row)
+    for same_text in copies.values():
+        if len(found := _outermost(nodes, same_text)) == 2:
+            yield found[0], found[1]
+
+
+def _outermost(nodes: NodeTable, rows: Iterable[int]) -> list[int]:
+    """Those of some rows that are not inside of another one, ascending."""
+    found: list[int] = []
+    for row in sorted(rows):
+        if not found or row >= nodes.end[found[-1]]:
+            found.append(row)
+    return found
+
+
+def _around_both(nodes: NodeTable, first: int, second: int) -> int:
+    """Row of the smallest element around two rows, the second of which is behind the first."""
+    row = first
+    while nodes.end[row] <= second:
+        row = nodes.parent.item(row)
+    return row
+
+
+def _quotations(nodes: NodeTable, keep: Bools) -> Iterator[int]:
+    """Rows of the quotations half of which stand above as content: forums quote what they answer."""
+    quotations = rows_tagged(nodes, TAG["blockquote"])
+    if not quotations:
+        return
+    _, first, number = np.unique(nodes.text, return_index=True, return_inverse=True)
+    before = first[number]
+    counts = (nodes.words >= _QUOTED) & keep[before]
+    for row in quotations:
+        leaves = slice(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
+        words = nodes.words[leaves]
+        said = words[counts[leaves] & (before[leaves] < leaves.start)].sum()
+        if said and said >= _MOST * words.sum():
+            yield row

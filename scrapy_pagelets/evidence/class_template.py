@@ -1,0 +1,180 @@
+"""The template of a class of pages, as a tree: the rows of its key page that its other pages have too.
+
+Source: Alarte et al. 2014, Definition 3.3 and Algorithm 2 (``docs/algorithms/menu-templates-2014.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import accumulate, pairwise
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.evidence.kept_page import KeptPage
+from scrapy_pagelets.evidence.mapping.equality import same_signature
+from scrapy_pagelets.evidence.mapping.etdm import extract
+from scrapy_pagelets.evidence.mapping.template_tree import TemplateTree, align
+from scrapy_pagelets.page.nodes import TEXT
+from scrapy_pagelets.page.page import Page
+
+#: Prefix of the columns of a stored site that hold its templates; stores of the first version have none.
+OPTIONAL: Final = "class_"
+#: A node belongs to the template if this share of the pages has it, so that one odd page cannot delete the template.
+VOTE: Final = 0.6
+#: Number of pages that vote, unless a complete subdigraph is found: more of them change little, and cost time.
+_MAX_VOTERS: Final = 16
+
+
+@dataclass(eq=False)
+class ClassTemplate:
+    """The key page of a class, with the number of pages that have each of its rows.
+
+    Attributes
+    ----------
+    tree : rows of the key page
+    having : (n,) number of pages, with the key page, that have a row in the place of this one
+    saying : (n,) number of those on which a run of text says the same; as ``having`` for elements
+    voters : number of pages that were compared, with the key page
+    settled : whether the pages are a complete subdigraph, which no further page changes
+    source : the key page
+    members : URLs of the other pages of the complete subdigraph
+    """
+
+    tree: TemplateTree
+    having: Ints
+    saying: Ints
+    voters: int
+    settled: bool
+    source: KeptPage
+    members: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of_page(cls, page: Page) -> Self:
+        """Begin with the key page alone."""
+        ones = np.ones(len(page.nodes), np.int64)
+        return cls(TemplateTree.of(page.nodes), ones, ones.copy(), 1, False, KeptPage.of(page))
+
+    @classmethod
+    def of_set(cls, key_page: Page, pages: Sequence[Page]) -> Self:
+        """The template of a key page with respect to the other pages of a complete subdigraph: Algorithm 2.
+
+        Here a row needs all pages, and two rows are equal if they have the same signature.
+        """
+        found = extract(key_page.nodes, [page.nodes for page in pages], same_signature)
+        tree = TemplateTree.of(key_page.nodes, found.rows)
+        voters = 1 + len(pages)
+        everywhere = np.full(len(tree), voters)
+        saying = np.where(found.same[found.rows], voters, 0)
+        members = [page.url for page in pages]
+        return cls(tree, everywhere, saying, voters, True, KeptPage.of(key_page), members)
+
+    @property
+    def weight(self) -> tuple[bool, int]:
+        """Of two templates of a class, the better one has the greater weight."""
+        return self.settled, self.voters
+
+    @property
+    def complete(self) -> bool:
+        """True if further pages have no vote."""
+        return self.settled or self.voters >= _MAX_VOTERS
+
+    def count(self, page: Page) -> None:
+        """Let a page of the class vote, unless the template is complete."""
+        if not self.complete:
+            rows, same = self._compared(page)
+            self.voters += 1
+            self.having[rows[rows >= 0]] += 1
+            self.saying[rows[same]] += 1
+
+    def rows_of(self, page: Page, *, include_slots: bool = False) -> Bools:
+        """(n,) whether each row of a page is template: it has the place of a row that enough pages have.
+
+        Parameters
+        ----------
+        include_slots : include runs of text whose place the pages share while their words vary
+        """
+        needed = max(2.0, VOTE * self.voters)
+        rows, same = self._compared(page)
+        votes = self.having if include_slots else self.saying
+        placed = rows >= 0 if include_slots else same
+        found: Bools = placed & (votes[rows] >= needed)
+        return found
+
+    def _compared(self, page: Page) -> tuple[Ints, Bools]:
+        """(n,) row of the template for each row of a page, -1 for none; (n,) whether it is one that says the same."""
+        rows = align(self.tree, page.nodes)
+        texts = page.nodes.spread(page.nodes.text)
+        return rows, (rows >= 0) & ((page.nodes.tag != TEXT) | (self.tree.text[rows] == texts))
+
+
+Columns = NDArray[Any]
+
+
+def to_arrays(templates: Iterable[ClassTemplate | None]) -> dict[str, Columns]:
+    """Pack the templates of the classes of a site as columns, for `from_arrays`."""
+    known = [one or _NOTHING for one in templates]
+    columns = {
+        "class_size": _ints(len(one.tree) for one in known),
+        "class_voters": _ints(one.voters for one in known),
+        "class_settled": np.array([one.settled for one in known], np.bool_),
+        "class_having": _joined([one.having for one in known]),
+        "class_saying": _joined([one.saying for one in known]),
+    }
+    for column in fields(TemplateTree):
+        columns[f"class_{column.name}"] = _joined([getattr(one.tree, column.name) for one in known])
+    columns |= packed_texts("class_source", [one.source.markup for one in known])
+    columns |= packed_texts("class_url", [one.source.url.encode() for one in known])
+    columns |= packed_texts("class_members", ["\n".join(one.members).encode() for one in known])
+    return columns
+
+
+def from_arrays(arrays: Mapping[str, Columns]) -> list[ClassTemplate | None]:
+    """Restore the templates from the result of `to_arrays`; [] if the columns are missing."""
+    if not len(arrays.get("class_size", ())):
+        return []
+    ends = np.cumsum(arrays["class_size"])[:-1]
+    trees = zip(*(np.split(arrays[f"class_{f.name}"], ends) for f in fields(TemplateTree)), strict=True)
+    votes = (np.split(arrays[f"class_{name}"], ends) for name in ("having", "saying"))
+    numbers = (arrays[f"class_{name}"].tolist() for name in ("voters", "settled"))
+    sources = map(KeptPage, texts(arrays, "class_url"), split_bytes(arrays, "class_source"))
+    # An earlier version did not store the members.
+    joined = texts(arrays, "class_members") or [""] * len(arrays["class_size"])
+    members = [text.split("\n") if text else [] for text in joined]
+    return [
+        ClassTemplate(TemplateTree(*tree), having.copy(), saying.copy(), *rest) if rest[0] else None
+        for tree, having, saying, *rest in zip(trees, *votes, *numbers, sources, members, strict=True)
+    ]
+
+
+def _ints(numbers: Iterable[int]) -> Ints:
+    return np.array(list(numbers), np.int64)
+
+
+def _joined(columns: Sequence[Ints]) -> Ints:
+    return np.concatenate([np.zeros(0, np.int64), *columns])
+
+
+def packed_texts(name: str, texts: Sequence[bytes]) -> dict[str, Columns]:
+    """Pack byte strings as two columns, for `split_bytes`."""
+    return {name: np.frombuffer(b"".join(texts), np.uint8), f"{name}_size": _ints(map(len, texts))}
+
+
+def split_bytes(arrays: Mapping[str, Columns], name: str) -> list[bytes]:
+    """Restore byte strings from the result of `packed_texts`; [] if the columns are missing."""
+    if name not in arrays:
+        return []
+    content, cuts = arrays[name].tobytes(), accumulate(arrays[f"{name}_size"].tolist(), initial=0)
+    return [content[start:end] for start, end in pairwise(cuts)]
+
+
+def texts(arrays: Mapping[str, Columns], name: str) -> list[str]:
+    """Restore text from the result of `packed_texts`."""
+    return [content.decode() for content in split_bytes(arrays, name)]
+
+
+_EMPTY: Final = np.zeros(0, np.int64)
+_NOTHING: Final = ClassTemplate(TemplateTree(*[_EMPTY] * 5), _EMPTY, _EMPTY, 0, False, KeptPage("", b""))

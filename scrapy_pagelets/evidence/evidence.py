@@ -1,0 +1,418 @@
+"""The evidence of a site about a page: the fragments that its pages share, and the classifier's log odds on them.
+
+Sources: Bar-Yossef & Rajagopalan 2002, Definition 4 (fragments shared by pages of one authority); Alarte et al. 2014,
+Definition 3.3 (nodes shared by the pages of a template); Chakrabarti, Kumar, Punera 2007 (page fragments counted by
+distinct page).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.core import compiled
+from scrapy_pagelets.evidence.class_template import VOTE
+from scrapy_pagelets.evidence.lossy_counter import LossyCounter, Sums, countable
+from scrapy_pagelets.page.facts import once
+from scrapy_pagelets.page.nodes import NodeTable
+from scrapy_pagelets.page.page import Page
+
+Column = NDArray[Any]
+#: The tables of `Counts`, by name.
+Tables = Mapping[str, LossyCounter]
+
+#: Pages that a family needs, see `Counts.family`.
+_SEPARATE: Final = 3
+#: A page is of its site's family if this share of the other pages has three of its texts at their places, or five
+#: anywhere: pages of all sites have a text such as "Home".
+_COMMON: Final = 0.4
+#: Number of page-level classifiers whose log odds are averaged, see `model.PageEvidence`.
+CLASSIFIERS: Final = 2
+#: Maximum number of page classes of a site.
+CLASSES: Final = 8
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Keys:
+    """The fragments of a page as columns of 64-bit hashes.
+
+    Attributes
+    ----------
+    text : (m,) run of text, wherever it appears
+    placed : (m,) run of text with its path
+    path : (n,) path of the node
+    shape : (n,) path without ranks among siblings
+    exact : (n,) all text below the node
+    links : (n,) set of link targets below the node; 0 for fewer than two. Links to the page itself are included, so a
+        menu has the same hash on all its pages
+    target : (links,) link target, 0 for the page itself
+    """
+
+    text: Ints
+    placed: Ints
+    path: Ints
+    shape: Ints
+    exact: Ints
+    links: Ints
+    target: Ints
+
+
+@once
+@compiled("counter")
+def keys_of(page: Page) -> Keys:
+    """Hash the fragments of a page."""
+    nodes = page.nodes
+    targets = np.where(nodes.links.key == page.key, 0, nodes.links.key)
+    return Keys(
+        text=nodes.text,
+        placed=mix(nodes.path[nodes.leaves] * 31 + nodes.text),
+        path=nodes.path,
+        shape=nodes.shape,
+        exact=nodes.total(nodes.spread(mix(nodes.text))),
+        links=link_sets(nodes, nodes.links.key),
+        target=targets,
+    )
+
+
+@compiled("counter")
+def link_sets(nodes: NodeTable, targets: Ints) -> Ints:
+    """(n,) hash of the link targets below each row, independent of their order: the sum of their scrambled keys."""
+    column, count = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
+    real = targets != 0
+    column[nodes.links.row[real]] = mix(targets[real])
+    count[nodes.links.row[real]] = 1
+    return np.where(nodes.total(count) >= 2, nodes.total(column), 0)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Fragments:
+    """The contribution of a page to the counts.
+
+    Attributes
+    ----------
+    keys : hashes of the fragments
+    odds : (n, CLASSIFIERS) log odds of the page-level classifiers
+    linked : (n,) whether most words of the row are link text
+    words, first, last : (m,) words of the leaves; (n,) first leaf of each row, and the leaf after its last one
+    leaves : (m,) rows of the leaves
+    seen : (n,) whether the row counts
+    links : (links,) whether the link counts
+    """
+
+    keys: Keys
+    odds: Floats
+    linked: Bools
+    words: Ints
+    first: Ints
+    last: Ints
+    leaves: Ints
+    seen: Bools
+    links: Bools
+
+    @classmethod
+    def of(cls, nodes: NodeTable, keys: Keys, odds: Floats) -> Self:
+        """Collect the fragments of a page.
+
+        Parameters
+        ----------
+        odds : (n, CLASSIFIERS) log odds of the page-level classifiers
+        """
+        seen, links = counted(nodes)
+        return cls(
+            keys=keys,
+            odds=odds,
+            linked=mostly_links(nodes),
+            words=nodes.words,
+            first=nodes.first_leaf,
+            last=nodes.last_leaf,
+            leaves=nodes.leaves,
+            seen=seen,
+            links=links,
+        )
+
+
+@compiled("counter")
+def counted(nodes: NodeTable) -> tuple[Bools, Bools]:
+    """(n,) whether each row counts, see `countable`; (links,) whether each link does."""
+    seen = countable(nodes)
+    return seen, seen[nodes.links.row]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class SiteEvidence:
+    """The evidence of the other pages of a site about a page. Shares are of the pages of the site, or of a page class.
+
+    Attributes
+    ----------
+    pages : number of other pages that count as those of the site: those of its family
+    text, placed : (m,) share of the pages with the text; share with the text at the same path
+    variants : (m,) number of different texts at the same path, divided by the number of pages that have the path
+    class_text : (m,) share of the pages of the class with the text
+    path, exact, links : (n,) share of the pages with the fragment
+    class_path : (n,) share of the pages of the class with the path
+    linked : (n,) of the pages with the node, the share on which most of its words are link text
+    fresh, mass : (n,) share of new words, which no earlier page had, below the node; mean number of them on a page
+    odds, shape_odds : (n, CLASSIFIERS) mean log odds of the same node, and of nodes of the same shape; NaN if there are
+        none
+    target : (links,) share of the pages that link to the target
+    """
+
+    pages: int
+    text: Floats
+    placed: Floats
+    variants: Floats
+    class_text: Floats
+    path: Floats
+    exact: Floats
+    links: Floats
+    class_path: Floats
+    linked: Floats
+    fresh: Floats
+    mass: Floats
+    odds: Floats
+    shape_odds: Floats
+    target: Floats
+
+
+class Counts:
+    """Counts of fragments by distinct page, and sums of the classifiers' log odds by path.
+
+    Attributes
+    ----------
+    pages : number of pages counted
+    tables : sums by hash of a fragment, for each kind of fragments
+    """
+
+    #: Number of columns of each table. The first one counts pages; `text` and `path` also have one for each class.
+    _WIDTHS: Final = MappingProxyType(
+        {
+            "text": 1 + CLASSES,
+            "path": 5 + CLASSIFIERS + CLASSES,
+            "placed": 1,
+            "exact": 1,
+            "links": 1,
+            "target": 1,
+            "shape": 1 + CLASSIFIERS,
+        }
+    )
+
+    def __init__(self) -> None:
+        self.pages = 0
+        self.tables = {name: LossyCounter(width) for name, width in self._WIDTHS.items()}
+
+    @property
+    def size(self) -> int:
+        """Number of entries of all tables."""
+        return sum(map(len, self.tables.values()))
+
+    def add(self, fragments: Fragments, number: int) -> None:
+        """Count a page.
+
+        Parameters
+        ----------
+        number : number of the page's class
+        """
+        self.pages += 1
+        count_page(self.tables, fragments, number)
+
+    def arrays(self) -> dict[str, Column]:
+        """All tables as columns, for `from_arrays`."""
+        columns: dict[str, Column] = {"pages": np.array([self.pages])}
+        for name, table in self.tables.items():
+            columns[f"{name}_keys"], columns[f"{name}_sums"] = table.items()
+        return columns
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Column]) -> Self:
+        """Restore the tables from the result of ``arrays``."""
+        counts = cls()
+        counts.pages = int(arrays["pages"][0])
+        for name, table in counts.tables.items():
+            table.add(arrays[f"{name}_keys"], arrays[f"{name}_sums"])
+        return counts
+
+    def placed(self, keys: Keys) -> Ints:
+        """(m,) number of pages that have the text of each leaf at the same path, whatever the digits in it."""
+        pages: Ints = self.tables["placed"][keys.placed][:, 0].astype(np.int64)
+        return pages
+
+    def mapped(self, nodes: NodeTable, keys: Keys, number: int, of_class: int, *, include_slots: bool = False) -> Bools:
+        """(n,) rows of the template by votes: the share ``VOTE`` of the class, two pages at least, has the row's path.
+
+        All ancestors of a row must be template as well. Nodes with equal path hashes form a mapping that is one-to-one,
+        equal and top-down: Definition 3.2 of Alarte et al. 2014, where nodes are equal if they have the same signature
+        (``equality.same_signature``) and the same rank among siblings with it.
+        ``docs/algorithms/menu-templates-2014.md`` has the proof.
+
+        Parameters
+        ----------
+        number : number of the page's class
+        of_class : number of pages of the class
+        include_slots : include runs of text whose path the pages share while their words vary
+        """
+        needed = max(2.0, VOTE * of_class)
+        mapped: Bools = self.tables["path"][nodes.path][:, 5 + CLASSIFIERS + number] >= needed
+        if not include_slots:
+            texts = self.tables["text"][keys.text][:, 1 + number]
+            mapped[nodes.leaves] &= np.minimum(texts, self.tables["placed"][keys.placed][:, 0]) >= needed
+        for rows in nodes.levels[1:]:
+            mapped[rows] &= mapped[nodes.parent[rows]]
+        return mapped
+
+    def evidence(
+        self, nodes: NodeTable, keys: Keys, odds: Floats, number: int, of_class: int, known: bool
+    ) -> SiteEvidence:
+        """The evidence of the other pages about a page.
+
+        Parameters
+        ----------
+        odds : (n, CLASSIFIERS) log odds of the page-level classifiers
+        number : number of the page's class
+        of_class : number of pages of the class
+        known : whether the page itself has been counted
+        """
+        family = self.family(nodes, keys, of_class, known)
+        separate = family < self.pages
+        return evidence_of(
+            self.tables, family, nodes, keys, odds, number, min(of_class, family), known, separate=separate
+        )
+
+    def family(self, nodes: NodeTable, keys: Keys, of_class: int, known: bool) -> int:
+        """Number of the pages that can tell what of a page is template: all of the site, or those that share its look.
+
+        One host may have many sites, below paths or in the course of time, whose pages say nothing about each other.
+        Definition 3 of Bar-Yossef & Rajagopalan 2002: the pages of a template share the same look and feel. A page
+        without such others is judged by itself: `known`, 0 or 1, is returned.
+
+        Parameters
+        ----------
+        of_class, known : see `evidence`
+        """
+        texts = _descending(self.tables["text"], keys.text[nodes.words > 0])
+        if of_class >= self.pages or not len(texts):
+            return self.pages
+        places = _descending(self.tables["placed"], keys.placed[nodes.words > 0])
+        third, fifth = (column[min(n, (len(column) + 1) // 2) - 1] for n, column in ((3, places), (5, texts)))
+        if texts[0] > of_class and max(third, fifth) - known >= _COMMON * (self.pages - known):
+            return self.pages
+        return int(third) if third >= _SEPARATE else int(known)
+
+
+@compiled("counter")
+def count_page(tables: Tables, fragments: Fragments, number: int) -> None:
+    """Count a page, see `Counts.add`. New keys are added in the order of the page."""
+    keys, seen = fragments.keys, fragments.seen
+    leaves = seen[fragments.leaves]
+    one_class = np.eye(CLASSES)[number]
+    columns = _of_rows(tables, fragments)[seen]
+    path = keys.path[seen]
+    at = _first(path)
+    tables["path"].add(path[at], np.hstack([columns[at], np.broadcast_to(one_class, (len(at), CLASSES))]))
+    text = keys.text[leaves]
+    tables["text"].add(text[_first(text)], np.hstack([1, one_class]))
+    for name, column in {
+        "placed": keys.placed[leaves], "exact": keys.exact[seen], "links": keys.links[seen],
+        "target": keys.target[fragments.links],
+    }.items():  # fmt: skip
+        tables[name].add(column[_first(column)], np.ones(1))
+    shape, odds = keys.shape[seen], fragments.odds[seen]
+    at = _first(shape)
+    tables["shape"].add(shape[at], _by_key(shape, odds)[at])
+
+
+def _first(keys: Ints) -> Ints:
+    """Ascending indices of the first occurrence of each key."""
+    return np.sort(np.unique(keys, return_index=True)[1])
+
+
+def _of_rows(tables: Tables, fragments: Fragments) -> Floats:
+    """(n, 5 + CLASSIFIERS) columns: pages, new text at the path, mostly links, new words, words, log odds."""
+    keys, words = fragments.keys, fragments.words
+    varied = np.zeros(len(keys.path))
+    varied[fragments.leaves] = ~tables["placed"].has(keys.placed)
+    new = ~tables["text"].has(keys.text)
+    below = np.concatenate([[[0, 0]], np.cumsum(np.stack([words * new, words], 1), axis=0)])
+    sums = below[fragments.last] - below[fragments.first]
+    return np.column_stack([np.ones(len(varied)), varied, fragments.linked, sums, fragments.odds])
+
+
+@compiled("counter")
+def evidence_of(
+    tables: Tables,
+    pages: int,
+    nodes: NodeTable,
+    keys: Keys,
+    odds: Floats,
+    number: int,
+    of_class: int,
+    known: bool,
+    *,
+    separate: bool,
+) -> SiteEvidence:
+    """The evidence of the other pages about a page, see `Counts.evidence`.
+
+    Parameters
+    ----------
+    pages : number of pages of the page's family
+    separate : whether the site has other pages
+    """
+    text, path = tables["text"][keys.text], tables["path"][keys.path]
+    others, classmates = max(1, pages - known), max(1, of_class - known)
+
+    def share(count: Sums, of_pages: int = others) -> Floats:
+        return np.minimum(np.maximum(count - known, 0) / of_pages, 1)
+
+    having_path, varied, linked, new, words = path[:, :5].astype(np.float64).T
+    in_class = path[:, 5 + CLASSIFIERS + number]
+    having = np.maximum(1, having_path)
+    mass = new / max(1, pages)
+    if separate:  # rows that it shares with the rest of the site, such as the root, have the mass of its own ones
+        own = having_path <= pages
+        mass = np.where(own, mass, mass[own].max(initial=0))
+    of_shape, alike = tables["shape"][keys.shape], _by_key(keys.shape, odds) * known
+    return SiteEvidence(
+        pages=pages - known,
+        text=share(text[:, 0]),
+        class_text=share(text[:, 1 + number], classmates),
+        placed=share(tables["placed"][keys.placed][:, 0]),
+        variants=(varied / having)[nodes.leaves],
+        path=share(in_class if separate else path[:, 0]),
+        class_path=share(in_class, classmates),
+        exact=share(tables["exact"][keys.exact][:, 0]),
+        links=share(tables["links"][keys.links][:, 0]) * (keys.links != 0),
+        linked=linked / having,
+        fresh=new / np.maximum(1e-9, words),
+        mass=mass,
+        odds=_mean(having_path - known, path[:, 5 : 5 + CLASSIFIERS] - odds * known),
+        shape_odds=_mean(of_shape[:, 0] - alike[:, 0], of_shape[:, 1:] - alike[:, 1:]),
+        target=share(tables["target"][keys.target][:, 0]) * (keys.target != 0),
+    )
+
+
+def _descending(table: LossyCounter, keys: Ints) -> Sums:
+    """Number of pages with each distinct key, the most common one first."""
+    return np.sort(table[np.unique(keys)][:, 0])[::-1]
+
+
+def _by_key(keys: Ints, columns: Floats) -> Floats:
+    """(n, 1 + columns) for each row, the number of rows with its key, and the sums of their columns."""
+    _, back = np.unique(keys, return_inverse=True)
+    return np.column_stack([np.bincount(back), *(np.bincount(back, column) for column in columns.T)])[back]
+
+
+def _mean(count: Floats, summed: Floats) -> Floats:
+    return np.where(count[:, None] > 0, summed / np.maximum(1, count)[:, None], np.nan)
+
+
+@compiled("counter")
+def mostly_links(nodes: NodeTable) -> Bools:
+    """(n,) whether more than three quarters of the row's words are link text."""
+    words = nodes.total(nodes.spread(nodes.words))
+    return nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves])) > 0.75 * words

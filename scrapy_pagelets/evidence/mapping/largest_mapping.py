@@ -1,0 +1,279 @@
+"""The largest equal top-down mapping of two pages: assignment of children over classes of identical subtrees.
+
+Source: Alarte, Insa, Silva, Tamarit 2014, Definition 3.2. Why the result is the largest is shown in
+``docs/algorithms/menu-templates-2014.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.evidence.mapping.assignment import assign
+from scrapy_pagelets.evidence.mapping.equality import Compare, Equality
+from scrapy_pagelets.evidence.mapping.siblings import in_order, product, runs
+from scrapy_pagelets.evidence.mapping.subtree_classes import Side, sides
+from scrapy_pagelets.page.nodes import NodeTable
+
+#: How many pairs of children, and children of such pairs, are looked at for one mapping after identical subtrees were
+#: paired. Where that does not suffice, children are paired in document order by equal label.
+PAIRS: Final = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class _Children:
+    """The children of the rows of a level, concatenated: rows, index of the parent, place among its children."""
+
+    rows: Ints
+    parent: Ints
+    place: Ints
+
+    @classmethod
+    def of(cls, side: Side, rows: Ints) -> _Children:
+        count = side.count[rows]
+        below = side.children[runs(side.start[rows], count)]
+        return cls(below, np.repeat(np.arange(len(rows)), count), runs(np.zeros_like(count), count))
+
+    def in_document_order(self, free: Bools) -> Ints:
+        indices = np.flatnonzero(free)
+        return indices[np.argsort(self.rows[indices], kind="stable")]
+
+
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """Pairs of subtrees of one depth, one for each pair of classes, and the pairs of children that can be chosen.
+
+    Attributes
+    ----------
+    count : number of pairs of subtrees
+    parent : (edges,) index of the pair of subtrees
+    left, right, place, place_ : (edges,) rows of the two children, their places among the children of each subtree
+    group : (edges,) number of the assignment that the edge belongs to, -1 for identical subtrees: chosen already
+    score : (edges,) preference among mappings of one size, 0 to 1
+    below : (edges,) index of the pair on the next level
+    """
+
+    count: int
+    parent: Ints
+    left: Ints
+    right: Ints
+    place: Ints
+    place_: Ints
+    group: Ints
+    score: Floats
+    below: Ints
+
+
+def largest(one: NodeTable, other: NodeTable, equality: Equality, among: Bools) -> tuple[Ints, Ints, bool]:
+    """Return rows of the first page, the rows they are mapped to, and whether no mapping has more nodes.
+
+    Of mappings of one size, it prefers those with more equal texts (a larger sum of a tolerant equality), then those in
+    document order.
+
+    Parameters
+    ----------
+    among : (n,) rows of the first page that may be mapped
+    """
+    compare = equality.compare(one, other)
+    root = np.zeros(1, np.int64)
+    if not among[0] or not compare(root, root)[0]:
+        return root[:0], root[:0], True
+    if equality.tolerant is not None:
+        return _search(*sides(one, other, equality, among, with_text=False), compare)
+    found = _search(*sides(one, other, equality, among, with_text=True), None)
+    if found[2]:
+        return found
+    # Without regard to texts, more subtrees are identical.
+    without = _search(*sides(one, other, equality, among, with_text=False), None)
+    return without if without[2] or len(without[0]) > len(found[0]) else found
+
+
+def _search(left: Side, right: Side, tolerant: Compare | None) -> tuple[Ints, Ints, bool]:
+    levels, exact = _descend(left, right, tolerant)
+    rows, images = _collect(left, right, levels, _choose(left, right, levels, tolerant is not None))
+    return rows, images, exact or len(rows) == min(int(left.nodes[0]), int(right.nodes[0]))
+
+
+def _descend(left: Side, right: Side, tolerant: Compare | None) -> tuple[list[_Level], bool]:
+    """Return which pairs of classes meet, level by level, and whether these are all that matter."""
+    levels: list[_Level] = []
+    one = other = np.zeros(1, np.int64)
+    budget, exact = PAIRS, True
+    while len(one):
+        level, cost, complete = _level(left, right, one, other, tolerant, budget)
+        levels.append(level)
+        budget -= cost
+        exact &= complete
+        _, first = np.unique(level.below[level.below >= 0], return_index=True)
+        one, other = level.left[level.below >= 0][first], level.right[level.below >= 0][first]
+    return levels, exact
+
+
+def _level(
+    left: Side, right: Side, one: Ints, other: Ints, tolerant: Compare | None, budget: int
+) -> tuple[_Level, int, bool]:
+    """Return the level of some pairs of subtrees, its cost, and whether all pairs of children that matter are in it."""
+    a, b = _Children.of(left, one), _Children.of(right, other)
+    i, j, group, cost, complete = _edges(a, left, b, right, tolerant is not None, len(one), budget)
+    if tolerant is None:
+        score = _same_texts(left, right, a.rows[i], b.rows[j])
+    else:
+        score = tolerant(a.rows[i], b.rows[j])
+        equal = score > 0
+        i, j, group, score = i[equal], j[equal], group[equal], score[equal]
+    below = np.full(len(i), -1)
+    classes = left.kind[a.rows[i]] * (int(right.kind.max()) + 1) + right.kind[b.rows[j]]
+    _, below[group >= 0] = np.unique(classes[group >= 0], return_inverse=True)
+    level = _Level(
+        count=len(one),
+        parent=a.parent[i],
+        left=a.rows[i],
+        right=b.rows[j],
+        place=a.place[i],
+        place_=b.place[j],
+        group=group,
+        score=score,
+        below=below,
+    )
+    return level, cost, complete
+
+
+def _edges(
+    a: _Children, left: Side, b: _Children, right: Side, tolerant: bool, count: int, budget: int
+) -> tuple[Ints, Ints, Ints, int, bool]:
+    """Return both ends and the group of the pairs of children, their cost, and whether all that matter are there."""
+    free, free_ = np.ones(len(a.rows), np.bool_), np.ones(len(b.rows), np.bool_)
+    none = np.zeros(0, np.int64)
+    identical = fixed = (none, none)
+    keys, keys_ = a.parent, b.parent
+    if not tolerant:
+        identical = _take_in_order(a, b, *_keys(a, left.kind, b, right.kind), free, free_)
+        keys, keys_ = _keys(a, left.label, b, right.label)
+    cost = _costs(a, left, b, right, keys, keys_, free, free_, count)
+    order = np.argsort(cost, kind="stable")
+    small = np.zeros(count, np.bool_)
+    small[order] = np.cumsum(cost[order]) <= budget
+    few, few_ = np.flatnonzero(free & small[a.parent]), np.flatnonzero(free_ & small[b.parent])
+    x, y = product(keys[few], keys_[few_])
+    complete = True
+    if not small.all():
+        free[few] = free_[few_] = False
+        fixed, complete = _approximate(a, left, b, right, free, free_)
+    # Each pair that is fixed is a group of its own.
+    own = max(keys.max(initial=0), keys_.max(initial=0)) + 1 + np.arange(len(fixed[0]))
+    group = np.concatenate([np.full(len(identical[0]), -1), keys[few[x]], own])
+    i = np.concatenate([identical[0], few[x], fixed[0]])
+    j = np.concatenate([identical[1], few_[y], fixed[1]])
+    return i, j, group, int(cost[small].sum()), complete
+
+
+def _keys(a: _Children, column: Ints, b: _Children, column_: Ints) -> tuple[Ints, Ints]:
+    """Return keys that are equal for children of one pair of subtrees with equal values in the columns."""
+    size = max(int(column.max()), int(column_.max())) + 1
+    return a.parent * size + column[a.rows], b.parent * size + column_[b.rows]
+
+
+def _take_in_order(a: _Children, b: _Children, keys: Ints, keys_: Ints, free: Bools, free_: Bools) -> tuple[Ints, Ints]:
+    """Pair the k-th free child of each key with the k-th on the other side; they are no longer free."""
+    i, j = a.in_document_order(free), b.in_document_order(free_)
+    x, y = in_order(keys[i], keys_[j])
+    free[i[x]] = free_[j[y]] = False
+    return i[x], j[y]
+
+
+def _approximate(
+    a: _Children, left: Side, b: _Children, right: Side, free: Bools, free_: Bools
+) -> tuple[tuple[Ints, Ints], bool]:
+    """Pair free children in document order: identical subtrees, then by label, then by tag.
+
+    Identical subtrees suffice where all children of the pair that has fewer find one.
+    """
+    found = [_take_in_order(a, b, *_keys(a, left.kind, b, right.kind), free, free_)]
+    complete = not np.isin(a.parent[free], b.parent[free_]).any()
+    for column, column_ in ((left.label, right.label), (left.tag, right.tag)):
+        found.append(_take_in_order(a, b, *_keys(a, column, b, column_), free, free_))
+    i, j = (np.concatenate(column) for column in zip(*found, strict=True))
+    return (i, j), bool(complete)
+
+
+def _costs(
+    a: _Children, left: Side, b: _Children, right: Side, keys: Ints, keys_: Ints, free: Bools, free_: Bools, count: int
+) -> Ints:
+    """(count,) for each pair of subtrees, the number of pairs of free children of equal key, and of their children."""
+    i, j = np.flatnonzero(free), np.flatnonzero(free_)
+    j = j[np.argsort(keys_[j])]
+    begin, end = (np.searchsorted(keys_[j], keys[i], side) for side in ("left", "right"))
+    summed = np.append(0, np.cumsum(right.count[b.rows[j]]))
+    cost = (end - begin) * (1 + left.count[a.rows[i]]) + summed[end] - summed[begin]
+    total = np.zeros(count, np.int64)
+    np.add.at(total, a.parent[i], cost)
+    return total
+
+
+def _same_texts(left: Side, right: Side, rows: Ints, images: Ints) -> Floats:
+    same: Floats = ((left.text[rows] != 0) & (left.text[rows] == right.text[images])).astype(np.float64)
+    return same
+
+
+def _choose(left: Side, right: Side, levels: list[_Level], tolerant: bool) -> list[Bools]:
+    """For each level, (edges,) the edges of the best mapping of each pair of subtrees, from the leaves up."""
+    # All scores together are less than one node.
+    unit = 0.5 / (min(len(left.label), len(right.label)) + 1)
+    chosen: list[Bools] = []
+    value: Floats = np.zeros(0)
+    for level in reversed(levels):
+        identical = level.group < 0
+        weight = left.nodes[level.left] + unit * left.texts[level.left]
+        weight[~identical] = 1 + unit * level.score[~identical] + value[level.below[~identical]]
+        taken = identical.copy()
+        taken[~identical] = assign(
+            level.group[~identical],
+            (level.parent * len(left.label) + level.left)[~identical],
+            (level.parent * len(right.label) + level.right)[~identical],
+            weight[~identical],
+            unit * (1e-6 if tolerant else 1),
+        )
+        value = np.bincount(level.parent[taken], weight[taken], level.count).astype(np.float64)
+        chosen.append(taken)
+    return chosen[::-1]
+
+
+def _collect(left: Side, right: Side, levels: list[_Level], chosen: list[Bools]) -> tuple[Ints, Ints]:
+    """Return the rows of both pages that are mapped, from the choices for pairs of classes."""
+    rows = images = pair = np.zeros(1, np.int64)
+    found = []
+    for level, taken in zip(levels, chosen, strict=True):
+        found.append((rows, images))
+        same = pair < 0
+        twins = _twins(left, right, rows[same], images[same])
+        rows, images, pair = _mapped(left, right, level, taken, rows[~same], images[~same], pair[~same])
+        rows, images = np.append(twins[0], rows), np.append(twins[1], images)
+        pair = np.append(np.full(len(twins[0]), -1), pair)
+    while len(rows):
+        found.append((rows, images))
+        rows, images = _twins(left, right, rows, images)
+    one, other = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.argsort(one)
+    return one[order], other[order]
+
+
+def _twins(left: Side, right: Side, rows: Ints, images: Ints) -> tuple[Ints, Ints]:
+    """Pair the children of identical subtrees."""
+    count = left.count[rows]
+    return left.children[runs(left.start[rows], count)], right.children[runs(right.start[images], count)]
+
+
+def _mapped(
+    left: Side, right: Side, level: _Level, taken: Bools, rows: Ints, images: Ints, pair: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """Pair the children of rows as those of the pairs of subtrees of the same classes."""
+    edges = np.flatnonzero(taken)
+    edges = edges[np.argsort(level.parent[edges], kind="stable")]
+    begin, end = (np.searchsorted(level.parent[edges], pair, side) for side in ("left", "right"))
+    edge = edges[runs(begin, end - begin)]
+    one = left.children[np.repeat(left.start[rows], end - begin) + level.place[edge]]
+    other = right.children[np.repeat(right.start[images], end - begin) + level.place_[edge]]
+    return one, other, level.below[edge]

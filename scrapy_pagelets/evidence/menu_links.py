@@ -1,0 +1,184 @@
+"""Which links of a page may be loaded to find its menu, the most likely menu links first.
+
+Source: Alarte, Insa, Silva, Tamarit 2014, *Web Template Extraction Based on Hyperlink Analysis*, Section 4.1, whose
+``getLinks`` is ``link_targets``. The order of the links is ours: ``docs/algorithms/menu-templates-2014.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from itertools import chain
+from typing import Final
+from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
+
+import numpy as np
+from lxml import etree
+
+from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.evidence.actions import acts, is_plain_link, labels_action
+from scrapy_pagelets.page import urls
+from scrapy_pagelets.page.facts import once
+from scrapy_pagelets.page.nodes import NodeTable
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.urls import normalise
+
+#: The links of a region are a menu if more than this share of its words is link text.
+_DENSE: Final = 0.5
+_SUFFIX: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
+#: Shapes of static files and of folders, which are assumed to be pages.
+_STATIC: Final = frozenset(("/", ".html", ".htm", ".xhtml", ".shtml"))
+#: The last part of a URL that may be a verb.
+_WORD: Final = re.compile(r"[^\W\d_]+")
+#: A string that a script passes to a function or assigns: ``fetch("/x")``, ``open("POST", "/x")``, ``location = "/x"``.
+_PASSED: Final = re.compile(r"""(?:[(=]|open\s*\([^,()]*,)\s*["'`]([^"'`\s\\]+)["'`]""")
+
+#: The URLs of forms and of elements on which scripts act, and the code of scripts.
+_ACTING: Final = etree.XPath(
+    "//@action | //@formaction | //*[not(self::a)]/@*[starts-with(name(), 'data-') or starts-with(name(), 'hx-')]",
+    smart_strings=False,
+)
+_CODE: Final = etree.XPath("//@*[starts-with(name(), 'on')] | //script/text()", smart_strings=False)
+
+
+@once
+def link_targets(page: Page) -> frozenset[int]:
+    """Keys of the pages that a page links to (``getLinks``)."""
+    keys = page.nodes.links.key.tolist()
+    return frozenset([keys[i] for i in page.links])
+
+
+def shape(url: str) -> str:
+    """Return what the URLs of one class of pages share: the ending of the path and the names of the parameters.
+
+    >>> shape("http://h/a/b.html"), shape("http://h/a/"), shape("http://h/a"), shape("http://h/index.php?id=4&page=x")
+    ('.html', '/', '', '.php?id&page')
+    """
+    parts = urlsplit(url)
+    end = parts.path.rpartition("/")[2]
+    suffix = _SUFFIX.search(end)
+    names = sorted({name for name, _ in parse_qsl(parts.query, keep_blank_values=True)})
+    return (suffix[0].lower() if suffix else "" if end else "/") + (f"?{'&'.join(names)}" if parts.query else "")
+
+
+def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int] = ()) -> list[int]:
+    """Indices of the links that may be loaded, one for each target, most likely menu links first.
+
+    Links with side effects (log out, delete, buy) are left out, recognised by URL, text or attributes. So are links
+    with a query, unless pages of that shape were seen, and links to a single word to which a form or a script of the
+    page leads as well. The order is by: whether the target is known to be a page
+    (listed in a sitemap, or of the shape of a page seen before, of a static file or of a folder); link-dense region;
+    hyperlink distance; DOM distance from the first such link; document order. Section 4.1 of the paper specifies no
+    order; Section 6 names link density as future work.
+
+    Parameters
+    ----------
+    shapes : shapes of the pages of the site that were seen, see `shape`
+    listed : keys of the pages that the site's sitemaps list
+    """
+    links = page.nodes.links
+    own = [i for i in page.links if is_harmless(links.target[i], shapes) and not _has_side_effects(page.nodes, i)]
+    if words := {unquote(links.target[i]).rpartition("/")[2] for i in own if _is_word(links.target[i])}:
+        acting = _acting(page, words)
+        own = [i for i in own if int(links.key[i]) not in acting]
+    if not own:
+        return []
+    rows = links.row[own]
+    known = _STATIC.union(shapes)
+    unknown = np.array([int(links.key[i]) not in listed and shape(links.target[i]) not in known for i in own])
+    loose = ~_in_dense_region(page.nodes)[rows]
+    url = normalise(page.url)
+    far = np.array([hyperlink_distance(url, links.target[i]) for i in own])
+    first = int(rows[np.lexsort((far, loose))[0]])
+    order = np.lexsort((dom_distances(page.nodes, first)[rows], far, loose, unknown))
+    best: dict[int, int] = {}
+    for i in np.array(own)[order].tolist():
+        best.setdefault(int(links.key[i]), i)
+    return list(best.values())
+
+
+def is_harmless(url: str, shapes: Collection[str] = ()) -> bool:
+    """Return False if a visit to a URL may have side effects: by its words, or by a query of an unknown shape."""
+    return not acts(url) and ("?" not in url or shape(url) in shapes)
+
+
+def lonely_words(targets: Mapping[int, str], url: str) -> set[int]:
+    """Keys of the targets that are the only one in their folder whose last part is a single word, as a command may be.
+
+    Parameters
+    ----------
+    targets : URLs of the links of a page by key
+    url : the URL of the page, which counts as well
+
+    >>> lonely_words({1: "http://h/about", 2: "http://h/team", 3: "http://h/door/open", 4: "http://h/a/open-day"}, "")
+    {3}
+    """
+    folders = {key: target.rpartition("/")[0] for key, target in targets.items() if _is_word(target)}
+    counts = Counter([*folders.values(), url.rpartition("/")[0] if _is_word(url) else ""])
+    return {key for key, folder in folders.items() if counts[folder] == 1}
+
+
+def _is_word(url: str) -> bool:
+    """True if the last part of a URL without a query is a single word."""
+    return bool(_WORD.fullmatch(unquote(urlsplit(url).path.rpartition("/")[2]))) and "?" not in url
+
+
+def _acting(page: Page, words: Collection[str]) -> set[int]:
+    """Keys of the URLs that end in one of these words, and that forms, scripts or elements for scripts lead to."""
+    passed = chain.from_iterable(map(_PASSED.findall, _CODE(page.root)))
+    found = set()
+    for written in chain(_ACTING(page.root), passed):
+        if unquote(written.strip()).rpartition("/")[2] in words:
+            with suppress(ValueError):  # "http://[broken"
+                found.add(urls.key(urljoin(page.base, written.strip())))
+    return found
+
+
+def _has_side_effects(nodes: NodeTable, link: int) -> bool:
+    """Return True if the attributes or the text of a link show that it has side effects."""
+    row = int(nodes.links.row[link])
+    element = nodes.elements[row]
+    labels = (element.get("title") or "", element.get("aria-label") or "", _text(nodes, row))
+    return not is_plain_link(element) or any(map(labels_action, labels))
+
+
+def _text(nodes: NodeTable, row: int) -> str:
+    return " ".join(nodes.strings[nodes.first_leaf[row] : nodes.last_leaf[row]])
+
+
+def hyperlink_distance(url: str, target: str) -> int:
+    """Number of steps between the folders of two URLs: up from one to the common folder, and down to the other.
+
+    >>> hyperlink_distance("http://h/a/b/x", "http://h/a/y"), hyperlink_distance("http://h/", "http://h/a/b/y")
+    (1, 2)
+    """
+    one, other = (urlsplit(u).path.split("/")[1:-1] for u in (url, target))
+    common = 0
+    while common < min(len(one), len(other)) and one[common] == other[common]:
+        common += 1
+    return len(one) + len(other) - 2 * common
+
+
+def dom_distances(nodes: NodeTable, row: int) -> Ints:
+    """(n,) number of edges between a node and each other one, by way of their common ancestor."""
+    rows = np.arange(len(nodes))
+    above = (rows <= row) & (nodes.end > row)
+    common = np.where(above, nodes.depth, 0)
+    for level in nodes.levels[1:]:
+        common[level] = np.where(above[level], common[level], common[nodes.parent[level]])
+    distances: Ints = nodes.depth[row] + nodes.depth - 2 * common
+    return distances
+
+
+def _in_dense_region(nodes: NodeTable) -> Bools:
+    """(n,) True inside a node with three links or more, most of whose words are link text."""
+    words: Ints = nodes.total(nodes.spread(nodes.words))
+    linked = nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves]))
+    count = np.zeros(len(nodes), np.int64)
+    count[nodes.links.row] = 1
+    dense = (nodes.total(count) >= 3) & (linked > _DENSE * words)
+    for rows in nodes.levels[1:]:
+        dense[rows] |= dense[nodes.parent[rows]]
+    return dense

@@ -1,0 +1,280 @@
+"""What is learnt from the pages of a site: their classes, links and fragments, counting each page once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import accumulate, chain, pairwise
+from typing import Final, Self
+
+import numpy as np
+from xxhash import xxh3_64_intdigest
+
+from scrapy_pagelets.base.arrays import Floats, Ints
+from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.base.recent_keys import RecentKeys
+from scrapy_pagelets.core import compiled
+from scrapy_pagelets.evidence.class_template import (
+    OPTIONAL,
+    ClassTemplate,
+    from_arrays,
+    packed_texts,
+    split_bytes,
+    texts,
+    to_arrays,
+)
+from scrapy_pagelets.evidence.evidence import CLASSES, Column, Counts, Fragments, keys_of
+from scrapy_pagelets.evidence.kept_page import KeptPage
+from scrapy_pagelets.evidence.menu_links import link_targets
+from scrapy_pagelets.page.facts import once
+from scrapy_pagelets.page.nodes import TEXT, NodeTable
+from scrapy_pagelets.page.page import Page
+
+#: Two pages belong to one class if the Jaccard coefficient of their outlines is at least this.
+_SAME_CLASS: Final = 0.4
+#: Depth of the outline: deeper nodes are content as often as template.
+_OUTLINE_DEPTH: Final = 4
+#: Pages whose URL and text are remembered, so that none is counted twice.
+_MAX_SEEN: Final = 100_000
+#: Pages whose links are remembered, for subdigraphs.
+_MAX_LINKS: Final = 500
+#: Pages of each class that are kept, for subdigraphs.
+_KEPT: Final = 8
+#: Bytes of a kept page that count as one entry in memory.
+_ENTRY: Final = 60
+_NONE: Final = np.zeros(0, np.int64)
+
+
+@dataclass
+class PageClass:
+    """A class of pages of a site with the same outline, and so with one template.
+
+    Attributes
+    ----------
+    id : site and number, from 1: ``example.com#1``
+    number : number of the class, from 0
+    outline : outline of the first page of the class
+    pages : number of pages of the class, without copies
+    template : what its pages have in common with its key page; None if no page of it was parsed by this process
+    """
+
+    id: str
+    number: int
+    outline: frozenset[int]
+    pages: int = 0
+    template: ClassTemplate | None = None
+
+    @property
+    def subdigraph_template(self) -> ClassTemplate | None:
+        """The template, if it comes from a complete subdigraph."""
+        return self.template if self.template is not None and self.template.settled else None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Observation:
+    """Everything that a site learns from one page.
+
+    Attributes
+    ----------
+    key : hash of its URL
+    body : hash of its text
+    outline : see the function ``outline``
+    links : keys of the pages that it links to
+    fragments : its contribution to the counts; None for a copy of a page that was counted
+    source : the page, if it is kept for subdigraphs
+    """
+
+    key: int
+    body: int
+    outline: frozenset[int]
+    links: frozenset[int]
+    fragments: Fragments | None
+    source: KeptPage | None = None
+
+    @classmethod
+    def of(cls, page: Page, odds: Floats | None) -> Self:
+        """Make the observation of a page.
+
+        Parameters
+        ----------
+        odds : (n, CLASSIFIERS) log odds of the page-level classifiers; None for a copy of a page that was counted
+        """
+        return cls(
+            key=page.key,
+            body=body_of(page),
+            outline=outline(page.nodes),
+            links=link_targets(page),
+            fragments=None if odds is None else Fragments.of(page.nodes, keys_of(page), odds),
+        )
+
+
+class SiteCounts:
+    """Everything learnt about a site. Not thread-safe.
+
+    Each page counts once. Pages with the same text under several URLs count once as well: duplicate pages are removed
+    before fragments are counted (Bar-Yossef & Rajagopalan 2002, Section 3.2, Figure 4).
+
+    Parameters
+    ----------
+    name : name of the site
+
+    Attributes
+    ----------
+    counts : counts of the fragments of all pages
+    classes : the page classes seen so far
+    seen : the number of the class of each page, by its key
+    bodies : hashes of the texts of the pages
+    links : for each of the last pages, by its key, the keys of the pages that it links to
+    kept : the first pages of each class, by their keys
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.counts = Counts()
+        self.classes: list[PageClass] = []
+        self.seen = RecentKeys(_MAX_SEEN)
+        self.bodies = RecentKeys(_MAX_SEEN)
+        self.links: OrderedDict[int, frozenset[int]] = OrderedDict()
+        self.kept: dict[int, KeptPage] = {}
+
+    @property
+    def size(self) -> int:
+        """Number of entries, a measure of memory."""
+        trees = sum(len(one.template.tree) for one in self.classes if one.template is not None)
+        kept = sum(len(source.markup) for source in self.kept.values()) // _ENTRY
+        return self.counts.size + 2 * len(self.seen) + sum(map(len, self.links.values())) + trees + kept
+
+    @property
+    def full(self) -> bool:
+        """True if the site has the maximum number of classes; further pages join the nearest one."""
+        return len(self.classes) >= CLASSES
+
+    def count(self, observation: Observation) -> PageClass:
+        """Count a page that was not seen before; returns its class."""
+        page_class = self.fitting(observation.outline) or self._new(observation.outline)
+        if observation.fragments is not None and observation.body not in self.bodies:
+            page_class.pages += 1
+            self.counts.add(observation.fragments, page_class.number)
+        self.bodies.add(observation.body)
+        self.seen.add(observation.key, page_class.number)
+        self.links[observation.key] = observation.links
+        if len(self.links) > _MAX_LINKS:
+            self.links.popitem(last=False)
+        if observation.source is not None and self._keeps(page_class):
+            self.kept[observation.key] = observation.source
+        return page_class
+
+    def keeps(self, observation: Observation) -> bool:
+        """Return True if a page that was not seen before would be kept."""
+        page_class = self.fitting(observation.outline)
+        return observation.fragments is not None and (page_class is None or self._keeps(page_class))
+
+    def _keeps(self, page_class: PageClass) -> bool:
+        return sum(self.seen.get(key) == page_class.number for key in self.kept) < _KEPT
+
+    def count_new(self, observations: Iterable[Observation]) -> None:
+        """Count the pages that were not seen before."""
+        for observation in observations:
+            if observation.key not in self.seen:
+                self.count(observation)
+
+    def adopt_templates(self, other: SiteCounts) -> None:
+        """Take over the templates of the same classes if they are settled, or if more pages have voted for them."""
+        for known in other.classes:
+            if known.template is not None and (own := self.fitting(known.outline)) is not None:
+                own.template = max(filter(None, (own.template, known.template)), key=lambda one: one.weight)
+
+    def knows(self, page: Page) -> bool:
+        """Return True if the page, or a copy of it, has been counted."""
+        return page.key in self.seen or body_of(page) in self.bodies
+
+    def counted_class(self, key: int) -> PageClass | None:
+        """The class with which a page was counted, by its key; None if it was not."""
+        number = self.seen.get(key)
+        return None if number is None else self.classes[number]
+
+    def page_class(self, page: Page) -> PageClass | None:
+        """The class of a page, None if it is new."""
+        return self.counted_class(page.key) or self.fitting(outline(page.nodes))
+
+    def fitting(self, page_outline: frozenset[int]) -> PageClass | None:
+        """The class of pages with such an outline, None if it is new."""
+        best = max(self.classes, key=lambda known: _jaccard(known.outline, page_outline), default=None)
+        return best if best and (self.full or same_class(best.outline, page_outline)) else None
+
+    def _new(self, page_outline: frozenset[int]) -> PageClass:
+        self.classes.append(PageClass(f"{self.name}#{len(self.classes) + 1}", len(self.classes), page_outline))
+        return self.classes[-1]
+
+    def arrays(self) -> dict[str, Column]:
+        """Everything learnt as columns, for `from_arrays`."""
+        seen, numbers = self.seen.items()
+        return {
+            **self.counts.arrays(),
+            **_packed("outline", [one.outline for one in self.classes]),
+            "template_pages": np.array([one.pages for one in self.classes], np.int64),
+            "seen": seen,
+            "seen_template": numbers,
+            "bodies": self.bodies.items()[0],
+            "links": np.fromiter(self.links, np.int64, len(self.links)),
+            **_packed("targets", self.links.values()),
+            **to_arrays(one.template for one in self.classes),
+            f"{OPTIONAL}kept": np.fromiter(self.kept, np.int64, len(self.kept)),
+            **packed_texts(f"{OPTIONAL}kept_url", [source.url.encode() for source in self.kept.values()]),
+            **packed_texts(f"{OPTIONAL}kept_markup", [source.markup for source in self.kept.values()]),
+        }
+
+    @classmethod
+    def from_arrays(cls, name: str, arrays: Mapping[str, Column]) -> Self:
+        """Restore a site from the result of ``arrays``."""
+        learnt = cls(name)
+        learnt.counts = Counts.from_arrays(arrays)
+        for page_outline, pages in zip(_unpacked("outline", arrays), arrays["template_pages"].tolist(), strict=True):
+            learnt._new(page_outline).pages = pages
+        for page_class, template in zip(learnt.classes, from_arrays(arrays), strict=False):
+            page_class.template = template
+        learnt.seen.extend(arrays["seen"], arrays["seen_template"])
+        learnt.bodies.extend(arrays["bodies"], np.zeros(len(arrays["bodies"]), np.int8))
+        learnt.links.update(zip(arrays["links"].tolist(), _unpacked("targets", arrays), strict=True))
+        kept = map(KeptPage, texts(arrays, f"{OPTIONAL}kept_url"), split_bytes(arrays, f"{OPTIONAL}kept_markup"))
+        learnt.kept.update(zip(arrays.get(f"{OPTIONAL}kept", _NONE).tolist(), kept, strict=True))
+        return learnt
+
+
+def _packed(name: str, sets: Iterable[frozenset[int]]) -> dict[str, Column]:
+    sets = list(sets)
+    sizes = np.array([len(one) for one in sets], np.int64)
+    return {name: np.fromiter(chain.from_iterable(sets), np.int64, int(sizes.sum())), f"{name}_sizes": sizes}
+
+
+def _unpacked(name: str, arrays: Mapping[str, Column]) -> list[frozenset[int]]:
+    keys, cuts = arrays[name].tolist(), accumulate(arrays[f"{name}_sizes"].tolist(), initial=0)
+    return [frozenset(keys[start:end]) for start, end in pairwise(cuts)]
+
+
+@once
+def body_of(page: Page) -> int:
+    """Hash of the exact text of a page."""
+    return xxh3_64_intdigest("\0".join(page.nodes.strings).encode("utf-8", "replace")) >> 1
+
+
+@once
+@compiled("counter")
+def outline(nodes: NodeTable) -> frozenset[int]:
+    """Hashes of the paths of the first levels by tag and class, without ranks and ids, which a page class shares."""
+    own: Ints = nodes.class_signature[nodes.look]
+    paths = own.copy()
+    for rows in nodes.levels[1 : _OUTLINE_DEPTH + 1]:
+        paths[rows] = mix(paths[nodes.parent[rows]] * 31 + own[rows])
+    return frozenset(paths[(nodes.depth <= _OUTLINE_DEPTH) & (nodes.tag != TEXT)].tolist())
+
+
+def same_class(one: frozenset[int], other: frozenset[int]) -> bool:
+    """Return True if pages with these outlines belong to one class."""
+    return _jaccard(one, other) >= _SAME_CLASS
+
+
+def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)

@@ -1,0 +1,1 @@
+"""The feed: its schema, its reader, and the record of a page."""

@@ -1,0 +1,169 @@
+"""What is kept of a content, so that a later one can be compared with it: its hash and the counts of its words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_pagelets.base.arrays import Bools, Floats
+from scrapy_pagelets.core import compiled
+from scrapy_pagelets.duplicates.shingles import tokens
+from scrapy_pagelets.page.nodes import SPACE, NodeTable
+from scrapy_pagelets.page.roles import is_template
+
+#: Bytes of a hash.
+_BYTES: Final = 16
+#: Control characters other than white space, and invisible ones: joiners, soft hyphens, marks of direction, U+FEFF.
+_INVISIBLE: Final = re.compile(
+    "[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffd-\uffff]+"
+)
+#: Marks of layout between white space do not count: hyphens before items, bars between links, permalinks of headings.
+_MARKS: Final = "|/\\·•:;,.-–—¶#§»«>…"
+#: Different words of a content that are counted; of longer ones, a sample.
+MOST_WORDS: Final = 4096
+
+#: What has at most this templateness is in doubt; and the most contents with it that are compared.
+_DOUBTFUL: Final = 0.9
+_MOST_CUTS: Final = 32
+
+Counts = NDArray[np.uint32]
+
+
+@compiled("text")
+def content_of(nodes: NodeTable, keep: Bools) -> str:
+    """The words of the leaves to keep, in document order, separated by single spaces; no marks are added to them.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves
+
+    Examples
+    --------
+    >>> from scrapy_pagelets.page.page import Page
+    >>> nodes = Page.parse(b"<ol><li>On<b>e</b> item<li>Two</ol>", "http://a/").nodes
+    >>> content_of(nodes, np.ones(4, np.bool_))
+    'One item Two'
+    """
+    leaves = np.flatnonzero(keep)
+    apart = (nodes.gap[leaves] >= SPACE) | (np.diff(leaves, prepend=-2) > 1)
+    pieces: list[str] = []
+    for leaf, gap in zip(leaves.tolist(), apart.tolist(), strict=True):
+        pieces += (" " if gap or nodes.spaces.get(leaf) else ""), nodes.strings[leaf]
+    return " ".join("".join(pieces).split())
+
+
+def contents_with_doubtful(nodes: NodeTable, templateness: Floats) -> Iterator[str]:
+    """Yield what the content would be if the threshold of the page were higher, step by step.
+
+    A change of the template may lower the threshold a little; then one of these is the content that the page had
+    before, if that still stands on it.
+
+    Parameters
+    ----------
+    templateness : (m,) of the leaves, 0 to 1
+    """
+    doubtful = np.unique(templateness[is_template(templateness) & (templateness <= _DOUBTFUL)])
+    for highest in doubtful[:_MOST_CUTS]:
+        yield content_of(nodes, templateness <= highest)
+
+
+def content_hash(text: str) -> str | None:
+    r"""Hash of the words of a content in their order, 32 hexadecimal digits; None if there are none.
+
+    It is the BLAKE2b hash, of 16 bytes, of the text in composed form (NFC, UTF-8) without white space, invisible
+    characters, and marks that stand alone, so that nothing depends on the layout of the text.
+
+    >>> content_hash("A rose\n\n- is\ta rose") == content_hash("A rose is\x1b a\u200b rose"), content_hash(" \n")
+    (True, None)
+    >>> content_hash("A rose is a rose.") == content_hash("A rose is a rose")
+    False
+    """
+    words = visible_words(text)
+    return blake2b(words.encode(), digest_size=_BYTES).hexdigest() if words else None
+
+
+@compiled("text")
+def visible_words(text: str) -> str:
+    """A text in composed form without white space, invisible characters and marks that stand alone."""
+    visible = _INVISIBLE.sub("", unicodedata.normalize("NFC", text))
+    return "".join(word for word in visible.split() if word.strip(_MARKS))
+
+
+@dataclass(frozen=True, eq=False)
+class WordCounts:
+    """How often a content has each of its words; of a content with too many different words, of a sample of them.
+
+    The sample consists of the words whose hash ends in ``level`` zero bits. The same words are in the samples of all
+    contents, so that samples can be compared.
+
+    Attributes
+    ----------
+    level : each further bit halves the sample
+    hashes : (d,) distinct hashes of words, ascending
+    counts : (d,) how often each stands in the content
+    """
+
+    level: int
+    hashes: Counts
+    counts: Counts
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Count the words of a content."""
+        words, counts = np.unique((tokens(text) >> np.uint64(32)).astype(np.uint32), return_counts=True)
+        whole = cls(0, words, counts.astype(np.uint32))
+        while len(whole.hashes) > MOST_WORDS:
+            whole = whole.sample(whole.level + 1)
+        return whole
+
+    def sample(self, level: int) -> Self:
+        """The sample of a level; the counts themselves if theirs is as high."""
+        if level <= self.level:
+            return self
+        kept = self.hashes & np.uint32((1 << level) - 1) == 0
+        return type(self)(level, self.hashes[kept], self.counts[kept])
+
+    def to_bytes(self) -> bytes:
+        """The counts as bytes, for `from_bytes`."""
+        return bytes([self.level]) + self.hashes.astype("<u4").tobytes() + self.counts.astype("<u4").tobytes()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """Restore the counts from the result of `to_bytes`.
+
+        Raises
+        ------
+        ValueError : if the bytes are damaged
+        """
+        columns = np.frombuffer(content, "<u4", offset=1).astype(np.uint32).reshape(2, -1)
+        return cls(content[0], columns[0], columns[1])
+
+
+def changed_share(one: WordCounts, other: WordCounts) -> float:
+    """Share of the words of two contents that have no counterpart in the other one, 0 to 1; 0 for two empty ones.
+
+    The words are compared as multisets: of a word that one content has three times and the other twice, one has no
+    counterpart. Words that have only moved count as unchanged, upper and lower case are the same. The result is exact
+    unless a content has more than 4,096 different words; then it is estimated from a sample of them.
+
+    Examples
+    --------
+    >>> one, other = WordCounts.of("the old man and the sea"), WordCounts.of("the old man and a sea")
+    >>> round(changed_share(one, other), 3)
+    0.167
+    """
+    level = max(one.level, other.level)
+    one, other = one.sample(level), other.sample(level)
+    every = np.concatenate((one.hashes, other.hashes))
+    signed = np.concatenate((one.counts.astype(np.int64), -other.counts.astype(np.int64)))
+    _, place = np.unique(every, return_inverse=True)
+    differing = float(np.abs(np.bincount(place, signed)).sum())
+    total = int(np.abs(signed).sum())
+    return differing / total if total else 0.0

@@ -1,0 +1,269 @@
+"""Pagelets of a page: cut it and, given the templateness of its leaves, give each pagelet its role."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from math import fsum
+from typing import Any
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.core import compiled
+from scrapy_pagelets.page import notebook
+from scrapy_pagelets.page.nodes import TEXT, NodeTable
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import CONTENT, is_template, role_by_words, role_of
+from scrapy_pagelets.page.text import anchors_of, links_of, paths_of, text_of, words_in
+from scrapy_pagelets.page.urls import written_addresses
+from scrapy_pagelets.papers.methods import labels_of
+
+
+@dataclass(frozen=True, eq=False)
+class Pagelet:
+    """A region of a page with one topic or function.
+
+    Attributes
+    ----------
+    page : the page that it belongs to
+    id : its number on the page, in document order
+    index : (k,) its runs of text, as ascending indices of the page's leaves; empty if it has pictures only
+    templateness : mean over its words, 0 to 1
+    role : content, navigation (a template of links) or template
+    rows : the fewest nodes that contain its text and pictures and no others, for a rendered page in the page as
+        received; None if pictures were ignored
+    """
+
+    page: Page
+    id: int
+    index: Ints
+    templateness: float
+    role: str
+    rows: Sequence[int] | None = None
+
+    @property
+    def leaves(self) -> Bools:
+        """(m,) its runs of text, as a mask over the page's leaves."""
+        mask = np.zeros(len(self.page.nodes.leaves), np.bool_)
+        mask[self.index] = True
+        return mask
+
+    @property
+    def text(self) -> str:
+        """Its text."""
+        return text_of(self.page.nodes, self.index)
+
+    @property
+    def words(self) -> int:
+        """Number of its words."""
+        return words_in(self.page.nodes, self.index)
+
+    @property
+    def xpaths(self) -> list[str]:
+        """Paths of the fewest nodes that contain its text and no other; for rendered pages, in the page as received."""
+        received = (self.page.source or self.page).nodes
+        if self.rows is not None:
+            return [received.xpath(row) for row in self.rows]
+        if self.page.source is None:
+            return paths_of(received, self.index)
+        index = self.page.received[self.index]
+        return paths_of(received, index[index >= 0])
+
+    @property
+    def links(self) -> list[dict[str, str]]:
+        """Its hyperlinks, ``url`` as absolute URL and ``anchor`` text, in document order.
+
+        Each link of a page belongs to one pagelet: that of its first run of text. A link without text (a picture, a
+        frame) belongs to the pagelet of the run of text that follows. Links that a rule ignores belong to none.
+        """
+        numbers = links_of(self.page.nodes, self.index)
+        if ignored := self.page.marks.ignored_links:
+            numbers = [number for number in numbers if number not in ignored]
+        urls = written_addresses(self.page.base, list(map(self.page.nodes.links.href.__getitem__, numbers)))
+        anchors = anchors_of(self.page.nodes, numbers)
+        return [{"url": url, "anchor": anchor} for url, anchor in zip(urls, anchors, strict=True)]
+
+    def _repr_html_(self) -> str:
+        return Segmentation([self])._repr_html_()
+
+    def _row(self) -> notebook.Row:
+        paths = self.xpaths
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        role = f"{self.id} {self.role}, {'kept' if self.role == CONTENT else 'stripped'}"
+        return (
+            role,
+            self.words,
+            float(self.templateness),
+            f"{paths[0]}{more}" if paths else "added by a script",
+            self.text,
+        )
+
+    def record(self) -> dict[str, Any]:
+        """The pagelet as a record of the feed."""
+        return {
+            "id": self.id,
+            "xpaths": self.xpaths,
+            "role": self.role,
+            "templateness": round(self.templateness, 3),
+            "text": self.text,
+            "words": self.words,
+            "links": self.links,
+        }
+
+
+class Segmentation(list[Pagelet]):
+    """The pagelets of a page, which a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return notebook.table("No pagelet: the page has no text", (), [])
+        shown, page = self[: notebook.MOST], self[0].page
+        kept = sum(pagelet.words for pagelet in self if pagelet.role == CONTENT)
+        stripped = sum(pagelet.words for pagelet in self) - kept
+        note = f"Pagelets: {len(self):,}. Words kept: {kept:,}, stripped: {stripped:,}."
+        more = f" The first {notebook.MOST} pagelets are shown." if len(shown) < len(self) else ""
+        colors = [notebook.KEPT if pagelet.role == CONTENT else notebook.STRIPPED for pagelet in shown]
+        head = ("pagelet", "words", "templateness", "where", "text")
+        return notebook.table(page.title or page.url, head, [one._row() for one in shown], note + more, colors)
+
+
+def segment(
+    page: Page,
+    templateness: Floats | None = None,
+    method: str = "pagelets",
+    *,
+    whole: bool = False,
+    **options: Any,
+) -> Segmentation:
+    r"""Cut a page into pagelets; every leaf is in exactly one.
+
+    Parameters
+    ----------
+    templateness : (m,) of each leaf, 0 to 1; all content if None
+    method : ``pagelets`` (by number of links) or ``pagelets-strict`` (Bar-Yossef and Rajagopalan 2002, section 3.1,
+        with k = 3, ``docs/algorithms/pagelets-templates-2002.md``); ``gcuts`` (learnt costs: menus, articles, titles)
+        or ``gcuts-top`` (header, content, footer);
+        ``gcuts-strict``, ``gcuts-np``, ``gcuts-nl`` and ``cclus``, which Chakrabarti, Kumar and Punera 2008 compare
+        (``docs/algorithms/gcuts-2008.md``); ``vips``, ``vips-top`` and ``vips-strict`` (Cai, Yu, Wen, Ma 2003,
+        ``docs/algorithms/vips-feedback-2003.md``)
+    whole : do not divide pagelets that have both content and template. Otherwise each of them becomes two pagelets, so
+        that exactly the content is exported. Whole pagelets include their pictures if the method uses pictures
+    options : of the method: ``k`` links, a ``pdoc``, a ``penalty`` for each cut or a number of ``segments``, a file of
+        ``weights``; see `labels_of`
+
+    Raises
+    ------
+    ValueError : if there is no such method or option, or if templateness does not have one value for each leaf
+    ImportError : if the method needs a library that is missing
+
+    Examples
+    --------
+    >>> page = Page.parse(b"<h1>Title</h1><p>Some words.<p>More.", "http://example.com/")
+    >>> [(p.text, p.role) for p in segment(page)]
+    [('Title\n\nSome words.\n\nMore.', 'content')]
+    """
+    _check(page, templateness)
+    return Segmentation(pagelets_of(page, labels_of(page, method, templateness, **options), templateness, whole=whole))
+
+
+def pagelets_of(page: Page, labels: Ints, templateness: Floats | None = None, *, whole: bool = False) -> list[Pagelet]:
+    """Make the pagelets of a page from the labels of its rows, like `segment`.
+
+    Parameters
+    ----------
+    labels : (n,) as `labels_of` returns them
+    """
+    _check(page, templateness)
+    if templateness is None:
+        templateness = np.zeros(len(page.nodes.leaves))
+    if whole:
+        return _undivided(page, labels, templateness)
+    return [
+        Pagelet(page, number, index, mean, role_by_words(templateness.item(index.item(0)), linked, words))
+        for number, (index, mean, words, linked) in enumerate(divided(page.nodes, labels, templateness))
+    ]
+
+
+@compiled("subtrees")
+def divided(nodes: NodeTable, labels: Ints, templateness: Floats) -> list[tuple[Ints, float, int, int]]:
+    """Divide the leaves by label and by the decision what is template, in the order of the first leaf of each part.
+
+    Parameters
+    ----------
+    labels : (n,) of the rows
+    templateness : (m,) of the leaves
+
+    Returns
+    -------
+    For each part its leaves, its mean templateness by words, its words, and those of them in links
+    """
+    groups = _groups(labels[nodes.leaves] * 2 + is_template(templateness))
+    if not groups:
+        return []
+    # In lists, because most pagelets are too small for NumPy.
+    order, ends = np.concatenate(groups), list(accumulate(map(len, groups)))
+    starts = [0, *ends[:-1]]
+    words = nodes.words[order]
+    weights = np.maximum(words, 1)
+    weighted, weight = (templateness[order] * weights).tolist(), np.add.reduceat(weights, starts).tolist()
+    linked = np.add.reduceat(words * nodes.anchor[nodes.leaves[order]], starts).tolist()
+    means = (fsum(weighted[start:end]) / total for start, end, total in zip(starts, ends, weight, strict=True))
+    return list(zip(groups, means, np.add.reduceat(words, starts).tolist(), linked, strict=True))
+
+
+def _check(page: Page, templateness: Floats | None) -> None:
+    leaves = page.nodes.leaves
+    if templateness is not None and templateness.shape != leaves.shape:
+        raise ValueError(f"templateness has {templateness.size} values, the page {leaves.size} runs of text")
+
+
+def _groups(labels: Ints) -> list[Ints]:
+    """Indices of the leaves of each label; the labels in the order of their first leaves."""
+    if not len(labels):
+        return []
+    order = np.argsort(labels, kind="stable")
+    ends = [*(np.flatnonzero(np.diff(labels[order])) + 1).tolist(), len(order)]
+    groups = [order[start:end] for start, end in pairwise([0, *ends])]
+    return sorted(groups, key=lambda group: group.item(0))
+
+
+def _undivided(page: Page, labels: Ints, templateness: Floats) -> list[Pagelet]:
+    """Undivided pagelets, with the pictures that have a label."""
+    nodes = page.nodes
+    seen = np.flatnonzero(labels >= 0)
+    if not len(nodes.leaves):
+        return []
+    number = np.searchsorted(nodes.leaves, seen)
+    rows = page.received_rows[seen] if page.source else seen
+    roots = _roots((page.source or page).nodes, rows[rows >= 0], labels[seen][rows >= 0])
+    pagelets: list[Pagelet] = []
+    for group in _groups(labels[seen]):
+        index = number[group[nodes.tag[seen[group]] == TEXT]]
+        # A pagelet of pictures only takes its templateness and role from the text that follows.
+        near = index if len(index) else np.minimum(number[group[:1]], len(templateness) - 1)
+        mean = _mean_templateness(page, near, templateness)
+        role = role_of(nodes, near, mean)
+        pagelets.append(Pagelet(page, len(pagelets), index, mean, role, roots.get(int(labels[seen[group[0]]]), [])))
+    return pagelets
+
+
+def _roots(nodes: NodeTable, seen: Ints, labels: Ints) -> dict[int, list[int]]:
+    """For each label, the rows of the maximal subtrees that contain rows of this label only."""
+    first, last = (np.searchsorted(seen, rows) for rows in (np.arange(len(nodes)), nodes.end))
+    changes = np.cumsum(np.diff(labels, prepend=labels[:1]) != 0)
+    uniform = np.zeros(len(nodes), np.bool_)
+    some = np.flatnonzero(last > first)
+    uniform[some] = changes[first[some]] == changes[last[some] - 1]
+    top = uniform.copy()
+    top[1:] &= ~uniform[nodes.parent[1:]]
+    roots: dict[int, list[int]] = {}
+    for row in np.flatnonzero(top).tolist():
+        roots.setdefault(int(labels[first[row]]), []).append(row)
+    return roots
+
+
+def _mean_templateness(page: Page, index: Ints, templateness: Floats) -> float:
+    weights = np.maximum(page.nodes.words[index], 1)
+    return fsum((templateness[index] * weights).tolist()) / int(weights.sum())

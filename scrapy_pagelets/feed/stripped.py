@@ -1,0 +1,187 @@
+"""What is stripped from the pages of a class, put together: each text and each link once, in document order."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.page.nodes import CELL, GLUED, LINE, PARAGRAPH, SPACE, NodeTable
+from scrapy_pagelets.page.text import text_of
+
+#: A text or link is exported if it is stripped from this share of the pages of its class, and from two of them.
+SHARE: Final = 0.05
+#: Texts, or links, of a class that are kept, and characters of all of them; those of the fewest pages are dropped.
+MOST: Final = 5_000
+MOST_CHARACTERS: Final = 1_000_000
+#: Texts and links of all classes that are kept; with more, further classes are left out.
+MOST_IN_ALL: Final = 1_000_000
+_SEPARATORS: Final = {SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Merged(Generic[Key]):
+    """Sequences of keys merged to one, in which each key comes once, with the number of sequences that have it.
+
+    A key that is new comes after the one before it in its own sequence.
+
+    Examples
+    --------
+    >>> menus = Merged[str]()
+    >>> for menu in (["Home", "Help"], ["Home", "News", "Help"], ["Start", "Home"]):
+    ...     menus.add(menu)
+    >>> list(menus)
+    [('Start', 1), ('Home', 3), ('News', 1), ('Help', 2)]
+    """
+
+    def __init__(self, most: int = MOST, characters: int = MOST_CHARACTERS) -> None:
+        self._most, self._characters = most, characters
+        self._counts: Counter[Key] = Counter()
+        #: The key after each key; None stands for the place before the first one and after the last one.
+        self._next: dict[Key | None, Key | None] = {None: None}
+        self._size = 0
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def __iter__(self) -> Iterator[tuple[Key, int]]:
+        key = self._next[None]
+        while key is not None:
+            yield key, self._counts[key]
+            key = self._next[key]
+
+    def add(self, keys: Iterable[Key]) -> None:
+        """Merge a sequence."""
+        last: Key | None = None
+        for key in dict.fromkeys(keys):
+            if key not in self._next:
+                self._next[key], self._next[last] = self._next[last], key
+                self._size += len(str(key))
+            self._counts[key] += 1
+            last = key
+        if len(self._counts) > self._most or self._size > self._characters:
+            self._drop_rare()
+
+    def _drop_rare(self) -> None:
+        """Keep the keys of the most sequences, of equals the new ones, so that a fifth of the room becomes free."""
+        kept, self._size = set[Key](), 0
+        newest_first = reversed(self._counts.items())
+        for key, _ in sorted(newest_first, key=lambda one: -one[1])[: self._most * 4 // 5]:
+            if self._size + len(str(key)) <= self._characters * 4 // 5:
+                kept.add(key)
+                self._size += len(str(key))
+        order = [key for key, _ in self if key in kept]
+        self._counts = Counter({key: count for key, count in self._counts.items() if key in kept})
+        self._next = dict(zip((None, *order), (*order, None), strict=True))
+
+
+class StrippedRun(NamedTuple):
+    """A run of stripped text: its text, the gap before it, and how often the page has stripped the same before."""
+
+    text: str
+    gap: int
+    repeated: int
+
+
+@dataclass
+class StrippedClass:
+    """What was stripped from the pages of a class.
+
+    Attributes
+    ----------
+    site, id : of the class
+    pages : pages of the class that were known when its last page was cleaned
+    cleaned : pages that were cleaned
+    """
+
+    site: str
+    id: str
+    pages: int = 0
+    cleaned: int = 0
+    runs: Merged[StrippedRun] = field(default_factory=Merged)
+    links: Merged[tuple[str, str]] = field(default_factory=Merged)
+
+    def record(self) -> dict[str, Any]:
+        """The line of the class."""
+        least = max(2, math.ceil(SHARE * self.cleaned)) if self.cleaned > 1 else 1
+        runs = [run for run, pages in self.runs if pages >= least]
+        text = "".join(part for run in runs for part in (_SEPARATORS.get(run.gap, " "), run.text))
+        links = [
+            {"url": url, "anchor": anchor, "pages": pages}
+            for (url, anchor), pages in self.links
+            if pages >= least
+        ]  # fmt: skip
+        return {"id": self.id, "site": self.site, "pages": self.pages, "text": text.strip(), "links": links}
+
+
+class StrippedTemplates:
+    """What is stripped from the pages of each class of a crawl, in bounded memory. Thread-safe."""
+
+    def __init__(self, most: int = MOST_IN_ALL) -> None:
+        self._most = most
+        self._classes: dict[str, StrippedClass] = {}
+        self._total = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._classes)
+
+    def add(self, found: StrippedClass, runs: Sequence[StrippedRun], links: Sequence[tuple[str, str]]) -> bool:
+        """Add a page; returns False if its class is left out because there is no room for more.
+
+        Parameters
+        ----------
+        found : the class, with its name and number of pages
+        runs, links : what is stripped from the page, in document order
+        """
+        with self._lock:
+            if found.id not in self._classes and self._total >= self._most:
+                return False
+            known = self._classes.setdefault(found.id, found)
+            before = len(known.runs) + len(known.links)
+            known.pages = max(known.pages, found.pages)
+            known.cleaned += 1
+            known.runs.add(runs)
+            known.links.add(links)
+            self._total += len(known.runs) + len(known.links) - before
+            return True
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield the lines of the classes, by site and number."""
+        for one in sorted(self._classes.values(), key=lambda one: (one.site, len(one.id), one.id)):
+            yield one.record()
+
+
+def stripped_runs(nodes: NodeTable, keep: Bools) -> list[StrippedRun]:
+    """The texts of the leaves that are not kept; parts of one word are one text.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves of the content
+
+    Examples
+    --------
+    >>> from scrapy_pagelets.page.page import Page
+    >>> nodes = Page.parse(b"<ul><li>Ho<b>me</b> page<li>News</ul><p>Words", "http://a/").nodes
+    >>> [run.text for run in stripped_runs(nodes, np.array([False] * 4 + [True]))]
+    ['Home', 'page', 'News']
+    """
+    seen: Counter[str] = Counter()
+    found = []
+    leaves: Ints = np.flatnonzero(~keep)
+    if not len(leaves):
+        return []
+    apart = (nodes.gap[leaves] > GLUED) | (np.diff(leaves, prepend=-2) > 1)
+    for part in np.split(leaves, np.flatnonzero(apart)[1:]):
+        text = text_of(nodes, part).strip()
+        if text:
+            found.append(StrippedRun(text, max(int(nodes.gap[part[0]]), SPACE), seen[text]))
+            seen[text] += 1
+    return found

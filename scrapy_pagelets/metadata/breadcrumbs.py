@@ -1,0 +1,184 @@
+"""Find the breadcrumbs of a page: the trail from the home page to it, by what the page itself calls so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+from lxml import etree
+
+from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.page.json_ld import Object, types_of, values_of
+from scrapy_pagelets.page.looks import CRUMBS, CRUMBS_NAMED, MENU
+from scrapy_pagelets.page.nodes import TAG, rows_with
+from scrapy_pagelets.page.page import Page
+
+_HEADINGS: Final = [TAG[name] for name in "h1 h2 h3 h4 h5 h6".split()]
+_ITEMS: Final = [TAG["li"], TAG["a"]]
+#: Parts of a page that have a trail, whatever their class says.
+_PAGE: Final = [TAG[name] for name in "html body main article".split()]
+#: Marks between two names. Some sites write them into the name.
+_MARKS: Final = " \t\n\xa0›»>/|→·•\\-–—:«<▸▶❯⟩∕::,"
+#: Characters of icon fonts.
+_ICONS: Final = re.compile("[\ue000-\uf8ff]")
+_LEAD: Final = re.compile(r"\s*(?:you are here|sie sind hier|vous êtes ici|estás aquí)\s*:?\s*", re.IGNORECASE)
+#: A trail has no more names and words than this; what has more is something else with the name of one.
+_MOST_NAMES: Final = 15
+_MOST_WORDS: Final = 80
+_MOST_LEAVES: Final = 60
+#: Elements with such a name that are looked at.
+_MOST: Final = 50
+#: Characters of a name.
+_LONGEST: Final = 300
+
+
+def told(objects: Sequence[Object]) -> list[str]:
+    """Return the names of the longest ``BreadcrumbList`` among the JSON-LD objects of a page; [] without one."""
+    if not objects:
+        return []
+    lists = (_names(each) for each in objects[:_MOST] if "BreadcrumbList" in types_of(each))
+    inner = (
+        _names(part) for each in objects[:_MOST] for part in values_of(each.get("breadcrumb")) if isinstance(part, dict)
+    )
+    return max((*lists, *inner), key=len, default=[])
+
+
+def _names(trail: Object) -> list[str]:
+    items = [each for each in values_of(trail.get("itemListElement"))[:_MOST_NAMES] if isinstance(each, dict)]
+    if all(isinstance(each.get("position"), int | str) and str(each["position"])[:9].isdecimal() for each in items):
+        items.sort(key=lambda each: int(str(each["position"])[:9]))
+    return [name for each in items if (name := _name(each))]
+
+
+def _name(item: Object) -> str:
+    inner: Any = item.get("item")
+    candidates = (item.get("name"), inner.get("name") if isinstance(inner, dict) else None)
+    return next((each.strip()[:_LONGEST] for each in candidates if isinstance(each, str) and each.strip()), "")
+
+
+def shown(page: Page, marked: Iterable[etree._Element]) -> tuple[list[str], Bools]:
+    """Return the names of the breadcrumbs that the page shows, [] without any, and the leaves of sure ones, (m,).
+
+    An element is a trail if its class, id, label or type says so, and if it has links, few words and no heading. The
+    names are those of the longest. A label (``aria-label``) or type (``BreadcrumbList``) is sure. A class is not: on
+    some sites the last name is the only heading of the page.
+
+    Parameters
+    ----------
+    marked : the elements with microdata
+    """
+    nodes = page.nodes
+    mask = np.zeros(len(nodes.leaves), np.bool_)
+    best: list[str] = []
+    sure, end = _labelled(page, marked), 0
+    for row in sorted(_called(page) | sure)[:_MOST]:
+        first, last = int(nodes.first_leaf[row]), int(nodes.last_leaf[row])
+        if row < end or not _is_trail(page, row):
+            continue
+        end = int(nodes.end[row])
+        names = list(_shown_names(page, first, last))
+        if 1 <= len(names) <= _MOST_NAMES:
+            mask[first:last] = any(row <= other < end for other in sure)
+            best = max(best, names, key=len)
+    return best, mask
+
+
+def rest_of_trails(page: Page, keep: Bools, headline: Headline | None) -> Bools:
+    """(m,) leaves of trails that are template but for a few names, mostly the last, which has the words of the heading.
+
+    Parameters
+    ----------
+    keep : (m,) the leaves that are content so far
+    headline : the page's own heading, which may be the last name of a trail: such a trail is left as it is
+    """
+    nodes = page.nodes
+    mask = np.zeros(len(keep), np.bool_)
+    if headline is None:
+        return mask
+    for row in sorted(_called(page))[:_MOST]:
+        first, last, end = int(nodes.first_leaf[row]), int(nodes.last_leaf[row]), int(nodes.end[row])
+        if 0 < 2 * keep[first:last].sum() <= last - first and not row <= headline.row < end and _is_trail(page, row):
+            mask[first:last] = True
+    return mask
+
+
+def _called(page: Page) -> set[int]:
+    """Rows of the elements whose class or id is that of breadcrumbs."""
+    return set(rows_with(page.nodes, CRUMBS))
+
+
+def _labelled(page: Page, marked: Iterable[etree._Element]) -> set[int]:
+    """Rows of the elements whose label or type is that of breadcrumbs."""
+    nodes = page.nodes
+    named = (row for row, label in nodes.labels.items() if CRUMBS_NAMED.search(label))
+    rows = {row for row in named if nodes.signs[nodes.look[row]] & MENU}
+    typed = {each for each in marked if (each.get("itemtype") or "").endswith("/BreadcrumbList")}
+    if typed:
+        inner = set(nodes.leaves.tolist())
+        rows |= {row for row, each in enumerate(nodes.elements) if each in typed and row not in inner}
+    return rows
+
+
+def _is_trail(page: Page, row: int) -> bool:
+    nodes = page.nodes
+    first, last, end = int(nodes.first_leaf[row]), int(nodes.last_leaf[row]), int(nodes.end[row])
+    return (
+        nodes.tag[row] not in _PAGE
+        and 0 < last - first <= _MOST_LEAVES
+        and int(nodes.words[first:last].sum()) <= _MOST_WORDS
+        and bool(np.any((nodes.links.row >= row) & (nodes.links.row < end)))
+        and not np.isin(nodes.tag[row:end], _HEADINGS).any()
+    )
+
+
+def _shown_names(page: Page, first: int, last: int) -> Iterator[str]:
+    """The texts of the list items or links, and those between them; marks alone are left out."""
+    nodes, name, before = page.nodes, "", -1
+    for leaf in range(first, last):
+        row = int(nodes.leaves[leaf])
+        item = _item(page, row)
+        if item != before or item < 0:
+            yield from _cleaned(name)
+            name = ""
+        before = item
+        name += " " + nodes.strings[leaf]
+    yield from _cleaned(name)
+
+
+def _item(page: Page, row: int) -> int:
+    """Row of the innermost list item or link around a leaf; -1 without one."""
+    nodes = page.nodes
+    for _ in range(6):
+        row = int(nodes.parent[row])
+        if row < 0:
+            return -1
+        if nodes.tag[row] in _ITEMS:
+            return row
+    return -1
+
+
+def _cleaned(name: str) -> Iterable[str]:
+    name = _ICONS.sub(" ", name)
+    lead = _LEAD.match(name)
+    name = " ".join(name[lead.end() if lead else 0 :].strip(_MARKS).split())
+    return [name[:_LONGEST]] if name else []
+
+
+def leaves_of(page: Page, names: Sequence[str]) -> Bools:
+    """Return the mask of the leaves, (m,), that repeat a trail of at least two names, one after the other."""
+    mask = np.zeros(len(page.nodes.leaves), np.bool_)
+    wanted = [name.casefold() for name in names]
+    if len(wanted) < 2:
+        return mask
+    strings = [text.strip(_MARKS).casefold() if len(text) <= _LONGEST else text for text in page.nodes.strings]
+    for start in (leaf for leaf, text in enumerate(strings) if text == wanted[0]):
+        leaf, found = start, 0
+        while leaf < len(strings) and found < len(wanted) and strings[leaf] in ("", wanted[found]):
+            found += strings[leaf] == wanted[found]
+            leaf += 1
+        if found == len(wanted):
+            mask[start:leaf] = True
+    return mask

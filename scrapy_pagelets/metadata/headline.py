@@ -1,0 +1,278 @@
+"""The page's own heading: it is content, even where the menus of the site repeat its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.base.words import WORD
+from scrapy_pagelets.core import compiled
+from scrapy_pagelets.metadata.kinds import is_work
+from scrapy_pagelets.page.json_ld import types_of, values_of
+from scrapy_pagelets.page.looks import HEADING, HEADLINE
+from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_with
+from scrapy_pagelets.page.page import Page
+
+#: The longest heading, in words; and the most candidates that are compared.
+_LONGEST: Final = 60
+_MOST: Final = 200
+#: Characters of a title that are compared.
+_TITLE: Final = 1000
+_HEADINGS: Final = {TAG[f"h{level}"]: level for level in range(1, 7)}
+_FIRST_LEVEL: Final = TAG["h1"]
+#: Words of a title from which on a heading that is longer than the title may say it.
+_SHORT: Final = 3
+#: Share of the other pages that have the name of the site at its place; more for a text with a number in it, which may
+#: be another one there.
+_OFTEN: Final = 0.2
+_OFTEN_WITH_DIGITS: Final = 0.5
+#: Weight of a heading that more of the other pages have than have another one that a title names.
+_SECTION: Final = 0.4
+#: Weight of a title in JSON-LD, which may be a number of a product or the name of another page.
+_DECLARED: Final = 0.8
+#: Marks of permalinks at the ends of headings.
+_MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff"
+#: Share of the words of a title that a heading must have if other words stand around it on both sides.
+_LEAST: Final = 0.3
+
+#: The words of a title, and its weight.
+_Title = tuple[list[str], float]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The own heading of a page.
+
+    Attributes
+    ----------
+    row : row of its element
+    text : its text, white space folded
+    sections : rows of headings above it in the page that name its section: the title has their words, too
+    banners : rows of first-level headings above it that stand at the same place of many other pages
+    """
+
+    row: int
+    text: str
+    sections: tuple[int, ...] = ()
+    banners: tuple[int, ...] = ()
+
+
+def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Sequence[int] = ()) -> Headline | None:
+    """Find the page's own heading: the heading that a title of the page names, or that links to the page have as text.
+
+    The titles are those of the page itself, of Open Graph and of JSON-LD. A heading that stands at the same place of
+    many other pages is the name of the site; one that stands there on a few is the name of a section, and the heading
+    only if the page has no other. What both say is taken off the titles before the others are compared with them: names
+    of sites and of sections are often longer than what follows them. If no title names a heading, it is the only one of
+    the first level; without that, a heading with the text of a link by which the page leads to itself, as the entry of
+    a menu.
+
+    Parameters
+    ----------
+    alike : (m,) number of other pages with the same text at the same place, see `Site.pages_alike`; zeros if missing
+    pages : number of other pages of the site that are known
+    named : rows that a rule of the user names; the first with text is the heading
+    """
+    for row in named:
+        if text := heading_text(page.nodes, row):
+            return Headline(row, text)
+    told = [(list(words), weight) for words, weight in _told(page).items()]
+    candidates = _candidates(page.nodes, [words for words, _ in told])
+    found = [one for row, weight in candidates if (one := _Candidate.of(page, row, weight, alike, told)) is not None]
+    names = [one for one in found if one.is_often(pages)]
+    banners = [one.row for one in names if one.is_first_level]
+    found = [one for one in found if not one.is_often(pages)]
+    if (best := _named(found, names, told)) is not None:
+        sections = [one.row for one in found if one.likeness and one.others > best.others and one.is_first_level]
+        above = (tuple(row for row in rows if row < best.row) for rows in (sections, banners))
+        return Headline(best.row, best.text, *above)
+    first_levels = {one.row: one.text for one in found if one.is_first_level}
+    if len(first_levels) == 1:  # the title names the site, and nothing else
+        return Headline(*first_levels.popitem())
+    return _linked(page, alike, pages)
+
+
+def _named(found: Sequence[_Candidate], names: Sequence[_Candidate], titles: Sequence[_Title]) -> _Candidate | None:
+    """The candidate that most surely is the own heading; None if no title names one.
+
+    Parameters
+    ----------
+    found, names : the candidates, and those that are the name of the site
+    """
+    found = [one for one in found if one.likeness > 0]
+    rarest = min((one.others for one in found), default=0)
+    shared = [*names, *(one for one in found if one.others > rarest)]
+    own = [(_without(title, shared), surely) for title, surely in titles] if shared else []
+
+    def score(one: _Candidate) -> float:
+        if one.others > rarest:
+            return _SECTION * one.weight * one.likeness
+        return one.weight * max(one.likeness, _greatest_likeness(_words(one.text), own))
+
+    return max(found, key=score, default=None)
+
+
+def _without(title: list[str], names: Iterable[_Candidate]) -> list[str]:
+    """The words of a title that are left without those of some headings."""
+    for name in sorted((_words(one.text) for one in names), key=len, reverse=True):
+        if (at := _place(name, title)) is not None:
+            title = title[:at] + title[at + len(name) :]
+    return title
+
+
+def _linked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
+    """The first heading with the text of a link by which the page leads to itself."""
+    nodes = page.nodes
+    own = [i for i in np.flatnonzero(nodes.links.key == page.key).tolist() if "#" not in nodes.links.href[i]]
+    texts = {heading_text(nodes, int(nodes.links.row[i])).casefold() for i in own[:_MOST]} - {""}
+    for row, _ in _candidates(nodes) if texts else ():
+        text = heading_text(nodes, row)
+        if text.casefold() in texts and not _is_often(text, _others(nodes, row, alike), pages):
+            return Headline(row, text)
+    return None
+
+
+class _Candidate(NamedTuple):
+    """A heading of a page.
+
+    Attributes
+    ----------
+    row, text : as in `Headline`
+    weight : how likely an element of its kind is the own heading
+    likeness : to the titles of the page, 0 to 1
+    others : number of other pages with the same text at the same place
+    is_first_level : whether it is an ``h1``
+    """
+
+    row: int
+    text: str
+    weight: float
+    likeness: float
+    others: int
+    is_first_level: bool
+
+    @classmethod
+    def of(cls, page: Page, row: int, weight: float, alike: Ints | None, titles: Sequence[_Title]) -> _Candidate | None:
+        """The candidate in a row; None if it has no words or too many, or if nothing speaks for it."""
+        text = heading_text(page.nodes, row)
+        words = _words(text)
+        if not 0 < len(words) <= _LONGEST:
+            return None
+        likeness = _greatest_likeness(words, titles)
+        is_first_level = page.nodes.tag.item(row) == _FIRST_LEVEL
+        if not likeness and not is_first_level:
+            return None
+        return cls(row, text, weight, likeness, _others(page.nodes, row, alike), is_first_level)
+
+    def is_often(self, pages: int) -> bool:
+        """Whether it stands at the same place of so many of the other pages that it is the name of the site."""
+        return _is_often(self.text, self.others, pages)
+
+
+def _is_often(text: str, others: int, pages: int) -> bool:
+    if others <= 1:
+        return False
+    most = _OFTEN_WITH_DIGITS if any(map(str.isdecimal, text)) else _OFTEN
+    return others > most * pages
+
+
+def _told(page: Page) -> dict[tuple[str, ...], float]:
+    """The words of each title, and its greatest weight: most pages tell one title twice."""
+    found: dict[tuple[str, ...], float] = {}
+    for title, weight in _titles(page):
+        if words := tuple(_words(title[:_TITLE])):
+            found[words] = max(weight, found.get(words, 0.0))
+    return found
+
+
+def _titles(page: Page) -> Iterator[tuple[str, float]]:
+    """What tells the title of the page, with its weight: ``<title>``, Open Graph, and the one work of JSON-LD."""
+    yield page.title, 1.0
+    yield _shared_title(page), 1.0
+    works = [each for each in page.objects if any(map(is_work, types_of(each)))]
+    for work in works if len(works) == 1 else ():
+        for name in ("headline", "name"):
+            yield from ((value, _DECLARED) for value in values_of(work.get(name))[:1] if isinstance(value, str))
+
+
+def _shared_title(page: Page) -> str:
+    """The title that a page declares for those who share it (Open Graph); "" if there is none."""
+    return next((meta.content for meta in page.metas[:_MOST] if meta.property == "og:title"), "")
+
+
+def _others(nodes: NodeTable, row: int, alike: Ints | None) -> int:
+    """Number of other pages that have all text of a row at the same place."""
+    if alike is None:
+        return 0
+    return min(alike[nodes.first_leaf.item(row) : nodes.last_leaf.item(row)].tolist(), default=0)
+
+
+def _candidates(nodes: NodeTable, titles: list[list[str]] | None = None) -> Iterator[tuple[int, float]]:
+    """Rows that may be the heading, with a weight; heading elements before others.
+
+    Parameters
+    ----------
+    titles : the words of the titles that a heading must have a word of, if it is not of the first level
+    """
+    headings, others = (rows_with(nodes, sign)[:_MOST] for sign in (HEADING, HEADLINE))
+    if titles is not None:  # most headings of a long page name its sections
+        headings, others = naming(nodes, headings, titles), naming(nodes, others, titles)
+    for row in headings:
+        yield row, 1.5 - 0.1 * _HEADINGS[nodes.tag.item(row)]
+    for row in others:
+        yield row, 0.8
+
+
+@compiled("text")
+def naming(nodes: NodeTable, rows: Sequence[int], titles: Sequence[Sequence[str]]) -> list[int]:
+    """Those of some headings that are of the first level, begin with a word of a title, or have its first word."""
+    known, first = {word for title in titles for word in title}, {title[0] for title in titles}
+    found = []
+    for row in rows:
+        words = _words(heading_text(nodes, row))
+        if nodes.tag.item(row) == _FIRST_LEVEL or (words and (words[0] in known or not first.isdisjoint(words))):
+            found.append(row)
+    return found
+
+
+def _greatest_likeness(words: list[str], titles: Iterable[_Title]) -> float:
+    greatest = 0.0
+    for title, surely in titles:
+        greatest = max(greatest, surely * _likeness(words, title) if title else 0.0)
+    return greatest
+
+
+def _likeness(words: list[str], title: list[str]) -> float:
+    """0 to 1: how much of a title a heading says; 0 if it says something else."""
+    if _place(words, title) is None:
+        says_it = len(title) >= _SHORT and 2 * len(title) >= len(words) and _place(title, words) is not None
+        return len(title) / len(words) if says_it else 0.0
+    share = sum(map(len, words)) / sum(map(len, title))
+    at_end = words == title[: len(words)] or words == title[-len(words) :]
+    return share if at_end or share >= _LEAST else 0.0
+
+
+def _place(words: list[str], title: list[str]) -> int | None:
+    """Where the words stand in a title, all of them in a row; None if they do not."""
+    if words[0] not in title:
+        return None
+    return next((i for i in range(len(title) - len(words) + 1) if title[i : i + len(words)] == words), None)
+
+
+def _words(text: str) -> list[str]:
+    return WORD.findall(text.casefold())
+
+
+@compiled("text")
+def heading_text(nodes: NodeTable, row: int) -> str:
+    """Text of a heading without the marks of permalinks; "" if it is too long."""
+    leaves = slice(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
+    if leaves.stop - leaves.start > _LONGEST or sum(nodes.words[leaves].tolist()) > _LONGEST:
+        return ""
+    pieces = zip(nodes.gap[leaves].tolist(), nodes.strings[leaves], strict=True)
+    text = "".join([" " + string if gap else string for gap, string in pieces])
+    return " ".join(text.strip(_MARKS).split())

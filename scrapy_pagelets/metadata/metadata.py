@@ -1,0 +1,263 @@
+"""What a page tells of itself: author, dates, canonical address, description, picture and breadcrumbs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import unescape
+from itertools import islice
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from lxml import etree
+
+from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.characters import quoted, readable
+from scrapy_pagelets.metadata import breadcrumbs, dates, microdata
+from scrapy_pagelets.metadata.byline import Byline
+from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.metadata.kinds import is_page, is_work
+from scrapy_pagelets.page import urls
+from scrapy_pagelets.page.json_ld import Object, by_id, types_of, values_of
+from scrapy_pagelets.page.page import Meta, Page
+
+#: The names of the fields.
+TOLD: Final = ("author", "published", "modified", "canonical", "description", "image", "breadcrumbs")
+#: Names of ``<meta>`` elements in the order of precedence, in lower case.
+_AUTHOR: Final = (
+    "author article:author parsely-author sailthru.author dc.creator dcterms.creator citation_author byl"
+).split()
+_PUBLISHED: Final = (
+    "article:published_time og:published_time og:article:published_time datepublished parsely-pub-date sailthru.date "
+    "dc.date.issued dcterms.issued dcterms.created dcterms.date dc.date dc.date.created citation_publication_date "
+    "citation_online_date pubdate publishdate publish-date publish_date publication_date date"
+).split()
+_MODIFIED: Final = (
+    "article:modified_time og:modified_time og:article:modified_time og:updated_time datemodified dcterms.modified "
+    "dc.date.modified last-modified lastmod revised"
+).split()
+_DESCRIPTION: Final = "description og:description twitter:description dc.description dcterms.description".split()
+_IMAGE: Final = "og:image og:image:url og:image:secure_url twitter:image twitter:image:src thumbnail image".split()
+_PRICE: Final = "product:price:amount og:price:amount".split()
+_MOST_OFFERS: Final = 20
+#: ``<meta>`` elements that are looked at, and characters of a value; longer ones are cut off.
+_MOST: Final = 1000
+_LONGEST: Final = 5000
+#: Names of authors.
+_MOST_AUTHORS: Final = 10
+_LONGEST_NAME: Final = 200
+_BY: Final = re.compile(r"^by\s+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class Metadata:
+    """What a page tells of itself.
+
+    Attributes
+    ----------
+    fields : ``author`` (names, separated by commas), ``published`` and ``modified`` (ISO 8601, as exact as the page
+        tells them), ``canonical``, ``description``, ``image`` and ``breadcrumbs``, by their names in the feed; None,
+        or no breadcrumbs, if the page does not tell
+    trail : (m,) the leaves that surely show the breadcrumbs
+    names, prices : of the article or product: its own name and those of its authors, and what it costs
+    """
+
+    fields: dict[str, Any]
+    trail: Bools
+    names: tuple[str, ...] = ()
+    prices: tuple[str, ...] = ()
+
+
+def metadata_of(page: Page, headline: Headline | None) -> Metadata:
+    """Read the metadata of a page: its JSON-LD, ``<meta>`` elements, microdata, and the texts around its heading.
+
+    What one of them says of the page's article or product precedes what is said of the page as such. Broken or hostile
+    values count as not told.
+
+    Parameters
+    ----------
+    headline : the page's own heading; None if it has none, and with it no byline
+
+    Examples
+    --------
+    >>> from scrapy_pagelets.metadata.headline import headline_of
+    >>> page = Page.parse(b"<title>Tea</title><meta name=author content='A. Bo'><h1>Tea</h1>2 May 2024", "http://h/")
+    >>> found = metadata_of(page, headline_of(page)).fields
+    >>> found["author"], found["published"], found["modified"]
+    ('A. Bo', '2024-05-02', None)
+    """
+    objects = page.objects
+    marked = page.microdata
+    canonical = page.declared_canonical_url or ""
+    told = _Told(page, objects, marked, canonical)
+    byline = Byline(page, headline)
+    names, trail = _trail(page, objects, marked)
+    fields = {
+        "author": told.author or _cleaned(byline.author or "") or None,
+        "published": told.date("datePublished", _PUBLISHED) or byline.published,
+        "modified": told.date("dateModified", _MODIFIED) or byline.modified,
+        "canonical": _web_address(page, canonical),
+        "description": told.text("description", _DESCRIPTION),
+        "image": told.image(),
+        "breadcrumbs": names,
+    }
+    return Metadata(fields, trail, tuple(told.names()), tuple(told.prices()))
+
+
+class _Told:
+    """The values of a page's properties, best first."""
+
+    def __init__(self, page: Page, objects: Sequence[Object], marked: Sequence[etree._Element], canonical: str) -> None:
+        self._page = page
+        self._ids = by_id(objects)
+        self._work = _one([each for each in objects if any(map(is_work, types_of(each)))], page, canonical)
+        self._about = _one([each for each in objects if any(map(is_page, types_of(each)))], page, canonical)
+        self._metas = _metas(page.metas)
+        self._properties = microdata.properties_of(marked)
+
+    def date(self, name: str, metas: Sequence[str]) -> str | None:
+        """The first date, of a property or of metas."""
+        for value in self._values(name, metas):
+            if isinstance(value, str) and (told := dates.iso(value)):
+                return told
+        return None
+
+    def text(self, name: str, metas: Sequence[str]) -> str | None:
+        """The first text. The metas come first: search engines show them."""
+        for value in self._meta_values(metas) + self._values(name, ()):
+            if isinstance(value, str) and (text := _cleaned(value)):
+                return text
+        return None
+
+    def names(self) -> Iterator[str]:
+        """The name of the work and those of its authors."""
+        yield from (self.author or "").split(", ")
+        yield from (_cleaned(value) for value in values_of((self._work or {}).get("name")) if isinstance(value, str))
+
+    def prices(self) -> Iterator[str]:
+        """What the work costs, by each of its offers."""
+        yield from self._meta_values(_PRICE)
+        for offer in values_of((self._work or {}).get("offers"))[:_MOST_OFFERS]:
+            for name in ("price", "lowPrice", "highPrice") if isinstance(offer, dict) else ():
+                yield from (str(value)[:_LONGEST_NAME] for value in values_of(offer.get(name)))
+
+    def image(self) -> str | None:
+        """The first address of a picture."""
+        for value in self._meta_values(_IMAGE) + self._values("image", ()) + self._values("thumbnailUrl", ()):
+            if found := self._address(value):
+                return found
+        return None
+
+    @cached_property
+    def author(self) -> str | None:
+        """The names of the first property that has any."""
+        structured: Iterable[list[Any]] = (
+            [self._work.get("author") or self._work.get("creator")] if self._work else [],
+            *([value] for value in self._meta_values(_AUTHOR)),
+            self._of_microdata("author") or self._of_microdata("creator"),
+            [self._about.get("author")] if self._about else [],
+        )
+        for values in structured:
+            if names := list(dict.fromkeys(self._names(values)))[:_MOST_AUTHORS]:
+                return ", ".join(names)
+        return None
+
+    def _values(self, name: str, metas: Sequence[str]) -> list[Any]:
+        """Values of the work, of metas, of microdata, and of the page as such."""
+        found = values_of(self._work.get(name)) if self._work else []
+        found += self._meta_values(metas)
+        found += self._of_microdata(name)
+        return found + values_of(self._about.get(name)) if self._about else found
+
+    def _meta_values(self, names: Sequence[str]) -> list[str]:
+        if not self._metas:  # as on half of the pages
+            return []
+        return [self._metas[name] for name in names if name in self._metas]
+
+    def _of_microdata(self, name: str) -> list[str]:
+        if not self._properties:
+            return []
+        return [microdata.value_of(element)[:_LONGEST] for element in self._properties.get(name, [])[:_MOST_AUTHORS]]
+
+    def _names(self, values: Iterable[Any]) -> Iterator[str]:
+        for value in (each for outer in values for each in values_of(outer)[:_MOST_AUTHORS]):
+            if isinstance(value, dict):
+                value = self._part(value, "name")
+            name = _BY.sub("", _cleaned(value[:_LONGEST_NAME])) if isinstance(value, str) else ""
+            if any(map(str.isalpha, name)) and "://" not in name and not name.startswith(("@", "www.")):
+                yield name
+
+    def _address(self, value: Any) -> str | None:
+        if isinstance(value, dict):
+            value = self._part(value, "url") or self._part(value, "contentUrl")
+        return _web_address(self._page, value) if isinstance(value, str) else None
+
+    def _part(self, value: Object, name: str) -> Any:
+        """The first value of a property of an object, or of the one that it refers to; None without one."""
+        reference = value.get("@id")
+        if not value.get(name) and isinstance(reference, str):
+            value = self._ids.get(reference, {})
+        return next(iter(values_of(value.get(name))), None)
+
+
+def _one(candidates: Sequence[Object], page: Page, canonical: str) -> Object | None:
+    """The object that describes the page: the only one, or the one with the page's address; None in a list."""
+    if len(candidates) < 2:
+        return candidates[0] if candidates else None
+    own = {page.key, *_key(page, canonical)}
+    return next((each for each in candidates[:50] if own & set(_keys(each, page))), None)
+
+
+def _keys(value: Object, page: Page) -> Iterator[int]:
+    """Hashes of the addresses by which an object names its page."""
+    for name in ("url", "mainEntityOfPage", "@id"):
+        for each in values_of(value.get(name))[:5]:
+            address = each.get("@id") or each.get("url") if isinstance(each, dict) else each
+            if isinstance(address, str):
+                yield from _key(page, address)
+
+
+def _key(page: Page, address: str) -> list[int]:
+    """Hash of an address; none if it is blank or leads to no page."""
+    key = urls.resolve(page.base, address)[0] if address else 0
+    return [key] if key else []
+
+
+def _metas(metas: Iterable[Meta]) -> dict[str, str]:
+    """The first value of each ``<meta>`` by its name in lower case; values that are blank do not count."""
+    found: dict[str, str] = {}
+    for meta in islice(metas, _MOST):
+        name = (meta.property or meta.name or meta.http_equiv).strip().lower()
+        content = meta.content[:_LONGEST]
+        if name and name not in found and content.strip():
+            found[name] = content
+    return found
+
+
+def _cleaned(text: str) -> str:
+    """Text without control characters, with white space folded; some software escapes it twice."""
+    text = readable(text[:_LONGEST])
+    return " ".join((readable(unescape(text)) if "&" in text else text).split())
+
+
+def _web_address(page: Page, address: str) -> str | None:
+    """An address made absolute; None if it is not one of the web."""
+    address = address.strip()
+    if not address or len(address) > urls.LONGEST:
+        return None
+    try:
+        found = urls.absolute(page.base, address)
+        return quoted(found) if urlsplit(found).scheme in ("http", "https") and urlsplit(found).netloc else None
+    except ValueError:  # "http://[broken"
+        return None
+
+
+def _trail(page: Page, objects: Sequence[Object], marked: Sequence[etree._Element]) -> tuple[list[str], Bools]:
+    """The breadcrumbs of JSON-LD, or those shown if they are more than one and JSON-LD tells less; and their leaves."""
+    told = breadcrumbs.told(objects)
+    shown, leaves = breadcrumbs.shown(page, marked)
+    best = told if len(told) >= 2 or len(told) >= len(shown) else shown
+    names = [name for each in best if (name := _cleaned(each))]
+    return names, leaves | breadcrumbs.leaves_of(page, told) if told else leaves

@@ -1,0 +1,147 @@
+"""Code blocks: their text as written, and their language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+import numpy as np
+from lxml import etree
+
+from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.caches import cached
+from scrapy_pagelets.base.characters import readable
+from scrapy_pagelets.page.nodes import NodeTable, leaves_beginning
+
+#: Elements above a block of code whose classes may tell its language.
+_ABOVE: Final = 4
+_NOT_CODE: Final = frozenset("script style template noscript button".split())
+_GUTTER: Final = re.compile(
+    r"(?:^|[\s_-])(?:gutter|linenos?|line-?numbers?(?!-mode)|lineno|lnt|hljs-ln-numbers|rouge-gutter)(?:$|[\s_-])|"
+    r"(?:^|\s)ln(?:$|\s)"
+)
+_DIGITS: Final = ("0123456789",)
+_PREFIXED: Final = re.compile(
+    r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|highlight|brush|src|sourceCode|code)[-:]\s*([\w+#.-]+)",
+    re.IGNORECASE,
+)
+#: In these classes, a language stands beside one of these words: ``highlight js``, ``sourceCode python``.
+_BESIDE: Final = frozenset("highlight sourcecode prettyprint codehilite hljs src code rouge literal-block".split())
+#: Words in classes that are no language.
+_NO_LANGUAGE: Final = frozenset(
+    "default fallback none notranslate plaintext plain text nohighlight no-highlight block inline body wrapper "
+    "container toolbar example box line lines table copy linenums linenumbers line-numbers".split()
+)
+_LANGUAGES: Final = frozenset(
+    "ada apache asm awk bash batch c c# c++ clojure cmake coffeescript console cpp crystal cs csharp css csv cython d "
+    "dart diff docker dockerfile elisp elixir elm erl erlang f# fortran fsharp gap glsl go gradle graphql groovy haml "
+    "handlebars haskell hcl html http ini java javascript js json jsx julia kotlin latex less lisp lua makefile "
+    "markdown matlab md mysql nasm nginx nim objc objectivec ocaml pascal perl php pgsql plsql postgresql powershell "
+    "properties protobuf py pycon python python3 qml r racket rb rest rst ruby rust sass scala scheme scss sh shell "
+    "sql stylus svg swift tcl terraform tex toml ts tsx twig typescript vala vb vbnet verilog vhdl vim vue xml xslt "
+    "yaml yml zig zsh".split()
+)
+
+
+def is_gutter(element: etree._Element) -> bool:
+    """Whether an element shows the numbers of lines: code stands in none, whatever its class says of them.
+
+    >>> one, other = etree.fromstring('<div><p class="line-numbers">1 2</p><pre class="line-numbers">a = 1</pre></div>')
+    >>> is_gutter(one), is_gutter(other)
+    (True, False)
+    """
+    named = _GUTTER.search(element.get("class", ""))
+    return named is not None and not any(any(map(str.isalpha, text)) for text in element.itertext())
+
+
+def line_numbers(nodes: NodeTable) -> Bools:
+    r"""(m,) leaves of code that number its lines, in elements named so.
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> html = b"<pre><i class=lineno>1</i>a = 1\n<i class=lineno>2</i>2 + 3</pre>"
+    >>> line_numbers(Page.parse(html, "http://a/").nodes).tolist()
+    [True, False, True, False]
+    """
+    found = np.zeros(len(nodes.leaves), np.bool_)
+    gutters = {number for number, look in enumerate(nodes.looks) if _names_gutter(look[2])} if nodes.spaces else set()
+    for leaf in leaves_beginning(nodes, _DIGITS) if gutters else ():
+        row = nodes.parent.item(nodes.leaves.item(leaf)) if leaf in nodes.spaces and not found[leaf] else -1
+        for _ in range(_ABOVE):
+            if row < 0:
+                break
+            if nodes.look.item(row) in gutters:
+                leaves = slice(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
+                found[leaves] = not any(map(str.isalpha, "".join(nodes.strings[leaves])))
+                break
+            row = nodes.parent.item(row)
+    return found
+
+
+@cached
+def _names_gutter(classes: str) -> bool:
+    return _GUTTER.search(classes) is not None
+
+
+def code_of(element: etree._Element) -> str:
+    """The text of a block of code, as written: white space is kept, line numbers are left out."""
+    pieces: list[str] = []
+    walk = etree.iterwalk(element, events=("start", "end", "comment", "pi"))
+    for event, node in walk:
+        if event == "start":
+            if node.tag in _NOT_CODE or (node is not element and is_gutter(node)):
+                walk.skip_subtree()
+                continue
+            if node.tag == "br":
+                pieces.append("\n")
+            pieces.append(node.text or "")
+        elif node is not element:
+            pieces.append(node.tail or "")
+    lines = readable("".join(pieces)).replace("\r\n", "\n").split("\n")
+    while lines and not lines[0].strip():
+        del lines[0]
+    while lines and not lines[-1].strip():
+        del lines[-1]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def language_of(element: etree._Element) -> str:
+    """The language of a block of code in lower case; "" if the page does not tell.
+
+    >>> pre = etree.fromstring('<div class="highlight-python notranslate"><pre>x</pre></div>')[0]
+    >>> language_of(pre)
+    'python'
+    """
+    for node in _near(element):
+        for told in (node.get("data-lang"), node.get("data-language"), *_told(node.get("class", ""))):
+            if told and (name := told.strip().lower()) not in _NO_LANGUAGE and re.fullmatch(r"[\w+#.-]{1,20}", name):
+                return name
+    return _label(element)
+
+
+def _near(element: etree._Element) -> Iterator[etree._Element]:
+    yield element
+    inner = element.find("code")
+    if inner is not None:
+        yield inner
+    yield from islice(element.iterancestors(), _ABOVE)
+
+
+def _told(classes: str) -> Iterator[str]:
+    for match in _PREFIXED.finditer(classes):
+        yield match[1].removeprefix("source-").removesuffix(";")
+    words = classes.lower().split()
+    if _BESIDE.intersection(words):
+        yield from (word for word in words if word in _LANGUAGES)
+
+
+def _label(element: etree._Element) -> str:
+    """A language that a label above the code names, as on MDN."""
+    above = element.getparent()
+    for label in () if above is None else above.xpath(".//*[contains(@class, 'language-name')]"):
+        name = "".join(label.itertext()).strip().lower()
+        return name if name in _LANGUAGES else ""
+    return ""

@@ -1,0 +1,200 @@
+"""Tables: which of them hold data, and the grid of their cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.core import compiled
+from scrapy_pagelets.page.facts import once
+from scrapy_pagelets.page.nodes import CELL, LINE, SPACE, TAG, NodeTable, rows_tagged
+
+#: What never stands in a cell of data, and what seldom does.
+_IN_LAYOUT: Final = [TAG[name] for name in "table pre".split()]
+_SELDOM: Final = [TAG[n] for n in "ul ol menu dl h1 h2 h3 h4 h5 h6 blockquote figure form article section hr".split()]
+_HEADINGS: Final = [TAG[name] for name in "h1 h2 h3 h4 h5 h6".split()]
+#: Share of the cells with such blocks from which on a table only lays out the page, without and with header cells.
+_LAYOUT: Final = 0.25
+_LAYOUT_WITH_HEAD: Final = 0.6
+#: Roles of tables without data.
+_NO_DATA: Final = ("presentation", "none")
+_CELLS: Final = (TAG["td"], TAG["th"])
+_HEAD: Final = TAG["th"]
+#: Spans count up to this column and this number of lines, so that hostile ones cost little.
+_MOST_COLUMNS: Final = 100
+_MOST_LINES: Final = 65534
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes
+    ----------
+    row : row of its element in the node table
+    line, column : its place in the grid
+    head : whether it is a header cell
+    """
+
+    row: int
+    line: int
+    column: int
+    head: bool
+
+
+@compiled("data_tables")
+def is_data(nodes: NodeTable, table: int) -> bool:
+    """Whether a table holds data: at least two lines, one of them with two cells, and few cells with blocks in them.
+
+    Parameters
+    ----------
+    table : row of the element
+    """
+    if nodes.looks[nodes.look.item(table)][3] in _NO_DATA:
+        return False
+    within = slice(table + 1, int(nodes.end[table]))
+    if np.isin(nodes.tag[within], _IN_LAYOUT).any():
+        return False
+    cells = _cell_rows(nodes, table)
+    lines = nodes.parent[cells]
+    if not (np.diff(lines) == 0).any() or not (np.diff(lines) != 0).any():
+        return False
+    blocks = np.cumsum(np.append(0, np.isin(nodes.tag[table : nodes.end[table]], _SELDOM)))
+    line = np.cumsum(np.diff(lines, prepend=lines[:1]) != 0)
+    alone = np.bincount(line)[line] == 1  # such a cell divides the table
+    with_blocks = (blocks[nodes.end[cells] - table] > blocks[cells - table]) & ~alone
+    most = _LAYOUT_WITH_HEAD if (nodes.tag[cells[line == 0]] == _HEAD).all() else _LAYOUT
+    return bool(with_blocks.sum() < most * max(1, (nodes.first_leaf[cells] < nodes.last_leaf[cells]).sum()))
+
+
+@once
+def in_lines(nodes: NodeTable) -> NodeTable:
+    """The node table with each row of a data table in one line of text, whatever paragraphs and breaks its cells have.
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> html = b"<table><tr><td><p>a<td><p>b<p>c<tr><td><p>d<td><p>e</table>"
+    >>> in_lines(Page.parse(html, "http://a/").nodes).gap[1:].tolist() == [CELL, SPACE, LINE, CELL]
+    True
+    """
+    tables = _innermost(nodes)
+    if not tables:
+        return nodes
+    cells = np.flatnonzero(((nodes.tag == _CELLS[0]) | (nodes.tag == _CELLS[1])) & (nodes.first_leaf < nodes.last_leaf))
+    first, last = nodes.first_leaf[cells], nodes.last_leaf[cells]
+    begins = np.diff(nodes.parent[cells], prepend=-1) != 0
+    breaks = np.append(0, np.cumsum(nodes.gap >= LINE))
+    inside = breaks[last] > breaks[first + 1]
+    before = nodes.gap[first] > np.where(begins, LINE, CELL)
+    starts, ends = np.searchsorted(cells, tables).tolist(), np.searchsorted(cells, nodes.end[tables]).tolist()
+    gap = nodes.gap
+    for table, start, end in zip(tables, starts, ends, strict=True):
+        if (inside[start:end].any() or before[start + 1 : end].any()) and is_data(nodes, table):
+            gap = nodes.gap.copy() if gap is nodes.gap else gap
+            own = slice(first[start] + 1, last[end - 1])
+            gap[own] = np.minimum(gap[own], SPACE)
+            gap[first[start + 1 : end]] = np.where(begins[start + 1 : end], LINE, CELL)
+    return nodes if gap is nodes.gap else replace(nodes, gap=gap)
+
+
+def _innermost(nodes: NodeTable) -> list[int]:
+    """The rows of tables without others inside."""
+    tables = rows_tagged(nodes, TAG["table"])
+    following = [*tables[1:], len(nodes)]
+    return [one for one, other in zip(tables, following, strict=False) if other >= nodes.end[one]]
+
+
+def has_heading(nodes: NodeTable, cell: int) -> bool:
+    """Whether a cell holds a heading.
+
+    Parameters
+    ----------
+    cell : row of the element
+    """
+    return bool(np.isin(nodes.tag[cell : nodes.end[cell]], _HEADINGS).any())
+
+
+def grid(nodes: NodeTable, table: int) -> list[list[int]]:
+    """The cells of a table: for each line the row of the cell that begins in each column, -1 where none does.
+
+    The first line is the head; it is empty if the table has none. A cell that spans others is written once.
+
+    Parameters
+    ----------
+    table : row of the element
+    """
+    cells = _placed(nodes, table)
+    columns = {column: i for i, column in enumerate(sorted({cell.column for cell in cells}))}
+    lines = [[-1] * len(columns) for _ in range(1 + max(cell.line for cell in cells))]
+    for cell in cells:
+        lines[cell.line][columns[cell.column]] = cell.row
+    return lines if _has_head(nodes, cells) else [[-1] * len(columns), *lines]
+
+
+def _cell_rows(nodes: NodeTable, table: int) -> Ints:
+    within = slice(table + 1, int(nodes.end[table]))
+    tags = nodes.tag[within]
+    found = (tags == _CELLS[0]) | (tags == _CELLS[1])
+    rows: Ints = found.nonzero()[0] + table + 1
+    return rows
+
+
+def _placed(nodes: NodeTable, table: int) -> list[Cell]:
+    """The cells with their places; lines without a cell are left out."""
+    cells: list[Cell] = []
+    taken: dict[int, int] = {}  # by column, the last line that a cell above covers
+    line, column, above = -1, 0, -1
+    for row in _cell_rows(nodes, table).tolist():
+        parent = int(nodes.parent[row])
+        if parent != above:
+            above, line, column = parent, line + 1, 0
+        while taken.get(column, -1) >= line:
+            column += 1
+        element = nodes.elements[row]
+        cells.append(Cell(row, line, column, element.tag == "th"))
+        wide, high = _span(element.get("colspan"), _MOST_COLUMNS), _span(element.get("rowspan"), _MOST_LINES)
+        if high > 1:
+            taken |= dict.fromkeys(range(column, min(column + wide, _MOST_COLUMNS)), line + high - 1)
+        column += wide
+    return cells
+
+
+def _span(value: str | None, most: int) -> int:
+    value = (value or "").strip()
+    return min(most, max(1, int(value[:6]))) if value.isascii() and value.isdecimal() else 1
+
+
+def _has_head(nodes: NodeTable, cells: Sequence[Cell]) -> bool:
+    """Whether the first line is the head: in ``thead``, of header cells, or all bold where the next is not."""
+    first = [cell for cell in cells if cell.line == 0]
+    rest = [cell for cell in cells if cell.line == 1]
+    if any(nodes.elements[int(nodes.parent[nodes.parent[cell.row]])].tag == "thead" for cell in first):
+        return True
+    filled = [cell for cell in first if _has_text(nodes, cell.row)]
+    if len(filled) < 2:
+        return False
+    if all(cell.head for cell in filled):
+        return True
+    return all(_is_bold(nodes, cell.row) for cell in filled) and not all(_is_bold(nodes, cell.row) for cell in rest)
+
+
+def _has_text(nodes: NodeTable, row: int) -> bool:
+    return bool(nodes.first_leaf[row] < nodes.last_leaf[row])
+
+
+_BOLD: Final = (TAG["b"], TAG["strong"])
+
+
+def _is_bold(nodes: NodeTable, row: int) -> bool:
+    """Whether all text of a cell is in one bold element."""
+    inside = nodes.tag[row + 1 : nodes.end[row]]
+    bold = ((inside == _BOLD[0]) | (inside == _BOLD[1])).nonzero()[0]
+    if not len(bold):
+        return False
+    first = row + 1 + int(bold[0])
+    return bool(nodes.first_leaf[first] == nodes.first_leaf[row] and nodes.last_leaf[first] == nodes.last_leaf[row])

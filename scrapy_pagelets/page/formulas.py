@@ -1,0 +1,175 @@
+r"""Formulas: the TeX that a page gives beside what its browser shows, or that its script has yet to set.
+
+Scripts leave a formula in several forms: what is seen, MathML for screen readers, and the source. It is written once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from lxml import etree
+
+from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.page.looks import FORMULA, FORMULA_NAMED
+from scrapy_pagelets.page.mathml import tex_of_mathml
+from scrapy_pagelets.page.nodes import GLUED, NodeTable, rows_with
+
+_TEX_TYPE: Final = re.compile(r"(?:application/x-tex|math/tex|text/x-tex|latex)", re.IGNORECASE)
+#: Classes of pictures of formulas, whose alternative text is the source.
+_PICTURE: Final = re.compile(r"(?:^|\s)(?:latex|tex|mwe-math-fallback-image-\w+)(?:\s|$)")
+_DISPLAY: Final = re.compile(r"katex-display|_Display|mwe-math-element-block|mode=display|^block$|^true$")
+_STYLE: Final = re.compile(r"\{\\(?:displaystyle|textstyle)\b\s*(.*)\}", re.DOTALL)
+#: Formulas in a text. Single dollars count only if the page's script is told so: they may be prices.
+PLAIN, INLINE, DISPLAY = range(3)
+_SOURCE: Final = re.compile(  # a delimiter inside of a formula is an error: the search need not go on behind it
+    r"\\\(((?:[^\\]|\\[^()]){1,1000}?)\\\)|\\\[((?:[^\\]|\\[^\[\]]){1,5000}?)\\\]|\$\$((?:[^$\\]|\\.){1,5000}?)\$\$",
+    re.DOTALL,
+)
+_DOLLARS: Final = r"(?<![\\$\w])\$(?![\s$])([^$]{1,1000}?)(?<![\s\\])\$(?![\w$])"
+_WITH_DOLLARS: Final = re.compile(f"{_SOURCE.pattern}|{_DOLLARS}", re.DOTALL)
+_SCRIPT: Final = re.compile(r"mathjax|katex", re.IGNORECASE)
+_TOLD: Final = re.compile(r"""\[\s*["']\$["']\s*,\s*["']\$["']\s*\]|left["']?\s*:\s*["']\$["']""")
+#: Elements of MathML that change the meaning of what they set beside each other.
+_SCRIPTS: Final = frozenset("mfrac msup msub msubsup msqrt mroot mover munder munderover mtable".split())
+#: The number of all tags that have none of their own, as those of MathML.
+_OTHER: Final = 0
+#: Characters of a script in which its settings are looked for.
+_MOST: Final = 20_000
+
+
+def is_formula(element: etree._Element) -> bool:
+    """Whether an element shows a formula, or holds the source of one."""
+    if element.tag in ("math", "mjx-container"):
+        return True
+    if element.tag == "script":
+        return bool(_TEX_TYPE.match(element.get("type", ""))) and not _shows_text(element.getprevious())
+    if element.tag == "img":
+        return bool(_PICTURE.search(element.get("class", "")) and element.get("alt"))
+    return _is_set(element)
+
+
+def _is_set(element: etree._Element | None) -> bool:
+    """Whether an element shows a formula as a script or a server has set it."""
+    if element is None or element.tag not in ("span", "div"):
+        return False
+    return bool(FORMULA_NAMED.search(element.get("class", ""))) and (
+        len(element) > 0 or _script_of(element) is not None
+    )
+
+
+def _shows_text(element: etree._Element | None) -> bool:
+    """Whether an element is a formula that has been set as text, and not as a picture."""
+    return element is not None and _is_set(element) and any(map(str.strip, map(str, element.itertext())))
+
+
+def tex_of(element: etree._Element) -> str:
+    """The TeX of a formula; "" if the page does not give it."""
+    if element.tag == "script":
+        return _folded(element.text or "")
+    if element.tag == "img":
+        return _folded(element.get("alt", ""))
+    if (script := _script_of(element)) is not None:
+        return _folded(script.text or "")
+    for note in element.iter("annotation"):
+        if _TEX_TYPE.search(note.get("encoding", "")):
+            return _folded("".join(map(str, note.itertext())))
+    for formula in element.iter("math"):
+        return _folded(formula.get("alttext", "")) or tex_of_mathml(formula)
+    return ""
+
+
+def _script_of(element: etree._Element) -> etree._Element | None:
+    """The source that MathJax 2 leaves behind what it has set."""
+    after = element.getnext() if element.tag != "math" else None
+    return after if after is not None and after.tag == "script" and _TEX_TYPE.match(after.get("type", "")) else None
+
+
+def is_display(element: etree._Element) -> bool:
+    """Whether a formula stands on a line of its own."""
+    script = _script_of(element)
+    nodes = [element, *element.iter("math"), *([] if script is None else [script])]
+    return any(_DISPLAY.search(node.get(name, "")) for node in nodes for name in ("class", "display", "type"))
+
+
+def delimiters(scripts: Iterable[etree._Element]) -> re.Pattern[str] | None:
+    """How formulas are written in the text of a page whose script sets them in the browser; None if it has none."""
+    found = None
+    for script in scripts:
+        text = (script.text or "")[:_MOST]
+        if _TOLD.search(text):
+            return _WITH_DOLLARS
+        if _SCRIPT.search(script.get("src") or "") or _SCRIPT.search(text):
+            found = _SOURCE
+    return found
+
+
+def split(text: str, source: re.Pattern[str] | None) -> Iterator[tuple[str, int]]:
+    r"""Yield the parts of a text, each with ``PLAIN``, ``INLINE`` or ``DISPLAY``; formulas without their delimiters.
+
+    >>> list(split(r"so \(x_1\) is", _SOURCE))
+    [('so ', 0), ('x_1', 1), (' is', 0)]
+    """
+    end = 0
+    for match in source.finditer(text) if source else ():
+        yield text[end : match.start()], PLAIN
+        tex = _folded(next(group for group in match.groups() if group))
+        yield tex, DISPLAY if match[0].startswith(("\\[", "$$")) else INLINE
+        end = match.end()
+    yield text[end:], PLAIN
+
+
+def once(nodes: NodeTable, keep: Bools) -> NodeTable:
+    """The node table with one form of each formula that is kept: TeX, or else what is seen.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves
+    """
+    rows = list(_outermost(nodes))
+    if not rows:
+        return nodes
+    strings, gap = list(nodes.strings), nodes.gap.copy()
+    for row in rows:
+        leaves = slice(int(nodes.first_leaf[row]), int(nodes.last_leaf[row]))
+        if leaves.stop - leaves.start > 1 and keep[leaves].all() and (shown := _form(nodes, row)):
+            gap[leaves.start + 1 : leaves.stop] = GLUED
+            strings[leaves] = [shown] + [""] * (leaves.stop - leaves.start - 1)
+    return nodes if strings == nodes.strings else replace(nodes, strings=strings, gap=gap)
+
+
+def _outermost(nodes: NodeTable) -> Iterator[int]:
+    """Rows of the formulas, without those inside of others."""
+    end = 0
+    for row in rows_with(nodes, FORMULA):
+        if row >= end:
+            end = int(nodes.end[row])
+            yield row
+
+
+def _form(nodes: NodeTable, row: int) -> str:
+    """The form of a formula in plain text; "" if it has only the one that is seen."""
+    inside = [i for i in range(row, int(nodes.end[row])) if nodes.tag[i] == _OTHER]
+    for i in inside:
+        if nodes.elements[i].tag == "annotation" and _TEX_TYPE.search(nodes.elements[i].get("encoding", "")):
+            return _folded("".join(map(str, nodes.elements[i].itertext())))
+    for i in inside:
+        if nodes.elements[i].tag == "math":
+            if any(element.tag in _SCRIPTS for element in nodes.elements[i].iter()):
+                return tex_of_mathml(nodes.elements[i])
+            return _seen(nodes, i) if i > row else ""
+    return ""
+
+
+def _seen(nodes: NodeTable, row: int) -> str:
+    leaves = slice(int(nodes.first_leaf[row]), int(nodes.last_leaf[row]))
+    pieces = zip(nodes.gap[leaves].tolist(), nodes.strings[leaves], strict=True)
+    return "".join((" " if gap else "") + string for gap, string in pieces).strip()
+
+
+def _folded(text: str) -> str:
+    text = " ".join(text.split())
+    styled = _STYLE.fullmatch(text)
+    return styled[1].strip() if styled else text

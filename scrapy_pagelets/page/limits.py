@@ -1,0 +1,219 @@
+"""Limits on the size of a page, so that a few kilobytes cannot take gigabytes, and the memory that a crawl needs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final
+
+from lxml import etree
+
+from scrapy_pagelets.base.errors import PageletsError
+from scrapy_pagelets.core import compiled
+
+#: Attributes of one element. The parser compares each with all others; elements of real pages have up to 20.
+MAX_ATTRIBUTES: Final = 1000
+#: The limit on the attributes of a page, as a multiple of the limit on its nodes.
+_ATTRIBUTES_PER_NODE: Final = 10
+#: How many ``>`` are examined for the end of a tag before the page is parsed to count.
+_TRIES: Final = 100
+#: A quotation mark after one of these may open the value of an attribute.
+_OPENING: Final = "= \t\n\r\f"
+#: One of these is before each attribute.
+_SEPARATORS: Final = " \t\n\r\f/\"'"
+#: Megabytes of address space that a crawl and its libraries need, and that the libraries reserve for each processor.
+_BASE_MEGABYTES: Final = 768
+_MEGABYTES_PER_PROCESSOR: Final = 64
+_MAX_PROCESSORS: Final = 64
+#: The parser holds all attributes of an element in memory before it reports them, so pages are counted one at a time.
+_counting: Final = Lock()
+
+
+class TooLarge(PageletsError, ValueError):
+    """Raised before a page beyond the limits is parsed; the message names the limit."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits on a page.
+
+    Attributes
+    ----------
+    nodes : number of elements, comments and processing instructions; a page may have ten times as many attributes
+    size : bytes of the body
+    """
+
+    nodes: int = 100_000
+    size: int = 32 << 20
+
+    def check_size(self, body: bytes) -> None:
+        """Check the number of bytes of a body.
+
+        Raises
+        ------
+        TooLarge : if it exceeds the limit
+        """
+        if len(body) > self.size:
+            raise TooLarge(f"it has {len(body)} bytes, more than the {self.size} of PAGELETS_MAX_SIZE")
+
+    def check_nodes(self, count: int) -> None:
+        """Check a number of nodes.
+
+        Raises
+        ------
+        TooLarge : if it exceeds the limit
+        """
+        if count > self.nodes:
+            raise TooLarge(f"it has more than the {self.nodes} nodes of PAGELETS_MAX_NODES")
+
+    def check_attributes(self, of_element: int, of_page: int) -> None:
+        """Check the number of attributes of an element and of its page so far.
+
+        Raises
+        ------
+        TooLarge : if one of them exceeds its limit
+        """
+        if of_element > MAX_ATTRIBUTES:
+            raise TooLarge(f"it has an element with more than {MAX_ATTRIBUTES} attributes")
+        if of_page > (most := _ATTRIBUTES_PER_NODE * self.nodes):
+            raise TooLarge(
+                f"it has more than {most} attributes, {_ATTRIBUTES_PER_NODE} for each node of PAGELETS_MAX_NODES"
+            )
+
+    def check(self, text: str) -> None:
+        """Check the number of nodes and attributes of a text, in memory that does not depend on these numbers.
+
+        Nearly all pages pass by bounds that cost next to nothing: a node begins with ``<``, and an attribute has two
+        characters or more. All others are parsed without building a tree, and their nodes and attributes are counted.
+
+        Raises
+        ------
+        TooLarge : if the text exceeds a limit
+
+        Examples
+        --------
+        >>> Limits(nodes=3).check("<p>1 < 2, and 2 < 3, and 3 < 4")
+        >>> Limits(nodes=3).check("<br>" * 4)
+        Traceback (most recent call last):
+        ...
+        scrapy_pagelets.page.limits.TooLarge: it has more than the 3 nodes of PAGELETS_MAX_NODES
+        """
+        text = without_nul(text)
+        if (
+            (len(text) > self.nodes and text.count("<") > self.nodes)
+            or len(text) > 2 * _ATTRIBUTES_PER_NODE * self.nodes
+            or may_have_long_tag(text, MAX_ATTRIBUTES)
+        ):
+            parser = etree.HTMLParser(  # type: ignore[call-overload]  # a target need not have all methods
+                target=_Count(self), encoding="utf-8", huge_tree=True, recover=True
+            )
+            with _counting:
+                parser.feed(text.encode("utf-8", "replace"))
+                parser.close()
+
+
+class _Count:
+    """Parser target that counts nodes and attributes instead of building a tree."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._nodes = self._attributes = 0
+
+    def start(self, _tag: str, attributes: dict[str, str]) -> None:
+        self._count()
+        if attributes:
+            self._attributes += len(attributes)
+            self._limits.check_attributes(len(attributes), self._attributes)
+
+    def comment(self, _text: str) -> None:
+        self._count()
+
+    def pi(self, _target: str, _data: str | None) -> None:
+        self._count()
+
+    def close(self) -> None:
+        """Return nothing: a page beyond the limits has raised ``TooLarge`` by now."""
+
+    def _count(self) -> None:
+        self._nodes += 1
+        self._limits.check_nodes(self._nodes)
+
+
+@compiled("limits")
+def without_nul(text: str) -> str:
+    r"""Remove the NUL characters of a text, which libxml2 takes for its end.
+
+    >>> without_nul("<p>a\0b")
+    '<p>ab'
+    """
+    return text.replace("\0", "")
+
+
+@compiled("limits")
+def may_have_long_tag(text: str, most: int) -> bool:
+    """Return False if no tag of a text has more attributes than ``most``, whatever its comments and scripts look like.
+
+    A ``>`` ends any tag that is open there, unless it is inside a quoted value. In that case the last quotation mark of
+    the same kind before it follows an equals sign or white space. So it is enough to find one unquoted ``>`` in each
+    stretch of twice as many characters; where there is none, the separators up to the next one are counted.
+    """
+    at = 0
+    while len(text) - at > 2 * most:
+        end = _last_tag_end(text, at, at + 2 * most)
+        if end < 0:
+            end = _next_tag_end(text, at, at + 2 * most)
+            if sum(text.count(separator, at, end) for separator in _SEPARATORS) > most:
+                return True
+        at = end
+    return False
+
+
+def _last_tag_end(text: str, start: int, end: int) -> int:
+    """Index of the last ``>`` before ``end`` that is known to end a tag; -1 if there is none."""
+    for _ in range(_TRIES):
+        end = text.rfind(">", start + 1, end)
+        if end < 0 or _ends_tag(text, start, end):
+            return end
+    return -1
+
+
+def _next_tag_end(text: str, start: int, end: int) -> int:
+    """Index of the first ``>`` from ``end`` on that is known to end a tag; the length of the text if there is none."""
+    end -= 1
+    for _ in range(_TRIES):
+        end = text.find(">", end + 1)
+        if end < 0 or _ends_tag(text, start, end):
+            break
+    else:
+        return len(text)
+    return len(text) if end < 0 else end
+
+
+def _ends_tag(text: str, start: int, end: int) -> bool:
+    """Return True if the ``>`` at ``end`` is outside quotes, given that ``start`` is."""
+    for quote in "\"'":
+        mark = text.rfind(quote, start, end)
+        if mark == 0 or (mark > 0 and text[mark - 1] in _OPENING):
+            return False
+    return True
+
+
+def memory_shortage() -> str:
+    """Return a message if the process may not allocate the memory that a crawl needs, else "".
+
+    OpenBLAS, which comes with NumPy and SciPy, waits forever if it gets no memory while it is loaded.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        return ""
+    least = _BASE_MEGABYTES + _MEGABYTES_PER_PROCESSOR * min(os.cpu_count() or 1, _MAX_PROCESSORS)
+    for kind, option in ((resource.RLIMIT_AS, "-v"), (resource.RLIMIT_DATA, "-d")):
+        allowed = resource.getrlimit(kind)[0]
+        if allowed != resource.RLIM_INFINITY and allowed < least << 20:
+            return (
+                f"the process is limited to {allowed >> 20} MB of memory, which can make its libraries hang: "
+                f"allow {least} MB or more (ulimit {option} {least << 10})"
+            )
+    return ""

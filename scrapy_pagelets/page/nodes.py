@@ -1,0 +1,632 @@
+"""The node table: a DOM tree as NumPy columns, with one row for each node in preorder."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
+
+from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.caches import cached
+from scrapy_pagelets.base.characters import is_readable, readable
+from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.base.words import WORD
+from scrapy_pagelets.core import compiled
+from scrapy_pagelets.page.looks import Look, class_signature, signature, signs
+from scrapy_pagelets.page.urls import targets_of
+
+T = TypeVar("T", bound=np.generic)
+
+#: Tags that have a number of their own; 0 is any other tag, 1 a run of text.
+TAGS: Final = (
+    "? #text html body main article section nav aside header footer dialog form fieldset div p h1 h2 h3 h4 h5 h6 "
+    "hgroup ul ol menu dl li dt dd table caption thead tbody tfoot tr td th colgroup col pre blockquote figure "
+    "figcaption address hr br details summary center dir a span b i em strong u s small big font tt code kbd samp var "
+    "cite q abbr acronym sub sup time mark label button input select optgroup option textarea img picture video audio "
+    "svg map area frameset frame iframe legend ins del bdo bdi wbr nobr data dfn output progress meter object param "
+    "embed search slot ruby rt rp rb"
+).split()
+TAG: Final = {name: number for number, name in enumerate(TAGS)}
+TEXT: Final = TAG["#text"]
+
+#: The gap between a run of text and the one before: none, a space, a table cell, a line, a paragraph.
+GLUED, SPACE, CELL, LINE, PARAGRAPH = range(5)
+#: The gap that a tag makes before and after its content; any other tag is part of the line.
+GAPS: Final = {
+    **dict.fromkeys(
+        "html body main article section nav aside header footer dialog form fieldset div p h1 h2 h3 h4 h5 h6 hgroup ul "
+        "ol menu dl table caption pre listing xmp plaintext blockquote figure figcaption address hr details center dir "
+        "frameset search".split(),
+        PARAGRAPH,
+    ),
+    # `text` is a label in `svg`, `mtr` a row of a matrix in `math`.
+    **dict.fromkeys("li dt dd tr thead tbody tfoot br summary legend option optgroup text mtr".split(), LINE),
+    **dict.fromkeys("td th mtd".split(), CELL),
+    **dict.fromkeys(
+        "input select button textarea img label svg iframe audio video canvas object embed progress meter".split(),
+        SPACE,
+    ),
+}
+# Tags whose text a reader never sees. Frames, players and canvases show something other than their fallback content.
+# `title` occurs in `head` and, as a tooltip, in `svg`.
+_UNSEEN_TAGS: Final = frozenset(
+    "head script style template noscript noframes noembed iframe audio video canvas datalist title desc "
+    "metadata".split()
+)
+# Tags that are allowed in `head`. If a page omits `</head><body>`, lxml opens no body for `main` and other tags newer
+# than its parser, and the whole page ends up in the head.
+_METADATA: Final = frozenset("title meta link base basefont bgsound script style template noscript".split())
+_FRAMES: Final = frozenset(("frame", "iframe"))
+_LINK_TAGS: Final = frozenset(("a", "area", "frame", "iframe"))
+_VERBATIM_TAGS: Final = frozenset(("pre", "textarea", "listing", "xmp", "plaintext"))
+_HIDING_STYLE: Final = re.compile(
+    r"(?<![\w-])(?:display\s*:\s*none|(?:content-)?visibility\s*:\s*hidden)", re.IGNORECASE
+)
+#: Elements by which a page tells of itself.
+DECLARING: Final = ("base", "link", "meta", "script", "title")
+_MICRODATA: Final = etree.XPath("descendant::*[@itemprop or @itemtype]")
+_XPATH_NAME: Final = re.compile(r"[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII)
+#: Characters of a path from which on it begins anew, and of the number in a step.
+_LONGEST_PATH: Final = 1000
+_INDEX: Final = 6
+#: White space other than one space.
+_SPACES: Final = re.compile(r"\s{2,}|[^\S ]")
+_DIGITS: Final = str.maketrans("123456789", "0" * 9)
+
+# Number and signature of a look, and gap and traits of its tag.
+_Kind = tuple[int, int, int, int]
+_UNSEEN, _VERBATIM, _LINKS = 1, 2, 4
+# Rows, addresses and relations of the links.
+_Found = tuple[Ints, list[str], list[str]]
+
+
+def text_key(text: str) -> tuple[int, int]:
+    """Return hash and number of words of a run of text whose white space is folded.
+
+    The hash ignores case and treats all digits alike. The words of an ASCII text are separated by white space, those of
+    other texts are those of `scrapy_pagelets.base.words`.
+    """
+    if len(text) > 3 and text.isascii():
+        words = text.count(" ") + 1
+    elif len(text) < _HUGE:
+        words = len(WORD.findall(text))
+    else:
+        words = sum(1 for _ in WORD.finditer(text))
+    return xxh3_64_intdigest(text.casefold().translate(_DIGITS).encode("utf-8", "replace")) >> 1, words
+
+
+#: The texts of menus recur on each page. Longer ones than this seldom do.
+_text_key = cached(text_key)
+_LONG: Final = 200
+#: Characters of an id, a class or a role that count. The rest is cut off, because all looks are compared and kept.
+_LONGEST: Final = 10_000
+#: Characters of the distinct looks of a page. Later elements with another look count by their tags alone, because each
+#: look is searched for what it says.
+ROOM_OF_LOOKS: Final = 2_000_000
+#: Characters from which a run of text is folded and counted without a list of its words.
+_HUGE: Final = 100_000
+
+
+# Tables are never changed, but it takes longer to make frozen ones of them than to parse a small page.
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class Links:
+    """The hyperlinks of a page in document order.
+
+    Attributes
+    ----------
+    row : (links,) row of the element with the link (``a``, ``area``, ``frame``, ``iframe``)
+    href : the attribute as written
+    target : the normalised URL, "" if the link does not lead to a page
+    key : (links,) 64-bit hash of the target, 0 if the link does not lead to a page
+    rel : the ``rel`` attribute, lower case
+    beyond : number of the last links that have no target because of `urls.ROOM`
+    """
+
+    row: Ints
+    href: list[str]
+    target: list[str]
+    key: Ints
+    rel: list[str]
+    beyond: int = 0
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NodeTable:
+    """One row for each node in preorder: the elements, and the runs of text that a reader sees (*leaves*).
+
+    Attributes
+    ----------
+    root : root of the tree, which must not be changed
+    tag : (n,) number of the tag in ``TAGS``
+    parent : (n,) row of the parent, -1 at the root
+    end : (n,) row after the last one of the subtree: ``slice(i, end[i])`` is the subtree
+    depth : (n,) 0 at the root
+    look : (n,) index into ``looks``; a run of text has the look of its parent
+    path : (n,) hash of the path from the root: signatures, each with its rank among equal siblings
+    looks : the distinct looks of the page
+    signs, class_signature : (looks,) what each look says, see `looks.signs`; hash of its tag and classes alone
+    signature : (n,) `signature` of the look
+    shape : (n,) hash of the path without ranks: the records of one listing have one shape
+    first_leaf, last_leaf : (n,) ``first_leaf:last_leaf`` are the leaves of the subtree, as indices of ``leaves``
+    leaves : (m,) rows of the runs of text
+    strings : (m,) the runs of text without control characters, white space folded outside ``pre``
+    spaces : by index of the leaf, the exact white space before a run of text inside ``pre``, from the start of the line
+        or the end of the previous run
+    text, words, gap, number : (m,) hash, number of words, gap after the previous run (``GLUED`` ... ``PARAGRAPH``),
+        k of ``text()[k]``
+    anchor, hidden : (n,) whether the row is inside a hyperlink; whether ``hidden`` or an inline style hides it
+    labels, relations : by row, ``aria-label`` and ``rel`` of the elements that have them
+    links : the hyperlinks
+    """
+
+    root: etree._Element
+    tag: Ints
+    parent: Ints
+    end: Ints
+    depth: Ints
+    look: Ints
+    path: Ints
+    signature: Ints
+    shape: Ints
+    looks: list[Look]
+    signs: Ints
+    class_signature: Ints
+    first_leaf: Ints
+    last_leaf: Ints
+    leaves: Ints
+    strings: list[str]
+    spaces: dict[int, str]
+    text: Ints
+    words: Ints
+    gap: Ints
+    number: Ints
+    anchor: Bools
+    hidden: Bools
+    labels: dict[int, str]
+    relations: dict[int, str]
+    links: Links
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def spread(self, of_leaves: NDArray[T]) -> NDArray[T]:
+        """Spread a column of the leaves, (m,), to all rows, (n,), with zeros for the elements."""
+        column = np.zeros(len(self), of_leaves.dtype)
+        column[self.leaves] = of_leaves
+        return column
+
+    def total(self, column: NDArray[T]) -> NDArray[T]:
+        """Sum a column, (n,), over the subtree of each row. Integers wrap around."""
+        sums = np.zeros(len(self) + 1, column.dtype)
+        np.cumsum(column, out=sums[1:])
+        return sums[self.end] - sums[:-1]
+
+    @cached_property
+    def elements(self) -> list[etree._Element]:
+        """(n,) the lxml element of each row; for a run of text, its parent."""
+        return elements(self.root, self.tag, self.parent, self.end)
+
+    def xpath(self, row: int) -> str:
+        """Return the XPath of a row: as lxml's ``getpath`` for an element, ending in ``text()[k]`` for a run of text.
+
+        Names that are invalid in an XPath (``o:p``, ``a"b``) become ``*[k]``, and the steps to an element far below the
+        root ``/descendant::*[k]``. The paths of all rows take linear time, while ``getpath`` counts the siblings again
+        for each element.
+        """
+        if self.tag[row] == TEXT:
+            return f"{self.xpath(int(self.parent[row]))}/text()[{self.number[self.first_leaf[row]]}]"
+        below = []
+        while row not in self._paths:
+            below.append(row)
+            row = int(self.parent[row])
+        path = self._paths[row]
+        for row in reversed(below):
+            path = self._paths[row] = f"{path}/{self._step(row)}"
+        return path
+
+    @cached_property
+    def _paths(self) -> dict[int, str]:
+        name, root = self.looks[self.look[0]][0], self.root
+        # Behind the end of a page may stand more elements of the same name, which lxml adds beside the root.
+        is_alone = root.getparent() is None and root.getnext() is None and root.getprevious() is None
+        plain = is_alone and _XPATH_NAME.fullmatch(name)
+        return {0: f"/{name}" if plain else root.getroottree().getpath(root)} | self._far_paths()
+
+    def _far_paths(self) -> dict[int, str]:
+        """By row, paths of elements whose path of steps would be too long, by their number among all elements.
+
+        The paths of what is below them begin with these: else each of a hundred thousand paths could have as many
+        characters as two thousand elements have names.
+        """
+        own = np.array([len(look[0]) for look in self.looks], np.int64) + _INDEX
+        if self.depth.max() * own.max() < _LONGEST_PATH or self.root.getparent() is not None:
+            return {}
+        length, far = own[self.look], list[int]()
+        for rows in self.levels[1:]:
+            length[rows] += length[self.parent[rows]]
+            too_long = rows[(length[rows] > _LONGEST_PATH) & (self.tag[rows] != TEXT)]
+            length[too_long] = 0
+            far += too_long.tolist()
+        found = dict(zip(elements_at(self, sorted(far)), sorted(far), strict=True))
+        everything = enumerate(self.root.iter(etree.Element), 1) if found else ()
+        return {found[element]: f"/descendant::*[{number}]" for number, element in everything if element in found}
+
+    def _step(self, row: int) -> str:
+        name = self.looks[self.look[row]][0]
+        if not _XPATH_NAME.fullmatch(name):
+            return f"*[{self._among_all[0][row]}]"
+        rank, count = self._among_namesakes
+        return name if count[row] == 1 else f"{name}[{rank[row]}]"
+
+    @cached_property
+    def _among_all(self) -> tuple[Ints, Ints]:
+        return _ranks(self.parent, self.tag == TEXT)
+
+    @cached_property
+    def _among_namesakes(self) -> tuple[Ints, Ints]:
+        numbers: dict[str, int] = {}
+        names = np.array([numbers.setdefault(look[0], len(numbers)) for look in self.looks], np.int64)
+        return _ranks(self.parent, np.where(self.tag == TEXT, -1, names[self.look]))
+
+    @cached_property
+    def link_leaf(self) -> Ints:
+        """(links,) index of the leaf to which a link belongs: its first run of text, or the next run after it."""
+        return np.minimum(self.first_leaf[self.links.row], len(self.leaves) - 1)
+
+    @cached_property
+    def links_at(self) -> dict[int, list[int]]:
+        """By index of a leaf, the links that lead to a page and belong to that leaf, see `link_leaf`."""
+        found: dict[int, list[int]] = {}
+        for i, (leaf, key) in enumerate(zip(self.link_leaf.tolist(), self.links.key.tolist(), strict=True)):
+            if key:
+                found.setdefault(leaf, []).append(i)
+        return found
+
+    @cached_property
+    def levels(self) -> list[Ints]:
+        """Rows of each depth from the root down, in document order, so that siblings are adjacent."""
+        return _levels(self.depth)
+
+
+def _ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
+    """Return (n,) rank of each row among its siblings of the same kind, from 1, and (n,) number of these siblings."""
+    order = np.lexsort((kind, parent))
+    first = np.ones(len(parent), np.bool_)
+    first[1:] = (np.diff(parent[order]) != 0) | (kind[order][1:] != kind[order][:-1])
+    starts = np.flatnonzero(first)
+    group = np.cumsum(first) - 1
+    rank, count = np.empty((2, len(parent)), np.int64)
+    rank[order] = np.arange(len(parent)) - starts[group] + 1
+    count[order] = np.diff(np.append(starts, len(parent)))[group]
+    return rank, count
+
+
+def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTable:
+    """Make the node table of a tree.
+
+    Parameters
+    ----------
+    root : root element. Comments and processing instructions are skipped, the text after them is not
+    base : URL against which links are resolved
+    noscript : include the content of ``noscript``
+    """
+    columns, links = flatten(root, noscript)
+    return NodeTable(root=root, links=_links(links, base), **columns)
+
+
+@compiled("table")
+def flatten(root: etree._Element, noscript: bool) -> tuple[dict[str, Any], _Found]:
+    """Flatten a tree in one pass, without recursion; return the columns of its table by name, and those of its links.
+
+    Those of the links are their rows, their addresses, and their relations in lower case.
+    """
+    columns, links = _flattened(root, noscript, odd=False)
+    if not is_readable((*columns["strings"], *columns["spaces"].values())):
+        columns, links = _flattened(root, noscript, odd=True)
+    return columns, links
+
+
+def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict[str, Any], _Found]:
+    """The loop is long on purpose: it runs for each node of each page, and function calls would double its cost.
+
+    Parameters
+    ----------
+    odd : remove control characters from each run of text. They are rare, so the table is built without this step, and
+        a second time if there are some
+    """
+    parents, ends, look_ids, paths = (array("q") for _ in range(4))
+    leaves, keys, words, gaps, numbers = (array("q") for _ in range(5))
+    strings: list[str] = []
+    spaces: dict[int, str] = {}
+    kinds: dict[Look, _Kind] = {}
+    room = ROOM_OF_LOOKS
+    runs: dict[int, int] = {}
+    anchors: list[int] = []
+    hidden: list[int] = []
+    labels: dict[int, str] = {}
+    relations: dict[int, str] = {}
+    link_rows, hrefs, rels = array("q"), list[str](), list[str]()
+
+    row, rows = -1, 0  # row of the innermost open element; number of rows
+    stack = [-1]
+    opened: list[_Kind] = []
+    ranks: dict[int, int] = {}  # last rank by signature, of the children of the innermost open element
+    outer_ranks: list[dict[int, int]] = []
+    pending = PARAGRAPH  # the widest gap since the last run of text
+    verbatim = 0  # number of open elements that keep white space
+    white = ""  # white space since the last run of text inside `pre`
+    context = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
+    for event, element in context:
+        if event == "start":
+            tag: Any = element.tag
+            name = classes = role = href = rel = ""
+            for attribute, value in element.items():
+                if attribute == "class":
+                    classes = value
+                elif attribute == "href" or (attribute == "src" and tag in _FRAMES):
+                    href = value
+                elif attribute == "id":
+                    name = value
+                elif attribute == "role":
+                    role = value
+                elif attribute == "rel":
+                    rel = relations[rows] = value
+                elif attribute == "aria-label":
+                    labels[rows] = value
+                elif (attribute == "style" and _HIDING_STYLE.search(value)) or attribute == "hidden":
+                    hidden.append(rows)
+            look = (tag, name, classes, role)
+            kind = kinds.get(look)
+            if kind is None:
+                look = _bounded(look) if room > 0 else (tag, "", "", "")
+                kind = kinds.get(look)
+                if kind is None:
+                    kind = kinds[look] = _kind(look, len(kinds))
+                    room -= sum(map(len, look))
+            look_id, mark, gap, traits = kind
+            rank = ranks[mark] = ranks.get(mark, -1) + 1
+            parents.append(row)
+            ends.append(0)
+            look_ids.append(look_id)
+            paths.append(hash((paths[row] if rows else 0, mark, rank)))
+            row = rows
+            rows += 1
+            stack.append(row)
+            opened.append(kind)
+            outer_ranks.append(ranks)
+            ranks = {}
+            if href and traits & _LINKS:
+                link_rows.append(row)
+                hrefs.append(href)
+                rels.append(rel.lower())
+                if tag == "a":
+                    if pending == GLUED and anchors and leaves and anchors[-1] < leaves[-1] < ends[anchors[-1]]:
+                        pending = SPACE  # style sheets put space between adjacent links
+                    anchors.append(row)
+            if gap > pending:
+                pending = gap
+            elif pending == LINE and tag == "br":  # an empty line
+                pending = PARAGRAPH
+            if traits & _UNSEEN and _is_unseen(tag, element) and not (noscript and tag == "noscript"):
+                context.skip_subtree()
+                continue
+            if traits & _VERBATIM:
+                verbatim += 1
+                white = ""
+            elif verbatim and gap >= LINE:
+                white = ""
+            text = element.text
+        else:
+            if event == "end":
+                ends[stack.pop()] = rows
+                row = stack[-1]
+                ranks = outer_ranks.pop()
+                _, _, gap, traits = opened.pop()
+                if gap > pending:
+                    pending = gap
+                if verbatim:
+                    white = "" if gap >= LINE else white
+                    verbatim -= bool(traits & _VERBATIM)
+            if row < 0:  # text after the root
+                continue
+            text = element.tail
+        if not text:
+            continue
+        number = runs[row] = runs.get(row, 0) + 1
+        if odd and not (text := readable(text)):
+            continue
+        if text.isspace():
+            if pending < SPACE:
+                pending = SPACE
+            if verbatim:
+                white += text
+            continue
+        folded = fold(text)
+        if verbatim:
+            string = text.strip()
+            start = text.find(string)
+            spaces[len(strings)] = white + text[:start]
+            white = text[start + len(string) :]
+        else:
+            string, white = folded, ""
+        if pending < SPACE and text[0].isspace():
+            pending = SPACE
+        key, count = _text_key(folded) if len(folded) < _LONG else text_key(folded)
+        leaves.append(rows)
+        strings.append(string)
+        keys.append(key)
+        words.append(count)
+        gaps.append(pending)
+        numbers.append(number)
+        pending = SPACE if text[-1].isspace() else GLUED
+        parents.append(row)
+        rows += 1
+        ends.append(rows)
+        look_ids.append(look_ids[row])
+        paths.append(hash((paths[row], number)))
+
+    look_column, end, leaf_rows, parent = (_column(values) for values in (look_ids, ends, leaves, parents))
+    tag_column = np.array([TAG.get(look[0], 0) for look in kinds], np.int64)[look_column]
+    tag_column[leaf_rows] = TEXT
+    own = np.array([mark for _, mark, _, _ in kinds.values()], np.int64)[look_column]
+    # The number of rows before this one whose subtrees have not ended.
+    depth = np.arange(rows) - np.cumsum(np.bincount(end, minlength=rows + 1)[:-1])
+    return {
+        "tag": tag_column,
+        "parent": parent,
+        "end": end,
+        "depth": depth,
+        "look": look_column,
+        "path": _column(paths),
+        "signature": own,
+        "shape": _shape(parent, depth, np.where(tag_column == TEXT, 1, own)),
+        "looks": list(kinds),
+        "signs": np.array(list(map(signs, kinds)), np.int64),
+        "class_signature": np.array(list(map(class_signature, kinds)), np.int64),
+        "first_leaf": np.searchsorted(leaf_rows, np.arange(rows)),
+        "last_leaf": np.searchsorted(leaf_rows, end),
+        "leaves": leaf_rows,
+        "strings": strings,
+        "spaces": spaces,
+        "text": _column(keys),
+        "words": _column(words),
+        "gap": _column(gaps),
+        "number": _column(numbers),
+        "anchor": _inside(anchors, end),
+        "hidden": _inside(hidden, end),
+        "labels": labels,
+        "relations": relations,
+    }, (_column(link_rows), hrefs, rels)
+
+
+@compiled("table")
+def elements(root: etree._Element, tag: Ints, parent: Ints, end: Ints) -> list[etree._Element]:
+    """(n,) the lxml element of each row of a table, see `NodeTable`; for a run of text, its parent."""
+    found: list[etree._Element] = []
+    is_text, above, ends = (tag == TEXT).tolist(), parent.tolist(), end.tolist()
+
+    def add_runs() -> None:
+        while len(found) < len(ends) and is_text[len(found)]:
+            found.append(found[above[len(found)]])
+
+    context = etree.iterwalk(root, events=("start",))
+    for _, element in context:
+        add_runs()
+        found.append(element)
+        if ends[len(found) - 1] == len(found):  # a reader sees nothing below it
+            context.skip_subtree()
+    add_runs()
+    return found
+
+
+@compiled("table")
+def elements_at(nodes: NodeTable, rows: Sequence[int]) -> list[etree._Element]:
+    """The lxml elements of some rows of elements, ascending; for a few rows, faster than ``nodes.elements``."""
+    return [nodes.elements[row] for row in rows]
+
+
+@compiled("table")
+def attributes_at(nodes: NodeTable, rows: Sequence[int], name: str) -> list[str]:
+    """The values of an attribute of some rows of elements, ascending; "" where there is none."""
+    return [str(nodes.elements[row].get(name) or "") for row in rows]
+
+
+@compiled("text")
+def rows_with(nodes: NodeTable, sign: int) -> list[int]:
+    """Rows of the elements whose look has a sign, see `looks.signs`, in document order."""
+    of_looks = nodes.signs & sign > 0
+    return list(np.flatnonzero(of_looks[nodes.look] & (nodes.tag != TEXT)).tolist())
+
+
+@compiled("text")
+def rows_tagged(nodes: NodeTable, tag: int) -> list[int]:
+    """Rows with a tag, in document order."""
+    return list(np.flatnonzero(nodes.tag == tag).tolist())
+
+
+@compiled("text")
+def leaves_beginning(nodes: NodeTable, characters: Sequence[str]) -> list[int]:
+    """The leaves whose text has one of some characters at each place of its beginning; "" stands for any character."""
+    return [leaf for leaf, text in enumerate(nodes.strings) if _begins(text, characters)]
+
+
+def _begins(text: str, characters: Sequence[str]) -> bool:
+    if len(text) < len(characters):
+        return False
+    return all(not known or one in known for one, known in zip(text, characters, strict=False))
+
+
+@compiled("table")
+def values_at(elements: Sequence[etree._Element], names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The values of some attributes of each element, in the order of the names; "" where there is none."""
+    return [tuple(element.get(name) or "" for name in names) for element in elements]
+
+
+@compiled("table")
+def declarations(root: etree._Element) -> tuple[dict[str, list[etree._Element]], list[etree._Element]]:
+    """The elements by which a page tells of itself, in document order: those in ``DECLARING`` by tag, and microdata."""
+    found: dict[str, list[etree._Element]] = {tag: [] for tag in DECLARING}
+    for element in root.iter(*DECLARING):
+        found[str(element.tag)].append(element)
+    return found, _MICRODATA(root)
+
+
+def fold(text: str) -> str:
+    """Fold the white space of a text."""
+    return " ".join(text.split()) if len(text) < _HUGE else _SPACES.sub(" ", text.strip())
+
+
+def _bounded(look: Look) -> Look:
+    """Cut off what is too long to be compared and kept."""
+    tag, name, classes, role = look
+    return tag, name[:_LONGEST], classes[:_LONGEST], role[:_LONGEST]
+
+
+def _levels(depth: Ints) -> list[Ints]:
+    order = np.argsort(depth, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(depth))[:-1])
+
+
+def _shape(parent: Ints, depth: Ints, own: Ints) -> Ints:
+    column = np.zeros(len(own), np.int64)
+    for rows in _levels(depth):
+        column[rows] = mix(column[parent[rows]] * 31 + own[rows])
+    return column
+
+
+def _is_unseen(tag: str, element: etree._Element) -> bool:
+    if tag == "head":
+        return all(child.tag in _METADATA for child in element if isinstance(child.tag, str))
+    return tag != "iframe" or element.find("html") is None  # the tree of a rendered page includes framed documents
+
+
+def _kind(look: Look, number: int) -> _Kind:
+    tag = look[0]
+    traits = (tag in _UNSEEN_TAGS) * _UNSEEN | (tag in _VERBATIM_TAGS) * _VERBATIM | (tag in _LINK_TAGS) * _LINKS
+    return number, signature(look), GAPS.get(tag, GLUED), traits
+
+
+def _column(values: array[int]) -> Ints:
+    return np.frombuffer(values, np.int64) if values else np.zeros(0, np.int64)
+
+
+def _inside(rows: list[int], end: Ints) -> Bools:
+    """(n,) True inside the subtrees of the given rows."""
+    change = np.zeros(len(end) + 1, np.int64)
+    np.add.at(change, rows, 1)
+    np.add.at(change, end[rows], -1)
+    return np.cumsum(change[:-1]) > 0
+
+
+def _links(found: _Found, base: str) -> Links:
+    row, href, rel = found
+    target, key, beyond = targets_of(base, href)
+    return Links(row=row, href=href, target=target, key=key, rel=rel, beyond=beyond)

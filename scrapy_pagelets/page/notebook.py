@@ -1,0 +1,59 @@
+"""How objects look in a notebook: small tables in HTML that load and run nothing.
+
+IPython asks objects for ``_repr_html_``, see "Rich display" in its documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Final
+
+from scrapy_pagelets.base.characters import visible
+
+#: Rows of a table, and characters of a text.
+MOST: Final = 100
+_TEXT: Final = 200
+#: Colours of what is kept and what is stripped that can be seen on light and on dark ground.
+KEPT, STRIPPED = "#2b7fb5", "#c05a1e"
+
+Row = Sequence[str | int | float]
+
+
+def table(title: str, head: Sequence[str], rows: Sequence[Row], note: str = "", colors: Sequence[str] = ()) -> str:
+    """A table in HTML. All texts are escaped, and cut off where they are long.
+
+    Parameters
+    ----------
+    title, note : what stands above, and a sentence about it
+    head : names of the columns; none for rows of a name and a value
+    rows : at most ``MOST``
+    colors : of each row, CSS colours
+
+    Examples
+    --------
+    >>> table("Tea", (), [("words", 3)])
+    '<div style="max-width:64rem;overflow-x:auto"><p><b dir="auto">Tea</b> </p><table \
+style="border-collapse:collapse"><tbody><tr><td dir="auto" \
+style="text-align:start">words</td><td style="text-align:right">3</td></tr></tbody></table></div>'
+    """
+    names = "".join(f'<th scope="col" style="text-align:start">{escape(name)}</th>' for name in head)
+    edges = [f' style="border-left:5px solid {color}"' for color in colors] or [""] * len(rows)
+    lines = (f"<tr{edge}>{''.join(map(_cell, row))}</tr>" for edge, row in zip(edges, rows, strict=True))
+    return (
+        '<div style="max-width:64rem;overflow-x:auto">'
+        f'<p><b dir="auto">{_text(title)}</b> {escape(note)}</p>'
+        '<table style="border-collapse:collapse">'
+        f"{f'<thead><tr>{names}</tr></thead>' if head else ''}<tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def _cell(value: str | float) -> str:
+    if isinstance(value, str):
+        return f'<td dir="auto" style="text-align:start">{_text(value)}</td>'
+    return f'<td style="text-align:right">{f"{value:,}" if isinstance(value, int) else f"{value:.2f}"}</td>'
+
+
+def _text(text: str) -> str:
+    folded = " ".join(text[: 4 * _TEXT].split())
+    return escape(visible(folded if len(folded) <= _TEXT else f"{folded[:_TEXT]}…"))

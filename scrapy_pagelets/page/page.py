@@ -1,0 +1,416 @@
+"""Parse a page: from bytes, declared charset and URL to an lxml tree and a node table."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+from urllib.parse import urljoin
+
+import numpy as np
+from charset_normalizer import from_bytes
+from lxml import etree
+from w3lib.encoding import (
+    html_body_declared_encoding,
+    http_content_type_encoding,
+    read_bom,
+    resolve_encoding,
+    to_unicode,
+)
+
+from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.base.characters import readable
+from scrapy_pagelets.page import notebook, urls
+from scrapy_pagelets.page.alignment import align
+from scrapy_pagelets.page.json_ld import Object, objects_of
+from scrapy_pagelets.page.layout import Layout
+from scrapy_pagelets.page.limits import Limits, without_nul
+from scrapy_pagelets.page.marks import Marks
+from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, build, declarations, values_at
+
+#: lxml stops reading at an element below this level (``html`` is level 0), even with ``huge_tree``.
+MAX_DEPTH: Final = 2047
+#: Fewer non-ASCII bytes than this, in one of the multi-byte charsets below, can be valid UTF-8 by chance.
+_FEW: Final = 20
+_MULTIBYTE: Final = frozenset(
+    "big5 big5hkscs cp932 cp949 cp950 euc_jis_2004 euc_jisx0213 euc_jp euc_kr gb18030 gb2312 gbk hz iso2022_jp "
+    "iso2022_jp_1 iso2022_jp_2 iso2022_jp_2004 iso2022_jp_3 iso2022_jp_ext iso2022_kr johab shift_jis shift_jis_2004 "
+    "shift_jisx0213".split()
+)
+#: Charsets of pages that declare none; charset detection picks one of these.
+_DETECTED: Final = (
+    "big5 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp866 cp932 cp949 euc_jp gb18030 iso8859_2 "
+    "iso8859_5 iso8859_7 koi8_r koi8_u tis_620".split()
+)
+_WESTERN: Final = "cp1252"
+_ASCII: Final = bytes(range(128))
+#: Bytes of non-ASCII text that are enough for charset detection.
+_SAMPLE: Final = 100_000
+_BETWEEN_TAGS: Final = re.compile(rb"[^<>]+")
+_CP1252_FALLBACK: Final = "scrapy-pagelets-cp1252"
+#: Tags of nodes that all parsers agree on, by which a rendered page is aligned with the page as received.
+_ALIGNABLE: Final = [TAG[name] for name in "#text img input button select textarea iframe svg video hr object".split()]
+#: A page with fewer words than this includes the content of `noscript`, if that adds at least as many words: then it is
+#: more than a request to enable scripts.
+_BARE: Final = 50
+_LIMITS: Final = Limits()
+_NO_MARKS: Final = Marks()
+#: Characters that a base may add to all addresses of a page: in each form of the content, it is in each of them. A base
+#: that is not long cannot be too long, even on the largest page.
+_ROOM: Final = 2 * urls.ROOM
+_LONG_BASE: Final = 150
+_ADDRESSED: Final = ("a", "area", "img", "source", "frame", "iframe", "video", "audio", "embed", "input")
+#: Characters of a title. One whose end tag is missing has the whole page in it.
+_LONGEST_TITLE: Final = 5000
+#: Relations of links that no crawler follows on its own initiative.
+_HARMFUL_REL: Final = frozenset(("nofollow", "external", "alternate", "logout", "delete", "sponsored", "ugc"))
+_LANGUAGE: Final = re.compile(r"\s*([a-z]{2,3})(?:[-_]|\s*$)", re.IGNORECASE)
+
+
+class Meta(NamedTuple):
+    """The attributes of a ``<meta>`` element; "" where there is none."""
+
+    property: str
+    name: str
+    http_equiv: str
+    content: str
+
+
+_META: Final = tuple(name.replace("_", "-") for name in Meta._fields)
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """A parsed page.
+
+    Attributes
+    ----------
+    url : URL of the response
+    root : root element of the lxml tree; never changed
+    nodes : the node table
+    base : URL that links are relative to: ``<base href>`` or ``url``; "" if too many addresses would be too long
+    layout : layout of a rendered page, with the rows of ``nodes``; None if the page was not rendered
+    source : the page as it was received, if this one is the browser's tree after rendering; else None
+    marks : what the rules of its host name on it (`rules.host_rules.Rules.mark`)
+    """
+
+    url: str
+    root: etree._Element
+    nodes: NodeTable
+    base: str
+    layout: Layout | None = None
+    source: Page | None = None
+    marks: Marks = _NO_MARKS
+
+    @classmethod
+    def parse(cls, body: bytes, url: str, content_type: str | None = None, limits: Limits = _LIMITS) -> Page:
+        """Parse the body of a response. Any body gives a page, an empty one in the worst case.
+
+        Parameters
+        ----------
+        body : as received, without content encoding
+        url : absolute URL
+        content_type : value of the HTTP header, for the charset
+        limits : limits on the size of the page
+
+        Raises
+        ------
+        TooLarge : if the page exceeds the limits
+        """
+        limits.check_size(body)
+        text = decode(body, content_type)
+        limits.check(text)
+        return cls.from_root(parse(text), url)
+
+    @classmethod
+    def from_root(cls, root: etree._Element, url: str) -> Page:
+        """Make a page of a tree that lxml's HTML parser has built with ``huge_tree=True``."""
+        declared = declarations(root)
+        base = base_of(declared[0]["base"], url)
+        if len(base) > _LONG_BASE and len(base) * sum(1 for _ in root.iter(*_ADDRESSED)) > _ROOM:
+            base = ""
+        nodes = build(root, base)
+        if (
+            _is_bare(nodes) and root.find(".//noscript") is not None
+        ):  # forums and shops built by scripts offer a plain form for robots
+            plain = build(root, base, noscript=True)
+            if plain.words.sum() >= nodes.words.sum() + _BARE:
+                nodes = plain
+        page = cls(url, root, nodes, base)
+        vars(page)["_declarations"] = declared
+        return page
+
+    @property
+    def declared(self) -> dict[str, list[etree._Element]]:
+        """By tag, the elements by which the page tells of itself, see `nodes.DECLARING`."""
+        return self._declarations[0]
+
+    @property
+    def microdata(self) -> list[etree._Element]:
+        """The elements with an ``itemprop`` or ``itemtype``."""
+        return self._declarations[1]
+
+    @cached_property
+    def metas(self) -> list[Meta]:
+        """What its ``<meta>`` elements say, in document order."""
+        return list(map(Meta._make, values_at(self.declared["meta"], _META)))
+
+    @cached_property
+    def objects(self) -> list[Object]:
+        """The objects of JSON-LD that describe the page, see `json_ld.objects_of`."""
+        return objects_of(self.declared["script"])
+
+    @cached_property
+    def _declarations(self) -> tuple[dict[str, list[etree._Element]], list[etree._Element]]:
+        return declarations(self.root)
+
+    @cached_property
+    def key(self) -> int:
+        """Hash of the normalised URL, which links to this page have as their key."""
+        return urls.key(self.url)
+
+    @cached_property
+    def links(self) -> list[int]:
+        """Indices of the links to other pages of the same host, except those that ``rel`` excludes."""
+        keys, rel = self.nodes.links.key.tolist(), self.nodes.links.rel
+        return [
+            i
+            for i in urls.pages_of_host(self.nodes.links.target, self.url)
+            if keys[i] != self.key and not (rel[i] and _HARMFUL_REL.intersection(rel[i].split()))
+        ]
+
+    @property
+    def canonical_url(self) -> str:
+        """Absolute URL of the page's canonical link (RFC 6596); without one that can be parsed, the page's own URL."""
+        return self.declared_canonical_url or self.url
+
+    @property
+    def declared_canonical_url(self) -> str | None:
+        """Absolute URL of the page's canonical link, None without one that can be parsed."""
+        for rel, href in values_at(self.declared["link"], ("rel", "href")):
+            if "canonical" in rel.lower().split() and (href := href.strip()):
+                with suppress(ValueError):  # "http://[broken"
+                    return urljoin(self.base, href)
+        return None
+
+    @property
+    def is_declared_copy(self) -> bool:
+        """True if the canonical link of the page leads to another page."""
+        return urls.key(self.canonical_url) != self.key
+
+    @cached_property
+    def site(self) -> str:
+        """Registrable domain, or host and port if there is none."""
+        return urls.site_of(self.url)
+
+    @cached_property
+    def title(self) -> str:
+        """Text of ``<title>`` with its white space folded, cut off if it is very long; "" if there is none."""
+        titles = self.declared["title"]
+        title = next((t for t in titles if _is_in_head(t, self.root)), None)
+        if title is None:  # some pages put it into the body; in `svg` it is a tooltip
+            title = next((t for t in titles if next(t.iterancestors("svg"), None) is None), None)
+        if title is None:
+            return ""
+        text = title.text or "" if not len(title) else "".join(map(str, title.itertext()))
+        return " ".join(readable(text.lstrip()[:_LONGEST_TITLE]).split())
+
+    @cached_property
+    def language(self) -> str | None:
+        """Primary subtag of the declared language, two or three letters in lower case; None if none is declared."""
+        for element in (self.root, next(self.root.iterchildren("body"), None)):
+            declared = "" if element is None else element.get("lang") or element.get("xml:lang") or ""
+            if match := _LANGUAGE.match(declared):
+                return match[1].lower()
+        return None
+
+    @cached_property
+    def received_rows(self) -> Ints:
+        """(n,) for a rendered page, the row of ``source`` with the same text, picture or control; -1 for other rows."""
+        rows = np.full(len(self.nodes), -1)
+        ours, keys = _alignable(self.nodes)
+        theirs, their_keys = _alignable((self.source or self).nodes)
+        aligned = align(keys, their_keys)
+        rows[ours[aligned >= 0]] = theirs[aligned[aligned >= 0]]
+        return rows
+
+    @cached_property
+    def received(self) -> Ints:
+        """(m,) for a rendered page, the matching leaf of ``source``, ascending; -1 for leaves that scripts added."""
+        rows = self.received_rows[self.nodes.leaves]
+        return np.where(rows < 0, -1, np.searchsorted((self.source or self).nodes.leaves, rows))
+
+    def _repr_html_(self) -> str:
+        nodes = self.nodes
+        rows: list[notebook.Row] = [
+            ("URL", self.url),
+            ("language", self.language or "not declared"),
+            ("words", f"{int(nodes.words.sum()):,} in {len(nodes.leaves):,} runs of text"),
+            ("links", f"{len(nodes.links.row):,}"),
+            ("layout", "as received" if self.layout is None else "rendered in a browser"),
+            ("text", " ".join(nodes.strings[: notebook.MOST])),
+        ]
+        return notebook.table(self.title or self.url, (), rows)
+
+    @property
+    def truncated(self) -> bool:
+        """True if the page nests deeper than lxml can read: the deeper text and everything after it is missing."""
+        depth = self.nodes.depth
+        return bool(depth.max() >= MAX_DEPTH and depth[self.nodes.tag != TEXT].max() >= MAX_DEPTH)
+
+
+def _is_bare(nodes: NodeTable) -> bool:
+    """Whether a page has few words; the first runs of text of most pages have enough."""
+    return sum(nodes.words[:_BARE].tolist()) < _BARE and bool(nodes.words.sum() < _BARE)
+
+
+def _is_in_head(element: etree._Element, root: etree._Element) -> bool:
+    head = element.getparent()
+    return head is not None and head.tag == "head" and head.getparent() is root
+
+
+def _alignable(nodes: NodeTable) -> tuple[Ints, Ints]:
+    """Rows of nodes that all parsers agree on, and hashes of their content."""
+    rows = np.flatnonzero(np.isin(nodes.tag, _ALIGNABLE))
+    return rows, np.where(nodes.tag == TEXT, nodes.spread(nodes.text), nodes.signature)[rows]
+
+
+def decode(body: bytes, content_type: str | None = None) -> str:
+    """Decode a body; invalid bytes become U+FFFD.
+
+    A byte order mark decides. Without one, the HTTP header takes precedence over ``<meta>`` and the XML declaration,
+    but the bytes must confirm it: valid UTF-8 is read as UTF-8 whatever single-byte charset is declared, and invalid
+    UTF-8 is not. If nothing is declared, UTF-8 is tried first, then charset detection.
+
+    Parameters
+    ----------
+    body : as received, without content encoding
+    content_type : value of the HTTP header
+    """
+    name, mark = read_bom(body)
+    if name and mark:
+        return to_unicode(body[len(mark) :], name)
+    if name := _wide(body):
+        return to_unicode(body, name)
+    names = _declared(body, content_type)
+    first = names[0] if names else "utf-8"
+    for name in (first, "utf-8") if first in _MULTIBYTE and _beyond_ascii(body) < _FEW else ("utf-8",):
+        if (text := _strictly(body, name)) is not None:
+            return text
+    if first == "utf-8":
+        if _nearly_utf8(body):
+            # A replacement character would lose a letter, or break a link.
+            return body.decode("utf-8", _CP1252_FALLBACK)
+        first = next((name for name in names if name != "utf-8"), None) or _detect(body)
+    return to_unicode(body, first)
+
+
+def _wide(body: bytes) -> str | None:
+    """Recognise UTF-16 without a byte order mark: markup is ASCII, so every second byte is zero."""
+    head = body[:2048]
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if max(even, odd) < max(4, len(head) // 8) or min(even, odd) * 10 > max(even, odd):
+        return None
+    return "utf-16-be" if even > odd else "utf-16-le"
+
+
+def _declared(body: bytes, content_type: str | None) -> list[str]:
+    """Names of the declared codecs, header first, that can decode ASCII markup."""
+    declared = (http_content_type_encoding(content_type), html_body_declared_encoding(body))
+    names = [name for name in declared if name and _reads_markup(name)]
+    return names or (["iso2022_jp"] if b"\x1b$" in body else [])
+
+
+def _reads_markup(name: str) -> bool:
+    # Python's codecs include base64, rot13 and EBCDIC. UTF-16 has been ruled out already.
+    if name in ("idna", "punycode", "raw-unicode-escape", "unicode-escape"):
+        return False
+    try:
+        return b"<p>".decode(name) == "<p>"
+    except (LookupError, UnicodeError):
+        return False
+
+
+def _strictly(body: bytes, name: str) -> str | None:
+    """Decode a body, or return None if it has an invalid byte; a UTF-8 character cut off at the end is tolerated."""
+    try:
+        return body.decode(name)
+    except UnicodeDecodeError as error:
+        cut = name == "utf-8" and error.reason == "unexpected end of data" and _beyond_ascii(body) > 1
+        return to_unicode(body, name) if cut else None
+
+
+def _nearly_utf8(body: bytes) -> bool:
+    """Return True if most non-ASCII bytes are valid UTF-8: a page with some text pasted in from elsewhere."""
+    return body.decode("utf-8", "replace").count("\ufffd") * 4 <= _beyond_ascii(body)
+
+
+def _beyond_ascii(body: bytes) -> int:
+    """Number of non-ASCII bytes."""
+    return len(body.translate(None, _ASCII))
+
+
+def _as_cp1252(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return error.object[error.start : error.end].decode(_WESTERN, "replace"), error.end
+
+
+codecs.register_error(_CP1252_FALLBACK, _as_cp1252)
+
+
+def _detect(body: bytes) -> str:
+    """Detect the charset from the runs of non-ASCII text; cp1252 if they are too short to tell."""
+    texts: dict[bytes, None] = {}
+    size = 0
+    for between in _BETWEEN_TAGS.finditer(body):  # not a list: a bomb has millions of them
+        if not between[0].isascii() and between[0] not in texts:
+            texts[between[0]] = None
+            size += len(between[0]) + 1
+            if size > _SAMPLE:
+                break
+    sample = b" ".join(texts)[:_SAMPLE]
+    foreign = sample.translate(None, _ASCII)
+    if len(foreign) < 12 or len(set(foreign)) < 5:  # quotes, dashes, a copyright sign, a name
+        return _WESTERN
+    matches = from_bytes(sample, cp_isolation=_DETECTED)
+    best = matches.best()
+    if best is None:
+        return _WESTERN
+    tied = (m for m in matches if m.chaos <= best.chaos and m.coherence >= best.coherence)
+    name = _WESTERN if any(_WESTERN in m.could_be_from_charset for m in tied) else best.encoding
+    return resolve_encoding(name) or _WESTERN
+
+
+def parse(text: str) -> etree._Element:
+    """Parse HTML text; an empty text gives ``<html/>``."""
+    body = without_nul(text).strip().encode("utf-8", "replace") or b"<html/>"
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, recover=True)
+    root = etree.fromstring(body, parser)
+    return etree.fromstring(b"<html/>", parser) if root is None else root
+
+
+def base_of(bases: Iterable[etree._Element], url: str) -> str:
+    """Return the URL that links are relative to: ``<base href>``, or the page's URL if the base cannot be trusted.
+
+    Parameters
+    ----------
+    bases : the elements ``base`` of the page
+    """
+    element = next((each for each in bases if "href" in each.attrib), None)
+    if element is None:
+        return url
+    href = (element.get("href") or "").strip()
+    if len(href) > urls.LONGEST:  # every link would become as long
+        return url
+    try:
+        base = urljoin(url, href)
+    except ValueError:  # "http://[broken"
+        return url
+    usable = base.lower().startswith(urls.schemes_from(url)) and not (
+        urls.is_ambiguous(href) or urls.is_ambiguous(base)
+    )
+    return base if usable else url

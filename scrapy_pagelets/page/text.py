@@ -1,0 +1,285 @@
+"""Write nodes as text or cleaned HTML: what a reader sees, in document order, each word exactly once."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+from lxml import etree
+
+from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.characters import quoted, readable
+from scrapy_pagelets.core import compiled
+from scrapy_pagelets.page import data_tables, formulas, notes
+from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, NodeTable
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.urls import absolute
+
+_SEPARATORS: Final = {GLUED: "", SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
+# Attributes that cleaned HTML keeps: without these, links, images and tables lose their meaning.
+_ATTRIBUTES: Final = frozenset("href src alt title colspan rowspan lang dir datetime start reversed".split())
+_NUMBERS: Final = frozenset("colspan rowspan start".split())
+_VOID: Final = frozenset("img br hr picture source wbr".split())
+#: Parsers read the content of these elements verbatim, so nothing in it can be escaped.
+_RAW: Final = frozenset("xmp listing plaintext".split())
+_NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
+_SCRIPT: Final = re.compile(r"[\s\0-\x1f]*(?:javascript|vbscript|data):", re.IGNORECASE)
+#: Characters that no reader sees: zero-width space, word joiner, byte order mark, soft hyphen.
+_INVISIBLE: Final = "\u200b\u2060\ufeff\u00ad\u180e"
+#: A line of these marks alone is what remained of a menu, a heading or a signature; or, of the joiners and marks of
+#: direction, an empty line of an editor.
+LEFT_OVER: Final = " |/\\·•:;,.-–—¶#§»«>…\u200c\u200d\u200e\u200f"
+_ITEMS: Final = TAG["li"]
+
+
+def plain(nodes: NodeTable, keep: Bools) -> str:
+    """Text of the leaves to keep, for readers: blank lines between blocks, line breaks and cells as on the page.
+
+    Items of lists begin with a hyphen, and marks of footnotes are in brackets. Of a formula that a script has set, one
+    form is written. Marks that stand alone on a line are left out, as are characters that nobody
+    sees; letters are in Unicode's form NFC.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves
+    """
+    nodes, leaves = written(nodes, keep)
+    text = text_of(nodes, leaves, first_of_items(nodes, leaves))
+    return text if text.isascii() else unicodedata.normalize("NFC", without_invisible(text))
+
+
+def written(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
+    """The node table with the strings that the text of a page has, and (k,) the leaves that it is made of.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves
+    """
+    nodes = data_tables.in_lines(nodes)
+    return notes.with_brackets(formulas.once(nodes, keep)), written_leaves(nodes, keep)
+
+
+@compiled("text")
+def written_leaves(nodes: NodeTable, keep: Bools) -> Ints:
+    """(k,) the leaves to keep, but for those that are `left_over`."""
+    return np.flatnonzero(keep & ~left_over(nodes))
+
+
+@compiled("text")
+def words_in(nodes: NodeTable, leaves: Ints) -> int:
+    """Number of the words of some leaves."""
+    return int(nodes.words[leaves].sum())
+
+
+def without_invisible(text: str) -> str:
+    """Return a text without characters that no reader sees; as few texts have any, faster than `str.translate`."""
+    if not text.isascii():
+        for character in _INVISIBLE:
+            text = text.replace(character, "")
+    return text
+
+
+@compiled("text")
+def left_over(nodes: NodeTable) -> Bools:
+    """(m,) whether a leaf is alone on its line and has only marks."""
+    begins = nodes.gap >= LINE
+    alone: Bools = begins & (nodes.words == 0)
+    alone[:-1] &= begins[1:]
+    for leaf in np.flatnonzero(alone).tolist():
+        alone[leaf] = leaf not in nodes.spaces and not nodes.strings[leaf].strip(LEFT_OVER)
+    return alone
+
+
+@compiled("text")
+def first_of_items(nodes: NodeTable, leaves: Ints) -> frozenset[int]:
+    """Those of some leaves, in ascending order, with which an item of a list begins."""
+    items = np.flatnonzero(nodes.tag == _ITEMS)
+    first = np.searchsorted(leaves, nodes.first_leaf[items])
+    shown = first < np.searchsorted(leaves, nodes.last_leaf[items])
+    return frozenset(leaves[first[shown]].tolist())
+
+
+@compiled("text")
+def text_of(nodes: NodeTable, leaves: Ints, items: frozenset[int] = frozenset()) -> str:
+    """Text of some leaves, in time that depends on their number and not on the size of the page.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    items : leaves that get a hyphen, because an item begins with them
+    """
+    pieces: list[str] = []
+    for leaf, gap, white in _runs(nodes, leaves):
+        if not pieces:
+            pieces.append(white.rpartition("\n")[2])
+        elif gap <= SPACE:
+            pieces.append(white or _SEPARATORS[gap])
+        else:  # of the white space at the start of a `pre`, only the indentation of its first line
+            pieces += _SEPARATORS[gap], white if gap == LINE else white.rpartition("\n")[2]
+        if leaf in items:
+            pieces.append("- ")
+        pieces.append(nodes.strings[leaf])
+    return "".join(pieces)
+
+
+def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
+    """Yield each leaf with its gap to the one before and, inside ``pre``, the white space between them."""
+    if not len(leaves):
+        return
+    starts = np.concatenate((leaves[:1], leaves[:-1] + 1))  # the first leaf after the previous one to keep
+    gaps = np.maximum.reduceat(nodes.gap[: leaves[-1] + 1], starts)
+    np.maximum(gaps, SPACE, out=gaps, where=leaves > starts)  # leaves with another between them are separate words
+    for leaf, start, gap in zip(leaves.tolist(), starts.tolist(), gaps.tolist(), strict=True):
+        white = ""
+        if leaf in nodes.spaces:
+            white = "".join(nodes.spaces.get(i, "") for i in range(start if gap <= SPACE else leaf, leaf + 1))
+        yield leaf, gap, white
+
+
+@compiled("text")
+def links_of(nodes: NodeTable, leaves: Ints) -> list[int]:
+    """The links that lead to a page and belong to some leaves, see `NodeTable.link_leaf`.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    """
+    at = nodes.links_at
+    return [number for leaf in leaves.tolist() for number in at.get(leaf, ())]
+
+
+@compiled("text")
+def anchors_of(nodes: NodeTable, links: Sequence[int]) -> list[str]:
+    """The text of some links, with its white space folded."""
+    rows = [nodes.links.row.item(number) for number in links]
+    return [" ".join(text_of(nodes, np.arange(nodes.first_leaf[row], nodes.last_leaf[row])).split()) for row in rows]
+
+
+def xpaths(nodes: NodeTable, keep: Bools) -> list[str]:
+    """XPaths of the fewest nodes that cover exactly the leaves to keep: elements, and ``text()[k]`` for single runs.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves
+    """
+    return paths_of(nodes, np.flatnonzero(keep))
+
+
+@compiled("text")
+def paths_of(nodes: NodeTable, leaves: Ints) -> list[str]:
+    """XPaths of some leaves, as `xpaths`, in time that depends on their number and not on the size of the page.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    """
+    return [nodes.xpath(row) for row in roots(nodes, leaves)]
+
+
+def roots(nodes: NodeTable, leaves: Ints) -> list[int]:
+    """Rows of the maximal subtrees that have no other leaves, in document order; a single leaf counts as a subtree.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    """
+    tops = []
+    breaks = np.flatnonzero(np.diff(leaves) > 1) + 1
+    for run in np.split(leaves, breaks) if len(leaves) else []:
+        leaf, end = int(run[0]), int(run[-1]) + 1
+        while leaf < end:
+            row = int(nodes.leaves[leaf])
+            above = int(nodes.parent[row])
+            while above >= 0 and nodes.first_leaf[above] == leaf and nodes.last_leaf[above] <= end:
+                row, above = above, int(nodes.parent[above])
+            tops.append(row)
+            leaf = int(nodes.last_leaf[row])
+    return tops
+
+
+def cleaned(page: Page, keep: Bools) -> str:
+    """HTML of the leaves to keep and of their ancestors, without scripts, styles and presentational attributes.
+
+    Images, rules and line breaks are kept if their parent is. Links are absolute. "" if no leaf is kept.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves
+    """
+    nodes = page.nodes
+    alive = _rows_to_keep(nodes, keep)
+    texts = dict(_texts(nodes, np.flatnonzero(keep), alive))
+    copies: dict[int, etree._Element] = {0: etree.Element("html")}
+    last: dict[int, etree._Element] = {}
+    pieces: dict[tuple[etree._Element, bool], list[str]] = {}
+    for row in (np.flatnonzero(alive[1:]) + 1).tolist():
+        parent = int(nodes.parent[row])
+        before = last.get(parent)
+        if row in texts:
+            pieces.setdefault((copies[parent] if before is None else before, before is not None), []).append(texts[row])
+        else:
+            element = nodes.elements[row]
+            copies[row] = last[parent] = etree.SubElement(
+                copies[parent], _name(element), _kept_attributes(element, page.base)
+            )
+    for (element, behind), strings in pieces.items():
+        setattr(element, "tail" if behind else "text", "".join(strings))
+    return etree.tostring(copies[0], encoding="unicode", method="html") if texts else ""
+
+
+def _rows_to_keep(nodes: NodeTable, keep: Bools) -> Bools:
+    """(n,) the leaves to keep, their ancestors, and the void elements whose parent is kept."""
+    alive = nodes.total(nodes.spread(keep.astype(np.int64))) > 0
+    void = np.array([look[0] in _VOID for look in nodes.looks])[nodes.look] & (nodes.first_leaf == nodes.last_leaf)
+    for row in np.flatnonzero(void[1:]) + 1:  # `picture` before its `img`
+        alive[row] = alive[nodes.parent[row]]
+    return alive
+
+
+def _texts(nodes: NodeTable, leaves: Ints, alive: Bools) -> Iterator[tuple[int, str]]:
+    """Yield the row of each leaf and its text, with white space before it if no tag separates it from the last one."""
+    separating = alive & (np.array([GAPS.get(look[0], GLUED) for look in nodes.looks])[nodes.look] > GLUED)
+    separating[nodes.leaves] = False
+    opened = np.cumsum(separating)
+    closed = np.cumsum(np.bincount(nodes.end[separating], minlength=len(nodes) + 1))
+    before = 0
+    for leaf, gap, white in _runs(nodes, leaves):
+        row = int(nodes.leaves[leaf])
+        if leaf not in nodes.spaces:
+            white = " " if gap >= SPACE and before else ""
+        elif not white and gap > GLUED and opened[row] == opened[before] and closed[row] == closed[before]:
+            white = "\n" if gap >= LINE else " "
+        yield row, white + nodes.strings[leaf]
+        before = row
+
+
+def _name(element: etree._Element) -> str:
+    tag = str(element.tag)
+    if tag in _RAW:
+        return "pre"
+    if tag == "head":  # it contains a body whose tag was omitted
+        return "div"
+    return tag if _NAME.fullmatch(tag) else "span"
+
+
+def _kept_attributes(element: etree._Element, base: str) -> dict[str, str]:
+    kept = {}
+    for name, value in element.items():
+        if name in ("href", "src"):
+            value = quoted(link_of(base, value))
+        if name in _ATTRIBUTES and value and (name not in _NUMBERS or (value.isascii() and value.isdecimal())):
+            kept[name] = readable(value)
+    return kept
+
+
+def link_of(base: str, url: str) -> str:
+    """Make the URL of an attribute absolute; "" for a script or inline data."""
+    if _SCRIPT.match(url):
+        return ""
+    try:
+        return absolute(base, url)
+    except ValueError:  # "http://[broken"
+        return url

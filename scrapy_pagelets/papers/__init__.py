@@ -1,0 +1,1 @@
+"""What a paper prints and the default does not use."""

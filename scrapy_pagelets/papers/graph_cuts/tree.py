@@ -1,0 +1,124 @@
+"""The DOM tree for segmentation: nodes with text or pictures; a chain of single children is one node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
+
+_SEEN: Final = np.array([TEXT, TAG["img"]])
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Nodes in preorder; the leaves are the runs of text and the pictures of the page, in document order.
+
+    Attributes
+    ----------
+    rows : (k,) row in the page's node table; for a chain, that of its topmost element
+    of : (n,) number of the node that each row of the node table belongs to, -1 for rows without leaves
+    parent : (k,) -1 at the root
+    first, last : (k,) ``first:last`` are the leaves of the subtree
+    depth : (k,) 0 at the root
+    seen : (m,) row of each leaf: the run of text or the picture itself
+    """
+
+    rows: Ints
+    of: Ints
+    parent: Ints
+    first: Ints
+    last: Ints
+    depth: Ints
+    seen: Ints
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def size(self) -> Ints:
+        """(k,) Number of leaves of the subtree."""
+        return self.last - self.first
+
+    @cached_property
+    def inner(self) -> Bools:
+        """(k,) Whether the node has children."""
+        return self.size > 1
+
+    @cached_property
+    def leaves(self) -> Ints:
+        """(m,) Node of each leaf."""
+        return np.flatnonzero(~self.inner)
+
+    @cached_property
+    def end(self) -> Ints:
+        """(k,) Node after the last one of the subtree: ``slice(v, end[v])`` is the subtree."""
+        return np.append(self.leaves, len(self))[self.last - 1] + 1
+
+    @cached_property
+    def children(self) -> Ints:
+        """(k,) Number of children."""
+        return np.bincount(self.parent[1:], minlength=len(self))
+
+    @cached_property
+    def levels(self) -> list[Ints]:
+        """Nodes of each depth from the root down; the children of one parent are adjacent."""
+        order = np.argsort(self.depth, kind="stable")
+        return np.split(order, np.cumsum(np.bincount(self.depth))[:-1])
+
+    def total(self, column: Floats) -> Floats:
+        """Sum of a column, (k, ...), over the subtree of each node."""
+        sums = np.zeros((len(self) + 1, *column.shape[1:]))
+        np.cumsum(column, axis=0, out=sums[1:])
+        return sums[self.end] - sums[:-1]
+
+    def meeting(self, one: Ints, other: Ints) -> Ints:
+        """(e,) Lowest common ancestor of pairs of different leaves.
+
+        Parameters
+        ----------
+        one, other : (e,) indices of leaves, 0 to m - 1
+        """
+        # The lowest common ancestor of leaves i - 1 and i is the parent of the topmost node that begins with leaf i.
+        # That of a range of leaves is the highest of these: a range minimum query, answered by a sparse table.
+        between = self.parent[np.searchsorted(self.first, np.arange(1, len(self.leaves)))]
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        power = np.frexp(high - low)[1] - 1
+        table = [between]
+        for k in range(int(power.max(initial=0))):
+            shifted = table[-1][1 << k :]
+            kept = table[-1][: len(shifted)]
+            table.append(np.where(self.depth[kept] <= self.depth[shifted], kept, shifted))
+        ancestor = np.empty(len(low), np.int64)
+        for k, row in enumerate(table):
+            here = power == k
+            left, right = row[low[here]], row[high[here] - (1 << k)]
+            ancestor[here] = np.where(self.depth[left] <= self.depth[right], left, right)
+        return ancestor
+
+
+def compact(nodes: NodeTable) -> Tree:
+    """Make the tree of the nodes with text or pictures; each chain of single children becomes one node.
+
+    The tree of a page without text and pictures is empty.
+    """
+    seen = np.flatnonzero(np.isin(nodes.tag, _SEEN))
+    first, last = (np.searchsorted(seen, rows) for rows in (np.arange(len(nodes)), nodes.end))
+    count = last - first
+    top = np.arange(len(nodes))  # topmost row of the chain that each row is in
+    depth = np.zeros(len(nodes), np.int64)
+    for rows in nodes.levels[1:]:
+        above = nodes.parent[rows]
+        alone = count[rows] == count[above]
+        top[rows] = np.where(alone, top[above], rows)
+        depth[rows] = depth[above] + ~alone
+    rows = np.flatnonzero((top == np.arange(len(nodes))) & (count > 0))
+    number = np.full(len(nodes), -1)
+    number[rows] = np.arange(len(rows))
+    of = np.where(count > 0, number[top], -1)
+    parent = np.where(rows > 0, of[nodes.parent[rows]], -1)
+    return Tree(rows, of, parent, first[rows], last[rows], depth[rows], seen)

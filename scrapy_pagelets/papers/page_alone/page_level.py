@@ -1,0 +1,158 @@
+"""Template detection by the page alone: the system of 2007 in its strict form.
+
+Every node is scored by the logistic model of its size class, and the scores are smoothed on the tree. No other page of
+the site is needed: other pages only made the labels of the training data (``training.page_level_training``).
+
+Source: Chakrabarti, Kumar, Punera 2007 (slides), "Page-level Model-based Template Detection". The features and the
+weights of the smoothing are ours: ``docs/algorithms/isotonic-2007.md``.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+from zipfile import BadZipFile
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Floats
+from scrapy_pagelets.decision.classifier import Classifier, size_class
+from scrapy_pagelets.decision.model import ModelError, described, lexicon_of
+from scrapy_pagelets.decision.page_features import NODE_FEATURES, Lexicon, node_features, page_features
+from scrapy_pagelets.decision.trees import sigmoid
+from scrapy_pagelets.page.layout import Layout
+from scrapy_pagelets.page.nodes import NodeTable
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.detections import PAGE_LEVEL
+from scrapy_pagelets.papers.page_alone.isotonic import smooth
+
+#: Features of a node of a rendered page, after ``NODE_FEATURES``. Source: the slides, "Cues used Implicitly by Humans":
+#: placement on screen, aspect ratio, background colour.
+VISUAL_FEATURES: Final = (
+    "left", "right", "top", "bottom", "width", "height", "aspect_ratio", "lightness", "other_background", "unseen",
+)  # fmt: skip
+#: Cost of a section, in the weight of words on a log scale, learnt by ``benchmarks/smoothing.py``; number of levels.
+_SECTION: Final = 1.5
+_LEVELS: Final = 17
+#: Pixels per unit of height, about a line of text.
+_LINE: Final = 16.0
+
+
+@dataclass(frozen=True)
+class PageLevel:
+    """What the page-level system has learnt.
+
+    Attributes
+    ----------
+    plain : classifier over ``NODE_FEATURES``
+    rendered : classifier over ``NODE_FEATURES + VISUAL_FEATURES``; None if no training page was rendered
+    lexicon : log odds by hash of a class, id or role token, or of words of a heading
+    about : how it was made
+    """
+
+    plain: Classifier
+    rendered: Classifier | None
+    lexicon: Lexicon
+    about: dict[str, Any]
+
+    def save(self, path: str | Path) -> None:
+        """Write the file that ``load`` reads."""
+        classifiers = {"plain": self.plain} | ({"rendered": self.rendered} if self.rendered else {})
+        columns = {f"{name}_{part}": value for name, one in classifiers.items() for part, value in vars(one).items()}
+        about = self.about | {"features": [*NODE_FEATURES, *VISUAL_FEATURES]}
+        with open(path, "wb") as file:
+            np.savez_compressed(file, **described(about, self.lexicon), **columns)
+
+
+@lru_cache(4)
+def load(name: str = PAGE_LEVEL) -> PageLevel:
+    """Read the shipped file, or the file of a path.
+
+    Raises
+    ------
+    ModelError : if there is no such file, or if it was not written by this version
+    """
+    path = files("scrapy_pagelets.papers.page_alone").joinpath(f"{name}.npz") if name == PAGE_LEVEL else Path(name)
+    try:
+        with path.open("rb") as file, np.load(file) as data:
+            return _page_level(data)
+    except FileNotFoundError:
+        raise ModelError(f"there is no page-level model {name}") from None
+    except OSError as error:
+        raise ModelError(f"{name} cannot be read: {error.strerror or error}") from None
+    except (EOFError, KeyError, ValueError, BadZipFile):
+        raise ModelError(
+            f"{name} is not a page-level model of this version: train it with `scrapy pagelets train --page-level`"
+        ) from None
+
+
+def _page_level(data: Any) -> PageLevel:
+    about = json.loads(data["about"].tobytes())
+    if about["features"] != [*NODE_FEATURES, *VISUAL_FEATURES]:
+        raise ValueError("it was made with other features")
+
+    def classifier(name: str) -> Classifier:
+        return Classifier(*(data[f"{name}_{part.name}"] for part in fields(Classifier)))
+
+    rendered = classifier("rendered") if "rendered_weight" in data.files else None
+    return PageLevel(classifier("plain"), rendered, lexicon_of(data), about)
+
+
+def templateness(page: Page, model: PageLevel) -> Floats:
+    """(m,) templateness of each leaf, 0 to 1, after smoothing; from 0.5 on it is template."""
+    return smoothed(page.nodes, scores(page, model))[page.nodes.leaves]
+
+
+def scores(page: Page, model: PageLevel) -> Floats:
+    """(n,) templateness of each node before smoothing: each is judged in isolation.
+
+    A rendered page is judged by its appearance as well, if the model has learnt from rendered pages.
+    """
+    columns = node_features(page, page_features(page, model.lexicon))
+    sizes = size_class(page.nodes)
+    if page.layout is not None and model.rendered is not None:
+        return sigmoid(model.rendered(np.hstack([columns, visual_features(page.layout)]), sizes))
+    return sigmoid(model.plain(columns, sizes))
+
+
+def smoothed(nodes: NodeTable, x: Floats, section: float = _SECTION) -> Floats:
+    """(n,) templateness of all nodes after isotonic smoothing: few sections, and no node above one of its children.
+
+    Source: the slides, "Smoothing via Regularized Isotonic Regression". A node weighs log(1 + words below it).
+
+    Parameters
+    ----------
+    x : (n,) scores, 0 to 1
+    section : cost of a section
+    """
+    weight = np.log1p(nodes.total(nodes.spread(nodes.words)).astype(np.float64))
+    return smooth(nodes.levels, nodes.parent, x, weight, section, _LEVELS)
+
+
+def visual_features(layout: Layout) -> Floats:
+    """(n, len(VISUAL_FEATURES)) features of the appearance of each node of a rendered page.
+
+    Places and widths are shares of the page, heights also lines of text on a log scale. The background is compared with
+    that of the root.
+    """
+    left, top, width, high = (column.astype(np.float64) for column in (layout.x, layout.y, layout.width, layout.height))
+    wide, tall = max(1, layout.page_width), max(1, layout.page_height)
+    red, green, blue = ((layout.background >> shift & 0xFF) / 255 for shift in (24, 16, 8))
+    return np.column_stack(
+        [
+            left / wide,
+            (left + width) / wide,
+            top / tall,
+            (top + high) / tall,
+            width / wide,
+            np.log1p(high / _LINE),
+            np.log((width + 1) / (high + 1)),
+            0.3 * red + 0.6 * green + 0.1 * blue,
+            layout.background != layout.background[0],
+            ~layout.visible,
+        ]
+    )

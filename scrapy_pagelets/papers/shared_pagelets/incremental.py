@@ -1,0 +1,262 @@
+"""Template detection during a crawl: find the pagelets that the pages so far share, on a site and across sites.
+
+Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2, Figures 4
+(local) and 5 (global). The partition is Definition 2 in its strict form. The two shingles of a pagelet are ours, and so
+is the least share of a site's pages (``docs/algorithms/pagelets-templates-2002.md``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from typing import Final, Literal, NamedTuple, Self
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.evidence.partition import STRICT_K, partition
+from scrapy_pagelets.evidence.site_counts import body_of
+from scrapy_pagelets.evidence.unsaved import Unsaved
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.shared_pagelets.batch import GlobalTemplates
+from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import (
+    LEAST_TOKENS,
+    NEAR,
+    resemblance,
+    shingles,
+    super_shingles,
+)
+
+#: ``local`` counts the pages of a site with a pagelet, ``global`` the pages that links among them connect.
+Form = Literal["local", "global"]
+FORMS: Final[tuple[Form, ...]] = ("local", "global")
+#: Pagelets and links that are kept, of up to 800 bytes each; a page has about 100 to 500 of them.
+_CAPACITY: Final = 250_000
+#: Minimum number of pages of a template, and their share of the site: lists quote a text on fewer pages than that.
+_LEAST: Final = 2
+_SHARE: Final = 0.2
+#: Columns of the shingles of a pagelet.
+_EXACT, _NEAR = 0, 1
+#: Number of pagelets that are compared for one super-shingle: unlike ones rarely have one in common.
+_MAX_LEADERS: Final = 16
+
+
+class Shares(NamedTuple):
+    """Numbers of a site's pagelets that are template by the definitions.
+
+    Attributes
+    ----------
+    pagelets : all pagelets of its pages, without copies of pages
+    local : pagelets on enough pages of the site: two, and a fifth of them
+    linked : pagelets on as many pages, of any site, that links among such pages connect
+    near : local pagelets that repeat only approximately
+    """
+
+    site: str
+    pagelets: int
+    local: int
+    linked: int
+    near: int
+
+
+class Sisters(NamedTuple):
+    """Two sites that share templates and whose pages link to each other, which suggests one author."""
+
+    one: str
+    other: str
+    templates: int
+
+
+class Pagelets(NamedTuple):
+    """The pagelets of a page by their shingles.
+
+    Attributes
+    ----------
+    key : hash of the page's URL
+    site : site of the page
+    body : hash of the page's text
+    rows : (p, 2) shingles of each pagelet: the exact one, and a column for the near one; 0 if it is too small
+    sketches : (p, 16) sketches of the words of each pagelet; 0 if the pagelet is too small
+    links : (k,) keys of the pages that the page links to
+    """
+
+    key: int
+    site: str
+    body: int
+    rows: Ints
+    sketches: Ints
+    links: Ints
+
+    @classmethod
+    def of(cls, page: Page, pagelet: Ints) -> Self:
+        """Compute the shingles of the pagelets of a page.
+
+        Parameters
+        ----------
+        pagelet : (m,) number of the pagelet of each leaf
+        """
+        hashes = shingles(page, pagelet)
+        rows = np.zeros((len(hashes.exact), 2), np.int64)
+        rows[:, _EXACT] = np.where(hashes.candidates, hashes.exact, 0)
+        sketches = np.where((hashes.tokens >= LEAST_TOKENS)[:, None], hashes.near, 0)
+        links = np.setdiff1d(page.nodes.links.key, (0, page.key))
+        return cls(page.key, page.site, body_of(page), rows, sketches, links)
+
+
+class RepeatedPagelets(Unsaved[Pagelets]):
+    """The pagelets of a crawl by their shingles. Thread-safe.
+
+    A pagelet has two shingles: the exact one of its text, tags and links, and the near one of its words, which is that
+    of the first pagelet that is nearly equal, so it depends on the order of the pages. A pagelet is template if one of
+    them is on two pages and on a fifth of the pages of its site. Pages with the same text under several URLs are one
+    page.
+
+    Parameters
+    ----------
+    capacity : pagelets and links that are kept; later pages are compared with these, but not counted
+
+    Examples
+    --------
+    >>> crawl = RepeatedPagelets()
+    >>> menu = "<p>The same few words here <a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a></p>"
+    >>> texts = ("One page has its own text", "The other has quite another")
+    >>> pages = [Page.parse(f"{menu}<p>{text}".encode(), f"http://h/{i}") for i, text in enumerate(texts, 1)]
+    >>> for page in pages:
+    ...     crawl.add(page)
+    >>> crawl.templateness(pages[0], "global").tolist()
+    [1.0, 1.0, 1.0, 1.0, 0.0]
+    """
+
+    def __init__(self, capacity: int = _CAPACITY) -> None:
+        super().__init__()
+        self._capacity = capacity
+        self._size = 0
+        self._linked = GlobalTemplates()
+        self._pages: Counter[tuple[str, int]] = Counter()
+        self._rows: dict[int, Ints] = {}
+        self._sites: dict[int, str] = {}
+        self._body: dict[int, int] = {}
+        self._bodies: set[tuple[str, int]] = set()
+        self._distinct: Counter[str] = Counter()
+        self._first_sketches: list[Ints] = []
+        self._by_super: dict[int, list[int]] = {}
+
+    @property
+    def full(self) -> bool:
+        """True if the capacity is reached, so that further pages are not counted."""
+        return self._size >= self._capacity
+
+    def add(self, page: Page) -> None:
+        """Count a page, once for each URL."""
+        if page.key in self._rows or self.full:
+            return
+        pagelets = Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))
+        with self._lock:
+            if self._count(pagelets):
+                self._append(pagelets)
+
+    def count(self, pages: Iterable[Pagelets]) -> None:
+        """Count pages that a store has returned."""
+        with self._lock:
+            for page in pages:
+                self._count(page)
+
+    def _count(self, page: Pagelets) -> bool:
+        """Count a page; returns False if it was counted before, or if the capacity is reached."""
+        if page.key in self._rows or self.full:
+            return False
+        rows = page.rows.copy()
+        rows[:, _NEAR] = self._nearest(page.sketches, learn=True)
+        self._size += len(rows) + len(page.links)
+        self._rows[page.key], self._sites[page.key], self._body[page.key] = rows, page.site, page.body
+        numbered = [(i, s) for i, row in enumerate(rows.tolist()) for s in row if s]
+        self._linked.add(page.key, numbered, page.links.tolist(), sketch=page.body)
+        if (page.site, page.body) not in self._bodies:
+            self._bodies.add((page.site, page.body))
+            self._distinct[page.site] += 1
+            self._pages.update({(page.site, shingle) for _, shingle in numbered})
+        return True
+
+    def templateness(self, page: Page, form: Form) -> Floats:
+        """(m,) 1 for leaves in a pagelet that is template according to the pages so far, else 0; counts the page."""
+        self.add(page)
+        pagelet = partition(page.nodes, STRICT_K, strict=True)
+        own = None if self._is_counted(page, pagelet) else Pagelets.of(page, pagelet)
+        with self._lock:
+            if own is None:
+                repeated = self._repeated({page.key}, page.site, self._rows[page.key], form)
+            else:  # the page was not counted, or it has changed: use the connections of the pages that it links to
+                own.rows[:, _NEAR] = self._nearest(own.sketches, learn=False)
+                repeated = self._repeated(set(own.links.tolist()), page.site, own.rows, form)
+        template: Bools = np.asarray(repeated.any(1))
+        return template[pagelet].astype(np.float64)
+
+    def _is_counted(self, page: Page, pagelet: Ints) -> bool:
+        """Return True if the page was counted, and has not changed since."""
+        rows = self._rows.get(page.key)
+        return rows is not None and self._body[page.key] == body_of(page) and len(rows) == pagelet.max(initial=-1) + 1
+
+    def shares(self) -> list[Shares]:
+        """The numbers of shared pagelets of each site, sites with the most pagelets first."""
+        sums: dict[str, Ints] = {}
+        with self._lock:
+            for key, rows in self._rows.items():
+                if self._linked.is_original(key):
+                    site = self._sites[key]
+                    local, linked = (self._repeated({key}, site, rows, form) for form in FORMS)
+                    near = local[:, _NEAR] & ~local[:, _EXACT]
+                    counts = np.array([len(rows), local.any(1).sum(), linked.any(1).sum(), near.sum()])
+                    sums[site] = sums.get(site, 0) + counts
+        rows_of = (Shares(site, *counts.tolist()) for site, counts in sums.items())
+        return sorted(rows_of, key=lambda shares: (-shares.pagelets, shares.site))
+
+    def sisters(self) -> list[Sisters]:
+        """Pairs of sites that share templates (Figure 5), pairs with the most templates first."""
+        with self._lock:
+            pairs = Counter(pair for sites in self._owners() for pair in combinations(sorted(sites), 2))
+        return [Sisters(one, other, count) for (one, other), count in pairs.most_common()]
+
+    def _owners(self) -> Iterator[set[str]]:
+        """The sites of each template."""
+        for template in self._linked.templates(_LEAST):
+            yield {self._sites[int(page)] for page in template.pages}
+
+    def _repeated(self, pages: set[int], site: str, rows: Ints, form: Form) -> Bools:
+        """(p, 2) whether enough pages have each shingle: of the site, or connected to one of the given pages."""
+        needed = max(_LEAST, _SHARE * self._distinct[site])
+
+        def count(shingle: int) -> int:
+            if not shingle or form == "local":
+                return self._pages[site, shingle]
+            return max((self._linked.owners(page, shingle) for page in pages), default=0)
+
+        enough: Bools = np.array([count(s) >= needed for s in rows.ravel().tolist()], np.bool_).reshape(rows.shape)
+        return enough
+
+    def _nearest(self, sketches: Ints, *, learn: bool) -> Ints:
+        """(p,) near shingle of each pagelet: that of the first pagelet that it nearly equals; 0 if it has no words."""
+        marks = super_shingles(sketches).tolist()
+        near_shingles = np.zeros(len(sketches), np.int64)
+        for i in np.flatnonzero(sketches.any(1)).tolist():
+            candidates = {leader for mark in marks[i] for leader in self._by_super.get(mark, ())}
+            near = [
+                leader
+                for leader in sorted(candidates)
+                if resemblance(self._first_sketches[leader], sketches[i]) >= NEAR
+            ]
+            if near:
+                near_shingles[i] = self._near_shingle(near[0])
+            elif learn:
+                near_shingles[i] = self._near_shingle(len(self._first_sketches))
+                for mark in marks[i]:
+                    leaders = self._by_super.setdefault(mark, [])
+                    if len(leaders) < _MAX_LEADERS:
+                        leaders.append(len(self._first_sketches))
+                self._first_sketches.append(sketches[i].copy())
+        return near_shingles
+
+    @staticmethod
+    def _near_shingle(leader: int) -> int:
+        return int(mix(np.array([leader + 1]))[0])

@@ -1,0 +1,314 @@
+"""Shingles of pagelets: hashes that are equal if two pages have the same pagelet, exactly or nearly.
+
+Source: Bar-Yossef & Rajagopalan 2002, *Template Detection via Data Mining and its Applications*, Section 3.2: the
+pagelets of a template have one shingle, ``s(p) = s(T)``. The paper uses one shingle for each pagelet, we use two:
+``docs/algorithms/pagelets-templates-2002.md``. Sketches follow Broder et al. 1997, with one permutation (Li, Owen,
+Zhang 2012) and densification (Shrivastava 2017).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+from urllib.parse import urlsplit
+
+import numpy as np
+from xxhash import xxh3_64_intdigest
+
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.caches import cached
+from scrapy_pagelets.base.hashing import band_hashes, mix
+from scrapy_pagelets.base.words import HAN, HAN_A, HAN_COMPATIBLE, HAN_RARE, KANA, KHMER, LAO, MYANMAR, THAI, caseless
+from scrapy_pagelets.core import compiled
+from scrapy_pagelets.page.nodes import TAGS, TEXT, NodeTable
+from scrapy_pagelets.page.page import Page
+
+#: Number of words of a sequence that is hashed, of values of a sketch, and of values of a super-shingle.
+WINDOW: Final = 4
+VALUES: Final = 16
+SUPER: Final = 4
+#: Two pagelets are nearly equal if their sketches estimate a resemblance (Jaccard coefficient) of at least this.
+NEAR: Final = 0.8
+#: A pagelet needs this many words or link targets, so that "Read more" is not a template.
+LEAST_TOKENS: Final = 4
+LEAST_TARGETS: Final = 2
+
+# Words are not those of `scrapy_pagelets.base.words`: a single character of a script without spaces says too little, so such
+# scripts give runs of three characters.
+_UNSPACED: Final = THAI + LAO + MYANMAR + KHMER + KANA + HAN_A + HAN + HAN_COMPATIBLE + HAN_RARE
+# Vowel signs and accents of Hebrew, Arabic and Indic scripts are part of a word, although they are not letters.
+_MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
+_WORD: Final = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\\w{_MARKS}])+|\0")
+_PLAIN_WORD: Final = re.compile(r"\w+|\0")
+_NOT_PLAIN: Final = re.compile(f"[{_UNSPACED}{_MARKS}]")
+_UNSPACED_WORD: Final = re.compile(f"[{_UNSPACED}]")
+_NUMBER: Final = re.compile(r"\d+")
+# Maps letters to lower case and separators to a space. Splitting takes a quarter of the time of a regular expression.
+_ASCII: Final = {i: chr(i).lower() if chr(i).isalnum() or chr(i) in "_\0" else " " for i in range(128)}
+#: A word that separates the runs of text of a page, which are tokenised in one step.
+_GAP: Final = " \0 "
+#: A longer word is a text without spaces in another script, or not a word.
+_LONGEST_WORD: Final = 15
+_GRAM: Final = 3
+
+_TAG_TOKENS: Final = np.array([xxh3_64_intdigest(f"<{tag}>".encode()) >> 1 for tag in TAGS], np.int64)
+_SELF: Final = xxh3_64_intdigest(b"<link to its own page>") >> 1
+_NO_PAGE: Final = xxh3_64_intdigest(b"<link to no page>") >> 1
+_POSITION: Final = np.int64(0x2545F4914F6CDD1D)
+#: Greater than any value of a sketch, because the upper bits select the bin.
+_EMPTY: Final = np.int64(1 << 60)
+#: (16, 16) the order in which each bin searches the bins for a value: its own first, then the others in a fixed order.
+_PROBES: Final = np.argsort(
+    np.where(np.eye(VALUES), -1, mix(np.arange(VALUES**2).reshape(VALUES, -1)) >> 1 & 0xFFFF), axis=1
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shingles:
+    """Hashes of the pagelets of a page, one row for each.
+
+    Attributes
+    ----------
+    exact : (p,) hash of the words, tags and link paths in order, with each number replaced by 0; 0 if there are none
+    near : (p, 16) sketch of the words, see ``resemblance``; all 0 if there are no words
+    tokens, targets : (p,) number of words, and of distinct linked pages other than the page itself
+    """
+
+    exact: Ints
+    near: Ints
+    tokens: Ints
+    targets: Ints
+
+    @property
+    def candidates(self) -> Bools:
+        """(p,) whether the pagelet is large enough to be a template."""
+        return _are_candidates(self.tokens, self.targets)
+
+
+def shingles(page: Page, pagelet: Ints) -> Shingles:
+    """Compute the shingles of the pagelets of a page.
+
+    Only the content of a pagelet counts, not its position on the page, nor the elements that contain all of it.
+
+    Parameters
+    ----------
+    pagelet : (m,) number of the pagelet of each leaf, from 0; zeros make a pagelet of the whole page
+
+    Raises
+    ------
+    ValueError : if there is not one number, 0 or more, for each leaf
+
+    Examples
+    --------
+    >>> pages = (b"<p>Page 1 of: <a href=/a>x</a> <a href=/b>y</a>", b"<p>Page 2 of: <a href=/a>x</a> <b>y</b>")
+    >>> one, other = (shingles(Page.parse(html, "http://h/"), np.zeros(3, np.int64)) for html in pages)
+    >>> (one.exact == other.exact).item(), resemblance(one.near, other.near).item()
+    (False, 1.0)
+    """
+    p = _number(page.nodes, pagelet)
+    leaf, token = word_tokens(page.nodes.strings)
+    owner, whole = _owners(page.nodes, pagelet)
+    return Shingles(
+        exact=_exact(page, owner, whole, page.nodes.leaves[leaf], token, p),
+        near=_sketches(token, pagelet[leaf], p),
+        tokens=np.bincount(pagelet[leaf], minlength=p),
+        targets=_targets(page, owner, p),
+    )
+
+
+def exact_shingles(page: Page, pagelet: Ints) -> Ints:
+    """(p,) the exact shingles of the pagelets of a page, as in `shingles`; 0 for those too small to be templates.
+
+    Parameters
+    ----------
+    pagelet : (m,) number of the pagelet of each leaf, from 0
+
+    Raises
+    ------
+    ValueError : as `shingles`
+    """
+    p = _number(page.nodes, pagelet)
+    leaf, token = word_tokens(page.nodes.strings)
+    owner, whole = _owners(page.nodes, pagelet)
+    large = _are_candidates(np.bincount(pagelet[leaf], minlength=p), _targets(page, owner, p))
+    return np.where(large, _exact(page, owner, whole, page.nodes.leaves[leaf], token, p), 0)
+
+
+def _number(nodes: NodeTable, pagelet: Ints) -> int:
+    """The number of pagelets."""
+    if pagelet.shape != nodes.leaves.shape or pagelet.min(initial=0) < 0:
+        raise ValueError(
+            f"pagelet has the shape {pagelet.shape}: give each of {len(nodes.leaves)} leaves a number from 0"
+        )
+    return int(pagelet.max(initial=-1)) + 1
+
+
+def _are_candidates(tokens: Ints, targets: Ints) -> Bools:
+    """(p,) whether pagelets with some numbers of words and of link targets are large enough to be templates."""
+    return (tokens >= LEAST_TOKENS) | (targets >= LEAST_TARGETS)
+
+
+def tokens(text: str) -> list[int]:
+    """Hashes of the words of a text, normalised (NFKC) and case-folded, with each number replaced by 0.
+
+    Text in scripts without spaces gives its runs of three characters. This is decided for each run of characters
+    separately, so that an edit changes no other tokens.
+
+    Examples
+    --------
+    >>> tokens("Page 12") == tokens("PAGE 7"), len(tokens("テンプレート")), len(tokens("a template"))
+    (True, 4, 2)
+    """
+    if text.isascii():
+        words, plain = text.translate(_ASCII).split(), True
+    else:
+        text = caseless(text)
+        plain = not _NOT_PLAIN.search(text)
+        words = (_PLAIN_WORD if plain else _WORD).findall(text)
+    if not plain:
+        words = list(chain.from_iterable(map(_grams, words)))
+    elif max(map(len, words), default=0) > _LONGEST_WORD:
+        words = [gram for word in words for gram in (_grams(word) if len(word) > _LONGEST_WORD else (word,))]
+    return list(map(_token, words))
+
+
+def _grams(word: str) -> list[str]:
+    """Return the word, or its runs of three characters if it is a text without spaces."""
+    if len(word) <= _GRAM or (len(word) <= _LONGEST_WORD and not _UNSPACED_WORD.match(word)):
+        return [word]
+    word = _NUMBER.sub("0", word)
+    return [word[i : i + _GRAM] for i in range(max(1, len(word) - _GRAM + 1))]
+
+
+@cached
+def _token(word: str) -> int:
+    return xxh3_64_intdigest(_NUMBER.sub("0", word).encode("utf-8", "replace")) >> 1
+
+
+@compiled("shingles")
+def word_tokens(strings: list[str]) -> tuple[Ints, Ints]:
+    """(t,) number of the text, and (t,) hash, of each word of some texts, in their order; hashes as in `tokens`.
+
+    Examples
+    --------
+    >>> texts, hashes = word_tokens(["two words", "", "words"])
+    >>> texts.tolist(), bool(hashes[1] == hashes[2])
+    ([0, 0, 2], True)
+    """
+    leaves: list[Ints] = []
+    columns: list[Ints] = []
+    ascii_only = np.fromiter(map(str.isascii, strings), np.bool_, len(strings))
+    for group in (np.flatnonzero(ascii_only), np.flatnonzero(~ascii_only)):
+        column = np.array(tokens(_GAP.join(strings[i] for i in group)), np.int64)
+        gap = column == _token("\0")
+        leaves.append(group[np.cumsum(gap)[~gap]])
+        columns.append(column[~gap])
+    leaf = np.concatenate(leaves)
+    order = np.argsort(leaf, kind="stable")
+    return leaf[order], np.concatenate(columns)[order]
+
+
+@cached
+def _path_token(target: str) -> int:
+    """Hash of the path of a link target, without the host: sister sites share a template on several hosts."""
+    return _token(urlsplit(target).path) if target else _NO_PAGE
+
+
+def resemblance(one: Ints, other: Ints) -> Floats:
+    """Estimate the Jaccard coefficient of the 4-word sequences of two pagelets.
+
+    Parameters
+    ----------
+    one, other : (..., 16) sketches; those without words have the resemblance 0
+    """
+    equal: Floats = ((one == other) & (one != 0)).mean(-1)
+    return equal
+
+
+def super_shingles(near: Ints) -> Ints:
+    """(p, 4) hashes of groups of four values of the sketches, (p, 16); 0 without words.
+
+    Each of them agrees with probability ``J ** 4`` for a resemblance of ``J``. If the estimate is ``NEAR`` or more, at
+    least one agrees, because at most three of the 16 values differ.
+    """
+    bands = VALUES // SUPER
+    with_words = near.reshape(len(near), bands, SUPER).any(2)
+    return band_hashes(near, bands, SUPER, np.arange(1, bands + 1) * with_words)
+
+
+def _owners(nodes: NodeTable, pagelet: Ints) -> tuple[Ints, Bools]:
+    """(n,) pagelet that contains each row, -1 if it spans several; (n,) whether the row contains a whole pagelet.
+
+    Rows without text belong to the pagelet of their parent.
+    """
+    if not len(pagelet):
+        return np.full(len(nodes), -1), np.zeros(len(nodes), np.bool_)
+    first, last = nodes.first_leaf, nodes.last_leaf
+    empty = first == last
+    first = np.minimum(first, len(pagelet) - 1)
+    changes = np.concatenate(([0], np.cumsum(pagelet[1:] != pagelet[:-1])))
+    owner = np.where(changes[first] == changes[last - 1], pagelet[first], -1)
+    whole = ~empty & (owner >= 0) & (last - first == np.bincount(pagelet)[pagelet[first]])
+    above = np.where(empty, nodes.parent, np.arange(len(nodes)))
+    while empty[above].any():
+        above = above[above]
+    return owner[above], whole
+
+
+def _exact(page: Page, owner: Ints, whole: Bools, row: Ints, word: Ints, p: int) -> Ints:
+    """(p,) hash of the tokens of each pagelet with their positions; in each row tags, then link paths, then words."""
+    nodes = page.nodes
+    tags = np.flatnonzero((nodes.tag != TEXT) & (owner >= 0) & ~whole)
+    links = np.flatnonzero(owner[nodes.links.row] >= 0)
+    rows = np.concatenate((tags, nodes.links.row[links], row))
+    token = np.concatenate((_TAG_TOKENS[nodes.tag[tags]], _link_tokens(page)[links], word))
+    order = np.lexsort((rows, owner[rows]))
+    owners = owner[rows][order]
+    starts = np.searchsorted(owners, np.arange(p + 1))
+    position = np.arange(len(order)) - starts[owners]
+    sums = np.concatenate(([0], np.cumsum(mix(token[order] + position * _POSITION))))
+    return mix(sums[starts[1:]] - sums[starts[:-1]])
+
+
+def _link_tokens(page: Page) -> Ints:
+    """(links,) hash of the path of each link; links within the page (``#top``) have the same hash on every page."""
+    links = page.nodes.links
+    own = (href.lstrip()[:1] in ("", "#") for href in links.href)
+    tokens = (_SELF if same else _path_token(target) for same, target in zip(own, links.target, strict=True))
+    return np.fromiter(tokens, np.int64, len(links.row))
+
+
+def _targets(page: Page, owner: Ints, p: int) -> Ints:
+    """(p,) number of distinct pages other than this one to which each pagelet links."""
+    links = page.nodes.links
+    real = np.flatnonzero((links.key != 0) & (links.key != page.key) & (owner[links.row] >= 0))
+    owners, keys = owner[links.row[real]], links.key[real]
+    order = np.lexsort((keys, owners))
+    owners, keys = owners[order], keys[order]
+    fresh = np.flatnonzero(np.diff(owners, prepend=-1) | np.diff(keys, prepend=0))
+    return np.bincount(owners[fresh], minlength=p)
+
+
+def _sketches(token: Ints, pagelet: Ints, p: int) -> Ints:
+    """(p, 16) the smallest hash in each of 16 bins, over the hashes of the 4-word sequences."""
+    order = np.argsort(pagelet, kind="stable")
+    token, pagelet = token[order], pagelet[order]
+    t = len(token)
+    start = np.ones(t, np.bool_)
+    start[1:] = pagelet[1:] != pagelet[:-1]
+    hashes, complete = mix(token), np.zeros(t, np.bool_)
+    for step in range(1, WINDOW):
+        inside = np.zeros(t, np.bool_)
+        inside[: max(0, t - step)] = pagelet[step:] == pagelet[: max(0, t - step)]
+        hashes = mix(hashes * 31 + np.where(inside, np.roll(token, -step), 0))
+        complete = inside
+    # A pagelet with fewer words than a window has one window.
+    kept = complete | start
+    hashes = hashes[kept]
+    bins = (hashes >> 60) & (VALUES - 1)
+    table = np.full((p, VALUES), _EMPTY)
+    np.minimum.at(table.reshape(-1), pagelet[kept] * VALUES + bins, hashes & (_EMPTY - 1))
+    lender = _PROBES[np.arange(VALUES), (table != _EMPTY)[:, _PROBES].argmax(2)]
+    return np.take_along_axis(table, lender, 1) % _EMPTY

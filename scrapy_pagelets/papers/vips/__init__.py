@@ -1,0 +1,1 @@
+"""VIPS: segmentation by what a page looks like (Cai, Yu, Wen, Ma 2003)."""

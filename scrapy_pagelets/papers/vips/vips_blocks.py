@@ -1,0 +1,205 @@
+"""Visual blocks of a page: which box each node paints, and which children a node is divided into.
+
+Source: the rules 1, 2, 4 and 5 of Cai, Yu, Wen, Ma 2003, section 4.1, adapted to today's pages: whether an element
+breaks the line is decided by its computed ``display``, not by its name. ``docs/algorithms/vips-feedback-2003.md`` lists
+all rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.page.layout import DISPLAY, POSITION, Layout
+from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
+from scrapy_pagelets.papers.vips.vips_tree import Span
+
+_BREAKING: Final = np.isin(
+    np.arange(len(DISPLAY)),
+    [
+        DISPLAY[name]
+        for name in "block flow-root list-item flex grid table table-caption table-header-group table-row-group "
+        "table-footer-group table-row table-cell".split()
+    ],
+)
+#: Elements that paint something other than text.
+_REPLACED: Final = np.array(
+    [TAG[t] for t in "img svg picture video iframe object embed input button select textarea".split()]
+)
+_LANDMARKS: Final = np.array([TAG[t] for t in "main article section nav aside header footer dialog".split()])
+_LANDMARK_ROLES: Final = frozenset(
+    "main article region navigation complementary banner contentinfo dialog search".split()
+)
+
+
+class Pool(NamedTuple):
+    """Blocks among which separators are searched: siblings, or runs of inline siblings.
+
+    Attributes
+    ----------
+    spans : (k, 2) rows of each block, from the first to before the last
+    boxes : (k, 4) left, top, right, bottom
+    """
+
+    spans: Ints
+    boxes: Floats
+
+    def __len__(self) -> int:
+        return len(self.spans)
+
+    def only(self, which: Ints | Bools) -> Pool:
+        """Return a pool of some of the blocks, by number or by mask."""
+        return Pool(self.spans[which], self.boxes[which])
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """The visual properties of a page that VIPS uses.
+
+    Parameters
+    ----------
+    layout : of the nodes
+    """
+
+    nodes: NodeTable
+    layout: Layout
+
+    @cached_property
+    def painted(self) -> Bools:
+        """(n,) Whether a box of its own is visible: a background other than the parent's, or a background picture."""
+        layout, behind = self.layout, self.layout.background[np.maximum(self.nodes.parent, 0)]
+        own = (layout.background != behind) | layout.picture
+        # The backgrounds of `html` and `body` cover the page.
+        return np.asarray(own & self._seen & (self.nodes.tag != TEXT) & (self.nodes.depth > 1))
+
+    @cached_property
+    def _seen(self) -> Bools:
+        layout = self.layout
+        return np.asarray(layout.visible & (layout.width >= 1) & (layout.height >= 1), np.bool_)
+
+    @cached_property
+    def fixed(self) -> Ints:
+        """Rows of fixed elements, which do not scroll: layers above the page. Only the outermost ones."""
+        rows = np.flatnonzero(self.layout.position == POSITION["fixed"])
+        reached = np.maximum.accumulate(np.append(0, self.nodes.end[rows]))[:-1]
+        return rows[rows >= reached]
+
+    @cached_property
+    def box(self) -> Floats:
+        """(n, 4) Left, top, right, bottom of what is painted by a row and within it, without fixed layers.
+
+        This is not the box of the element, whose margins and padding look like white space around it.
+        """
+        nodes, layout = self.nodes, self.layout
+        solid = (self.painted | (nodes.tag == TEXT) | np.isin(nodes.tag, _REPLACED)) & self._seen
+        left, top = layout.x.astype(np.float64), layout.y.astype(np.float64)
+        box = np.column_stack((left, top, -left - layout.width, -top - layout.height))
+        box[~solid] = np.inf
+        lifted = np.zeros(len(nodes), np.bool_)
+        lifted[self.fixed] = True
+        for rows in reversed(nodes.levels[1:]):
+            rows = rows[~lifted[rows]]
+            np.minimum.at(box, nodes.parent[rows], box[rows])
+        box[:, 2:] *= -1
+        return box
+
+    @cached_property
+    def valid(self) -> Bools:
+        """(n,) Whether anything of the row is painted."""
+        return np.asarray(self.box[:, 0] < np.inf)
+
+    @cached_property
+    def flowing(self) -> Bools:
+        """(n,) Whether the row is valid and in the layer of its parent."""
+        flowing = self.valid.copy()
+        flowing[self.fixed] = False
+        return flowing
+
+    @cached_property
+    def block_level(self) -> Bools:
+        """(n,) Whether a row breaks the line or contains one that does. Others are inline: rule 4's virtual text."""
+        breaking = _BREAKING[self.layout.display] & self.valid & (self.nodes.tag != TEXT)
+        return self.nodes.total(breaking.astype(np.int64)) > 0
+
+    @cached_property
+    def rulers(self) -> Floats:
+        """(h, 4) Boxes of ``<hr>``, from the top of the page to its bottom."""
+        layout, rows = self.layout, np.flatnonzero((self.nodes.tag == TAG["hr"]) & self.layout.visible)
+        rows = rows[np.argsort(layout.y[rows], kind="stable")]
+        x, y = layout.x[rows].astype(np.float64), layout.y[rows].astype(np.float64)
+        return np.column_stack((x, y, x + layout.width[rows], y + layout.height[rows]))
+
+    @cached_property
+    def _children(self) -> Ints:
+        """(n,) Number of visible children in the row's layer."""
+        seen = np.flatnonzero(self.flowing[1:]) + 1
+        return np.bincount(self.nodes.parent[seen], minlength=len(self.nodes))
+
+    @cached_property
+    def branching(self) -> Ints:
+        """(n,) Number of ancestors with several visible children."""
+        depth = np.zeros(len(self.nodes), np.int64)
+        for rows in self.nodes.levels[1:]:
+            above = self.nodes.parent[rows]
+            depth[rows] = depth[above] + (self._children[above] > 1)
+        return depth
+
+    def along_chains(self, column: Bools) -> Bools:
+        """(n,) Whether the column is true for a row, for its only visible child, for that one's, and so on."""
+        result = column.copy()
+        for rows in reversed(self.nodes.levels[1:]):
+            rows = rows[self.flowing[rows] & result[rows]]
+            above = self.nodes.parent[rows]
+            result[above[self._children[above] == 1]] = True
+        return result
+
+    @cached_property
+    def landmark(self) -> Bools:
+        """(n,) Whether a row, or the only one in it, is a landmark of HTML or ARIA."""
+        roles = np.array([look[3].lower() in _LANDMARK_ROLES for look in self.nodes.looks])[self.nodes.look]
+        named = np.isin(self.nodes.tag, _LANDMARKS) | (roles & (self.nodes.tag != TEXT))
+        return self.along_chains(named)
+
+    def pool(self, spans: list[Span]) -> Pool:
+        """Make a pool of the blocks of given spans, without those that are not visible."""
+        rows = np.array(spans, np.int64).reshape(-1, 2)
+        pool = Pool(rows, np.array([self._box_of(*span) for span in spans]).reshape(-1, 4))
+        return pool.only(pool.boxes[:, 0] < np.inf)
+
+    def _box_of(self, start: int, end: int) -> Floats:
+        if self.nodes.end[start] == end:
+            return np.asarray(self.box[start])
+        rows, row = [], start
+        while row < end:
+            if self.flowing[row]:
+                rows.append(row)
+            row = int(self.nodes.end[row])
+        boxes = self.box[rows]
+        return np.concatenate((boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)))
+
+    def divided(self, span: Span) -> list[Span]:
+        """The blocks that a block is divided into; none if it is not divided.
+
+        Nodes that are not visible are skipped (rule 1), and children that break the line are blocks (rule 5). Inline
+        nodes and text between two of these are one block, which rule 4 leaves undivided.
+        """
+        start, end = span
+        if self.nodes.end[start] != end or not self.block_level[start]:
+            return []
+        ends, flowing, block_level = self.nodes.end, self.flowing, self.block_level
+        spans: list[Span] = []
+        row, inline = start + 1, False
+        while row < end:
+            after = int(ends[row])
+            if flowing[row]:
+                if inline and not block_level[row]:
+                    spans[-1] = (spans[-1][0], after)
+                else:
+                    spans.append((row, after))
+                inline = not block_level[row]
+            row = after
+        return spans

@@ -1,1 +1,0 @@
-"""Segmentation of pages into pagelets."""

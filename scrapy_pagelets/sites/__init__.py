@@ -1,0 +1,1 @@
+"""The sites of a crawl: in memory, and on disk."""

@@ -1,0 +1,247 @@
+"""The sites of a crawl: recently used ones in memory, the others on disk."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Final, Protocol
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Floats
+from scrapy_pagelets.decision.model import LABELLED
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.evidence.site_counts import PageClass
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.detections import CLASSIFIER, ETDM, FUSED, PAGE_LEVEL
+from scrapy_pagelets.papers.page_alone import page_level
+from scrapy_pagelets.papers.shared_pagelets.incremental import FORMS, Pagelets, RepeatedPagelets
+
+#: Entries of all sites in memory, of about 60 bytes each, or 150 without the core (``python -m benchmarks memory``).
+_CAPACITY: Final = 2_000_000
+#: Pages of a site that are learnt before it is written; a killed process loses up to this many.
+_FLUSH: Final = 50
+
+
+class Store(Protocol):
+    """Where a `SiteCache` keeps its sites: `SiteStore`, or `shared.shared_sites.SharedSites`."""
+
+    @property
+    def lasting(self) -> bool:
+        """Whether what is written outlives the process, or is read by others."""
+
+    def load(self, site: Site) -> None:
+        """Read what is stored about a site."""
+
+    def save(self, site: Site) -> bool:
+        """Write a site; return False if that fails."""
+
+    def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
+        """Write the pagelets of pages, and read those that other processes have written."""
+
+
+class SiteCache:
+    """All sites of a crawl, by name. Thread-safe. It reads and writes files, so do not use it in the reactor thread.
+
+    As soon as the sites in memory have more entries than ``capacity``, the least recently used ones are written to the
+    store and dropped. They are loaded again on the next access.
+
+    Parameters
+    ----------
+    store : where sites are stored
+    model : name or path of the model that combines the evidence, for all sites
+    capacity : entries of the sites in memory, see ``SiteCounts.size``; the site in use may exceed it alone
+    detection : the method that decides what is template, one of ``detections.DETECTIONS``
+    strict : -1 to 1: leans the default method from recall to precision
+    classifier : name or path of the page-level file, for the method ``classifier``
+
+    Attributes
+    ----------
+    detection : see above
+    repeated : counts of the pagelets that pages share, for the methods that need them
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        model: str = LABELLED,
+        capacity: int = _CAPACITY,
+        detection: str = FUSED,
+        strict: float = 0.0,
+        classifier: str = PAGE_LEVEL,
+    ) -> None:
+        self._store = store
+        self.detection = detection
+        self.repeated = RepeatedPagelets() if detection in FORMS else None
+        self._model = model
+        self._strict = strict
+        self._classifier = classifier
+        self._capacity = capacity
+        self._loaded: OrderedDict[str, Site] = OrderedDict()
+        #: Sites that are still referenced somewhere: there must never be two of one name.
+        self._alive: WeakValueDictionary[str, Site] = WeakValueDictionary()
+        #: Sites with pages that the store does not have.
+        self._changed: dict[str, Site] = {}
+        self._sizes: dict[str, int] = {}
+        self._total = 0
+        self._fills = False
+        self._summary: dict[str, tuple[int, int]] = {}
+        self._lock = threading.Lock()
+        #: Names of the sites whose stored pagelets were read, and the number of recorded pages at the next exchange.
+        self._exchanged: set[str] = set()
+        self._exchange_at = _FLUSH
+        if self.repeated is not None and store.lasting:
+            self.repeated.record()
+
+    def __getitem__(self, name: str) -> Site:
+        with self._lock:
+            site = self._alive.get(name)
+            if site is None:
+                site = self._alive[name] = Site(name, self._model, self._strict)
+                self._store.load(site)
+            fresh = name not in self._loaded
+            self._loaded[name] = site
+            self._loaded.move_to_end(name)
+        if fresh:
+            self._update_size(site)
+            self._shrink()
+        return site
+
+    def __len__(self) -> int:
+        """Number of sites that were used."""
+        return len(self._summary)
+
+    def of(self, page: Page) -> Site:
+        """Return the site of a page."""
+        return self[page.site]
+
+    def in_memory(self, page: Page) -> Site | None:
+        """Return the site of a page if it is in memory; does not wait, so the reactor may call it."""
+        return self._alive.get(page.site)
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether an access may wait for the disk: if others read what is written, or the sites fill the memory."""
+        return self._store.lasting or self._fills
+
+    def learn(self, page: Page, *, keep: bool = False) -> PageClass:
+        """Count a page with its site, once for each URL, see `Site.learn`; returns its class."""
+        site = self.of(page)
+        new = page.key not in site.learnt.seen
+        page_class = site.learn(page, keep=keep)
+        if self.repeated is not None:
+            self._share(page, self.repeated)
+        if new:
+            self._has_changed(site)
+        return page_class
+
+    def learn_set(self, key_page: Page, pages: Sequence[Page]) -> PageClass:
+        """Count the pages of a complete subdigraph with their site, see `Site.learn_set`; returns their class."""
+        site = self.of(key_page)
+        page_class = site.learn_set(key_page, pages)
+        if self.repeated is not None:
+            for page in (key_page, *pages):
+                self._share(page, self.repeated)
+        self._has_changed(site)
+        return page_class
+
+    def _has_changed(self, site: Site) -> None:
+        with self._lock:
+            self._changed[site.name] = site
+        self._update_size(site)
+        self._shrink()
+        if site.recorded >= _FLUSH:
+            self._save(site)
+
+    def templateness(self, page: Page) -> Floats:
+        """(m,) templateness of each leaf by the method that decides."""
+        for form in FORMS:
+            if self.repeated is not None and form == self.detection:
+                return self.repeated.templateness(page, form)
+        if self.detection == ETDM:
+            return self.of(page).in_subdigraph_template(page).astype(np.float64)
+        if self.detection == CLASSIFIER:
+            return page_level.templateness(page, page_level.load(self._classifier))
+        return self.of(page).templateness(page)
+
+    def summary(self) -> list[tuple[str, int, int]]:
+        """Return name, number of pages and number of page classes of each site that was used."""
+        with self._lock:
+            return [(name, *numbers) for name, numbers in self._summary.items()]
+
+    def close(self) -> None:
+        """Write the sites that have changed."""
+        with self._lock:
+            changed = list(self._changed.values())
+        if self._store.lasting:
+            for site in changed:
+                self._save(site)
+            if self.repeated is not None:
+                self._exchange(self.repeated)
+
+    def exchange(self) -> None:
+        """Write the sites in memory that have changed, and read what other processes have learnt since."""
+        with self._lock:
+            sites = list(self._loaded.values())
+        for site in sites:
+            self.exchange_site(site)
+
+    def exchange_site(self, site: Site) -> None:
+        """Write a site if it has changed, and read what other processes have learnt about it."""
+        with self._lock:
+            changed = site.name in self._changed
+        if changed:
+            self._save(site)
+        else:
+            self._store.load(site)
+
+    def _share(self, page: Page, repeated: RepeatedPagelets) -> None:
+        with self._lock:
+            new = page.site not in self._exchanged
+            self._exchanged.add(page.site)
+        if new:
+            self._exchange(repeated)
+        repeated.add(page)
+        if repeated.recorded >= self._exchange_at:
+            self._exchange(repeated)
+
+    def _exchange(self, repeated: RepeatedPagelets) -> None:
+        """Write pagelets, and count those that other runs have written for the sites of this crawl."""
+        if not self._store.lasting:
+            return
+        pages = repeated.hand_over()
+        with self._lock:
+            names = sorted(self._exchanged)
+        if (others := self._store.exchange(pages, names)) is None:
+            repeated.keep(pages)
+        else:
+            repeated.count(others)
+        self._exchange_at = repeated.recorded + _FLUSH
+
+    def _save(self, site: Site) -> None:
+        with self._lock:
+            changed = self._changed.pop(site.name, None)  # before it is written: it may change meanwhile
+        if changed is not None and not self._store.save(site):
+            with self._lock:
+                self._changed.setdefault(site.name, site)
+
+    def _update_size(self, site: Site) -> None:
+        size = site.size
+        with self._lock:
+            self._summary[site.name] = site.pages, len(site.classes)
+            if site.name in self._loaded:
+                self._total += size - self._sizes.get(site.name, 0)
+                self._sizes[site.name] = size
+                self._fills |= self._total > self._capacity // 2
+
+    def _shrink(self) -> None:
+        dropped = []
+        with self._lock:
+            while self._total > self._capacity and len(self._loaded) > 1:
+                name, site = self._loaded.popitem(last=False)
+                self._total -= self._sizes.pop(name, 0)
+                dropped.append(site)
+        for site in dropped:
+            self._save(site)

@@ -1,0 +1,291 @@
+"""Store what is learnt about sites in SQLite, for several crawls at once."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import fields
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from xxhash import xxh3_64
+
+from scrapy_pagelets.base.errors import PageletsError
+from scrapy_pagelets.base.transactions import write_ahead, writing
+from scrapy_pagelets.decision.model import Model
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.evidence.class_template import OPTIONAL
+from scrapy_pagelets.evidence.evidence import Column, keys_of
+from scrapy_pagelets.evidence.partition import STRICT_K, partition
+from scrapy_pagelets.evidence.site_counts import Observation, SiteCounts, body_of, outline
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.shared_pagelets.incremental import Pagelets
+from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import VALUES
+
+logger = logging.getLogger(__name__)
+
+#: Seconds to wait for the lock of another crawl, which is normally held for a fraction of a second.
+_LOCK_TIMEOUT: Final = 60.0
+#: Pattern for the names of the files in a folder of stores.
+FILES: Final = "pagelets-sites-*.sqlite"
+#: Raised by data that are damaged, or of another version.
+UNREADABLE: Final = (TypeError, LookupError, ValueError)
+#: Answered requests of a job that are remembered.
+MAX_ANSWERED: Final = 100_000
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS sites (name TEXT PRIMARY KEY, version INTEGER NOT NULL, learnt BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS answered (job TEXT NOT NULL, fingerprint TEXT NOT NULL, UNIQUE (job, fingerprint));
+CREATE TABLE IF NOT EXISTS pages (number INTEGER PRIMARY KEY, key INTEGER NOT NULL UNIQUE, site TEXT NOT NULL,
+                                  pagelets BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS by_site ON pages (site, number);
+"""
+_UPSERT: Final = """
+INSERT INTO sites VALUES (?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET version = excluded.version, learnt = excluded.learnt
+"""
+#: A page with an example of everything that is hashed.
+_REFERENCE: Final = (
+    b"<html><body class='wide page-4711'><ul id=menu role=navigation><li><a href=/a/index.html?utm_source=x>Caf\xc3\xa9"
+    b" 12</a><li class=active><a href=b#c>B</a><li><a href=d>D</a></ul><p>Some text.<p>More "
+    b"\xe6\x97\xa5\xe6\x9c\xac</p></body></html>"
+)
+
+
+class SiteStoreError(PageletsError):
+    """Raised for a file that cannot be read as a store; the message is a sentence."""
+
+
+class SiteStore:
+    """Stores sites by name, pagelets of pages, and answered requests of jobs. Safe for several threads and processes.
+
+    Each process has its own copy of a site in memory. Before it writes the site, it checks whether another process has
+    written it in the meantime. If so, it loads that version, adds its own new pages, each of which counts once, and
+    writes the result, all in one transaction. If something cannot be written, ``failed`` is called, and the data stay
+    in memory.
+
+    Parameters
+    ----------
+    folder : folder of the file, created if it is missing; None for a temporary file that is deleted with the process
+    model : the model by which sites are learnt. The name of the file depends on the model and on the meaning of all
+        hashes; a file of another version is left unchanged, with a warning
+    failed : called with a sentence for each error
+    """
+
+    def __init__(self, folder: Path | None, model: Model, failed: Callable[[str], None] = logger.warning) -> None:
+        self.lasting = folder is not None
+        self._failed = failed
+        self._lock = threading.Lock()
+        self._versions: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
+        #: Number of the last page of each site whose pagelets have been read.
+        self._last_pages: dict[str, int] = {}
+        self._db = self._open(folder / f"pagelets-sites-{meaning(model)}.sqlite") if folder else _connect("")
+
+    def load(self, site: Site) -> None:
+        """Load what is stored about a new site."""
+        with self._lock, self._faults(f"the data of {site.name} cannot be read"):
+            self._versions[site], learnt = self._read(site.name)
+            if learnt is not None:
+                site.replace(learnt)
+        if self.lasting:
+            site.record()
+
+    def save(self, site: Site) -> bool:
+        """Write a site, merged with what other processes have learnt about it; returns False if that fails."""
+        with self._lock, self._faults(f"the data of {site.name} cannot be written"):
+            observations = site.hand_over()
+            with self._keeping(site, observations), writing(self._db):
+                version, learnt = self._read(site.name, known=self._versions.get(site, 0))
+                if learnt is not None:
+                    learnt.count_new(observations)
+                    site.replace(learnt)
+                self._db.execute(_UPSERT, (site.name, version + 1, pack(site.arrays())))
+            self._versions[site] = version + 1
+            return True
+        return False
+
+    @contextmanager
+    def _keeping(self, site: Site, observations: list[Observation]) -> Iterator[None]:
+        """Return the observations to the site, for the next attempt, if they cannot be written."""
+        try:
+            yield
+        except BaseException:
+            if observations:
+                site.keep(observations)
+            raise
+
+    def exchange(self, pages: Iterable[Pagelets], sites: Iterable[str]) -> list[Pagelets] | None:
+        """Write the pagelets of pages, and read those that other processes have written.
+
+        Returns
+        -------
+        The pagelets of the given sites that were written since the last call with the site, or ever if there was none;
+        None if nothing could be written
+        """
+        rows = [(page.key, page.site, _packed(page)) for page in pages]
+        others: list[tuple[int, str, bytes]] = []
+        select = "SELECT key, site, pagelets FROM pages WHERE site = ? AND number > ? ORDER BY number"
+        with self._lock, self._faults("the pagelets of the last pages cannot be written"):
+            with writing(self._db):
+                for site in sites:
+                    others += self._db.execute(select, (site, self._last_pages.get(site, 0))).fetchall()
+                self._db.executemany("INSERT OR IGNORE INTO pages (key, site, pagelets) VALUES (?, ?, ?)", rows)
+                (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM pages").fetchone()
+            self._last_pages |= dict.fromkeys(sites, last)
+            return [page for row in others if (page := self._unpacked(*row)) is not None]
+        return None
+
+    def answered(self, job: str) -> list[str]:
+        """Return the fingerprints of the last answered requests of a job, oldest first."""
+        select = "SELECT rowid, fingerprint FROM answered WHERE job = ? ORDER BY rowid DESC LIMIT ?"
+        rows: list[tuple[int, str]] = []
+        with self._lock, self._faults("the answered requests cannot be read"):
+            rows = self._db.execute(select, (job, MAX_ANSWERED)).fetchall()
+            if len(rows) == MAX_ANSWERED:
+                self._db.execute("DELETE FROM answered WHERE job = ? AND rowid < ?", (job, rows[-1][0]))
+        return [fingerprint for _, fingerprint in reversed(rows)]
+
+    def add_answered(self, job: str, fingerprints: Iterable[str]) -> None:
+        """Store answered requests of a job."""
+        rows = [(job, fingerprint) for fingerprint in fingerprints]
+        with self._lock, self._faults("the answered requests cannot be written"), writing(self._db):
+            self._db.executemany("INSERT OR IGNORE INTO answered VALUES (?, ?)", rows)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def _open(self, path: Path) -> sqlite3.Connection:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.exists() and (others := sorted(path.parent.glob(FILES))):
+                logger.warning(
+                    "%s is of another version or model: it is left unchanged, and the sites are learnt again",
+                    others[-1],
+                )
+            return _connect(str(path))
+        except (OSError, sqlite3.OperationalError) as error:
+            self._failed(f"{path} cannot be used, what the crawl learns about sites is lost when it ends: {error}")
+            self.lasting = False
+            return _connect("")
+        except sqlite3.DatabaseError as error:
+            self._failed(f"{path} cannot be read: it is renamed to *.broken, and the sites are learnt again: {error}")
+            for part in path.parent.glob(path.name + "*"):
+                part.replace(part.with_name(part.name + ".broken"))
+            return self._open(path)
+
+    def _read(self, name: str, known: int = 0) -> tuple[int, SiteCounts | None]:
+        """Read version and data of a site; the data are None if they are damaged, or of the known version."""
+        row = self._db.execute("SELECT version FROM sites WHERE name = ?", (name,)).fetchone()
+        if row is None or row[0] == known:
+            return (row[0] if row else 0), None
+        [content] = self._db.execute("SELECT learnt FROM sites WHERE name = ?", (name,)).fetchone()
+        try:
+            return row[0], SiteCounts.from_arrays(name, unpack(content))
+        except UNREADABLE as error:
+            self._failed(f"the stored data of {name} cannot be read, the site is learnt again: {error}")
+            return row[0], None
+
+    def _unpacked(self, key: int, site: str, content: bytes) -> Pagelets | None:
+        try:
+            columns = unpack(content)
+            sketches = columns["sketches"].reshape(-1, VALUES)
+            rows = columns["rows"].reshape(len(sketches), 2)
+            return Pagelets(key, site, int(columns["body"][0]), rows, sketches, columns["links"])
+        except UNREADABLE as error:
+            self._failed(f"the pagelets of a page of {site} cannot be read: {error}")
+            return None
+
+    @contextmanager
+    def _faults(self, sentence: str) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            self._failed(f"{sentence}, the crawl goes on with what is in memory: {error}")
+
+
+def _connect(name: str) -> sqlite3.Connection:
+    db = sqlite3.connect(name, timeout=_LOCK_TIMEOUT, isolation_level=None, check_same_thread=False)
+    try:
+        # Writers do not wait for readers. A power failure may lose the last seconds, but never damages the file.
+        write_ahead(db, _LOCK_TIMEOUT)
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.executescript(_SCHEMA)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def read_sites(path: Path) -> Iterator[tuple[str, SiteCounts]]:
+    """Yield the name of each site of a store, and what is known of it; the file is not changed.
+
+    No model is needed, but the counts can only be used with the one that they were made with.
+
+    Raises
+    ------
+    SiteStoreError : if the file is no store, is damaged, or is of another version
+    """
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=_LOCK_TIMEOUT, uri=True)) as db:
+            for name, content in db.execute("SELECT name, learnt FROM sites ORDER BY name"):
+                yield name, SiteCounts.from_arrays(name, unpack(content))
+    except UNREADABLE:
+        raise SiteStoreError(
+            f"{path} cannot be used: it is damaged or of another version, crawl the sites again"
+        ) from None
+    except sqlite3.Error as error:
+        raise SiteStoreError(f"{path} cannot be used as a store of sites: {error}") from None
+
+
+def pack(arrays: Mapping[str, Column]) -> bytes:
+    """Serialise columns to bytes."""
+    file = BytesIO()
+    columns: dict[str, Any] = dict(arrays)
+    np.savez(file, **columns)
+    return file.getvalue()
+
+
+def _packed(page: Pagelets) -> bytes:
+    columns = {"rows": page.rows, "sketches": page.sketches, "links": page.links}
+    return pack(columns | {"body": np.array([page.body], np.uint64)})
+
+
+def unpack(content: bytes) -> dict[str, Column]:
+    """Restore columns from the result of ``pack``.
+
+    Raises
+    ------
+    ValueError : if the bytes are damaged
+    """
+    try:
+        with np.load(BytesIO(content)) as file:
+            return {name: file[name] for name in file.files}
+    except Exception as error:  # damaged archives raise whatever their damaged headers lead to
+        raise ValueError(str(error)) from error
+
+
+def meaning(model: Model) -> str:
+    """Digest of all hashes, outlines and model parameters, 16 hex digits: stores with another one are incompatible."""
+    page = Page.parse(_REFERENCE, "http://example.com/b")
+    columns: list[Any] = [*_values(keys_of(page)), page.key, body_of(page), sorted(outline(page.nodes))]
+    pagelets = Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))
+    columns += [pagelets.rows, pagelets.sketches, pagelets.links]
+    columns += [*_values(model.trees), *_values(model.classifier), sorted(model.lexicon.items())]
+    names = [name for name in SiteCounts("").arrays() if not name.startswith(OPTIONAL)]
+    digest = xxh3_64(",".join(names).encode())
+    for column in columns:
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()
+
+
+def _values(one: Any) -> list[Any]:
+    """The values of the fields of a dataclass, without what it has computed since."""
+    return [getattr(one, field.name) for field in fields(one)]

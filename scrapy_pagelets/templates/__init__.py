@@ -1,1 +1,0 @@
-"""Template detection: what the pages of a site share."""

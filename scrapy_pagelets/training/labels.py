@@ -1,0 +1,139 @@
+"""Pages with labels, given by people or derived from what the pages of a site share.
+
+Source: Chakrabarti, Kumar, Punera 2007 (slides), "Automatically Labeling Data": labels are derived from the site level,
+not made by hand; ``docs/algorithms/isotonic-2007.md``. If people have labelled a page, their labels are used instead.
+"""
+
+from __future__ import annotations
+
+import bisect
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Floats, Ints
+from scrapy_pagelets.base.words import words
+from scrapy_pagelets.page.nodes import TEXT, NodeTable
+from scrapy_pagelets.page.page import Page
+
+TEMPLATE, CONTENT, UNKNOWN = 1, 0, -1
+#: Number of folds of the cross-validation; all pages of a family of sites are in one fold.
+FOLDS: Final = 6
+#: A text on this share of the pages of a site, and on at least three, is template. The slides give no threshold.
+_FREQUENT: Final = 0.3
+
+
+@dataclass(frozen=True)
+class Example:
+    """A page with labels.
+
+    Attributes
+    ----------
+    page : the page
+    labels : (m,) TEMPLATE, CONTENT or UNKNOWN for each leaf
+    family : name of the sites like this one, such as those of one generator; "" if unknown
+    """
+
+    page: Page
+    labels: Ints
+    family: str = ""
+
+    @property
+    def site(self) -> str:
+        """Name of the site."""
+        return self.page.site
+
+    @property
+    def fold(self) -> int:
+        """Fold in the cross-validation: that of its family."""
+        return fold_of(self.family or self.site)
+
+
+def fold_of(family: str) -> int:
+    """Fold of a family of sites, or of a site without one, in the cross-validation."""
+    return zlib.crc32(family.encode()) % FOLDS
+
+
+def by_gold(page: Page, content: str) -> Ints:
+    """(m,) labels from the text that people have marked as the content of the page.
+
+    The leaves are located in this text, longest first, each between its neighbours located before it. So a menu entry
+    whose words also appear in the content is not mistaken for content.
+    """
+    gold = f" {' '.join(words(content))} "
+    leaves = [words(s) for s in page.nodes.strings]
+    labels = np.full(len(leaves), UNKNOWN)
+    spans: dict[int, tuple[int, int]] = {}
+    placed: list[int] = []
+    for leaf in sorted((i for i in range(len(leaves)) if leaves[i]), key=lambda i: (-len(leaves[i]), i)):
+        k = bisect.bisect(placed, leaf)
+        low = spans[placed[k - 1]][1] - 1 if k else 0
+        high = spans[placed[k]][0] + 1 if k < len(placed) else len(gold)
+        span = _find(gold, leaves[leaf], low, high)
+        labels[leaf] = TEMPLATE if span is None else CONTENT
+        if span is not None:
+            spans[leaf] = span
+            placed.insert(k, leaf)
+    return labels
+
+
+def _find(gold: str, leaf: list[str], low: int, high: int) -> tuple[int, int] | None:
+    tries = [leaf]
+    if len(leaf) >= 8:  # for a long run, a part is enough: the labelled text may split or join words
+        middle = len(leaf) // 2
+        tries += [leaf[:6], leaf[-6:], leaf[middle : middle + 6]]
+    for part in tries:
+        text = f" {' '.join(part)} "
+        if (start := gold.find(text, low, high)) >= 0:
+            return start, start + len(text)
+    return None
+
+
+def by_sites(pages: Iterable[Page]) -> Iterator[Example]:
+    """Yield examples with labels derived from the site level (Chakrabarti, Kumar, Punera 2007).
+
+    Text on the share ``_FREQUENT`` of the pages of a site, and on at least three, is template. Text on a single page,
+    and not inside template, is content. The rest is left unlabelled.
+    """
+    groups: dict[str, list[Page]] = defaultdict(list)
+    for page in pages:
+        groups[page.site].append(page)
+    for group in groups.values():
+        counts = Counter(key for page in group for key in set(page.nodes.text.tolist()))
+        for page in group:
+            yield Example(
+                page,
+                _by_counts(
+                    page.nodes, np.array([counts[key] for key in page.nodes.text.tolist()], np.int64), len(group)
+                ),
+            )
+
+
+def _by_counts(nodes: NodeTable, count: Ints, pages: int) -> Ints:
+    template = count >= max(3, _FREQUENT * pages)
+    words = nodes.total(nodes.spread(nodes.words))
+    inside = (nodes.total(nodes.spread(nodes.words * template)) > 0.8 * words) & (nodes.tag != TEXT)
+    for rows in nodes.levels[1:]:
+        inside[rows] |= inside[nodes.parent[rows]]
+    labels = np.where(template, TEMPLATE, np.where((count == 1) & ~inside[nodes.leaves], CONTENT, UNKNOWN))
+    return np.where((nodes.words == 0) | (pages < 3), UNKNOWN, labels)
+
+
+def template_share(example: Example) -> tuple[Floats, Floats]:
+    """(n,) share of template among the labelled words below each node, and (n,) number of labelled words."""
+    nodes = example.page.nodes
+    words = nodes.words * (example.labels != UNKNOWN)
+    below: Floats = nodes.total(nodes.spread(words)).astype(np.float64)
+    template = nodes.total(nodes.spread(words * (example.labels == TEMPLATE)))
+    return template / np.maximum(1, below), below
+
+
+def importance(example: Example) -> Floats:
+    """(m,) weight of each leaf: its share of the labelled words, so that all pages count alike; 0 without a label."""
+    weight = np.where(example.labels == UNKNOWN, 0, example.page.nodes.words).astype(np.float64)
+    share: Floats = weight / max(1.0, weight.sum())
+    return share

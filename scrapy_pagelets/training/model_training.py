@@ -1,0 +1,313 @@
+"""Train the model: the page-level classifiers, and one pass after the other on top of them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_pagelets.base.arrays import Floats
+from scrapy_pagelets.decision.cut import CUTS, PROSE, cut_features, shifted
+from scrapy_pagelets.decision.model import Model, context_parts, site_parts
+from scrapy_pagelets.decision.page_features import page_features
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.decision.trees import Trees, sigmoid
+from scrapy_pagelets.page.roles import is_template
+from scrapy_pagelets.papers.page_alone.page_level import smoothed
+from scrapy_pagelets.training.labels import CONTENT, FOLDS, UNKNOWN, Example, template_share
+from scrapy_pagelets.training.synthetic_sites import evidence
+from scrapy_pagelets.training.training_tables import Leaves, Nodes, fit_rating, lexicon, marks
+
+#: Maximum number of examples of one site, so that large sites do not dominate.
+_PAGES_PER_SITE: Final = 16
+#: Number of other pages of the site that an example knows, in addition to an example with all and one with none.
+_KNOWN: Final = (1, 2, 3, 5, 9, 20)
+#: Sites with fewer pages also get synthetic pages; and the weight of examples with synthetic pages.
+_FEW: Final = 10
+_SYNTHETIC_WEIGHT: Final = 0.3
+#: Weight of recall in the F-measure that cuts are rated by: of a page alone, and with other pages of its site.
+_BETA: Final = (0.7, 1.2)
+#: The same of articles, and the share of prose in its content that makes a page one. There the log odds of content are
+#: clear, and what lies beyond them is most often comments, captions and teasers.
+_BETA_OF_ARTICLE: Final = (0.35, 0.8)
+_ARTICLE: Final = 0.6
+#: Number of trees of each pass.
+TREES: Final = 250
+#: The number that stands for all examples, beside those of the folds.
+ALL: Final = -1
+
+
+@dataclass(frozen=True)
+class Part:
+    """An example with some other pages of its site.
+
+    Attributes
+    ----------
+    example : the example
+    others : number of other pages of its site that are known
+    columns : (m, features) what the pass sees
+    weight : weight of the example in training
+    """
+
+    example: Example
+    others: int
+    columns: NDArray[np.float32]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Material:
+    """The training data of the passes that follow the page-level classifiers.
+
+    Attributes
+    ----------
+    page_level : by fold, models of the page alone that were trained without it, whose later passes are placeholders;
+        and `ALL`, trained on all examples
+    alone : the examples for the second pass
+    known : the examples with other pages of their sites, real or synthetic, for the third pass
+    """
+
+    page_level: dict[int, Model]
+    alone: list[Part]
+    known: list[Part]
+
+    @classmethod
+    def of(cls, examples: Sequence[Example], trees: int = TREES, *, by_people: bool = True) -> Self:
+        """Train what decides by the page alone, and apply it to pages of sites outside its training data.
+
+        See `train` for the parameters.
+        """
+        examples = [example for example in examples if len(example.labels)]
+        chosen = _thinned(examples, random.Random(0))
+        if len({examples[i].fold for i in chosen}) < 2:
+            raise ValueError("pages of more sites are needed: all of them are in one fold of the cross-validation")
+        first = _first_pass(examples, [examples[i] for i in chosen], trees)
+        alone = [Part(examples[i], 0, _in_context(first[examples[i].fold], examples[i])) for i in chosen]
+        second = trees_by_fold(alone, trees)
+        models = {fold: replace(first[fold], context=second[fold]) for fold in first}
+        known = list(_with_sites(examples, chosen, models, all_pages=by_people))
+        if by_people:
+            known += _with_synthetic([examples[i] for i in chosen], _small_sites(examples), models)
+        if not known:
+            raise ValueError("two pages of one site are needed: single pages do not show what their site repeats")
+        return cls(models, alone, known)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The result of training.
+
+    Attributes
+    ----------
+    model : model trained on all examples
+    folds : models trained without the sites of each fold
+    figures : mean F1 over pages of unseen sites: of nodes, and of content words without and with the rest of the site
+    """
+
+    model: Model
+    folds: list[Model]
+    figures: dict[str, float]
+
+
+def train(examples: Sequence[Example], trees: int = TREES, *, by_people: bool = True) -> Trained:
+    """Train one pass after the other; cross-validated, split by site.
+
+    Each pass is trained on the log odds that the passes before give for sites they were not trained on, because it will
+    be applied to new sites.
+
+    Parameters
+    ----------
+    trees : number of trees of each pass
+    by_people : False if the labels come from the site level. Examples then know only a few of the other pages, because
+        all of them would give the labels away
+
+    Raises
+    ------
+    ValueError : if there are fewer than two sites, labels of one kind only, or no two pages of one site
+    """
+    material = Material.of(examples, trees, by_people=by_people)
+    third = trees_by_fold(material.known, trees)
+    decided = [(part, material.page_level[part.example.fold].context(part.columns)) for part in material.alone]
+    decided += [(part, third[part.example.fold](part.columns)) for part in material.known]
+    cuts = cuts_by_fold(decided, trees)
+    models = {fold: replace(model, decision=third[fold], cut=cuts[fold]) for fold, model in material.page_level.items()}
+    return Trained(models[ALL], [models[fold] for fold in range(FOLDS)], _figures(material, decided, cuts))
+
+
+def _first_pass(examples: Sequence[Example], chosen: Sequence[Example], trees: int) -> dict[int, Model]:
+    """Train the page-level classifiers without each fold, and on all examples; later passes are placeholders."""
+    numbers = (ALL, *range(FOLDS))
+    words = {fold: lexicon(e for e in examples if e.fold != fold) for fold in numbers}
+    names = {fold: marks(e for e in examples if e.fold != fold) for fold in numbers}
+    columns = [(page_features(e.page, words[e.fold], names[e.fold]), e) for e in chosen]
+    nodes, leaves = Nodes.stack(columns), Leaves.stack(columns)
+    if leaves.template.all() or not leaves.template.any():
+        raise ValueError("the labels are all of one kind: both template and content are needed")
+    models = {}
+    for fold in numbers:
+        one = leaves.fit(leaves.fold != fold, trees)
+        by_size = nodes.fit(nodes.fold != fold)
+        models[fold] = Model(by_size, one, one, one, one, words[fold], names[fold], {})
+    return models
+
+
+def _in_context(model: Model, example: Example) -> NDArray[np.float32]:
+    columns = page_features(example.page, model.lexicon, model.marks)
+    return np.hstack(context_parts(example.page.nodes, columns, model.trees(columns)))
+
+
+def trees_by_fold(parts: Sequence[Part], trees: int) -> dict[int, Trees]:
+    """Train a pass without each fold, and on all parts."""
+    leaves = Leaves.stack([(part.columns, part.example) for part in parts], np.array([part.weight for part in parts]))
+    return {fold: leaves.fit(leaves.fold != fold, trees) for fold in (ALL, *range(FOLDS))}
+
+
+def cuts_by_fold(decided: Sequence[tuple[Part, Floats]], trees: int) -> dict[int, Trees]:
+    """Train the rating of cuts without each fold, and on all parts.
+
+    Parameters
+    ----------
+    decided : parts with the (m,) log odds of passes that were trained without them
+    """
+    columns = np.stack([cut_features(part.example.page.nodes, odds, part.others) for part, odds in decided])
+    rating = np.stack([_rating(part, odds) for part, odds in decided])
+    weight = np.array([part.weight for part, _ in decided])
+    fold = np.array([part.example.fold for part, _ in decided])
+    return {
+        one: fit_rating(columns[fold != one], rating[fold != one], weight[fold != one], trees)
+        for one in (ALL, *range(FOLDS))
+    }
+
+
+def _rating(part: Part, odds: Floats) -> Floats:
+    """(len(CUTS),) F-measure of each cut, less that of the best one."""
+    beta = (_BETA_OF_ARTICLE if prose_share(part.example) > _ARTICLE else _BETA)[part.others > 0]
+    found = np.array([f1(part.example, odds - cut, beta) for cut in CUTS])
+    regret: Floats = found - found.max()
+    return regret
+
+
+def prose_share(example: Example) -> float:
+    """Share of the words of the content that are prose."""
+    nodes = example.page.nodes
+    content = nodes.words * (example.labels == CONTENT)
+    prose = (nodes.words >= PROSE) & ~nodes.anchor[nodes.leaves]
+    return float(content[prose].sum() / max(1, content.sum()))
+
+
+def _thinned(examples: Sequence[Example], rng: random.Random) -> list[int]:
+    """Indices of the training examples: those with labels, at most ``_PAGES_PER_SITE`` for each site."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for i, example in enumerate(examples):
+        if (example.labels != UNKNOWN).any():
+            groups[example.site].append(i)
+    return [
+        i
+        for _, group in sorted(groups.items())
+        for i in (group if len(group) <= _PAGES_PER_SITE else rng.sample(group, _PAGES_PER_SITE))
+    ]
+
+
+def _with_sites(
+    examples: Sequence[Example], chosen: Sequence[int], models: dict[int, Model], *, all_pages: bool
+) -> Iterator[Part]:
+    """Yield the examples with a few other pages of their site, and with all."""
+    rng = random.Random(0)
+    groups: dict[str, list[int]] = defaultdict(list)
+    for i, example in enumerate(examples):
+        groups[example.site].append(i)
+    wanted = set(chosen)
+
+    def learnt(pages: Iterable[int]) -> Site:
+        site = Site("")
+        for j in pages:
+            site.count(examples[j].page, models[examples[j].fold].page_evidence(examples[j].page).odds)
+        return site
+
+    for group in groups.values():
+        if len(group) < 2 or not wanted.intersection(group):
+            continue
+        whole = [learnt(group)] if all_pages else []
+        for i in sorted(wanted.intersection(group)):
+            known = [n for n in (_KNOWN if all_pages else _KNOWN[:3]) if n < len(group)]
+            few = rng.sample([j for j in group if j != i], rng.choice(known))
+            for site in (*whole, learnt((i, *few))):
+                if site.pages > 1:  # others may be copies
+                    found = models[examples[i].fold].page_evidence(examples[i].page)
+                    of_site = site.evidence(examples[i].page, found.odds)
+                    yield Part(examples[i], site.pages - 1, np.hstack(site_parts(found, of_site)))
+
+
+def _small_sites(examples: Iterable[Example]) -> set[str]:
+    """Sites with too few pages to provide evidence for each other."""
+    counted = Counter(example.site for example in examples)
+    return {site for site, pages in counted.items() if pages < _FEW}
+
+
+def _with_synthetic(examples: Iterable[Example], sites: set[str], models: dict[int, Model]) -> Iterator[Part]:
+    """Yield the examples of some sites, each with synthetic pages of its site."""
+    rng = np.random.default_rng(0)
+    for example in examples:
+        if example.site in sites:
+            found = models[example.fold].page_evidence(example.page)
+            others = int(rng.choice(_KNOWN))
+            of_site = evidence(example, found.odds, others, rng)
+            yield Part(example, others, np.hstack(site_parts(found, of_site)), _SYNTHETIC_WEIGHT)
+
+
+def _figures(material: Material, decided: Sequence[tuple[Part, Floats]], cuts: dict[int, Trees]) -> dict[str, float]:
+    def scores(wanted: Callable[[int], bool]) -> list[float]:
+        return [
+            f1(part.example, shifted(cuts[part.example.fold], part.example.page.nodes, odds, part.others))
+            for part, odds in decided
+            if part.weight == 1 and wanted(part.others)
+        ]
+
+    by_classifier = [
+        (part.example, sigmoid(material.page_level[part.example.fold].page_evidence(part.example.page).odds[:, 1]))
+        for part in material.alone
+    ]
+    means = {
+        "nodes, classifier": [node_f1(e, y) for e, y in by_classifier],
+        "nodes, classifier smoothed": [node_f1(e, smoothed(e.page.nodes, y)) for e, y in by_classifier],
+        "words, page alone": scores(lambda others: others == 0),
+        "words, 1 to 8 other pages known": scores(lambda others: 0 < others < 9),
+        "words, 9 or more other pages known": scores(lambda others: others >= 9),
+    }
+    return {name: round(float(np.mean(values)), 4) for name, values in means.items() if values}
+
+
+def node_f1(example: Example, templateness: Floats) -> float:
+    """F1 of the template nodes; a node is template if all labelled words below it are.
+
+    Source of the definition: Chakrabarti, Kumar, Punera 2007 (slides), "'Templateness' is a monotonic property".
+
+    Parameters
+    ----------
+    templateness : (n,) scores; see `roles.is_template`
+    """
+    share, known = template_share(example)
+    expected = (known > 0) & (share == 1)
+    predicted = (known > 0) & is_template(templateness)
+    both = predicted.sum() + expected.sum()
+    return float(2 * (predicted & expected).sum() / both) if both else 1.0
+
+
+def f1(example: Example, odds: Floats, beta: float = 1.0) -> float:
+    """F-measure of the content words of the labelled leaves.
+
+    Parameters
+    ----------
+    odds : (m,) log odds of template; those of content are below 0
+    beta : weight of recall
+    """
+    weight = example.page.nodes.words * (example.labels != UNKNOWN)
+    kept, content = odds < 0, example.labels == CONTENT
+    hit, predicted, expected = weight[kept & content].sum(), weight[kept].sum(), weight[content].sum()
+    either = predicted + beta**2 * expected
+    return float((1 + beta**2) * hit / either) if either else 1.0

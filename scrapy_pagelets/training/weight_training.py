@@ -1,0 +1,255 @@
+"""Training of the costs of GCuts and CClus on pages that people have divided into blocks.
+
+Source: Chakrabarti, Kumar, Punera 2008, section 4.3: D by LMNN, V by logistic regression, lambda by the best segments
+on pages that were not used for the rest. The paper has a set of pages for each. Here all pages but those of the test
+split serve both: lambda is chosen by cross-validation, on pages of other looks. V of neighbours is learnt from
+consecutive leaves, on rendered pages as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.decision.trees import Trees
+from scrapy_pagelets.page.nodes import TEXT
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.graph_cuts.gcuts import Described
+from scrapy_pagelets.papers.graph_cuts.lmnn import Group, learn
+from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, Logistic, Weights
+from scrapy_pagelets.papers.methods import BY_COSTS, Costed
+from scrapy_pagelets.training.training_tables import read
+
+FOLDS: Final = 5
+#: Penalties to try for each method.
+GRID: Final = tuple(float(2.0**k) for k in np.arange(-4, 6.01, 0.5))
+_RANK, _ITERATIONS = 8, 40
+#: Largest number of nodes of a page that the metric is learnt from: the cost is quadratic in it.
+_NODES: Final = 120
+#: Scikit-learn's C of the regressions, the inverse of the regularisation strength; largest number of leaves of a page
+#: whose pairs are used.
+_C, _LEAVES = 0.05, 60
+_UNKNOWN: Final = -1
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentedPage:
+    """A page with its blocks.
+
+    Attributes
+    ----------
+    described : the page
+    blocks : (m,) number of the innermost block that each leaf of the tree is in, -1 for none
+    """
+
+    described: Described
+    blocks: Ints
+
+    @classmethod
+    def of(cls, described: Described, paths: Sequence[str]) -> SegmentedPage:
+        """Make an example from the xpaths of the blocks in the page as received; of equal paths, the first counts."""
+        page = described.page
+        received = page.source or page
+        nodes = received.nodes
+        rows = {element: row for row, element in enumerate(nodes.elements) if nodes.tag[row] != TEXT}
+        block = np.full(len(nodes), _UNKNOWN)
+        for number, path in reversed(list(enumerate(paths))):
+            elements: Any = received.root.xpath(path)
+            block[[rows[element] for element in elements if element in rows]] = number
+        for level in nodes.levels[1:]:
+            block[level] = np.where(block[level] >= 0, block[level], block[nodes.parent[level]])
+        # Nodes that the browser has added are in no block.
+        rows_of_leaves = described.tree.seen if page.source is None else page.received_rows[described.tree.seen]
+        return cls(described, np.where(rows_of_leaves < 0, _UNKNOWN, block[rows_of_leaves]))
+
+    def block(self) -> tuple[Ints, Ints]:
+        """(k,) Block of all labelled leaves of each node, -1 for none or several; (k,) number of labelled leaves."""
+        tree, labelled = self.described.tree, np.flatnonzero(self.blocks >= 0)
+        first, last = (np.searchsorted(labelled, leaves) for leaves in (tree.first, tree.last))
+        blocks = np.full(len(tree), _UNKNOWN)
+        some = np.flatnonzero(last > first)
+        changes = np.cumsum(np.diff(self.blocks[labelled], prepend=-1) != 0)
+        pure = some[changes[first[some]] == changes[last[some] - 1]]
+        blocks[pure] = self.blocks[labelled[first[pure]]]
+        return blocks, last - first
+
+
+def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page], level: str) -> list[SegmentedPage]:
+    """Make examples from lines with ``page`` and ``blocks``; each block has ``xpath`` and ``level``, 1 or 2.
+
+    Parameters
+    ----------
+    pages : function from the name of a page to the page
+    level : ``top`` for the blocks of level 1, ``inner`` for the innermost blocks of any level
+    """
+    examples = []
+    for line in lines:
+        described = Described.of(pages(line["page"]))
+        paths = [block["xpath"] for block in line["blocks"] if level == INNER or block["level"] == 1]
+        examples.append(SegmentedPage.of(described, paths))
+    return examples
+
+
+def train(examples: Sequence[SegmentedPage]) -> Weights:
+    """Learn the weights of a level, with penalties chosen by cross-validation; ``about`` has the scores.
+
+    Each fold is held out with the look of its pages, see `_folds`.
+
+    Raises
+    ------
+    ValueError : if there are fewer pages than folds
+    ImportError : without catboost, which only training needs
+    """
+    if len(examples) < FOLDS:
+        raise ValueError(f"{len(examples)} pages with blocks are too few to learn from: {FOLDS} are needed at least")
+    fold = _folds(examples)
+    curves = {name: np.zeros((len(GRID), 2)) for name in BY_COSTS}
+    for number in range(FOLDS):
+        weights = fit([e for e, own in zip(examples, fold, strict=True) if own != number])
+        held_out = [e for e, own in zip(examples, fold, strict=True) if own == number]
+        for name, method in BY_COSTS.items():
+            curves[name] += curve(held_out, weights, method) * len(held_out) / len(examples)
+    chosen = {name: best(curve) for name, curve in curves.items()}
+    figures = {name: [round(float(v), 4) for v in curves[name][at]] for name, at in chosen.items()}
+    penalties = {name: GRID[at] for name, at in chosen.items()}
+    return replace(fit(examples), penalties=penalties, about={"figures": figures})
+
+
+def _folds(examples: Sequence[SegmentedPage]) -> Ints:
+    """(pages,) Fold of each page: pages of one look are in one fold.
+
+    So lambda is chosen on pages whose look was not learnt from. Looks are ordered by the first principal component of
+    the mean features of pages.
+    """
+    looks = np.array([example.described.columns.mean(axis=0) for example in examples])
+    looks -= looks.mean(axis=0)
+    looks /= np.maximum(looks.std(axis=0), 1e-9)
+    component = np.linalg.svd(looks, full_matrices=False)[0][:, 0]
+    return np.argsort(np.argsort(component, kind="stable")) * FOLDS // len(examples)
+
+
+def curve(examples: Sequence[SegmentedPage], weights: Weights, method: Costed) -> Floats:
+    """(penalties, 2) Mean adjusted Rand index and NMI of the pages for each penalty of ``GRID``."""
+    figures = np.zeros((len(GRID), 2))
+    for example in examples:
+        cut = method(example.described, weights)
+        figures += [agreement(example, cut(penalty)) for penalty in GRID]
+    return figures / len(examples)
+
+
+def agreement(example: SegmentedPage, segments: Ints) -> tuple[float, float]:
+    """Adjusted Rand index and NMI of segments with the blocks, over the leaves that are in a block."""
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+    labelled = example.blocks >= 0
+    pair = example.blocks[labelled], segments[labelled]
+    return adjusted_rand_score(*pair), normalized_mutual_info_score(*pair, average_method="geometric")
+
+
+def best(figures: Floats) -> int:
+    """Index of the penalty with the best sum of adjusted Rand index and NMI.
+
+    The sums are averaged over three neighbouring penalties: with a few dozen pages, single peaks are chance.
+
+    Parameters
+    ----------
+    figures : (penalties, 2) as `curve` returns them
+    """
+    padded = np.pad(figures.sum(axis=1), 1, mode="edge")
+    return int(np.convolve(padded, np.ones(3) / 3, "valid").argmax())
+
+
+def fit(examples: Sequence[SegmentedPage]) -> Weights:
+    """Learn weights without penalties."""
+    columns = np.vstack([e.described.columns for e in examples])
+    center, scale = columns.mean(axis=0), columns.std(axis=0)
+    scale[scale == 0] = 1
+    groups = [group for e in examples if len((group := _group(e, center, scale)).target)]
+    followed, every = ([_pairs(e, choose) for e in examples] for choose in (_following, _any))
+    return Weights(
+        center=center,
+        scale=scale,
+        metric=learn(groups, _RANK, _ITERATIONS),
+        edge=_logistic([_edges(e) for e in examples]),
+        neighbours=_logistic(followed),
+        pairs=_logistic(every),
+        whole=_trees([_wholes(e) for e in examples]),
+        penalties={},
+        about={},
+    )
+
+
+def _group(example: SegmentedPage, center: Floats, scale: Floats) -> Group:
+    """The nodes whose leaves are all in one block."""
+    block, labelled = example.block()
+    nodes = np.flatnonzero((block >= 0) & (labelled == example.described.tree.size))
+    nodes = nodes[np.unique(np.linspace(0, len(nodes) - 1, _NODES).astype(np.int64))] if len(nodes) > _NODES else nodes
+    return Group.of((example.described.columns[nodes] - center) / scale, block[nodes])
+
+
+def _edges(example: SegmentedPage) -> tuple[Floats, Bools]:
+    """Features of nodes below the root, and whether each is in one block with its parent."""
+    block, labelled = example.block()
+    nodes = np.flatnonzero(labelled[1:] > 0) + 1
+    return example.described.situation[nodes], block[example.described.tree.parent[nodes]] >= 0
+
+
+def _wholes(example: SegmentedPage) -> tuple[Floats, Bools]:
+    """Features of nodes with at least two labelled leaves, and whether these leaves are in one block."""
+    block, labelled = example.block()
+    nodes = np.flatnonzero(labelled >= 2)
+    return example.described.situation[nodes], block[nodes] >= 0
+
+
+def _pairs(example: SegmentedPage, choose: Callable[[int], tuple[Ints, Ints]]) -> tuple[Floats, Bools]:
+    """Features of pairs of labelled leaves, and whether both are in one block."""
+    tree, blocks = example.described.tree, example.blocks
+    one, other = choose(len(blocks))
+    labelled = (blocks[one] >= 0) & (blocks[other] >= 0)
+    one, other = one[labelled], other[labelled]
+    return example.described.pairs(tree.leaves[one], tree.leaves[other]), blocks[one] == blocks[other]
+
+
+def _following(count: int) -> tuple[Ints, Ints]:
+    return np.arange(count - 1), np.arange(1, count)
+
+
+def _any(count: int) -> tuple[Ints, Ints]:
+    """All pairs of up to ``_LEAVES`` leaves, evenly spaced."""
+    leaves = np.unique(np.linspace(0, count - 1, min(count, _LEAVES)).astype(np.int64))
+    one, other = np.triu_indices(len(leaves), 1)
+    return leaves[one], leaves[other]
+
+
+def _stacked(parts: Sequence[tuple[Floats, Bools]]) -> tuple[Floats, Bools]:
+    columns, target = (np.concatenate(part) for part in zip(*parts, strict=True))
+    if target.all() or not target.any():
+        raise ValueError("each page is a single block, or each leaf is a block of its own: nothing can be learnt")
+    return columns, target
+
+
+def _logistic(parts: Sequence[tuple[Floats, Bools]]) -> Logistic:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    columns, target = _stacked(parts)
+    scaler = StandardScaler().fit(columns)
+    model = LogisticRegression(C=_C, max_iter=2000).fit(scaler.transform(columns), target)
+    coefficients = model.coef_[0] / scaler.scale_
+    return Logistic(coefficients, float(model.intercept_[0] - coefficients @ scaler.mean_))
+
+
+def _trees(parts: Sequence[tuple[Floats, Bools]]) -> Trees:
+    from catboost import CatBoostClassifier
+
+    columns, target = _stacked(parts)
+    classifier = CatBoostClassifier(
+        iterations=150, depth=4, learning_rate=0.05, l2_leaf_reg=5, rsm=0.15, random_seed=0, thread_count=1,
+        verbose=False, allow_writing_files=False,
+    )  # fmt: skip
+    classifier.fit(columns.astype(np.float32), target)
+    return read(classifier)
