@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.base.caches import MOST, cached
+from scrapy_pagelets.base.caches import MOST_BYTES, cached
 from scrapy_pagelets.core import in_python
 from scrapy_pagelets.decision.page_features import heading_tokens, tokens
 from scrapy_pagelets.evidence.actions import labels_action
@@ -110,7 +110,7 @@ def test_a_cache_is_bounded_by_bytes():
         letters(f"{i:08}" + "x" * 10_000)
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    assert kept < 1.5 * MOST
+    assert kept < 1.5 * MOST_BYTES
     letters("00009999" + "x" * 10_000)
     assert len(calls) == 10_000
 

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar, cast
 T = TypeVar("T", bound=Callable[..., Any])
 
 #: Bytes that a cache may have; then it begins anew.
-MOST: Final = 16 << 20
+MOST_BYTES: Final = 16 << 20
 #: Bytes of the entries that are kept: a larger one would take the place of hundreds.
 _LARGEST: Final = 64_000
 #: Bytes of an entry beside its key and its value.
@@ -29,7 +29,7 @@ def cached(function: T) -> T:
     8
     """
     known: dict[tuple[Any, ...], Any] = {}
-    left = MOST
+    left = MOST_BYTES
 
     @wraps(function)
     def remembered(*key: Any) -> Any:
@@ -42,7 +42,7 @@ def cached(function: T) -> T:
                 return found
             if size > left:
                 known.clear()
-                left = MOST
+                left = MOST_BYTES
             left -= size
             known[key] = found
         return found

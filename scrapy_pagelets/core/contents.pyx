@@ -24,31 +24,37 @@ cdef extern from "contents.hpp" nogil:
         const uint32_t *shingles, size_t count, const uint32_t *factor, const uint32_t *summand, uint32_t *out
     )
 
-#: The modules that this one stands for. They import this one, and so are imported when they are first needed.
-cdef object of_shingles = None, of_sketches = None
-#: The kinds of all characters and the weights of places, and those that keep them in memory.
+#: What Python modules hand over, see `scrapy_pagelets.core.give`.
+given = {}
+#: The kinds of all characters and the weights of places, the permutations, and what keeps them in memory.
 cdef const uint8_t *kinds
 cdef const uint64_t *places
 cdef const uint32_t *factor
 cdef const uint32_t *summand
-cdef tuple kept
+cdef tuple kept = (), kept_permutations = ()
+cdef object caseless
 #: The characters of an ASCII text in lower case.
 cdef uint8_t lower[128]
 
 
-cdef int load_python() except -1:
-    global of_shingles, of_sketches, kinds, places, factor, summand, kept
-    if of_sketches is not None:
-        return 0
-    from scrapy_pagelets.duplicates import shingles as module
-    from scrapy_pagelets.duplicates import sketch as other
-    kept = (module._kinds(), module._WEIGHTS, *map(np.ascontiguousarray, other._permutations()))
-    kinds, places = <uint8_t*>pointer(kept[0]), <uint64_t*>pointer(kept[1])
-    factor, summand = <uint32_t*>pointer(kept[2]), <uint32_t*>pointer(kept[3])
+cdef int set_up() except -1:
+    global kinds, places, kept, caseless
     cdef uint8_t code
-    for code in range(128):
-        lower[code] = code + 32 if c"A" <= code <= c"Z" else code
-    of_shingles, of_sketches = module, other
+    if not kept:
+        for code in range(128):
+            lower[code] = code + 32 if c"A" <= code <= c"Z" else code
+        arrays = given["kinds"](), given["WEIGHTS"]
+        kinds, places = <uint8_t*>pointer(arrays[0]), <uint64_t*>pointer(arrays[1])
+        caseless, kept = given["caseless"], arrays
+    return 0
+
+
+cdef int set_up_permutations() except -1:
+    global factor, summand, kept_permutations
+    if not kept_permutations:
+        arrays = tuple(map(np.ascontiguousarray, given["permutations"]()))
+        factor, summand = <uint32_t*>pointer(arrays[0]), <uint32_t*>pointer(arrays[1])
+        kept_permutations = arrays
     return 0
 
 
@@ -67,7 +73,7 @@ cdef class Characters:
             for i in range(size):
                 self.ascii[i] = lower[<uint8_t>characters[i]]
         else:
-            self.others = of_shingles.caseless(text).encode("utf-32-le", "surrogatepass")
+            self.others = caseless(text).encode("utf-32-le", "surrogatepass")
 
     cdef int add_to(self, vector[uint64_t] &words) except -1:
         if self.others is None:
@@ -84,7 +90,7 @@ cdef class Characters:
 
 def tokens(text):
     """As `scrapy_pagelets.duplicates.shingles.tokens`."""
-    load_python()
+    set_up()
     cdef vector[uint64_t] words
     cdef Characters characters = Characters(text)
     characters.add_to(words)
@@ -96,7 +102,7 @@ def tokens(text):
 
 def runs_of_tokens(runs):
     """As `scrapy_pagelets.duplicates.shingles.runs_of_tokens`."""
-    load_python()
+    set_up()
     cdef Characters characters
     cdef vector[int64_t] found
     cdef Py_ssize_t number
@@ -123,7 +129,6 @@ cdef windows(token, Py_ssize_t size):
 
 def shingles(token, size=5):
     """As `scrapy_pagelets.duplicates.shingles.shingles`."""
-    load_python()
     hashes = windows(token, size).astype(np.uint32)
     hashes.sort()
     cdef Py_ssize_t count = len(hashes), distinct = 0, i
@@ -139,7 +144,6 @@ def shingles(token, size=5):
 
 def weighted_shingles(token, weight, size=5):
     """As `scrapy_pagelets.duplicates.shingles.weighted_shingles`."""
-    load_python()
     hashes = windows(token, size)
     cdef Py_ssize_t count = len(hashes), distinct = 0, i
     if count == 0:
@@ -162,7 +166,7 @@ def weighted_shingles(token, weight, size=5):
 
 def minhash(shingles):
     """As `scrapy_pagelets.duplicates.sketch.minhash`."""
-    load_python()
+    set_up_permutations()
     values = np.ascontiguousarray(shingles, np.uint32)
     least = np.empty(PERMUTATIONS, np.uint32)
     cdef size_t count = len(values)

@@ -28,33 +28,32 @@ cdef extern from "corrections.hpp" nogil:
         void keep_headings(const vector[uint8_t] &is_label, const uint8_t *marks) except +
         void keep_lists(const uint8_t *marks) except +
 
-#: The module that this one stands for. It imports this one, and so is imported when it is first needed.
-cdef object in_python = None
+#: What Python modules hand over, see `scrapy_pagelets.core.give`.
+given = {}
+cdef bint is_set_up = False
 cdef Limits limits
 cdef tuple colons = ()
 
 
-cdef int load_python() except -1:
-    global in_python, colons
-    if in_python is not None:
+cdef int set_up() except -1:
+    global is_set_up, colons
+    if is_set_up:
         return 0
-    from scrapy_pagelets.decision import content, holes
-    from scrapy_pagelets.page import roles
-
-    limits.cell, limits.line, limits.text, limits.heading = content.CELL, content.LINE, content.TEXT, content.HEADING
-    limits.threshold, limits.prose, limits.nearly = roles.THRESHOLD, content._PROSE, content._NEARLY
-    limits.whole, limits.announcing, limits.most = content._WHOLE, content._ANNOUNCING, content._MOST
-    limits.in_doubt = content._IN_DOUBT
-    limits.is_list, limits.is_item, limits.is_heading = content._IS_LIST, content._IS_ITEM, content._IS_HEADING
-    limits.of_blocks, limits.least = holes._SHARE, holes._LEAST
-    limits.half, limits.linked, limits.is_block = holes._HALF, holes._LINKS, holes._IS_BLOCK
-    in_python, colons = content, content._COLONS
+    limits.cell, limits.line, limits.text, limits.heading = given["CELL"], given["LINE"], given["TEXT"], given["HEADING"]
+    limits.threshold, limits.prose, limits.nearly = given["THRESHOLD"], given["PROSE"], given["NEARLY"]
+    limits.whole, limits.announcing, limits.most = given["WHOLE"], given["ANNOUNCING"], given["MOST"]
+    limits.in_doubt = given["IN_DOUBT"]
+    limits.is_list, limits.is_item, limits.is_heading = given["IS_LIST"], given["IS_ITEM"], given["IS_HEADING"]
+    limits.of_blocks, limits.least = given["SHARE"], given["LEAST"]
+    limits.half, limits.linked, limits.is_block = given["HALF"], given["LINKS"], given["IS_BLOCK"]
+    colons = given["COLONS"]
+    is_set_up = True
     return 0
 
 
 def corrected(table, templateness, headline):
     """As `scrapy_pagelets.decision.content.corrected`."""
-    load_python()
+    set_up()
     cdef Nodes nodes = columns_of(table).nodes
     values = np.ascontiguousarray(templateness, np.float64)
     if <size_t>values.size != nodes.m or <size_t>len(table.strings) != nodes.m or <size_t>len(table.looks) != nodes.looks:
@@ -99,14 +98,14 @@ cdef object finished(Corrections *corrections, table, const Nodes &nodes):
     """The templateness, without permalinks, and with what belongs to headings."""
     cdef size_t i
     cdef vector[uint8_t] labels
-    marks = in_python.permalinks(table)
+    marks, is_label = given["permalinks"](table), given["is_label"]
     cdef const uint8_t *is_mark = <const uint8_t*>pointer(marks)
     for i in range(nodes.m):
         if is_mark[i]:
             corrections.found[i] = 1
     for look in table.looks:
         classes = (<tuple>look)[2]
-        labels.push_back(in_python._is_label(classes) if classes else False)
+        labels.push_back(is_label(classes) if classes else False)
     corrections.keep_headings(labels, is_mark)
     corrections.keep_lists(is_mark)
     result = np.empty(nodes.m)

@@ -69,16 +69,8 @@ cdef enum:  # of `recent_keys`
 
 multiplier = int.from_bytes(os.urandom(8), "little") | 1
 
-#: The modules that this one stands for. They import this one, and so are imported when they are first needed.
-cdef object in_python = None, lossy_counter = None
-
-
-cdef int load_python() except -1:
-    global in_python, lossy_counter
-    if in_python is None:
-        from scrapy_pagelets.evidence import lossy_counter
-        from scrapy_pagelets.evidence import evidence as in_python
-    return 0
+#: What Python modules hand over, see `scrapy_pagelets.core.give`.
+given = {}
 
 
 cdef struct Shapes:
@@ -92,8 +84,7 @@ cdef class Table:
     cdef Counter counter
 
     def __init__(self, size_t width, capacity=None):
-        load_python()
-        self.counter.begin(width, lossy_counter.CAPACITY if capacity is None else capacity)
+        self.counter.begin(width, given["CAPACITY"] if capacity is None else capacity)
 
     def __len__(self):
         return self.counter.size()
@@ -143,7 +134,7 @@ cdef class Table:
         return keys, sums
 
     def __reduce__(self):
-        return lossy_counter.restored, (self.counter.width(), self.counter.most(), *self.items())
+        return given["restored"], (self.counter.width(), self.counter.most(), *self.items())
 
 
 class LossyCounter(Table):
@@ -200,7 +191,6 @@ class RecentKeys(RecentTable):
 
 def keys_of(page):
     """As `scrapy_pagelets.evidence.evidence.keys_of`."""
-    load_python()
     table = page.nodes
     cdef Nodes nodes = columns_of(table).nodes
     cdef int64_t own = page.key
@@ -217,7 +207,7 @@ def keys_of(page):
         exact_out[i] = before[nodes.last_leaf[i]] - before[nodes.first_leaf[i]]
     for i in range(nodes.links):
         target_out[i] = 0 if nodes.link_key[i] == own else nodes.link_key[i]
-    return in_python.Keys(
+    return given["Keys"](
         text=table.text,
         placed=placed,
         path=table.path,
@@ -271,9 +261,8 @@ def mostly_links(table):
 
 def counted(table):
     """As `scrapy_pagelets.evidence.evidence.counted`."""
-    load_python()
     cdef Nodes nodes = columns_of(table).nodes
-    cdef int64_t n = nodes.n, giant = lossy_counter._GIANT, i
+    cdef int64_t n = nodes.n, giant = given["GIANT"], i
     seen, links = np.empty(nodes.n, np.bool_), np.empty(nodes.links, np.bool_)
     cdef uint8_t *out = <uint8_t*>pointer(seen)
     cdef uint8_t *of_links = <uint8_t*>pointer(links)
@@ -411,7 +400,6 @@ def evidence_of(
     dict tables, int64_t pages, table, keys, odds, Py_ssize_t number, int64_t of_class, bint known, *, bint separate
 ):
     """As `scrapy_pagelets.evidence.evidence.evidence_of`."""
-    load_python()
     cdef Table texts = tables["text"], paths = tables["path"], placed = tables["placed"], exact = tables["exact"]
     cdef Table links = tables["links"], shapes = tables["shape"], targets = tables["target"]
     cdef Integers text = integers(keys.text), text_placed = integers(keys.placed)
@@ -480,7 +468,7 @@ def evidence_of(
     text_share, placed_share, class_text = of_leaves
     path_share, class_path, exact_share, link_share = of_rows
     linked, fresh, masses = of_paths
-    return in_python.SiteEvidence(
+    return given["SiteEvidence"](
         pages=pages - known,
         text=text_share,
         class_text=class_text,

@@ -14,38 +14,36 @@ cdef enum:
     IS_CELL = 4
     IS_HEAD = 8
 
-#: The module that this one stands for. It imports this one, and so is imported when it is first needed.
-cdef object in_python = None
+#: What Python modules hand over, see `scrapy_pagelets.core.give`.
+given = {}
+cdef bint is_set_up = False
 cdef vector[uint8_t] kinds  # by tag
 cdef double layout, layout_with_head
+cdef tuple no_data = ()
 
 
-cdef int load_python() except -1:
-    global in_python, layout, layout_with_head
-    if in_python is not None:
+cdef int set_up() except -1:
+    global is_set_up, layout, layout_with_head, no_data
+    if is_set_up:
         return 0
-    from scrapy_pagelets.page import data_tables
-    from scrapy_pagelets.page.nodes import TAGS
-
-    kinds.assign(len(TAGS), 0)
+    kinds.assign(len(given["TAGS"]), 0)
     for kind, tags in (
-        (IN_LAYOUT, data_tables._IN_LAYOUT), (SELDOM, data_tables._SELDOM), (IS_CELL, data_tables._CELLS),
-        (IS_HEAD, [data_tables._HEAD]),
+        (IN_LAYOUT, given["IN_LAYOUT"]), (SELDOM, given["SELDOM"]), (IS_CELL, given["CELLS"]), (IS_HEAD, [given["HEAD"]]),
     ):  # fmt: skip
         for tag in tags:
             kinds[<size_t>tag] |= <uint8_t>kind
-    layout, layout_with_head = data_tables._LAYOUT, data_tables._LAYOUT_WITH_HEAD
-    in_python = data_tables
+    layout, layout_with_head, no_data = given["LAYOUT"], given["LAYOUT_WITH_HEAD"], given["NO_DATA"]
+    is_set_up = True
     return 0
 
 
 def is_data(table, int64_t row):
     """As `scrapy_pagelets.page.data_tables.is_data`."""
-    load_python()
+    set_up()
     cdef Nodes nodes = columns_of(table).nodes
     if not 0 <= row < <int64_t>nodes.n:
         raise IndexError(f"the page has no row {row}")
-    if (<tuple>table.looks[nodes.look[row]])[3] in in_python._NO_DATA:
+    if (<tuple>table.looks[nodes.look[row]])[3] in no_data:
         return False
     cdef int64_t inner
     cdef vector[int64_t] cells

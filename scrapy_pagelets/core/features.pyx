@@ -22,7 +22,6 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
-from scrapy_pagelets.base import caches
 
 from scrapy_pagelets.core.arrays cimport pointer
 from scrapy_pagelets.core.columns cimport Nodes, columns_of
@@ -112,36 +111,37 @@ cdef object log1p = np.log1p, exp = np.exp, frombuffer = np.frombuffer
 #: Where the features of regions are kept in the namespace of a node table.
 cdef str KEPT = "_regions_of_core"
 
-#: The modules that this one stands for. They import this one, and so are imported when they are first needed.
-cdef object in_python = None, contexts = None, cuts = None
-cdef int64_t text_tag
+#: What Python modules hand over, see `scrapy_pagelets.core.give`.
+given = {}
+cdef bint is_set_up = False
+cdef int64_t text_tag, heading, main, article, all_landmarks
+cdef object declared_kinds, facts_of, odds_of_heading
 #: Lexicon, marks, what they say of a look, and the odds of a heading.
 cdef tuple known = (None, (), {}, {})
 #: About how many bytes they have, how many they may have, and characters of a heading.
-cdef Py_ssize_t size_of_known = 0, MOST_BYTES = caches.MOST, BYTES_OF_ENTRY = 500, LONG_HEADING = 60
+cdef Py_ssize_t size_of_known = 0, most_bytes = 0, BYTES_OF_ENTRY = 500, LONG_HEADING = 60
 
 
-cdef int load_python() except -1:
-    global in_python, contexts, cuts, text_tag
-    if in_python is None:
-        from scrapy_pagelets.decision import context as contexts
-        from scrapy_pagelets.decision import cut as cuts
-        from scrapy_pagelets.decision import page_features
-
-        text_tag = page_features.TEXT
-        in_python = page_features
+cdef int set_up() except -1:
+    global is_set_up, text_tag, heading, main, article, all_landmarks
+    global declared_kinds, facts_of, odds_of_heading, most_bytes
+    if not is_set_up:
+        landmarks = given["LANDMARKS"]
+        heading, main, article = landmarks["heading"], landmarks["main"], landmarks["article"]
+        text_tag, all_landmarks = given["TEXT"], given["ALL_LANDMARKS"]
+        declared_kinds, facts_of = given["declared"], given["facts_of"]
+        odds_of_heading, most_bytes = given["heading_odds"], given["MOST_BYTES"]
+        is_set_up = True
     return 0
 
 
 def page_features(page, lexicon, marks=()):
     """As `scrapy_pagelets.decision.page_features.page_features`."""
-    load_python()
+    set_up()
     table = page.nodes
     cdef Nodes nodes = columns_of(table).nodes
     cdef PageFeatures features
-    features.heading = in_python.LANDMARKS["heading"]
-    features.main = in_python.LANDMARKS["main"]
-    features.article = in_python.LANDMARKS["article"]
+    features.heading, features.main, features.article = heading, main, article
     cdef dict of_look, of_heading
     of_look, of_heading = kept(lexicon, tuple(marks))
     cdef vector[Look] looks = looks_of(table, nodes, of_look, lexicon, marks)
@@ -155,8 +155,8 @@ def page_features(page, lexicon, marks=()):
     take_logarithms(features.arguments())
     read_headings(table.strings, of_heading, lexicon, features)
     cdef boolean declared[3]
-    declared[0], declared[1], declared[2] = in_python.declared(page)
-    matrix = np.empty((len(in_python.PAGE_FEATURES), nodes.m), np.float32)
+    declared[0], declared[1], declared[2] = declared_kinds(page)
+    matrix = np.empty((len(given["PAGE_FEATURES"]), nodes.m), np.float32)
     cdef float *out = <float*>pointer(matrix)
     with nogil:
         features.write(nodes, declared, out)
@@ -165,12 +165,12 @@ def page_features(page, lexicon, marks=()):
 
 def node_odds(page, columns, first, classifier):
     """As `scrapy_pagelets.decision.classifier.node_odds`."""
-    load_python()
+    set_up()
     cdef Nodes nodes = columns_of(page.nodes).nodes
     transposed, own = np.ascontiguousarray(columns.T, np.float32), floats(first)
     cdef const double *first_odds = of_size(own, nodes.m)
     arrays = [floats(column) for column in (classifier.weight, classifier.bias, classifier.low, classifier.high)]
-    if classifier.weight.shape[1] != len(in_python.NODE_FEATURES):
+    if classifier.weight.shape[1] != len(given["NODE_FEATURES"]):
         raise ValueError("the classifier was trained on other features")
     cdef const float *matrix = <const float*>pointer(transposed)
     cdef Logistic model
@@ -186,7 +186,6 @@ def node_odds(page, columns, first, classifier):
 
 def site_features(page, evidence, odds, of_class):
     """As `scrapy_pagelets.decision.page_features.site_features`."""
-    load_python()
     cdef Nodes nodes = columns_of(page.nodes).nodes
     cdef Evidence site
     site.pages, site.of_class = evidence.pages, of_class
@@ -207,7 +206,7 @@ def site_features(page, evidence, odds, of_class):
         features.measure(nodes, site)
     take_logarithms(features.log_arguments())
     take_exponentials(features.exp_arguments())
-    matrix = np.empty((len(in_python.SITE_FEATURES), nodes.m), np.float32)
+    matrix = np.empty((len(given["SITE_FEATURES"]), nodes.m), np.float32)
     cdef float *out = <float*>pointer(matrix)
     with nogil:
         features.write(nodes, out)
@@ -216,9 +215,9 @@ def site_features(page, evidence, odds, of_class):
 
 def context_features(table, odds):
     """As `scrapy_pagelets.decision.context.context_features`."""
-    load_python()
+    set_up()
     cdef Nodes nodes = columns_of(table).nodes
-    matrix = np.empty((len(contexts.CONTEXT_FEATURES), nodes.m), np.float32)
+    matrix = np.empty((len(given["CONTEXT_FEATURES"]), nodes.m), np.float32)
     if nodes.m == 0:
         return matrix.T
     values = floats(odds)
@@ -239,12 +238,11 @@ def context_features(table, odds):
 
 def cut_features(table, odds, others):
     """As `scrapy_pagelets.decision.cut.cut_features`."""
-    load_python()
     cdef Nodes nodes = columns_of(table).nodes
     if nodes.m == 0:
         raise ValueError("a page without leaves has no cut")
     values = floats(odds)
-    at, content_at = cuts.CUTS, cuts.CONTENT_AT
+    at, content_at = given["CUTS"], given["CONTENT_AT"]
     cdef const double *cut = <const double*>pointer(at)
     cdef const double *content = <const double*>pointer(content_at)
     cdef size_t count = len(at)
@@ -255,7 +253,7 @@ def cut_features(table, odds, others):
     with nogil:
         arguments = &features.measure(nodes, cut, count, number)
     take_logarithms(dereference(arguments))
-    matrix = np.empty((len(cuts.CUT_FEATURES), count), np.float32)
+    matrix = np.empty((len(given["CUT_FEATURES"]), count), np.float32)
     cdef float *out = <float*>pointer(matrix)
     with nogil:
         features.write(nodes, cut, content, out)
@@ -264,13 +262,12 @@ def cut_features(table, odds, others):
 
 def mean_cut(ratings):
     """As `scrapy_pagelets.decision.cut.mean_cut`."""
-    load_python()
-    at, own = cuts.CUTS, floats(ratings)
+    at, own = given["CUTS"], floats(ratings)
     cdef size_t count = len(at), i
     cdef const double *cut = <const double*>pointer(at)
     cdef const double *rating = of_size(own, count)
     cdef vector[double] weights
-    cdef double best, summed, total, temperature = cuts._TEMPERATURE
+    cdef double best, summed, total, temperature = given["TEMPERATURE"]
     for i in range(count):
         weights.push_back((rating[i - 1 if i else 0] + 2 * rating[i] + rating[i + 1 if i + 1 < count else i]) / 4)
     best = weights[0]
@@ -288,20 +285,19 @@ def mean_cut(ratings):
 
 def moved(odds, double cut):
     """As `scrapy_pagelets.decision.cut.moved`."""
-    load_python()
     values = floats(odds)
     result = np.empty(len(values))
     cdef size_t m = len(values), i
-    cdef const double *given = <const double*>pointer(values)
+    cdef const double *of_leaves = <const double*>pointer(values)
     cdef double *out = <double*>pointer(result)
     if m == 0:
         raise ValueError("a page without leaves has no cut")
-    cdef double least = given[0]
+    cdef double least = of_leaves[0]
     for i in range(m):
-        least = min(least, given[i])
-    cut = max(cut, min(least + <double>cuts._MARGIN, <double>cuts._HIGHEST))
+        least = min(least, of_leaves[i])
+    cut = max(cut, min(least + <double>given["MARGIN"], <double>given["HIGHEST"]))
     for i in range(m):
-        out[i] = given[i] - cut
+        out[i] = of_leaves[i] - cut
     return result
 
 
@@ -410,22 +406,21 @@ cdef int keep(dict facts_of, key, Py_ssize_t characters, facts) except -1:
     """Keep what is said of a look or a heading, unless there is no more room on this page."""
     global size_of_known
     size_of_known += BYTES_OF_ENTRY + 4 * characters
-    if size_of_known <= MOST_BYTES:
+    if size_of_known <= most_bytes:
         facts_of[key] = facts
     return 0
 
 
 cdef vector[Look] looks_of(table, const Nodes &nodes, dict of_look, lexicon, marks):
     """What lexicon and marks say of each look."""
-    cdef int64_t landmarks = in_python._ALL_LANDMARKS
     cdef vector[Look] found
     cdef Look one
     for look in table.looks:
         facts = of_look.get(look)
         if facts is None:
-            facts = in_python._facts_of(look, lexicon, marks)
+            facts = facts_of(look, lexicon, marks)
             keep(of_look, look, sum(map(len, look)), facts)
-        one.landmarks = nodes.signs[found.size()] & landmarks
+        one.landmarks = nodes.signs[found.size()] & all_landmarks
         one.odds, one.marks = facts
         found.push_back(one)
     return found
@@ -439,7 +434,7 @@ cdef int read_headings(list strings, dict of_heading, lexicon, PageFeatures &fea
         if features.headings[i]:
             odds = of_heading.get(strings[i])
             if odds is None:
-                odds = in_python._heading_odds(strings[i], lexicon)
+                odds = odds_of_heading(strings[i], lexicon)
                 if len(strings[i]) <= LONG_HEADING:
                     keep(of_heading, strings[i], len(strings[i]), odds)
             features.heading_odds[i] = odds
@@ -523,7 +518,6 @@ cdef int read_strings(list strings, str title, PageFeatures &features) except -1
 
 cdef vector[int64_t] heading_leaves(const Nodes &nodes):
     """Whether each leaf is inside a heading."""
-    cdef int64_t heading = in_python.LANDMARKS["heading"]
     cdef vector[int64_t] of_look
     cdef size_t i
     for i in range(nodes.looks):
@@ -533,5 +527,5 @@ cdef vector[int64_t] heading_leaves(const Nodes &nodes):
 
 cdef vector[int64_t] heading_levels(const Nodes &nodes):
     """Level of the heading around each leaf, 0 for none."""
-    of_tag = contexts._HEADING_LEVEL
+    of_tag = given["HEADING_LEVEL"]
     return inherited_by_tag(nodes, <const int64_t*>pointer(of_tag))

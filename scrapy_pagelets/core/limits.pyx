@@ -13,18 +13,18 @@ cdef enum:
     BACKWARDS = -1
     FORWARDS = 1
 
-#: The module that this one stands for. It imports this one, and so is imported when it is first needed.
-cdef object in_python = None
+#: What Python modules hand over, see `scrapy_pagelets.core.give`.
+given = {}
+cdef bint is_set_up = False
 cdef str opening = "", separators = ""
 cdef int tries
 
 
-cdef int load_python() except -1:
-    global in_python, opening, separators, tries
-    if in_python is None:
-        from scrapy_pagelets.page import limits
-        opening, separators, tries = limits._OPENING, limits._SEPARATORS, limits._TRIES
-        in_python = limits
+cdef int set_up() except -1:
+    global is_set_up, opening, separators, tries
+    if not is_set_up:
+        opening, separators, tries = given["OPENING"], given["SEPARATORS"], given["TRIES"]
+        is_set_up = True
     return 0
 
 
@@ -59,7 +59,7 @@ cdef bint has_nul(const Code *codes, Py_ssize_t count) noexcept:
 
 def may_have_long_tag(str text not None, Py_ssize_t most):
     """As `scrapy_pagelets.page.limits.may_have_long_tag`."""
-    load_python()
+    set_up()
     cdef Py_ssize_t at = 0, end
     while len(text) - at > 2 * most:
         end = last_tag_end(text, at, at + 2 * most)

@@ -16,20 +16,20 @@ from scrapy_pagelets.core.arrays cimport pointer
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object, Py_ssize_t *) except NULL
 
-#: The module that this one stands for. It imports this one, and so is imported when it is first needed.
-cdef object in_python = None
+#: What Python modules hand over, see `scrapy_pagelets.core.give`.
+given = {}
+cdef bint is_set_up = False
 cdef size_t longest, gram
 #: The hash of each word; empty again when it is full.
 cdef unordered_map[string, int64_t] known
 cdef size_t most_known = 65536
 
 
-cdef int load_python() except -1:
-    global in_python, longest, gram
-    if in_python is None:
-        from scrapy_pagelets.papers.shared_pagelets import pagelet_shingles
-        longest, gram = pagelet_shingles._LONGEST_WORD, pagelet_shingles._GRAM
-        in_python = pagelet_shingles
+cdef int set_up() except -1:
+    global is_set_up, longest, gram
+    if not is_set_up:
+        longest, gram = given["LONGEST_WORD"], given["GRAM"]
+        is_set_up = True
     return 0
 
 
@@ -93,7 +93,7 @@ cdef array_of(const vector[int64_t] &values):
 
 def word_tokens(list strings):
     """As `scrapy_pagelets.papers.shared_pagelets.pagelet_shingles.word_tokens`."""
-    load_python()
+    set_up()
     cdef Words words = Words()
     cdef list others = []
     cdef Py_ssize_t size = 0
@@ -110,7 +110,7 @@ def word_tokens(list strings):
     texts, tokens = array_of(words.texts), array_of(words.hashes)
     if not others:
         return texts, tokens
-    among, more = in_python.word_tokens.in_python([strings[number] for number in others])
+    among, more = word_tokens.in_python([strings[number] for number in others])
     texts = np.concatenate((texts, np.array(others, np.int64)[among]))
     order = np.argsort(texts, kind="stable")
     return texts[order], np.concatenate((tokens, more))[order]

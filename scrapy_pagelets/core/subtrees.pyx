@@ -43,24 +43,20 @@ cdef enum:  # as in `scrapy_pagelets.evidence.partition`
     PROSE_WORDS = 8
     RUN = 3
 
-#: The module of `partition`. It imports this one, and so is imported when it is first needed.
-cdef object in_python = None, roles = None
+#: What Python modules hand over, see `scrapy_pagelets.core.give`.
+given = {}
 #: By number of the tag.
 cdef vector[uint8_t] traits
 
 
-cdef int load_python() except -1:
-    global in_python, roles
-    if in_python is None:
-        from scrapy_pagelets.page.nodes import TAGS
-        from scrapy_pagelets.evidence import partition as module
-        traits.resize(len(TAGS))
-        for tags, trait in ((module._PROSE_TAGS, PROSE), (module._INLINE, INLINE), (module._LINKING, LINKING)):
+cdef int set_up() except -1:
+    cdef vector[uint8_t] found
+    if traits.empty():
+        found.resize(len(given["TAGS"]))
+        for tags, trait in ((given["PROSE_TAGS"], PROSE), (given["INLINE"], INLINE), (given["LINKING"], LINKING)):
             for tag in tags.tolist():
-                traits[<size_t>tag] |= <uint8_t>trait
-        from scrapy_pagelets.page import roles as module_of_roles
-        roles = module_of_roles
-        in_python = module
+                found[<size_t>tag] |= <uint8_t>trait
+        traits.swap(found)
     return 0
 
 
@@ -106,9 +102,9 @@ cdef bint is_tree(Integers parent, Integers end, Integers depth) noexcept:
 
 def partition(table, k=None, *, strict=False):
     """As `scrapy_pagelets.evidence.partition.partition`."""
-    load_python()
-    cdef int64_t most = in_python.DEFAULT_K if k is None else k
-    in_python._check(most)
+    set_up()
+    cdef int64_t most = given["DEFAULT_K"] if k is None else k
+    given["check"](most)
     cdef bint is_strict = strict
     cdef Nodes nodes = columns_of(table).nodes
     cdef Py_ssize_t n = nodes.n, m = nodes.m, row, number = 0
@@ -188,7 +184,7 @@ cdef int begin(vector[int64_t] &starts, vector[uint8_t] &divided, const Nodes &n
     cdef vector[int64_t] run  # siblings of one kind
     cdef int64_t kind, last_kind = 0
     cdef bint is_inline
-    cdef int64_t unseen = in_python.NOTHING
+    cdef int64_t unseen = given["NOTHING"]
     for i in range(<Py_ssize_t>nodes.looks):
         nothing.push_back(0 if strict else (nodes.signs[i] & unseen) > 0)
     for row in range(n):
@@ -223,7 +219,6 @@ cdef int join(vector[int64_t] &starts, vector[int64_t] &run, int64_t kind, bint 
 
 def divided(table, labels, templateness):
     """As `scrapy_pagelets.feed.pagelet.divided`."""
-    load_python()
     cdef Nodes nodes = columns_of(table).nodes
     own_labels, own_templateness = np.ascontiguousarray(labels, np.int64), np.ascontiguousarray(templateness, np.float64)
     cdef Integers label = integers(own_labels)
@@ -231,7 +226,7 @@ def divided(table, labels, templateness):
     cdef Py_ssize_t m = nodes.m, i, part
     if label.size != <Py_ssize_t>nodes.n or own_templateness.shape != (m,):
         raise ValueError("there is not a label for each row, or not a templateness for each leaf")
-    cdef double threshold = roles.THRESHOLD
+    cdef double threshold = given["THRESHOLD"]
     cdef Numbers numbers
     cdef vector[size_t] parts = vector[size_t](m)
     cdef vector[Part] found

@@ -22,9 +22,6 @@ from lxml.includes.tree cimport xmlAttr, xmlNode
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.base import caches
-from scrapy_pagelets.base.characters import readable
-
 from scrapy_pagelets.core.arrays cimport Integers, integers, pointer
 
 import_lxml__etree()
@@ -82,25 +79,38 @@ cdef Py_ssize_t HUGE = 100_000
 cdef struct Kind:
     int64_t signature, gap, traits, tag, signs, class_signature
 
-#: The module that this one stands for. It imports this one, and so is imported when it is first needed.
-cdef object in_python = None
+#: What Python modules hand over, see `scrapy_pagelets.core.give`.
+given = {}
+cdef bint is_set_up = False
+cdef object bounded, class_signature, fold, kind_of, readable, signs_of
+cdef object hides  # searches a style for what hides its element
+cdef dict tag_numbers
+cdef frozenset metadata
+cdef int64_t room_of_looks
 #: First and last characters of the ranges in which each character is a word.
 cdef vector[Py_UCS4] by_character
 #: Bytes of a look -> the look, its characters, and the members of its `Kind`; and about how many bytes all of them have.
 cdef dict known_looks = {}
-cdef size_t size_of_looks = 0, MOST_BYTES = caches.MOST, BYTES_OF_ENTRY = 500
+cdef size_t size_of_looks = 0, most_bytes = 0, BYTES_OF_ENTRY = 500
 
 
-cdef int load_python() except -1:
-    global in_python
-    if in_python is None:
-        from scrapy_pagelets.page import nodes
-        from scrapy_pagelets.base.words import BY_CHARACTER
-        by_character.clear()
-        for first, last in zip(BY_CHARACTER[::3], BY_CHARACTER[2::3]):  # ranges as in a regular expression
-            by_character.push_back(ord(first))
-            by_character.push_back(ord(last))
-        in_python = nodes
+cdef int set_up() except -1:
+    global is_set_up, bounded, class_signature, fold, kind_of, readable, signs_of, hides, tag_numbers, metadata
+    global most_bytes, room_of_looks
+    cdef vector[Py_UCS4] found
+    cdef str ranges
+    if is_set_up:
+        return 0
+    ranges = given["BY_CHARACTER"]
+    for first, last in zip(ranges[::3], ranges[2::3]):  # as in a regular expression
+        found.push_back(ord(first))
+        found.push_back(ord(last))
+    by_character.swap(found)
+    bounded, class_signature, fold = given["bounded"], given["class_signature"], given["fold"]
+    kind_of, readable, signs_of = given["kind"], given["readable"], given["signs"]
+    hides, tag_numbers, metadata = given["HIDING_STYLE"].search, given["TAG"], given["METADATA"]
+    most_bytes, room_of_looks = given["MOST_BYTES"], given["ROOM_OF_LOOKS"]
+    is_set_up = True
     return 0
 
 
@@ -115,7 +125,7 @@ if any(path_hash(*sample) != hash(sample) for sample in ((0, 2**62 + 3, 5), (-(2
 
 def flatten(_Element root not None, noscript):
     """As `scrapy_pagelets.page.nodes.flatten`."""
-    load_python()
+    set_up()
     cdef Walk walk = Walk(noscript)
     cdef unique_ptr[Snapshot] snapshot = make_unique[Snapshot](root._c_node)
     walk.reserve(dereference(snapshot).elements, dereference(snapshot).texts)
@@ -219,8 +229,7 @@ def values_at(list elements, names):
 
 def declarations(_Element root not None):
     """As `scrapy_pagelets.page.nodes.declarations`."""
-    load_python()
-    cdef dict found = {tag: [] for tag in in_python.DECLARING}
+    cdef dict found = {tag: [] for tag in given["DECLARING"]}
     cdef list marked = [], listed
     cdef xmlNode *node = root._c_node
     cdef xmlNode *child
@@ -301,7 +310,7 @@ cdef class Walk:
         self.looks, self.strings, self.hrefs, self.rels, self.spaces, self.white = [], [], [], [], {}, ""
         self.labels, self.relations = {}, {}
         self.row, self.pending, self.last_anchor, self.noscript = -1, PARAGRAPH, -1, noscript
-        self.room = in_python.ROOM_OF_LOOKS
+        self.room = room_of_looks
 
     cdef int reserve(self, size_t elements, size_t texts) except -1:
         """Make room for the rows of all elements and of all runs of text, of which some are blank."""
@@ -455,7 +464,7 @@ cdef class Walk:
                 hidden = HIDDEN
             elif strcmp(name, "style") == 0:
                 read(attribute, self.key)
-                if may_hide(self.key) and in_python._HIDING_STYLE.search(decoded(self.key)):
+                if may_hide(self.key) and hides(decoded(self.key)):
                     hidden = HIDDEN
             attribute = attribute.next
         return hidden
@@ -489,7 +498,7 @@ cdef class Walk:
         if self.room <= 0:
             key = key[: key.index(b"\0")] + b"\0\0\0"
         elif self.key.size() > LONG_LOOK:
-            key = "\0".join(in_python._bounded(look_of(key))).encode("utf-8", "replace")
+            key = "\0".join(bounded(look_of(key))).encode("utf-8", "replace")
         if <size_t>len(key) != self.key.size():
             self.key = key
             found = self.look_ids.find(self.key)
@@ -567,7 +576,7 @@ cdef class Walk:
         if text.isspace():
             self.blank(text)
             return 0
-        folded = " ".join(text.split()) if len(text) < HUGE else in_python.fold(text)
+        folded = " ".join(text.split()) if len(text) < HUGE else fold(text)
         string = folded
         if self.verbatim:
             string = text.strip()
@@ -641,15 +650,12 @@ cdef tuple described(bytes key):
     if found is None:
         look = look_of(key)
         tag = look[0]
-        _, signature, gap, traits = in_python._kind(look, 0)
+        _, signature, gap, traits = kind_of(look, 0)
         names = {"a": ANCHOR, "br": BREAK, "head": HEAD, "iframe": FRAME, "noscript": NOSCRIPT}
-        own_traits, number = traits | names.get(tag, 0), in_python.TAG.get(tag, 0)
-        found = (
-            look, sum(map(len, look)), signature, gap, own_traits, number,
-            in_python.signs(look), in_python.class_signature(look),
-        )
+        own_traits, number = traits | names.get(tag, 0), tag_numbers.get(tag, 0)
+        found = look, sum(map(len, look)), signature, gap, own_traits, number, signs_of(look), class_signature(look)
         size_of_looks += BYTES_OF_ENTRY + 3 * len(key)  # the look may have more bytes than its key in UTF-8
-        if size_of_looks > MOST_BYTES:
+        if size_of_looks > most_bytes:
             known_looks.clear()
             size_of_looks = 0
         else:
@@ -720,13 +726,13 @@ cdef int read(xmlAttr *attribute, string &value) except -1:
 
 
 cdef bint is_unseen(xmlNode *node, int64_t traits) except -1:
-    """As `scrapy_pagelets.page.nodes._is_unseen`."""
+    """Whether readers see nothing of an element, as in `scrapy_pagelets.page.nodes.flatten`."""
     cdef xmlNode *child = node.children
     while child != NULL:
         if child.type == tree.XML_ELEMENT_NODE:
             if traits & FRAME and named(child, "html"):
                 return False
-            if traits & HEAD and (<bytes>(<const char*>child.name)).decode() not in in_python._METADATA:
+            if traits & HEAD and (<bytes>(<const char*>child.name)).decode() not in metadata:
                 return False
         child = child.next
     return True

@@ -25,10 +25,11 @@ cdef enum:
 
 cdef tuple SEPARATORS = ("", " ", "\t", "\n", "\n\n")
 cdef frozenset NO_ITEMS = frozenset()
-#: The modules that this one stands for. They import this one, and so are imported when they are first needed.
-cdef object nodes_in_python = None, words_in_python = None, headline_in_python = None, text_in_python = None
-cdef int64_t longest_heading, runs_of_permalink
-cdef str marks = ""
+#: What Python modules hand over, see `scrapy_pagelets.core.give`.
+given = {}
+cdef object xpath_name = None
+cdef int64_t longest_heading = -1
+cdef str marks_of_headings = "", marks = ""
 #: Where they are kept in the namespace of a node table.
 cdef str KEPT = "_texts_of_core"
 
@@ -158,7 +159,7 @@ cdef class Texts:
     cdef str path(self, nodes, int64_t row):
         """The XPath of a row, as `NodeTable.xpath`."""
         cdef list below = []
-        cdef dict paths = nodes._paths
+        cdef dict paths = nodes.known_paths
         cdef str path
         cdef object known
         if self.tag[row] == TEXT:
@@ -193,8 +194,8 @@ cdef class Texts:
         cdef object name = self.names[look]
         if name is None:
             name = self.looks[look][0]
-            if not nodes_in_python._XPATH_NAME.fullmatch(name):
-                return nodes._step(row)
+            if not xpath_name.fullmatch(name):
+                return nodes.step(row)
             self.names[look] = name
         if self.count[row] == 0:
             self.rank_children(self.parent[row])
@@ -221,9 +222,9 @@ cdef class Texts:
 
 cdef Texts texts_of(nodes):
     """What the texts of a table are made of, kept with it."""
-    global nodes_in_python
-    if nodes_in_python is None:
-        from scrapy_pagelets.page import nodes as nodes_in_python
+    global xpath_name
+    if xpath_name is None:
+        xpath_name = given["XPATH_NAME"]
     cdef Texts columns = nodes.__dict__.get(KEPT)
     if columns is None:
         columns = nodes.__dict__[KEPT] = Texts(nodes)
@@ -276,15 +277,15 @@ cdef bint begins(str text, list characters) except -1:
 
 def left_over(nodes):
     """As `scrapy_pagelets.page.text.left_over`."""
-    load_text()
     cdef Texts columns = texts_of(nodes)
     cdef int64_t leaf
+    cdef str left_over_marks = given["LEFT_OVER"]
     found = np.zeros(columns.size, np.bool_)
     cdef uint8_t *out = <uint8_t*>pointer(found)
     for leaf in range(columns.size):
         if columns.words[leaf] == 0 and columns.gap[leaf] >= LINE:
             if leaf + 1 == columns.size or columns.gap[leaf + 1] >= LINE:
-                out[leaf] = leaf not in columns.spaces and not columns.strings[leaf].strip(text_in_python.LEFT_OVER)
+                out[leaf] = leaf not in columns.spaces and not columns.strings[leaf].strip(left_over_marks)
     return found
 
 
@@ -321,10 +322,9 @@ def words_in(nodes, leaves):
 
 def first_of_items(nodes, leaves):
     """As `scrapy_pagelets.page.text.first_of_items`."""
-    load_text()
     cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
-    cdef int64_t row, low, high, middle, item = text_in_python._ITEMS
+    cdef int64_t row, low, high, middle, item = given["ITEMS"]
     cdef list found = []
     columns.check(wanted)
     for row in range(columns.rows):
@@ -339,15 +339,6 @@ def first_of_items(nodes, leaves):
             if low < wanted.size and wanted.at[low] < columns.last[row]:
                 found.append(wanted.at[low])
     return frozenset(found)
-
-
-cdef int load_text() except -1:
-    global text_in_python, runs_of_permalink
-    if text_in_python is None:
-        from scrapy_pagelets.decision import content
-        runs_of_permalink = content._RUNS
-        from scrapy_pagelets.page import text as text_in_python
-    return 0
 
 
 def text_of(nodes, leaves, items=frozenset()):
@@ -387,18 +378,16 @@ def anchors_of(nodes, list links):
     return found
 
 
-cdef int load_headline() except -1:
-    global headline_in_python, longest_heading
-    if headline_in_python is None:
-        from scrapy_pagelets.metadata import headline
-        longest_heading = headline._LONGEST
-        headline_in_python = headline
+cdef int set_up_headings() except -1:
+    global longest_heading, marks_of_headings
+    if longest_heading < 0:
+        marks_of_headings, longest_heading = given["MARKS_OF_HEADINGS"], given["LONGEST_HEADING"]
     return 0
 
 
 def heading_text(nodes, int64_t row):
     """As `scrapy_pagelets.metadata.headline.heading_text`."""
-    load_headline()
+    set_up_headings()
     cdef Texts columns = texts_of(nodes)
     if not 0 <= row < columns.rows:
         raise IndexError(f"the page has no row {row}")
@@ -416,14 +405,13 @@ def heading_text(nodes, int64_t row):
         text = "".join([
             part for leaf in range(first, last) for part in (" " if columns.gap[leaf] else "", columns.strings[leaf])
         ])  # fmt: skip
-    return " ".join(text.strip(headline_in_python._MARKS).split())
+    return " ".join(text.strip(marks_of_headings).split())
 
 
 def naming(nodes, list rows, list titles):
     """As `scrapy_pagelets.metadata.headline.naming`."""
-    load_headline()
     cdef Texts columns = texts_of(nodes)
-    cdef int64_t row, first_level = headline_in_python._FIRST_LEVEL
+    cdef int64_t row, first_level = given["FIRST_LEVEL"]
     cdef vector[string] known, first
     cdef list found = [], title
     cdef str word, text
@@ -459,7 +447,7 @@ cdef bint shares_word(str text, const vector[string] &known, const vector[string
     cdef string word
     cdef bint begins = True
     if not text.isascii():
-        for each in headline_in_python._words(text):
+        for each in given["words_of_heading"](text):
             word = encoded(each)
             if (begins and is_among(word, known)) or is_among(word, first):
                 return True
@@ -516,15 +504,13 @@ cdef str folded(str text):
 
 def visible_words(str text):
     """As `scrapy_pagelets.feed.content_words.visible_words`."""
-    global words_in_python, marks
-    if words_in_python is None:
-        from scrapy_pagelets.feed import content_words
-        marks = content_words._MARKS
-        words_in_python = content_words
+    global marks
+    if not marks:
+        marks = given["MARKS"]
     if not text.isascii():
         text = normalize("NFC", text)
     if not text.isprintable() or "\ufffd" in text:
-        text = words_in_python._INVISIBLE.sub("", text)
+        text = given["INVISIBLE"].sub("", text)
     cdef vector[Py_UCS4] out
     cdef size_t begin = 0
     cdef bint only_marks = True  # in the word so far
@@ -544,10 +530,9 @@ def visible_words(str text):
 
 def permalinks(nodes):
     """As `scrapy_pagelets.decision.content.permalinks`."""
-    load_text()
     cdef Texts columns = texts_of(nodes)
     cdef list hrefs = nodes.links.href
-    cdef int64_t link, row, leaf, most = runs_of_permalink
+    cdef int64_t link, row, leaf, most = given["RUNS_OF_PERMALINK"]
     cdef str href
     found = np.zeros(columns.size, np.bool_)
     cdef uint8_t *out = <uint8_t*>pointer(found)
@@ -575,7 +560,6 @@ cdef bint any_has_word(list strings, int64_t first, int64_t last) except -1:
 
 def runs_of_words(nodes, leaves, templateness):
     """As `scrapy_pagelets.duplicates.certainty.runs_of_words`."""
-    load_text()
     cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
     cdef const double[::1] of_leaves = templateness
@@ -607,4 +591,4 @@ def runs_of_words(nodes, leaves, templateness):
 cdef str visible(list run):
     """The text of a run, without characters that no reader sees."""
     cdef str text = run[0] if len(run) == 1 else "".join(run)
-    return text if text.isascii() else text_in_python.without_invisible(text)
+    return text if text.isascii() else given["without_invisible"](text)

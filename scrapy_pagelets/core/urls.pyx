@@ -31,22 +31,27 @@ cdef extern from "urls.hpp" nogil:
     bint is_written(Text)
     Answer cpp_leads_to_page "leads_to_page"(Text, Text)
 
-#: The module that this one stands for. It imports this one, and so is imported when it is first needed.
-cdef object in_python = None
+#: What Python modules hand over, see `scrapy_pagelets.core.give`.
+given = {}
+cdef bint is_set_up = False
 cdef vector[string] tracking
 cdef size_t longest
 cdef int64_t room, cost
+cdef object resolve, quoted, host_of, is_page_of_host, cost_of
 
 
-cdef int load_python() except -1:
-    global in_python, longest, room, cost
+cdef int set_up() except -1:
+    global is_set_up, longest, room, cost, resolve, quoted, host_of, is_page_of_host, cost_of
     cdef str name
-    if in_python is None:
-        from scrapy_pagelets.page import urls
-        for name in urls._TRACKING:
-            tracking.push_back(name.encode())
-        longest, room, cost = urls.LONGEST, urls.ROOM, urls.COST
-        in_python = urls
+    cdef vector[string] names
+    if not is_set_up:
+        for name in given["TRACKING"]:
+            names.push_back(name.encode())
+        tracking.swap(names)
+        longest, room, cost = given["LONGEST"], given["ROOM"], given["COST"]
+        resolve, quoted, cost_of = given["resolve"], given["quoted"], given["cost_of"]
+        host_of, is_page_of_host = given["host_of"], given["is_page_of_host"]
+        is_set_up = True
     return 0
 
 
@@ -69,7 +74,7 @@ cdef Text text_of(object value) except *:
 
 def targets_of(base, hrefs):
     """As `scrapy_pagelets.page.urls.targets_of`."""
-    load_python()
+    set_up()
     cdef list targets = []
     keys = np.zeros(len(hrefs), np.int64)
     cdef int64_t[::1] key = keys
@@ -87,7 +92,7 @@ def targets_of(base, hrefs):
             href = hrefs[i]
             text = text_of(href)
             if text.size() == 0:
-                left -= <int64_t>in_python.cost_of(href)
+                left -= <int64_t>cost_of(href)
             else:
                 left -= cost * count(text.data(), text.data() + text.size(), <char>c"&")
             if left <= 0:
@@ -116,10 +121,10 @@ def targets_of(base, hrefs):
                 if link.size() and link[0] == c"#" and link.size() + <size_t>len(base) <= longest:
                     # All links into the page lead to the page.
                     if inside is None:
-                        inside = in_python.resolve(base, "#")
+                        inside = resolve(base, "#")
                     found = inside
                 else:
-                    found = in_python.resolve(base, href)
+                    found = resolve(base, href)
                 key[i] = found[0]
                 targets.append(found[1])
                 left -= len(found[1])
@@ -130,7 +135,7 @@ def targets_of(base, hrefs):
 
 def absolute(base, href):
     """As `scrapy_pagelets.page.urls.absolute`."""
-    load_python()
+    set_up()
     cdef string out
     cdef Base *from_base = new Base(text_of(base))
     try:
@@ -138,12 +143,12 @@ def absolute(base, href):
             return PyUnicode_DecodeASCII(out.data(), out.size(), NULL)
     finally:
         del from_base
-    return in_python.absolute.in_python(base, href)
+    return absolute.in_python(base, href)
 
 
 def written_addresses(base, hrefs):
     """As `scrapy_pagelets.page.urls.written_addresses`."""
-    load_python()
+    set_up()
     cdef list found = []
     cdef string out
     cdef Text link
@@ -156,7 +161,7 @@ def written_addresses(base, hrefs):
             elif cpp_absolute(from_base[0], link, out) == PLAIN:
                 found.append(PyUnicode_DecodeASCII(out.data(), out.size(), NULL))
             else:
-                found.append(in_python.quoted(in_python.absolute.in_python(base, href)))
+                found.append(quoted(absolute.in_python(base, href)))
     finally:
         del from_base
     return found
@@ -174,8 +179,8 @@ cdef Text without_white(Text text) noexcept:
 
 def pages_of_host(targets, url):
     """As `scrapy_pagelets.page.urls.pages_of_host`."""
-    load_python()
-    cdef str host = in_python.host_of(url).removeprefix("www.")
+    set_up()
+    cdef str host = host_of(url).removeprefix("www.")
     if not host:
         return []
     cdef bytes encoded = host.encode("ascii", "replace")
@@ -188,6 +193,6 @@ def pages_of_host(targets, url):
         if not target:
             continue
         answer = cpp_leads_to_page(text_of(target), own)
-        if answer == PLAIN or (answer == ODD and in_python.is_page_of_host(target, host)):
+        if answer == PLAIN or (answer == ODD and is_page_of_host(target, host)):
             found.append(i)
     return found

@@ -10,13 +10,13 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.base.caches import cached
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.decision.holes import holes_of
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import CELL, LINE, TAG, TAGS, TEXT, NodeTable, rows_with
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import is_template
+from scrapy_pagelets.page.roles import THRESHOLD, is_template
 from scrapy_pagelets.page.sums import in_order, up_to
 
 _WORD: Final = re.compile(r"\w")
@@ -246,3 +246,11 @@ def permalinks(nodes: NodeTable) -> Bools:
             if 0 < leaves.stop - leaves.start <= _RUNS and not _WORD.search("".join(nodes.strings[leaves])):
                 mask[leaves] = True
     return mask
+
+
+give("text", RUNS_OF_PERMALINK=_RUNS)
+give(
+    "corrections", CELL=CELL, LINE=LINE, TEXT=TEXT, HEADING=HEADING, THRESHOLD=THRESHOLD, PROSE=_PROSE, NEARLY=_NEARLY,
+    WHOLE=_WHOLE, ANNOUNCING=_ANNOUNCING, MOST=_MOST, IN_DOUBT=_IN_DOUBT, IS_LIST=_IS_LIST, IS_ITEM=_IS_ITEM,
+    IS_HEADING=_IS_HEADING, COLONS=_COLONS, permalinks=permalinks, is_label=_is_label,
+)  # fmt: skip

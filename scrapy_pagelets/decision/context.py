@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.decision.page_features import Regions, headings
 from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.page.nodes import TAG, NodeTable
@@ -221,3 +221,6 @@ def _records(nodes: NodeTable, words: Floats, mass: Floats, region: Ints) -> lis
         (found / np.bincount(kind, words))[kind],
         (found / in_order(mass))[kind],
     ]
+
+
+give("features", CONTEXT_FEATURES=CONTEXT_FEATURES, HEADING_LEVEL=_HEADING_LEVEL)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.decision.trees import Trees, sigmoid
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.sums import in_order
@@ -166,3 +166,9 @@ def _of_cut(
         in_order(words[(odds < cut) & (odds > cut - 1)]) / long,
         1 / (1 + np.exp(cut)) / max(1e-6, mean),
     ]  # fmt: skip
+
+
+give(
+    "features", CUT_FEATURES=CUT_FEATURES, CUTS=CUTS, CONTENT_AT=CONTENT_AT, TEMPERATURE=_TEMPERATURE, MARGIN=_MARGIN,
+    HIGHEST=_HIGHEST,
+)  # fmt: skip

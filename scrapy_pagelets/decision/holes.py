@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.core import give
 from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable
 from scrapy_pagelets.page.sums import below, up_to
 
@@ -16,6 +17,7 @@ _IS_BLOCK: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _BLOCKS]
 _SHARE, _LEAST = 0.7, 50
 #: Share of content from which on a block is no hole, and of words in links from which on it is a menu.
 _HALF, _LINKS = 0.5, 0.8
+give("corrections", SHARE=_SHARE, LEAST=_LEAST, HALF=_HALF, LINKS=_LINKS, IS_BLOCK=_IS_BLOCK)
 
 
 def holes_of(nodes: NodeTable, keep: Bools) -> Bools:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.base.caches import cached
+from scrapy_pagelets.base.caches import MOST_BYTES, cached
 from scrapy_pagelets.base.words import words as words_of
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.evidence.evidence import CLASSIFIERS, SiteEvidence
 from scrapy_pagelets.page.facts import once
 from scrapy_pagelets.page.looks import LANDMARKS, Look
@@ -483,3 +483,10 @@ def _repeats(column: Ints) -> Ints:
     """Number of occurrences of each value in the column."""
     _, back, count = np.unique(column, return_inverse=True, return_counts=True)
     return count[back]
+
+
+give(
+    "features", PAGE_FEATURES=PAGE_FEATURES, NODE_FEATURES=NODE_FEATURES, SITE_FEATURES=SITE_FEATURES, TEXT=TEXT,
+    LANDMARKS=LANDMARKS, ALL_LANDMARKS=_ALL_LANDMARKS, declared=declared, facts_of=_facts_of,
+    MOST_BYTES=MOST_BYTES, heading_odds=_heading_odds,
+)  # fmt: skip

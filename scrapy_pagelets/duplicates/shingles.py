@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.base.hashing import mix
 from scrapy_pagelets.base.words import WORD, caseless
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 
 #: Default number of words in a shingle.
 SIZE: Final = 5
@@ -221,3 +221,6 @@ def _kinds() -> NDArray[np.uint8]:
     kinds[:_BMP] = np.bincount(found // 3, minlength=_BMP)
     kinds[_BMP:_PLANES] = np.fromiter(map(str.isalnum, map(chr, range(_BMP, _PLANES))), np.bool_, _PLANES - _BMP)
     return kinds
+
+
+give("contents", kinds=_kinds, WEIGHTS=_WEIGHTS, caseless=caseless)

@@ -18,7 +18,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.base.hashing import band_hashes, mix
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.duplicates.shingles import Hashes
 
 SCHEME: Final = "affine32"
@@ -181,3 +181,6 @@ def band_keys(sketches: Hashes, threshold: float, salt: Ints | int = 0) -> Hashe
     start = np.arange(bands)[None, :] + mix(np.atleast_1d(salt))[:, None]
     keys = band_hashes(sketches, bands, rows, start)
     return (keys.view(np.uint64) >> np.uint64(32)).astype(np.uint32)
+
+
+give("contents", permutations=_permutations)

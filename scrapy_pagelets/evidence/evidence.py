@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.base.hashing import mix
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.evidence.class_template import VOTE
 from scrapy_pagelets.evidence.lossy_counter import LossyCounter, Sums, countable
 from scrapy_pagelets.page.facts import once
@@ -416,3 +416,6 @@ def mostly_links(nodes: NodeTable) -> Bools:
     """(n,) whether more than three quarters of the row's words are link text."""
     words = nodes.total(nodes.spread(nodes.words))
     return nodes.total(nodes.spread(nodes.words * nodes.anchor[nodes.leaves])) > 0.75 * words
+
+
+give("counter", Keys=Keys, SiteEvidence=SiteEvidence)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page.nodes import NodeTable
 
 Sums = NDArray[np.float32]
@@ -114,3 +114,6 @@ def countable(nodes: NodeTable) -> Bools:
     if len(nodes) <= _GIANT:
         return np.ones(len(nodes), np.bool_)
     return (np.arange(len(nodes)) < _GIANT) | (nodes.end > len(nodes) - _GIANT)
+
+
+give("counter", CAPACITY=CAPACITY, GIANT=_GIANT, restored=restored)

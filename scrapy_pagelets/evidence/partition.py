@@ -11,9 +11,9 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page.looks import NOTHING
-from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
+from scrapy_pagelets.page.nodes import TAG, TAGS, TEXT, NodeTable
 
 #: A child with this many links is a region of its own: the value of the paper, and ours for modern pages.
 STRICT_K: Final = 3
@@ -147,3 +147,9 @@ def _children_of_divided(nodes: NodeTable, divided: Bools, strict: bool) -> Ints
         wanted &= (nodes.signs & NOTHING == 0)[nodes.look]
     rows = np.flatnonzero(wanted)
     return rows[np.argsort(nodes.parent[rows], kind="stable")]
+
+
+give(
+    "subtrees", TAGS=TAGS, PROSE_TAGS=_PROSE_TAGS, INLINE=_INLINE, LINKING=_LINKING, DEFAULT_K=DEFAULT_K,
+    NOTHING=NOTHING, check=_check,
+)  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.duplicates.shingles import tokens
 from scrapy_pagelets.page.nodes import SPACE, NodeTable
 from scrapy_pagelets.page.roles import is_template
@@ -26,6 +26,7 @@ _INVISIBLE: Final = re.compile(
 )
 #: Marks of layout between white space do not count: hyphens before items, bars between links, permalinks of headings.
 _MARKS: Final = "|/\\·•:;,.-–—¶#§»«>…"
+give("text", INVISIBLE=_INVISIBLE, MARKS=_MARKS)
 #: Different words of a content that are counted; of longer ones, a sample.
 MOST_WORDS: Final = 4096
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page import notebook
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import CONTENT, is_template, role_by_words, role_of
+from scrapy_pagelets.page.roles import CONTENT, THRESHOLD, is_template, role_by_words, role_of
 from scrapy_pagelets.page.text import anchors_of, links_of, paths_of, text_of, words_in
 from scrapy_pagelets.page.urls import written_addresses
 from scrapy_pagelets.papers.methods import labels_of
@@ -184,6 +184,9 @@ def pagelets_of(page: Page, labels: Ints, templateness: Floats | None = None, *,
         Pagelet(page, number, index, mean, role_by_words(templateness.item(index.item(0)), linked, words))
         for number, (index, mean, words, linked) in enumerate(divided(page.nodes, labels, templateness))
     ]
+
+
+give("subtrees", THRESHOLD=THRESHOLD)
 
 
 @compiled("subtrees")

@@ -10,7 +10,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.words import WORD
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.metadata.kinds import is_work
 from scrapy_pagelets.page.json_ld import types_of, values_of
 from scrapy_pagelets.page.looks import HEADING, HEADLINE
@@ -276,3 +276,8 @@ def heading_text(nodes: NodeTable, row: int) -> str:
     pieces = zip(nodes.gap[leaves].tolist(), nodes.strings[leaves], strict=True)
     text = "".join([" " + string if gap else string for gap, string in pieces])
     return " ".join(text.strip(_MARKS).split())
+
+
+give(
+    "text", LONGEST_HEADING=_LONGEST, MARKS_OF_HEADINGS=_MARKS, FIRST_LEVEL=_FIRST_LEVEL, words_of_heading=_words,
+)  # fmt: skip

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page.facts import once
-from scrapy_pagelets.page.nodes import CELL, LINE, SPACE, TAG, NodeTable, rows_tagged
+from scrapy_pagelets.page.nodes import CELL, LINE, SPACE, TAG, TAGS, NodeTable, rows_tagged
 
 #: What never stands in a cell of data, and what seldom does.
 _IN_LAYOUT: Final = [TAG[name] for name in "table pre".split()]
@@ -24,6 +24,10 @@ _LAYOUT_WITH_HEAD: Final = 0.6
 _NO_DATA: Final = ("presentation", "none")
 _CELLS: Final = (TAG["td"], TAG["th"])
 _HEAD: Final = TAG["th"]
+give(
+    "data_tables", TAGS=TAGS, IN_LAYOUT=_IN_LAYOUT, SELDOM=_SELDOM, CELLS=_CELLS, HEAD=_HEAD,
+    LAYOUT=_LAYOUT, LAYOUT_WITH_HEAD=_LAYOUT_WITH_HEAD, NO_DATA=_NO_DATA,
+)  # fmt: skip
 #: Spans count up to this column and this number of lines, so that hostile ones cost little.
 _MOST_COLUMNS: Final = 100
 _MOST_LINES: Final = 65534

@@ -10,7 +10,7 @@ from typing import Final
 from lxml import etree
 
 from scrapy_pagelets.base.errors import PageletsError
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 
 #: Attributes of one element. The parser compares each with all others; elements of real pages have up to 20.
 MAX_ATTRIBUTES: Final = 1000
@@ -22,6 +22,7 @@ _TRIES: Final = 100
 _OPENING: Final = "= \t\n\r\f"
 #: One of these is before each attribute.
 _SEPARATORS: Final = " \t\n\r\f/\"'"
+give("limits", OPENING=_OPENING, SEPARATORS=_SEPARATORS, TRIES=_TRIES)
 #: Megabytes of address space that a crawl and its libraries need, and that the libraries reserve for each processor.
 _BASE_MEGABYTES: Final = 768
 _MEGABYTES_PER_PROCESSOR: Final = 64

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.base.caches import cached
+from scrapy_pagelets.base.caches import MOST_BYTES, cached
 from scrapy_pagelets.base.characters import is_readable, readable
 from scrapy_pagelets.base.hashing import mix
-from scrapy_pagelets.base.words import WORD
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.base.words import BY_CHARACTER, WORD
+from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page.looks import Look, class_signature, signature, signs
 from scrapy_pagelets.page.urls import targets_of
 
@@ -224,16 +224,17 @@ class NodeTable:
         if self.tag[row] == TEXT:
             return f"{self.xpath(int(self.parent[row]))}/text()[{self.number[self.first_leaf[row]]}]"
         below = []
-        while row not in self._paths:
+        while row not in self.known_paths:
             below.append(row)
             row = int(self.parent[row])
-        path = self._paths[row]
+        path = self.known_paths[row]
         for row in reversed(below):
-            path = self._paths[row] = f"{path}/{self._step(row)}"
+            path = self.known_paths[row] = f"{path}/{self.step(row)}"
         return path
 
     @cached_property
-    def _paths(self) -> dict[int, str]:
+    def known_paths(self) -> dict[int, str]:
+        """The XPaths that were asked for, and those of their ancestors, by row."""
         name, root = self.looks[self.look[0]][0], self.root
         # Behind the end of a page may stand more elements of the same name, which lxml adds beside the root.
         is_alone = root.getparent() is None and root.getnext() is None and root.getprevious() is None
@@ -259,7 +260,8 @@ class NodeTable:
         everything = enumerate(self.root.iter(etree.Element), 1) if found else ()
         return {found[element]: f"/descendant::*[{number}]" for number, element in everything if element in found}
 
-    def _step(self, row: int) -> str:
+    def step(self, row: int) -> str:
+        """Return the last step of the XPath of an element."""
         name = self.looks[self.look[row]][0]
         if not _XPATH_NAME.fullmatch(name):
             return f"*[{self._among_all[0][row]}]"
@@ -630,3 +632,11 @@ def _links(found: _Found, base: str) -> Links:
     row, href, rel = found
     target, key, beyond = targets_of(base, href)
     return Links(row=row, href=href, target=target, key=key, rel=rel, beyond=beyond)
+
+
+give("text", XPATH_NAME=_XPATH_NAME)
+give(
+    "table", BY_CHARACTER=BY_CHARACTER, DECLARING=DECLARING, HIDING_STYLE=_HIDING_STYLE, METADATA=_METADATA, TAG=TAG,
+    MOST_BYTES=MOST_BYTES, ROOM_OF_LOOKS=ROOM_OF_LOOKS, bounded=_bounded, class_signature=class_signature, fold=fold,
+    kind=_kind, readable=readable, signs=signs,
+)  # fmt: skip

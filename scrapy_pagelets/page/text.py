@@ -12,7 +12,7 @@ from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import quoted, readable
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page import data_tables, formulas, notes
 from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, NodeTable
 from scrapy_pagelets.page.page import Page
@@ -283,3 +283,6 @@ def link_of(base: str, url: str) -> str:
         return absolute(base, url)
     except ValueError:  # "http://[broken"
         return url
+
+
+give("text", LEFT_OVER=LEFT_OVER, ITEMS=_ITEMS, without_invisible=without_invisible)

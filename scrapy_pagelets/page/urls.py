@@ -15,7 +15,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.caches import cached
 from scrapy_pagelets.base.characters import quoted
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 
 # Parameters that campaigns and sessions add to a link without changing the page behind it.
 _TRACKING: Final = (
@@ -358,3 +358,9 @@ def site_of(url: str) -> str:
 def is_page(url: str) -> bool:
     """Return False for a URL whose path ends like a file that is not a page (style sheet, image, archive, PDF ...)."""
     return not _NOT_A_PAGE.search(urlsplit(url).path)
+
+
+give(
+    "urls", TRACKING=_TRACKING, LONGEST=LONGEST, ROOM=ROOM, COST=COST, cost_of=cost_of, resolve=resolve, quoted=quoted,
+    host_of=host_of, is_page_of_host=is_page_of_host,
+)  # fmt: skip

@@ -21,7 +21,7 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.base.caches import cached
 from scrapy_pagelets.base.hashing import band_hashes, mix
 from scrapy_pagelets.base.words import HAN, HAN_A, HAN_COMPATIBLE, HAN_RARE, KANA, KHMER, LAO, MYANMAR, THAI, caseless
-from scrapy_pagelets.core import compiled
+from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page.nodes import TAGS, TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 
@@ -35,8 +35,8 @@ NEAR: Final = 0.8
 LEAST_TOKENS: Final = 4
 LEAST_TARGETS: Final = 2
 
-# Words are not those of `scrapy_pagelets.base.words`: a single character of a script without spaces says too little, so such
-# scripts give runs of three characters.
+# Words are not those of `scrapy_pagelets.base.words`: a single character of a script without spaces says too little, so
+# such scripts give runs of three characters.
 _UNSPACED: Final = THAI + LAO + MYANMAR + KHMER + KANA + HAN_A + HAN + HAN_COMPATIBLE + HAN_RARE
 # Vowel signs and accents of Hebrew, Arabic and Indic scripts are part of a word, although they are not letters.
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
@@ -52,6 +52,7 @@ _GAP: Final = " \0 "
 #: A longer word is a text without spaces in another script, or not a word.
 _LONGEST_WORD: Final = 15
 _GRAM: Final = 3
+give("shingles", LONGEST_WORD=_LONGEST_WORD, GRAM=_GRAM)
 
 _TAG_TOKENS: Final = np.array([xxh3_64_intdigest(f"<{tag}>".encode()) >> 1 for tag in TAGS], np.int64)
 _SELF: Final = xxh3_64_intdigest(b"<link to its own page>") >> 1
