@@ -397,7 +397,7 @@ cdef int take_exponentials(vector[double] &values) except -1:
 cdef tuple kept(lexicon, tuple marks):
     """What lexicon and marks say of the looks and headings that they were asked for."""
     global known, size_of_known
-    if known[0] is not lexicon or known[1] != marks or size_of_known > MOST_BYTES:
+    if known[0] is not lexicon or known[1] != marks or size_of_known > most_bytes:
         known, size_of_known = (lexicon, marks, {}, {}), 0
     return known[2:]
 

@@ -85,19 +85,19 @@ class Site(Unsaved[Observation]):
 
     def has_set(self, page_outline: frozenset[int]) -> bool:
         """Return True if a complete subdigraph was found for the class of pages with this outline."""
-        with self._lock:
+        with self.lock:
             page_class = self.learnt.fitting(page_outline)
             return page_class is not None and page_class.subdigraph_template is not None
 
     @property
     def size(self) -> int:
         """Number of entries in memory, see `SiteCounts.size`."""
-        with self._lock:
+        with self.lock:
             return self.learnt.size
 
     def known(self, key: int) -> tuple[frozenset[int], PageClass, KeptPage] | None:
         """Return links and class of a page that was learnt, and the page itself; None if it was not kept."""
-        with self._lock:
+        with self.lock:
             links, page_class = self.learnt.links.get(key), self.learnt.counted_class(key)
             source = self.learnt.kept.get(key)
             return None if links is None or page_class is None or source is None else (links, page_class, source)
@@ -109,7 +109,7 @@ class Site(Unsaved[Observation]):
         ----------
         keep : keep the page, if it is among the first of its class, for subdigraphs that are found later
         """
-        with self._lock:
+        with self.lock:
             if (page_class := self.learnt.counted_class(page.key)) is not None:
                 return page_class
             is_copy = self.learnt.knows(page)
@@ -138,19 +138,19 @@ class Site(Unsaved[Observation]):
         page_class = self.learn(key_page, keep=True)
         for page in pages:
             self.learn(page, keep=True)
-        with self._lock:
+        with self.lock:
             page_class = self.learnt.counted_class(key_page.key) or page_class
             page_class.template = template or page_class.template
         return page_class
 
     def page_class(self, page: Page) -> PageClass | None:
         """The class of a page, None if it is new."""
-        with self._lock:
+        with self.lock:
             return self.learnt.page_class(page)
 
     def templateness(self, page: Page) -> Floats:
         """(m,) templateness of each leaf, 0 to 1: how certainly it belongs to the template."""
-        with self._lock:
+        with self.lock:
             evidence = self.model.page_evidence(page)
             others, of_site = self._of_site(page, evidence.odds)
             odds = self.model.decision(*site_parts(evidence, of_site)) if others else evidence.in_context
@@ -167,7 +167,7 @@ class Site(Unsaved[Observation]):
         ----------
         include_slots : include runs of text whose place the pages share while their words vary
         """
-        with self._lock:
+        with self.lock:
             page_class = self.learnt.page_class(page)
             if page_class is None:
                 return np.zeros(len(page.nodes), np.bool_)
@@ -179,7 +179,7 @@ class Site(Unsaved[Observation]):
 
     def pages_alike(self, page: Page) -> Ints:
         """(m,) number of other pages that have the text of each leaf at the same place; all digits are alike."""
-        with self._lock:
+        with self.lock:
             return np.maximum(self.counts.placed(keys_of(page)) - self.learnt.knows(page), 0)
 
     def in_subdigraph_template(self, page: Page) -> Bools:
@@ -188,7 +188,7 @@ class Site(Unsaved[Observation]):
         A page whose class has none gets the template of another class, of those the one that explains most words.
         Source: Alarte et al. 2014, Algorithms 1 and 2.
         """
-        with self._lock:
+        with self.lock:
             own = self.learnt.page_class(page)
             classes = [own] if own and own.subdigraph_template else self.learnt.classes
             templates = [template for one in classes if (template := one.subdigraph_template)]
@@ -201,7 +201,7 @@ class Site(Unsaved[Observation]):
         return self._count(Observation.of(page, odds))
 
     def _count(self, observation: Observation) -> PageClass:
-        self._append(observation)
+        self.append(observation)
         return self.learnt.count(observation)
 
     def evidence(self, page: Page, odds: Floats) -> NDArray[np.float32]:
@@ -223,12 +223,12 @@ class Site(Unsaved[Observation]):
 
     def arrays(self) -> dict[str, Column]:
         """Everything learnt, as columns."""
-        with self._lock:
+        with self.lock:
             return self.learnt.arrays()
 
     def replace(self, learnt: SiteCounts) -> None:
         """Continue from the counts of a store, and add the observations recorded since `hand_over`."""
-        with self._lock:
-            learnt.count_new(self._recorded or ())
+        with self.lock:
+            learnt.count_new(self.entries or ())
             learnt.adopt_templates(self.learnt)
             self.learnt = learnt

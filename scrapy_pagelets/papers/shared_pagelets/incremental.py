@@ -153,13 +153,13 @@ class RepeatedPagelets(Unsaved[Pagelets]):
         if page.key in self._rows or self.full:
             return
         pagelets = Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))
-        with self._lock:
+        with self.lock:
             if self._count(pagelets):
-                self._append(pagelets)
+                self.append(pagelets)
 
     def count(self, pages: Iterable[Pagelets]) -> None:
         """Count pages that a store has returned."""
-        with self._lock:
+        with self.lock:
             for page in pages:
                 self._count(page)
 
@@ -184,7 +184,7 @@ class RepeatedPagelets(Unsaved[Pagelets]):
         self.add(page)
         pagelet = partition(page.nodes, STRICT_K, strict=True)
         own = None if self._is_counted(page, pagelet) else Pagelets.of(page, pagelet)
-        with self._lock:
+        with self.lock:
             if own is None:
                 repeated = self._repeated({page.key}, page.site, self._rows[page.key], form)
             else:  # the page was not counted, or it has changed: use the connections of the pages that it links to
@@ -201,7 +201,7 @@ class RepeatedPagelets(Unsaved[Pagelets]):
     def shares(self) -> list[Shares]:
         """The numbers of shared pagelets of each site, sites with the most pagelets first."""
         sums: dict[str, Ints] = {}
-        with self._lock:
+        with self.lock:
             for key, rows in self._rows.items():
                 if self._linked.is_original(key):
                     site = self._sites[key]
@@ -214,7 +214,7 @@ class RepeatedPagelets(Unsaved[Pagelets]):
 
     def sisters(self) -> list[Sisters]:
         """Pairs of sites that share templates (Figure 5), pairs with the most templates first."""
-        with self._lock:
+        with self.lock:
             pairs = Counter(pair for sites in self._owners() for pair in combinations(sorted(sites), 2))
         return [Sisters(one, other, count) for (one, other), count in pairs.most_common()]
 
