@@ -1,4 +1,4 @@
-"""Folders, layers, imports and settings are what pyproject.toml and the documents say."""
+"""Folders, rooms, imports and settings are what pyproject.toml and the documents say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -21,12 +22,15 @@ PACKAGE = ROOT / "scrapy_pagelets"
 LINKED = ("crawler", "middlewares", "pipelines")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
-#: The layers, from the lowest. An import never goes up. The algorithms are everything in the package but the others.
-LAYERS = ("algorithms", "session", "probing", "middlewares", "crawler")
-#: In the layer of the middlewares: neither imports the other.
-PIPELINES = "pipelines"
+#: Each room with a sentence on it, from the ground; an import never goes up. The package itself is one, `__init__.py`.
+ROOMS = dict(
+    re.findall(r"^\| `(\w+)` \| (.+) \|$", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+)
+FLOORS = {room: floor for floor, room in enumerate(ROOMS)}
 #: The one exception: the package imports the add-on when somebody asks for it by name.
 EXCEPTIONS = {("scrapy_pagelets", "scrapy_pagelets.crawler.addon"), ("scrapy_pagelets", "scrapy_pagelets.crawler")}
+#: Attributes of named tuples, and of lxml's elements in Cython, that are public in spite of their names.
+PUBLIC = {"_asdict", "_c_node", "_doc", "_fields", "_make", "_replace"}
 #: Where a crawl or a command begins.
 ENTRIES = ("scrapy_pagelets", "scrapy_pagelets.crawler.addon", "scrapy_pagelets.crawler.settings",
            "scrapy_pagelets.crawler.commands", "scrapy_pagelets.crawler.spiders.site",
@@ -37,15 +41,30 @@ DEPRECATED = {"scrapy_pagelets.crawler.report", "scrapy_pagelets.links.tables"}
 ADAPTERS = ("scrapy_pagelets.crawler.commands.", "scrapy_pagelets.crawler.spiders.", "scrapy_pagelets.pipelines.")
 
 
-def modules() -> Iterator[Path]:
-    """Every module of the package, relative to it, as seen through the links."""
-    for folder, folders, files in os.walk(PACKAGE, followlinks=True):
+def files(*suffixes: str) -> Iterator[Path]:
+    """The files of the package with some suffixes, relative to it, as seen through the links."""
+    for folder, folders, names in os.walk(PACKAGE, followlinks=True):
         folders[:] = [name for name in folders if name != "__pycache__"]
-        yield from (Path(folder, name).relative_to(PACKAGE) for name in files if name.endswith(".py"))
+        yield from (Path(folder, name).relative_to(PACKAGE) for name in names if name.endswith(suffixes))
+
+
+def modules() -> Iterator[Path]:
+    """Every module in Python."""
+    yield from files(".py")
+
+
+def compiled_sources() -> Iterator[Path]:
+    """Every module in Cython, and what such modules share."""
+    yield from files(".pyx", ".pxd")
 
 
 def source(module: Path) -> str:
     return (PACKAGE / module).read_text(encoding="utf-8")
+
+
+@cache
+def nodes_of(module: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(source(module))))
 
 
 def name_of(module: Path) -> str:
@@ -54,8 +73,13 @@ def name_of(module: Path) -> str:
 
 def imported(module: Path) -> set[str]:
     """The modules that a module imports anywhere, in functions and for type checkers too."""
+    if module.suffix != ".py":
+        found = set(re.findall(r"^\s*(?:from|c?import)\s+([\w.]+)", source(module), re.MULTILINE))
+        for package, names in re.findall(r"^\s*from\s+([\w.]+)\s+c?import\s+(.+)", source(module), re.MULTILINE):
+            found |= {f"{package}.{name.split()[0]}" for name in names.split(",") if name.strip()}
+        return found
     found = set()
-    for node in ast.walk(ast.parse(source(module))):
+    for node in nodes_of(module):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -94,67 +118,135 @@ def test_every_package_has_an_init():
     assert [str(folder) for folder in folders if not (PACKAGE / folder / "__init__.py").is_file()] == []
 
 
+@cache
 def graph() -> nx.DiGraph:
     """Which modules import which, by name; a component that is named in a string is imported as well."""
-    names = {name_of(module): module for module in modules()}
+    names = {name_of(module) for module in (*modules(), *compiled_sources())}
     found = nx.DiGraph()
     found.add_nodes_from(names)
-    for name, module in names.items():
+    for module in (*modules(), *compiled_sources()):
+        name = name_of(module)
         targets = {target if target in names else target.rpartition(".")[0] for target in imported(module)}
         targets -= {target.rpartition(".")[0] for target in targets}  # `from package import module` is no import of it
-        strings = {node.value for node in ast.walk(ast.parse(source(module))) if isinstance(node, ast.Constant)}
+        strings = (
+            {node.value for node in nodes_of(module) if isinstance(node, ast.Constant)} if is_python(module) else ()
+        )
         paths = {text for text in strings if isinstance(text, str) and text.startswith("scrapy_pagelets.")}
         targets |= {path if path in names else path.rpartition(".")[0] for path in paths}
-        found.add_edges_from((name, target) for target in targets & names.keys() if (name, target) not in EXCEPTIONS)
+        found.add_edges_from((name, target) for target in targets & names if (name, target) not in EXCEPTIONS)
     found.remove_edges_from(list(nx.selfloop_edges(found)))
     return found
 
 
-def package_of(name: str) -> str:
-    """The package below our own that a module is in; "" for a module that is directly in ours."""
+def is_python(module: Path) -> bool:
+    return module.suffix == ".py"
+
+
+def room_of(name: str) -> str:
+    """The room that a module is in."""
     parts = name.split(".")
-    return parts[1] if len(parts) > 2 or (PACKAGE / parts[-1] / "__init__.py").is_file() else ""
+    return parts[1] if parts[1:] and parts[1] in FLOORS else parts[0]
 
 
-def layer(name: str) -> int:
-    return LAYERS.index("middlewares") if package_of(name) == PIPELINES else _index(package_of(name))
-
-
-def _index(name: str) -> int:
-    return LAYERS.index(name) if name in LAYERS else 0
+def test_the_table_of_rooms_has_each_room_and_its_sentence():
+    folders = {module.parts[0] for module in modules() if len(module.parts) > 1}
+    assert set(ROOMS) == folders | {"scrapy_pagelets"}
+    for room, sentence in ROOMS.items():
+        module = Path("__init__.py") if room == "scrapy_pagelets" else Path(room, "__init__.py")
+        docstring = ast.get_docstring(ast.parse(source(module))) or ""
+        assert " ".join(docstring.partition("\n\n")[0].split()) == sentence, f"of {room} in CONTRIBUTING.md"
 
 
 def test_no_import_goes_up():
-    edges = graph().edges
-    assert [f"{one} imports {other}" for one, other in edges if layer(one) < layer(other)] == []
-    beside = {"middlewares", PIPELINES}
-    assert [f"{one} imports {other}" for one, other in edges if {package_of(one), package_of(other)} == beside] == []
+    edges = [(one, other, room_of(one), room_of(other)) for one, other in graph().edges]
+    assert [f"{one} imports {other}" for one, other, low, high in edges if FLOORS[low] < FLOORS[high]] == []
+    beside = {"middlewares", "pipelines"}
+    assert [f"{one} imports {other}" for one, other, here, there in edges if {here, there} == beside] == []
 
 
 def test_algorithms_do_not_import_scrapy():
     assert [
         f"{module} imports {target}"
-        for module in modules()
-        if layer(name_of(module)) == 0
+        for module in (*modules(), *compiled_sources())
+        if FLOORS[room_of(name_of(module))] < FLOORS["session"]
         for target in imported(module)
         if within(target, "scrapy") or within(target, "twisted")
     ] == []
 
 
-def test_there_is_no_circle_of_modules_or_of_packages():
-    modules_in_circles = [circle for circle in nx.strongly_connected_components(graph()) if len(circle) > 1]
-    assert modules_in_circles == []
-    packages = nx.DiGraph(
-        (package_of(one), package_of(other)) for one, other in graph().edges if package_of(one) and package_of(other)
-    )
-    packages.remove_edges_from(list(nx.selfloop_edges(packages)))
-    assert [circle for circle in nx.strongly_connected_components(packages) if len(circle) > 1] == []
+def test_there_is_no_circle_of_modules_or_of_rooms():
+    rooms = nx.DiGraph((room_of(one), room_of(other)) for one, other in graph().edges)
+    rooms.remove_edges_from(list(nx.selfloop_edges(rooms)))
+    for found in (graph(), rooms):
+        assert [circle for circle in nx.strongly_connected_components(found) if len(circle) > 1] == []
+
+
+def private(names: Iterable[str]) -> set[str]:
+    return {name for name in names if name.startswith("_") and not name.endswith("__")} - PUBLIC
+
+
+def private_attributes(module: Path) -> set[str]:
+    """The private attributes that a module gives to classes and their objects."""
+    if not is_python(module):
+        return private(re.findall(r"\bself\.(_\w+)", source(module)))
+    found = {
+        node.attr for node in nodes_of(module) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    for member in (member for node in nodes_of(module) if isinstance(node, ast.ClassDef) for member in node.body):
+        if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.add(member.name)
+        for target in [*getattr(member, "targets", ()), getattr(member, "target", None)]:
+            found |= {target.id} if isinstance(target, ast.Name) else set()
+    return private(found)
+
+
+def private_reads(module: Path) -> set[str]:
+    """The private attributes that a module reads, of whatever object."""
+    if not is_python(module):
+        return private(re.findall(r"\.(_\w+)", source(module)))
+    return private(node.attr for node in nodes_of(module) if isinstance(node, ast.Attribute))
+
+
+def private_imports(module: Path) -> set[str]:
+    """The full names of what is private in our modules, and is imported from them or read of them."""
+    found: set[str] = set()
+    ours: dict[str, str] = {}
+    for node in nodes_of(module):
+        if isinstance(node, ast.ImportFrom) and within(str(node.module), "scrapy_pagelets"):
+            ours |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {f"{node.module}.{name}" for name in private(alias.name for alias in node.names)}
+    for node in nodes_of(module):
+        if isinstance(node, ast.Attribute) and private([node.attr]) and ours.get(ast.unparse(node.value)) in graph():
+            found.add(f"{ours[ast.unparse(node.value)]}.{node.attr}")
+    return found
+
+
+def test_no_room_uses_a_private_name_of_another():
+    sources = {module: room_of(name_of(module)) for module in (*modules(), *compiled_sources())}
+    attributes: dict[str, set[str]] = {room: set() for room in ROOMS}
+    for module, room in sources.items():
+        attributes[room] |= private_attributes(module)
+    found = [
+        f"{module} imports {name}"
+        for module, room in sources.items()
+        for name in (private_imports(module) if is_python(module) else ())
+        if room_of(name) != room
+    ]
+    found += [
+        f"{module} reads {name} of {other}"
+        for module, room in sources.items()
+        for name in private_reads(module) - attributes[room]
+        for other in ROOMS
+        if name in attributes[other]
+    ]
+    assert found == []
 
 
 def test_every_module_is_reached_from_a_crawl_or_a_command():
     reached = set().union(*(nx.descendants(graph(), entry) | {entry} for entry in ENTRIES))
     packages = {name_of(module) for module in modules() if module.name == "__init__.py"}
-    assert set(graph()) - packages - reached == DEPRECATED
+    compiled = {name_of(module) for module in compiled_sources()}  # `core` imports all that were built
+    assert set(graph()) - packages - compiled - reached == DEPRECATED
 
 
 def test_no_two_modules_have_one_name():
