@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 FEED := out/demo.jsonl
 CORE := setup.py $(wildcard scrapy_pagelets/core/*.pyx scrapy_pagelets/core/*.pxd scrapy_pagelets/core/*.hpp)
 # What is tested a second time without the compiled core.
-IN_PYTHON := $(addprefix tests/test_,$(addsuffix .py,quality crawl))
+IN_PYTHON := tests/crawl/test_quality.py tests/crawl/test_crawl.py
 URL ?=
 export FEED URL
 

@@ -20,7 +20,7 @@ from scrapy_pagelets.corpus.inputs import sources_of
 from scrapy_pagelets.corpus.job import CorpusJob, Report, prepared
 from scrapy_pagelets.corpus.options import CorpusOptions
 from tests.crawling import page, words
-from tests.test_archives import response
+from tests.unit.test_archives import response
 
 DATE = "2026-01-02T03:04:05Z"
 TABLES = ("pages", "pagelets", "links", "templates", "duplicates")

@@ -1,0 +1,1 @@
+"""Tests of the compiled core, beside what it replaces."""

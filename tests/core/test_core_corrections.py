@@ -1,0 +1,72 @@
+"""The corrections of the content in the compiled core: the same as without the core."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from scrapy_pagelets.core import in_python
+from scrapy_pagelets.decision.content import corrected
+from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.page.nodes import build
+from scrapy_pagelets.page.page import decode, parse
+from tests.trees import soups
+
+SITE = Path(__file__).parents[1] / "site"
+LISTS = """<div><p>These are all the words of a line that is content: one, two, three:</p>
+<ul><li>a b<li>c<a href=d>d</a></ul>
+<h2>Returns <a href=#r>¶</a></h2><ul><li>e<li><ul><li>f g h</ul></ul>
+<div class=admonition-title>Note</div><p>i j k l</div>
+<dl><dt>m:<dd>n o p q<dt>r<dd>s</dl><h3><a href=t>t</a></h3><ol><li>u</ol>"""
+#: Blocks of text among which the passes may miss one: the first element has a menu and a table.
+BLOCKS = f"""<div>{"<p>seven words of a text about tea</p>" * 5}<ul><li>a b c<li><a href=d>d e f g h i j k</a></ul>
+{"<p>eight more words of a <b>text</b> about tea</p>" * 4}<pre>l m</pre><table><tr><td>n<td>o</table></div>
+<p>p q<blockquote>{"r " * 60}</blockquote><h2>s</h2><p>{"t " * 60}"""
+#: Values on both sides of the thresholds, and at them.
+values = st.lists(st.sampled_from((0.0, 0.3, 0.499, 0.5, 0.6, 0.65, 0.7, 1.0)), min_size=1, max_size=30)
+rows = st.lists(st.integers(0, 200), max_size=3)
+
+
+def assert_equal(root, templateness, chosen):
+    nodes = build(root, "http://example.com/")
+    templateness = np.resize(np.array(templateness), len(nodes.leaves))
+    some = [row % len(nodes) for row in chosen]
+    headline = Headline(some[0], "", tuple(some[1:2]), tuple(some[2:])) if some else None
+    found = corrected(nodes, templateness, headline)
+    assert found.tolist() == in_python(corrected)(nodes, templateness, headline).tolist()
+    return found
+
+
+@given(soups, values, rows)
+@example(LISTS, [0.0], [])
+@example(LISTS, [0.0] + [0.6] * 9, [3])
+@example(LISTS, [0.3, 0.3, 0.3, 0.7, 0.5, 0.6, 0.3], [1, 2, 3])
+@example("<ul><li>a<li>b</ul><h1>c</h1><ul></ul>", [0.5, 0.0], [])
+def test_any_page(html, templateness, chosen):
+    assert_equal(parse(html), templateness, chosen)
+
+
+@pytest.mark.parametrize("html", [LISTS, BLOCKS], ids=["lists", "blocks"])
+@given(templateness=values, chosen=rows)
+def test_lists_headings_and_blocks(html, templateness, chosen):
+    assert_equal(parse(html), templateness, chosen)
+
+
+def test_a_hole_is_filled():
+    root = parse(BLOCKS)
+    templateness = [0.0] * 5 + [0.9] * 2 + [0.0] * 12 + [0.9] * 9
+    found = assert_equal(root, templateness, [])
+    assert found[:19].tolist() == [0.0] * 19
+    assert found[19:].max() == 0.9
+
+
+@pytest.mark.parametrize("path", sorted(SITE.rglob("*.html")), ids=lambda path: path.name)
+def test_real_pages(path):
+    root = parse(decode(path.read_bytes()))
+    changed = 0
+    for seed in range(8):
+        templateness = np.random.default_rng(seed).choice((0.1, 0.4, 0.55, 0.9), 400, p=(0.5, 0.2, 0.2, 0.1))
+        changed += (assert_equal(root, templateness, [seed]) == 0).sum()
+    assert changed

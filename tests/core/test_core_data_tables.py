@@ -1,0 +1,53 @@
+"""Which tables hold data, by the compiled core: the same as without it."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from scrapy_pagelets.core import in_python
+from scrapy_pagelets.page.data_tables import is_data
+from scrapy_pagelets.page.nodes import build
+from scrapy_pagelets.page.page import decode, parse
+
+SITE = Path(__file__).parents[1] / "site"
+PARTS = (
+    "<table> <table role=none> </table> <tr> <td> <td> <th> a <p> <h2>b</h2> <ul><li>c</ul> <hr> <pre> <tbody>".split()
+)
+
+
+def verdicts(html):
+    nodes = build(parse(html), "http://example.com/")
+    found = [is_data(nodes, row) for row in range(len(nodes))]
+    assert found == [in_python(is_data)(nodes, row) for row in range(len(nodes))]
+    return found
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=40).map(" ".join))
+@example("<table><tr><th>a<th>b<tr><td><h2>c</h2><td>d</table>")
+@example("<table><tr><td>a<td>b<tr><td><h2>c</h2><td>d</table>")
+@example("<table><tr><td>a<td>b<tr><td><h2>c</h2><tr><td>d<td></table>")
+def test_any_table(html):
+    verdicts(f"<table>{html}")
+    verdicts(html)
+
+
+@pytest.mark.parametrize(
+    ("html", "holds"),
+    [
+        ("<tr><td>a<td>b<tr><td>c<td>d", True),
+        ("<tr><td>a<td>b<tr><td>c<td><table><tr><td>d</table>", False),
+        ("<tr><td>a<tr><td>b", False),
+        ("<tr><td>a<td>b", False),
+        ("<tr><td>a<td>b<tr><td>c<td><h2>d", False),
+        ("<tr><th>a<th>b<tr><td>c<td><h2>d", True),
+    ],
+)
+def test_what_holds_data(html, holds):
+    assert (True in verdicts(f"<table>{html}</table>")) == holds
+
+
+@pytest.mark.parametrize("path", sorted(SITE.rglob("*.html")), ids=lambda path: path.name)
+def test_real_pages(path):
+    verdicts(decode(path.read_bytes()))

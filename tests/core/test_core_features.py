@@ -1,0 +1,158 @@
+"""The compiled features and decision: every column is the same as without the core."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from scrapy_pagelets import Page
+from scrapy_pagelets.core import in_python
+from scrapy_pagelets.decision.classifier import Classifier, node_odds
+from scrapy_pagelets.decision.context import CONTEXT_FEATURES, context_features
+from scrapy_pagelets.decision.cut import CUT_FEATURES, cut_features, mean_cut, moved
+from scrapy_pagelets.decision.model import LABELLED, load
+from scrapy_pagelets.decision.page_features import PAGE_FEATURES, SITE_FEATURES, page_features, site_features, tokens
+from scrapy_pagelets.decision.trees import Trees, summed
+from scrapy_pagelets.evidence.evidence import CLASSIFIERS, SiteEvidence
+from scrapy_pagelets.page.page import decode, parse
+from tests.trees import soups
+
+SITE = Path(__file__).parents[1] / "site"
+URL = "http://example.com/a/b.html"
+MODEL = load(LABELLED)
+
+
+def same(function, *args, names=None):
+    """The result of a compiled function, after it was compared with that of the function in Python."""
+    found, expected = function(*args), in_python(function)(*args)
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    unequal = ~((found == expected) | (np.isnan(found) & np.isnan(expected)))
+    assert not unequal.any(), [names[j] for j in np.flatnonzero(unequal.any(axis=0))] if names else unequal.sum()
+    return found
+
+
+def same_sums(trees, columns):
+    same(summed, trees, (columns,))
+
+
+def evidence_of(page, random):
+    """Evidence as other pages might give it: shares, counts, and log odds of which some are missing."""
+    n, m, links = len(page.nodes), len(page.nodes.leaves), len(page.nodes.links.row)
+    odds = np.where(random.random((2, n, CLASSIFIERS)) < 0.3, np.nan, random.normal(0, 3, (2, n, CLASSIFIERS)))
+    shares = {
+        name: random.choice([0, 0, 0.25, 1 / 3, 1], size).astype(np.float32)
+        for names, size in (
+            ("text placed variants class_text", m),
+            ("path exact links class_path linked fresh", n),
+            ("target", links),
+        )
+        for name in names.split()
+    }
+    mass = np.sort(random.exponential(9, n))[::-1]
+    return SiteEvidence(pages=int(random.integers(9)), mass=mass, odds=odds[0], shape_odds=odds[1], **shares)
+
+
+def assert_equal_features(page, model=MODEL, seed=0):
+    random = np.random.default_rng(seed)
+    columns = same(page_features, page, model.lexicon, model.marks, names=PAGE_FEATURES)
+    same_sums(model.trees, columns)
+    odds = same(node_odds, page, columns, random.choice([-1.5, 0.25, 2], len(columns)), model.classifier)
+    same(site_features, page, evidence_of(page, random), odds, 3, names=SITE_FEATURES)
+    of_leaves = model.trees(columns) * 3
+    same(context_features, page.nodes, of_leaves, names=CONTEXT_FEATURES)
+    if len(of_leaves):
+        of_cuts = same(cut_features, page.nodes, of_leaves, 3, names=CUT_FEATURES)
+        same_sums(model.cut, of_cuts)
+        cut = mean_cut(model.cut(of_cuts))
+        assert cut == in_python(mean_cut)(model.cut(of_cuts))
+        for each in (cut, -99.0, 99.0):
+            same(moved, of_leaves, each)
+
+
+def page_of(html, url=URL):
+    return Page.from_root(parse(html), url)
+
+
+@given(soups, st.integers(0, 99))
+@example("", 0)
+@example("x", 0)
+@example("<a href=http://example.com>Home</a> <a href=' #top'>top</a><a href=//example.com.org/x>y</a>", 1)
+@example("<title>The café bar?</title><p>CAFÉ<p>caf? bar<p>café<p>The caf<p>bar?<p>bar", 3)
+@example("<title>Straße 5</title><h1>STRASSE 5</h1><p>STRASSE</p><h2>Ⅷ ٣</h2><div role=main class=nav>²</div>", 2)
+def test_all_columns_are_equal(html, seed):
+    assert_equal_features(page_of(html), seed=seed)
+
+
+@pytest.mark.parametrize("path", sorted(SITE.rglob("*.html")), ids=lambda path: path.name)
+def test_real_pages(path):
+    assert_equal_features(Page.from_root(parse(decode(path.read_bytes())), f"http://example.com/{path.name}"))
+
+
+@pytest.mark.parametrize("count", [1, 2, 6, 7, 8, 63, 64, 65, 2000])
+def test_deep_and_broad_pages(count):
+    assert_equal_features(page_of("<p>x" * count))
+    assert_equal_features(page_of("<div class=menu>" * count + "x"))
+    assert_equal_features(page_of("<h2>News</h2><ul><li><a href=/x>x</a> y</ul>" * count))
+
+
+@given(st.lists(st.tuples(st.sampled_from([-9.0, -1.5, -1.25, 0.0, 2.5, 30.0]), st.integers(0, 30)), min_size=1))
+def test_equal_log_odds_and_those_on_a_cut(leaves):
+    """The order of equal log odds is that of the page; a cut keeps what is below it."""
+    page = page_of("".join(f"<p>{'word ' * words}." for _, words in leaves))
+    odds = np.array([value for value, _ in leaves])
+    same(context_features, page.nodes, odds, names=CONTEXT_FEATURES)
+    same(cut_features, page.nodes, odds, 5, names=CUT_FEATURES)
+
+
+def test_another_lexicon_is_not_mistaken_for_the_one_before():
+    page = page_of("<div class=menu>x</div>")
+    [menu] = tokens(("div", "", "menu", ""))
+    models = (({menu: 1.5}, ()), ({menu: -2.0}, ()), ({menu: -2.0}, (menu,)))
+    columns = {same(page_features, page, lexicon, marks, names=PAGE_FEATURES).tobytes() for lexicon, marks in models}
+    assert len(columns) == 3
+
+
+def test_trees_read_a_matrix_in_parts():
+    columns = np.random.default_rng(0).normal(size=(70, 149)).astype(np.float32)
+    whole = same(summed, MODEL.trees, (columns,))
+    parts = same(summed, MODEL.trees, (columns[:, :1], np.asfortranarray(columns[:, 1:90]), columns[:, 90:]))
+    assert whole.tolist() == parts.tolist()
+    with pytest.raises(ValueError, match="70 and 3 rows"):
+        summed(MODEL.trees, (columns[:, :90], columns[:3, 90:]))
+    with pytest.raises(IndexError, match="does not have"):
+        summed(MODEL.trees, (columns[:, :90],))
+
+
+@pytest.mark.parametrize("depth", [1, 3, 6, 7, 8])
+@pytest.mark.parametrize("rows", [1, 15, 16, 17, 64, 65, 200])
+def test_trees_of_any_depth(depth, rows):
+    random = np.random.default_rng(depth)
+    shape = (5, depth)
+    value = random.normal(size=(5, 2**depth)).astype(np.float32)
+    trees = Trees(random.integers(0, 4, shape), random.normal(size=shape).astype(np.float32), value, 0.5)
+    columns = random.normal(size=(rows, 4)).astype(np.float32)
+    columns[0, 0] = np.nan
+    same(summed, trees, (columns,))
+    bits = columns[:, trees.feature] > trees.border
+    expected = value[np.arange(5), (bits << np.arange(depth)).sum(axis=2)].sum(axis=1) + 0.5
+    assert trees(columns).tolist() == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+def test_columns_of_the_wrong_length_are_refused():
+    page = page_of("<p>x<p>y")
+    with pytest.raises(ValueError, match="1 values instead of 2"):
+        context_features(page.nodes, np.zeros(1))
+    with pytest.raises(ValueError, match="1 values instead of 2"):
+        cut_features(page.nodes, np.zeros(1), 0)
+    columns = page_features(page, {})
+    one = Classifier(np.ones((6, 3)), np.zeros(6), np.zeros(3), np.ones(3))
+    with pytest.raises(ValueError, match="other features"):
+        node_odds(page, columns, np.zeros(2), one)
+
+
+@pytest.mark.parametrize("function", [moved, in_python(moved)])
+def test_no_leaves_have_no_cut(function):
+    with pytest.raises(ValueError, match=r"no cut|zero-size"):
+        function(np.zeros(0), 0.0)

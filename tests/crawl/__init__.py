@@ -1,0 +1,1 @@
+"""Tests that crawl a site on loopback or run a command."""

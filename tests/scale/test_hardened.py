@@ -1,0 +1,48 @@
+"""The core built with the address sanitizer and that of undefined behaviour: its tests, and fuzzed pages."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.builds import copy_of_the_project, modules, run
+
+#: About ten seconds with sanitizers.
+PAGES = 150
+
+
+def library(name):
+    """The path of a library of the compiler."""
+    return subprocess.run(["cc", f"-print-file-name={name}"], capture_output=True, check=True, text=True).stdout.strip()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="preloads the sanitizers of GCC")
+def test_no_sanitizer_finds_a_fault_and_fuzzed_pages_come_out_as_without_the_core(tmp_path):
+    folder = copy_of_the_project(tmp_path / "project")
+    build = {"SCRAPY_PAGELETS_SANITIZERS": "address,undefined", "SCRAPY_PAGELETS_CORE": "required"}
+    done = run(folder, "setup.py", "-q", "build_ext", "--inplace", "-j2", **build)
+    assert done.returncode == 0, done.stdout[-3000:]
+    built = modules(folder)
+    assert built
+    assert all(b"__asan_init" in path.read_bytes() for path in folder.glob("scrapy_pagelets/core/*.so"))
+    checked = {
+        "LD_PRELOAD": library("libasan.so"),
+        "PYTHONMALLOC": "malloc",  # so that the sanitizer knows the bounds of Python's objects
+        # Python itself frees little when it ends; and two callers of malloc are enough to find the place.
+        "ASAN_OPTIONS": "detect_leaks=0:malloc_context_size=2",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+    loaded = run(folder, "-c", "from scrapy_pagelets import core; print(core.MISSING)", **checked)
+    assert loaded.stdout == "\n"
+    tests = [f"tests/core/{path.name}" for path in folder.glob("tests/core/test_core_*.py")]
+    few = ("-k", "not 300000")  # pages of so many nodes take half a minute
+    done = run(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", *few, *tests, **checked)
+    assert done.returncode == 0, done.stdout[-6000:]
+
+    fuzzed = run(folder, "-m", "tests.fuzzed_pages", str(PAGES), **checked)
+    assert fuzzed.returncode == 0, fuzzed.stdout[-6000:]
+    *pages, last = fuzzed.stdout.splitlines()
+    assert last == f"with the core: {tuple(sorted(built))}"
+    assert len(pages) == PAGES
+    plain = run(folder, "-m", "tests.fuzzed_pages", str(PAGES), SCRAPY_PAGELETS_CORE="off")
+    assert pages == plain.stdout.splitlines()[:-1]

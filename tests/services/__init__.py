@@ -1,0 +1,1 @@
+"""Tests that need a browser, Redis, PostgreSQL or an object store."""

@@ -1,0 +1,1 @@
+"""Tests of functions and classes: no crawl, no service, no browser."""

@@ -1,0 +1,214 @@
+"""What is learnt from the pages of a site, and the evidence that it gives about a page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_pagelets import Page, Site, segment
+from scrapy_pagelets.evidence.evidence import CLASSIFIERS, Counts, Fragments, SiteEvidence, keys_of
+from scrapy_pagelets.evidence.lossy_counter import LossyCounter
+from scrapy_pagelets.evidence.site_counts import outline, same_class
+
+FOLDER = Path(__file__).parents[1] / "site"
+MENU = "<nav><ul><li><a href=/>Home</a><li><a href=/a>Apples</a><li><a href=/b>Pears</a></ul></nav>"
+FOOT = "<footer>Copyright by the orchard, all rights reserved</footer>"
+
+
+def page(name: str, body: str) -> Page:
+    return Page.parse(body.encode(), f"http://orchard.test/{name}")
+
+
+def article(name: str) -> Page:
+    text = (
+        f"<h1>All about {name}</h1><p>Of {name} there is much to be said, and this is the {name} of it, in a sentence."
+    )
+    return page(name, f"<html><body>{MENU}<main>{text}</main>{FOOT}</body></html>")
+
+
+def text_of(page: Page, site: Site) -> str:
+    return "\n".join(p.text for p in segment(page, site.templateness(page)) if p.role == "content")
+
+
+@pytest.fixture(scope="module")
+def bundled() -> list[Page]:
+    files = sorted(FOLDER.rglob("*.html"))
+    return [Page.parse(file.read_bytes(), f"http://tomcat.test/{file.relative_to(FOLDER)}") for file in files]
+
+
+def test_template_goes_and_content_stays():
+    site = Site("orchard.test")
+    pages = [article(name) for name in ("cherries", "plums", "quinces", "medlars")]
+    for known in pages:
+        site.learn(known)
+    for one in pages:
+        text = text_of(one, site)
+        assert "there is much to be said" in text
+        assert "Home" not in text
+        assert "Copyright" not in text
+
+
+def test_a_page_counts_once():
+    site = Site("orchard.test")
+    first = article("plums")
+    assert site.learn(first) is site.learn(article("plums"))
+    assert site.pages == 1
+    assert site.classes[0].pages == 1
+
+
+#: Sums of log odds depend on the order in their last digits, which may take a tree to another branch.
+_BRANCH = 0.02
+
+
+def test_the_order_of_pages_does_not_matter(bundled: list[Page]):
+    forward, backward = Site("tomcat.test"), Site("tomcat.test")
+    for one in bundled:
+        forward.learn(one)
+    for one in reversed(bundled):
+        backward.learn(one)
+    for one in bundled[::7]:
+        assert forward.templateness(one) == pytest.approx(backward.templateness(one), abs=_BRANCH)
+
+
+def test_threads_may_share_a_site(bundled: list[Page]):
+    alone, shared = Site("tomcat.test"), Site("tomcat.test")
+    for one in bundled:
+        alone.learn(one)
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(shared.learn, bundled * 2))
+    assert shared.pages == len(bundled)
+    assert shared.templateness(bundled[3]) == pytest.approx(alone.templateness(bundled[3]), abs=_BRANCH)
+
+
+@pytest.mark.parametrize("body", ["", "<html></html>", "<p>one", "\x00", "<table><tr><td></table>"])
+def test_pages_of_next_to_nothing(body: str):
+    site = Site("orchard.test")
+    for name in ("a", "b", "c"):
+        one = page(name, body)
+        site.learn(one)
+        weights = site.templateness(one)
+        assert weights.shape == one.nodes.leaves.shape
+        assert np.all((weights >= 0) & (weights <= 1))
+
+
+def test_a_single_page_is_not_lost():
+    site = Site("orchard.test")
+    only = article("plums")
+    site.learn(only)
+    assert "there is much to be said" in text_of(only, site)
+
+
+def counted(pages: list[Page], odds: np.ndarray) -> Counts:
+    """Counts of pages of one class, all nodes of a page with the same log odds."""
+    counts = Counts()
+    for one, value in zip(pages, odds, strict=True):
+        counts.add(Fragments.of(one.nodes, keys_of(one), np.full((len(one.nodes), CLASSIFIERS), value)), 0)
+    return counts
+
+
+def evidence(counts: Counts, one: Page) -> SiteEvidence:
+    odds = np.zeros((len(one.nodes), CLASSIFIERS))
+    return counts.evidence(one.nodes, keys_of(one), odds, 0, counts.pages, True)
+
+
+def test_classes_of_pages_are_told_apart():
+    site = Site("orchard.test")
+    rows = "".join(f"<tr><td><a href=/{i}>No. {i}</a></td></tr>" for i in range(9))
+    listing = page("list", f"<body><center><table class=list>{rows}</table></center></body>")
+    assert site.learn(article("plums")).id == "orchard.test#1"
+    assert site.page_class(listing) is None
+    assert site.learn(listing).id == "orchard.test#2"
+    assert same_class(outline(article("pears").nodes), outline(article("plums").nodes))
+    assert not same_class(outline(listing.nodes), outline(article("plums").nodes))
+
+
+def test_no_more_classes_than_bounded():
+    site = Site("orchard.test")
+    for i in range(30):
+        site.learn(
+            page(str(i), f"<body><div class='look{chr(97 + i)}'><p class='p{chr(97 + i)}'>text {i}</p></div>" * 3)
+        )
+    assert len(site.classes) == 8
+    assert site.pages == 30
+
+
+def test_shares_are_those_of_the_other_pages(bundled: list[Page]):
+    counts = counted(bundled, np.zeros(len(bundled)))
+    texts = Counter(key for one in bundled for key in set(one.nodes.text.tolist()))
+    for one in bundled[:5]:
+        brute = [(texts[key] - 1) / (len(bundled) - 1) for key in one.nodes.text.tolist()]
+        assert evidence(counts, one).text == pytest.approx(brute)
+
+
+def test_odds_of_the_same_place_leave_out_the_page_itself(bundled: list[Page]):
+    rest = evidence(counted(bundled[:3], np.arange(3.0)), bundled[0])
+    assert rest.odds[0] == pytest.approx([1.5, 1.5])  # the root: the mean of 1 and 2
+    assert np.nanmin(rest.odds) >= 1
+    assert rest.shape_odds[0] == pytest.approx([1.5, 1.5])
+
+
+def test_shares_of_a_class_are_of_its_pages_alone(bundled: list[Page]):
+    counts = Counts()
+    for number, one in enumerate(bundled[:10]):
+        fragments = Fragments.of(one.nodes, keys_of(one), np.zeros((len(one.nodes), CLASSIFIERS)))
+        counts.add(fragments, number % 2)
+    texts = Counter(key for one in bundled[:10:2] for key in set(one.nodes.text.tolist()))
+    first = bundled[0]
+    brute = [(texts[key] - 1) / 4 for key in first.nodes.text.tolist()]
+    seen = counts.evidence(first.nodes, keys_of(first), np.zeros((len(first.nodes), CLASSIFIERS)), 0, 5, True)
+    assert seen.class_text == pytest.approx(brute)
+
+
+def test_words_are_fresh_where_no_page_before_had_them():
+    counts = counted([article("plums"), article("pears"), article("quinces")], np.zeros(3))
+    one = article("plums")
+    seen = evidence(counts, one)
+    changes = seen.variants > 1 / 2
+    assert changes.any()
+    assert not changes.all()
+    rows = one.nodes.leaves
+    assert (seen.fresh[rows[changes]] == 1).all()
+    assert seen.fresh[rows[~changes]] == pytest.approx(1 / 3)  # new on the first page only
+
+
+@given(st.lists(st.sets(st.integers(-5, 30), max_size=12), max_size=25))
+def test_a_table_sums_by_key(batches: list[set[int]]):
+    table, sums = LossyCounter(2), Counter[int]()
+    for number, batch in enumerate(batches):
+        keys = np.array(sorted(batch), np.int64)
+        table.add(keys, np.array([1, number]))
+        sums.update(dict.fromkeys(batch, number))
+    keys, rows = table.items()
+    pages = Counter(key for batch in batches for key in batch)
+    assert dict(zip(keys.tolist(), rows[:, 0].tolist(), strict=True)) == pages
+    assert table[np.arange(-5, 31)][:, 1].tolist() == [sums[key] for key in range(-5, 31)]
+    assert table.has(np.arange(-5, 31)).tolist() == [key in pages for key in range(-5, 31)]
+
+
+def test_tables_are_bounded():
+    table = LossyCounter(1, capacity=10)
+    for _ in range(4):
+        table.add(np.arange(8), np.ones(1))
+    table.add(np.arange(100, 150), np.ones(1))
+    assert sorted(table.items()[0].tolist()) == list(range(8))
+    assert table[np.arange(7, 9)].tolist() == [[4], [0]]
+    even = LossyCounter(1, capacity=10)
+    even.add(np.arange(40), np.full(1, 6))
+    assert len(even) <= 10
+
+
+def test_a_giant_page_does_not_drive_out_what_is_known(bundled: list[Page]):
+    site = Site("tomcat.test")
+    for one in bundled:
+        site.learn(one)
+    before = site.templateness(bundled[0])
+    giant = "".join(f"<p class=c{i}>item{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}{i}" for i in range(40_000))
+    site.learn(Page.parse(f"<body>{giant}".encode(), "http://tomcat.test/giant"))
+    after = site.templateness(bundled[0])
+    assert np.mean((before >= 0.5) == (after >= 0.5)) > 0.98
