@@ -12,7 +12,7 @@ with fewer trees and fewer pages of each site.
   which needs no training.
 - The strict forms: each paper's method alone decides. What it finds is removed as template, the rest stays.
 
-    python -m benchmarks ablation --picture docs/ablation.svg
+    python -m benchmarks ablation --picture docs/evaluation/ablation.svg
     python -m benchmarks ablation --only cmake,boost,flow14,hides,drupalcz --every 20 --trees 10    # a quick look
 """
 

@@ -6,7 +6,7 @@ by a model that has learnt from it. Nothing is crawled. Nodes are template from 
 smoothing, their templateness comes from the mean log odds of their leaves, weighted by words. ``--picture`` needs
 matplotlib.
 
-    python -m benchmarks known --picture docs/known.svg
+    python -m benchmarks known --picture docs/evaluation/known.svg
 """
 
 from __future__ import annotations

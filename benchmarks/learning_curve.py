@@ -7,7 +7,7 @@ given, on average. All figures are from the same pages, cleaned alone and, of si
 the site known: the F1 of content words, as the mean over the pages of a site, then over sites; of single pages, over
 pages. The models have fewer trees and see fewer pages of each site than the shipped one.
 
-    python -m benchmarks learning_curve --picture docs/learning-curve.svg
+    python -m benchmarks learning_curve --picture docs/evaluation/learning-curve.svg
     python -m benchmarks learning_curve --sites 9 --singles 0 --pages 4 --every 20 --trees 10    # a quick look
 """
 

@@ -2,7 +2,7 @@
 
 Pages, models and scores are those of ``quality.py``: families of sites, or hosts, are left out of the models.
 
-    python -m benchmarks strict --every 6 --picture docs/strict.svg
+    python -m benchmarks strict --every 6 --picture docs/evaluation/strict.svg
 """
 
 from __future__ import annotations
