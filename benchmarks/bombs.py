@@ -158,7 +158,7 @@ def cost(body: str, formats: str) -> tuple[float, float, int]:
 NEW: dict[str, Callable[[int], str]] = {
     "classes": lambda page: each(300, f"<p class='c{page}-{{0}}{' name-a' * 130}'>{{0}}"),
     "labels": lambda page: each(300, f"<a href=/ aria-label='label {page} {{0}}{' word' * 30}'>{{0}}</a>"),
-    "addresses": lambda page: each(300, f"<a href='?q={page}-{{0}}{'&a b' * 480}'>{{0}}</a>"),
+    "addresses": lambda page: each(300, f"<a href='{page}-{{0}}{'/a b' * 480}'>{{0}}</a>"),
     "texts": lambda page: each(300, f"<p>é {page} {{0}} {'wörd' * 45}"),
     "headings": lambda page: each(300, f"<h2>é {page} {{0}} {'a b ' * 20}</h2><p>word"),
     "names of tags": lambda page: each(300, f"<x{page}-{{0}}{'-y' * 400}>{{0}}"),
