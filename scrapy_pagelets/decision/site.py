@@ -218,7 +218,8 @@ class Site(Unsaved[Observation]):
         page_class, known = self.learnt.page_class(page), self.learnt.knows(page)
         of_class = max(page_class.pages if page_class else 0, known)  # a copy may be alone in its class
         number = page_class.number if page_class else 0
-        evidence = self.counts.evidence(page.nodes, keys_of(page), odds, number, of_class, known)
+        keys, mixed = keys_of(page), self.learnt.full
+        evidence = self.counts.evidence(page.nodes, keys, odds, number, of_class, known, mixed=mixed)
         return evidence.pages, site_features(page, evidence, odds, min(of_class - known, evidence.pages))
 
     def arrays(self) -> dict[str, Column]:

@@ -30,8 +30,8 @@ Tables = Mapping[str, LossyCounter]
 
 #: Pages that a family needs, see `Counts.family`.
 _SEPARATE: Final = 3
-#: A page is of its site's family if this share of the other pages has three of its texts at their places, or five
-#: anywhere: pages of all sites have a text such as "Home".
+#: A page is of its site's family if this share of the other pages is of its class, or has three of its texts at their
+#: places, or five anywhere: pages of all sites have a text such as "Home".
 _COMMON: Final = 0.4
 #: Number of page-level classifiers whose log odds are averaged, see `model.PageEvidence`.
 CLASSIFIERS: Final = 2
@@ -267,7 +267,15 @@ class Counts:
         return mapped
 
     def evidence(
-        self, nodes: NodeTable, keys: Keys, odds: Floats, number: int, of_class: int, known: bool
+        self,
+        nodes: NodeTable,
+        keys: Keys,
+        odds: Floats,
+        number: int,
+        of_class: int,
+        known: bool,
+        *,
+        mixed: bool = False,
     ) -> SiteEvidence:
         """The evidence of the other pages about a page.
 
@@ -277,14 +285,15 @@ class Counts:
         number : number of the page's class
         of_class : number of pages of the class
         known : whether the page itself has been counted
+        mixed : whether the class may have pages of other looks
         """
-        family = self.family(nodes, keys, of_class, known)
+        family = self.family(nodes, keys, of_class, known, mixed=mixed)
         separate = family < self.pages
         return evidence_of(
             self.tables, family, nodes, keys, odds, number, min(of_class, family), known, separate=separate
         )
 
-    def family(self, nodes: NodeTable, keys: Keys, of_class: int, known: bool) -> int:
+    def family(self, nodes: NodeTable, keys: Keys, of_class: int, known: bool, *, mixed: bool = False) -> int:
         """Number of the pages that can tell what of a page is template: all of the site, or those that share its look.
 
         One host may have many sites, below paths or in the course of time, whose pages say nothing about each other.
@@ -293,16 +302,17 @@ class Counts:
 
         Parameters
         ----------
-        of_class, known : see `evidence`
+        of_class, known, mixed : see `evidence`
         """
         texts = _descending(self.tables["text"], keys.text[nodes.words > 0])
         if of_class >= self.pages or not len(texts):
             return self.pages
         places = _descending(self.tables["placed"], keys.placed[nodes.words > 0])
-        third, fifth = (column[min(n, (len(column) + 1) // 2) - 1] for n, column in ((3, places), (5, texts)))
-        if texts[0] > of_class and max(third, fifth) - known >= _COMMON * (self.pages - known):
+        third, fifth = (int(column[min(n, (len(column) + 1) // 2) - 1]) for n, column in ((3, places), (5, texts)))
+        alike = third if mixed else of_class
+        if texts[0] > of_class and max(third, fifth, alike) - known >= _COMMON * (self.pages - known):
             return self.pages
-        return int(third) if third >= _SEPARATE else int(known)
+        return alike if alike >= _SEPARATE else int(known)
 
 
 @compiled("counter")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -212,3 +213,32 @@ def test_a_giant_page_does_not_drive_out_what_is_known(bundled: list[Page]):
     site.learn(Page.parse(f"<body>{giant}".encode(), "http://tomcat.test/giant"))
     after = site.templateness(bundled[0])
     assert np.mean((before >= 0.5) == (after >= 0.5)) > 0.98
+
+
+def blog(name: str, number: int) -> Page:
+    """A page of one of the sites of a host: its look and its words are its own, but two entries of its menu."""
+    tags = "section div article main aside p".split()
+    block = tags[ord(name) % len(tags)]
+    menu = "".join(f"<{block}><a href=/~{name}/{i}>{text}</a></{block}>" for i, text in enumerate(
+        ("Home", "About", *(f"{name}{letter * 3} of {name}{name}" for letter in "vwxyz"))
+    ))  # fmt: skip
+    words = " ".join(f"{name}{chr(97 + number)}{one}{other}" for one in "abcdefg" for other in "hijklm")
+    html = f"<body class={name * 3}><div class={name * 4}>{menu}</div><{block} class={name * 5}>{words}.</{block}>"
+    return Page.parse(html.encode(), f"http://host.example/~{name}/{number}")
+
+
+@pytest.mark.parametrize("number", [1, 5])
+@pytest.mark.parametrize("names", ["abcdef", "abcdefghijklmnop"])
+def test_sites_of_one_host_do_not_witness_against_each_other(names, number):
+    pages = {name: [blog(name, i) for i in range(number)] for name in names}
+    together = Site("host.example")
+    for page in chain.from_iterable(pages.values()):
+        together.learn(page)
+    for name, group in pages.items():
+        alone = Site(name)
+        for page in group:
+            alone.learn(page)
+        for page in group:
+            found, expected = together.templateness(page), alone.templateness(page)
+            assert ((found >= 0.5) == (expected >= 0.5)).all()
+            assert number > 1 or found.tolist() == expected.tolist()
