@@ -152,7 +152,7 @@ class Site(Unsaved[Observation]):
         """(m,) templateness of each leaf, 0 to 1: how certainly it belongs to the template."""
         with self.lock:
             evidence = self.model.page_evidence(page)
-            others, of_site = self._of_site(page, evidence.odds)
+            others, of_site = self.evidence(page, evidence.odds)
             odds = self.model.decision(*site_parts(evidence, of_site)) if others else evidence.in_context
             return sigmoid(shifted(self.model.cut, page.nodes, odds, others, self._strict))
 
@@ -204,17 +204,15 @@ class Site(Unsaved[Observation]):
         self.append(observation)
         return self.learnt.count(observation)
 
-    def evidence(self, page: Page, odds: Floats) -> NDArray[np.float32]:
-        """(m, features) evidence of the other pages of the site about each leaf; not thread-safe.
+    def evidence(self, page: Page, odds: Floats) -> tuple[int, NDArray[np.float32]]:
+        """The number of other pages of the family of a page, and (m, features) their evidence about each leaf.
+
+        Not thread-safe. Without such pages, the evidence means nothing, see `Counts.family`.
 
         Parameters
         ----------
         odds : (n, CLASSIFIERS) log odds of the page-level classifiers
         """
-        return self._of_site(page, odds)[1]
-
-    def _of_site(self, page: Page, odds: Floats) -> tuple[int, NDArray[np.float32]]:
-        """The number of other pages that tell what of a page is template, and their evidence."""
         page_class, known = self.learnt.page_class(page), self.learnt.knows(page)
         of_class = max(page_class.pages if page_class else 0, known)  # a copy may be alone in its class
         number = page_class.number if page_class else 0

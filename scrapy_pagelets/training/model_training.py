@@ -237,10 +237,10 @@ def _with_sites(
             known = [n for n in (_KNOWN if all_pages else _KNOWN[:3]) if n < len(group)]
             few = rng.sample([j for j in group if j != i], rng.choice(known))
             for site in (*whole, learnt((i, *few))):
-                if site.pages > 1:  # others may be copies
-                    found = models[examples[i].fold].page_evidence(examples[i].page)
-                    of_site = site.evidence(examples[i].page, found.odds)
-                    yield Part(examples[i], site.pages - 1, np.hstack(site_parts(found, of_site)))
+                found = models[examples[i].fold].page_evidence(examples[i].page)
+                others, of_site = site.evidence(examples[i].page, found.odds)
+                if others:  # the others may be copies, or of another template
+                    yield Part(examples[i], others, np.hstack(site_parts(found, of_site)))
 
 
 def _small_sites(examples: Iterable[Example]) -> set[str]:
@@ -255,9 +255,9 @@ def _with_synthetic(examples: Iterable[Example], sites: set[str], models: dict[i
     for example in examples:
         if example.site in sites:
             found = models[example.fold].page_evidence(example.page)
-            others = int(rng.choice(_KNOWN))
-            of_site = evidence(example, found.odds, others, rng)
-            yield Part(example, others, np.hstack(site_parts(found, of_site)), _SYNTHETIC_WEIGHT)
+            others, of_site = evidence(example, found.odds, int(rng.choice(_KNOWN)), rng)
+            if others:
+                yield Part(example, others, np.hstack(site_parts(found, of_site)), _SYNTHETIC_WEIGHT)
 
 
 def _figures(material: Material, decided: Sequence[tuple[Part, Floats]], cuts: dict[int, Trees]) -> dict[str, float]:

@@ -133,8 +133,8 @@ def _new_insertion(nodes: NodeTable, rng: np.random.Generator) -> Floats:
     return np.where(changes, _CHANGES, _STAYS)
 
 
-def evidence(example: Example, odds: Floats, others: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """(m, len(SITE_FEATURES)) evidence of synthetic pages about a page, see `page_features.site_features`.
+def evidence(example: Example, odds: Floats, others: int, rng: np.random.Generator) -> tuple[int, NDArray[np.float32]]:
+    """As `Site.evidence`, of synthetic pages about a page.
 
     Parameters
     ----------
@@ -152,8 +152,8 @@ def evidence(example: Example, odds: Floats, others: int, rng: np.random.Generat
         same = rng.random() >= habits.other
         of_class += same
         counts.add(_synthetic_page(example, own, habits, same, rng), int(not same))
-    site_evidence = counts.evidence(page.nodes, keys, odds, 0, of_class, True)
-    return site_features(page, site_evidence, odds, of_class - 1)
+    found = counts.evidence(page.nodes, keys, odds, 0, of_class, True)
+    return found.pages, site_features(page, found, odds, min(of_class - 1, found.pages))
 
 
 def _synthetic_page(

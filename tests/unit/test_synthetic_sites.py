@@ -29,7 +29,8 @@ def example(site: str = "orchard", html: str = HTML) -> Example:
 
 def said(one: Example, others: int, seed: int) -> dict[str, Floats]:
     odds = np.zeros((len(one.page.nodes), CLASSIFIERS))
-    columns = evidence(one, odds, others, np.random.default_rng(seed))
+    family, columns = evidence(one, odds, others, np.random.default_rng(seed))
+    assert family <= others
     assert columns.shape == (len(one.labels), len(SITE_FEATURES))
     return dict(zip(SITE_FEATURES, columns.T.astype(np.float64), strict=True))
 
@@ -56,14 +57,18 @@ def test_some_sites_have_a_template_that_changes(sites: list[dict[str, Floats]])
 
 
 def test_shares_are_those_of_one_set_of_pages(sites: list[dict[str, Floats]]):
-    for one in sites:
+    families = [one for one in sites if one["site_pages"].any()]
+    assert len(families) > len(sites) / 2
+    for one in families:
         for name in ("site_text", "site_placed", "site_path", "site_target"):
             assert one[name].min() >= 0
             assert one[name].max() <= 1
-        assert (one["site_placed"] <= np.minimum(one["site_text"], one["site_path"])).all()
+        assert (one["site_placed"] <= one["site_text"]).all()
         # A class with texts of its own is compared with its own pages only.
         alone = np.array_equal(one["site_pages"], one["site_class_pages"])
-        assert alone or one["site_pages"] == pytest.approx(np.log1p(8))
+        if not alone:
+            assert one["site_pages"] == pytest.approx(np.log1p(8))
+            assert (one["site_placed"] <= one["site_path"]).all()
         assert (one["site_class_pages"] <= one["site_pages"]).all()
 
 
@@ -82,7 +87,9 @@ def test_small_pages_have_sites_too(html: str):
 def test_sites_of_few_pages_are_learnt_from_as_imagined_ones():
     lonely = [example(f"s{i}") for i in range(12)]
     known = Material.of(lonely, trees=5).known
-    assert sorted(part.example.site for part in known) == sorted(one.site for one in lonely)
+    found = {part.example.site for part in known}  # none of one whose imagined pages share nothing with it
+    assert len(known) == len(found) > len(lonely) / 2
+    assert found <= {one.site for one in lonely}
     assert all(part.others > 0 for part in known)
     assert all(0 < part.weight < 1 for part in known)
     shapes = {part.columns.shape for part in known}
