@@ -106,7 +106,7 @@ def test_a_link_of_megabytes():
     )
 
 
-@pytest.mark.parametrize("form", ["{}", "{} é", "?q={}" + "&a=b c" * 50, "http://{}.bücher.example/", "?q={}&b&a"])
+@pytest.mark.parametrize("form", ["{}", "{} é", "?q={}" + "&a=b c" * 4, "http://{}.bücher.example/", "?q={}&b&a"])
 def test_the_addresses_of_a_page_have_a_bound(form):
     """A long base would make a long address of each of a hundred thousand short links."""
     base, links = f"http://h/{'b/' * 1000}", list(map(form.format, range(13_000)))
