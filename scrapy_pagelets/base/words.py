@@ -7,8 +7,9 @@ Page texts, queries, near-duplicates and indexes use this definition. `scrapy_pa
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import Final
+
+from scrapy_pagelets.characters import normalised
 
 # Ranges of scripts, for character classes of regular expressions.
 THAI: Final = "\u0e00-\u0e7f"
@@ -43,4 +44,4 @@ def caseless(text: str) -> str:
     >>> caseless("ＳＴＲＡẞＥ")
     'strasse'
     """
-    return unicodedata.normalize("NFKC", text).casefold()
+    return normalised("NFKC", text).casefold()

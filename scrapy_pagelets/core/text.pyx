@@ -7,9 +7,10 @@ from libc.string cimport memcpy
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from unicodedata import normalize
 
 import numpy as np
+
+from scrapy_pagelets.characters import normalised
 
 from scrapy_pagelets.core.arrays cimport Integers, integers, pointer
 from scrapy_pagelets.core.columns cimport Columns, Nodes, columns_of
@@ -508,7 +509,7 @@ def visible_words(str text):
     if not marks:
         marks = given["MARKS"]
     if not text.isascii():
-        text = normalize("NFC", text)
+        text = normalised("NFC", text)
     if not text.isprintable() or "\ufffd" in text:
         text = given["INVISIBLE"].sub("", text)
     cdef vector[Py_UCS4] out

@@ -16,13 +16,14 @@ from urllib.parse import unquote, urlsplit
 from lxml import etree
 
 from scrapy_pagelets.base.caches import cached
+from scrapy_pagelets.base.characters import normalised
 
 
 def _folded(text: str) -> str:
     """Fold a text to lower case without accents."""
     if text.isascii():
         return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    decomposed = normalised("NFKD", text.casefold())
     return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats
+from scrapy_pagelets.base.characters import normalised
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.duplicates.shingles import tokens
 from scrapy_pagelets.page.nodes import SPACE, NodeTable
@@ -93,7 +93,7 @@ def content_hash(text: str) -> str | None:
 @compiled("text")
 def visible_words(text: str) -> str:
     """A text in composed form without white space, invisible characters and marks that stand alone."""
-    visible = _INVISIBLE.sub("", unicodedata.normalize("NFC", text))
+    visible = _INVISIBLE.sub("", normalised("NFC", text))
     return "".join(word for word in visible.split() if word.strip(_MARKS))
 
 

@@ -13,6 +13,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
+from scrapy_pagelets.base.characters import normalised
 from scrapy_pagelets.base.words import BY_CHARACTER, caseless
 
 #: Accents of Latin, Greek and Cyrillic letters. Marks of other scripts distinguish words and stay.
@@ -68,7 +69,7 @@ def folded(text: str) -> str:
     """Return a text in compatibility form (NFKC), without case and accents."""
     if text.isascii():
         return text.lower()
-    bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+    bare = _ACCENTS.sub("", normalised("NFKD", text))
     return caseless(bare)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -11,7 +10,7 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.base.characters import quoted, readable
+from scrapy_pagelets.base.characters import normalised, quoted, readable
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page import data_tables, formulas, notes
 from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, NodeTable
@@ -48,7 +47,7 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
     """
     nodes, leaves = written(nodes, keep)
     text = text_of(nodes, leaves, first_of_items(nodes, leaves))
-    return text if text.isascii() else unicodedata.normalize("NFC", without_invisible(text))
+    return text if text.isascii() else normalised("NFC", without_invisible(text))
 
 
 def written(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:

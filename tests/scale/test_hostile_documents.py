@@ -35,12 +35,13 @@ HOSTILE = {
     + "".join(f"<li><a href={i}>Entry {i}</a>" for i in range(10_000))
     + "<p>based",
     "tags": "".join(f"<{'y' * 10_000}>{MENU}" for _ in range(100)) + "<p>tagged",
+    "accents": "<h1>a" + "\u0301\u0316" * 100_000 + "</h1><p>b" + "\u0301\u0316" * 300_000 + " accented",
     "formulas": "<span class=katex>" * 500 + "<math>" * 500 + "<mi>x</mi>" + "<p>" + r"\(" * 50_000 + " solved",
 }
 LAST = {
     "headings": "last chapter", "pre": "last line", "nested": "innermost", "columns": "outermost", "data": "afterwards",
     "marks": "literally", "fences": "unfenced", "directions": "mirrored", "broken": "unharmed",
-    "hostile": "unaffected", "base": "based", "tags": "tagged", "formulas": "solved",
+    "hostile": "unaffected", "base": "based", "tags": "tagged", "accents": "accented", "formulas": "solved",
 }  # fmt: skip
 
 
