@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from scrapy_pagelets.characters import normalised
+from scrapy_pagelets.base.characters import normalised
 
 # Ranges of scripts, for character classes of regular expressions.
 THAI: Final = "\u0e00-\u0e7f"

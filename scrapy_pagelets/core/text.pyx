@@ -10,7 +10,6 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
-from scrapy_pagelets.characters import normalised
 
 from scrapy_pagelets.core.arrays cimport Integers, integers, pointer
 from scrapy_pagelets.core.columns cimport Columns, Nodes, columns_of
@@ -509,7 +508,7 @@ def visible_words(str text):
     if not marks:
         marks = given["MARKS"]
     if not text.isascii():
-        text = normalised("NFC", text)
+        text = given["normalised"]("NFC", text)
     if not text.isprintable() or "\ufffd" in text:
         text = given["INVISIBLE"].sub("", text)
     cdef vector[Py_UCS4] out

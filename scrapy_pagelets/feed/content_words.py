@@ -26,7 +26,7 @@ _INVISIBLE: Final = re.compile(
 )
 #: Marks of layout between white space do not count: hyphens before items, bars between links, permalinks of headings.
 _MARKS: Final = "|/\\·•:;,.-–—¶#§»«>…"
-give("text", INVISIBLE=_INVISIBLE, MARKS=_MARKS)
+give("text", INVISIBLE=_INVISIBLE, MARKS=_MARKS, normalised=normalised)
 #: Different words of a content that are counted; of longer ones, a sample.
 MOST_WORDS: Final = 4096
 
