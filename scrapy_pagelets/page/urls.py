@@ -166,7 +166,7 @@ def cost_of(href: str) -> int:
     """What a link costs of the `ROOM` before it is resolved: what takes longer than all else.
 
     >>> cost_of("http://h/ü?a=1"), cost_of("/?a=1&b=2"), cost_of("//bücher.de/")
-    (0, 20, 200)
+    (0, 20, 180)
     """
     host = None if href.isascii() else _HOST.match(href)
     return COST * (href.count("&") + (0 if host is None or host[1].isascii() else len(host[1])))

@@ -85,7 +85,7 @@ def test_an_archive_of_the_sources_has_the_core_and_nothing_that_was_built(proje
     assert run(project, "setup.py", "-q", "sdist").returncode == 0
     with tarfile.open(next((project / "dist").glob("*.tar.gz"))) as archive:
         names = {Path(name) for name in archive.getnames()}
-    found = {name.name for name in names if name.parent.name == "core"}
+    found = {name.name for name in names if name.parts[-3:-1] == ("scrapy_pagelets", "core")}
     assert found == {*SOURCES, "__init__.py"}
     assert {"setup.py", "Makefile", "run"} <= {name.name for name in names}
 

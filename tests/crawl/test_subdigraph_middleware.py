@@ -143,7 +143,9 @@ def test_scrapy_playwrights_pages_are_the_same_with_the_search_as_without(tmp_pa
                 yield response.follow(link, meta={"playwright": True, "mine": 1})
     """
     handler = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
-    settings = {"DOWNLOAD_HANDLERS": {"http": handler}, "PLAYWRIGHT_LAUNCH_OPTIONS": launch_options()}
+    # Our own switches would leave this browser without a network.
+    launch = launch_options() | {"args": ["--no-first-run", "--disable-background-networking"]}
+    settings = {"DOWNLOAD_HANDLERS": {"http": handler}, "PLAYWRIGHT_LAUNCH_OPTIONS": launch}
     script = "<script>document.write('<p class=drawn>drawn for ' + location.pathname + '</p>')</script>"
     items = []
     with SiteServer(routes=menu_site("home", *"abcdef", more=lambda name: script)) as server:
