@@ -1,5 +1,6 @@
 # make demo   crawl the bundled site, or URL=https://..., and show one line of the feed
 # make test   check style and types, and run the tests, with the compiled core and in part without it
+# make quick  check style and types, and run the tests that need no crawl, service or browser
 # make clean  remove the files that building and running leave behind; make distclean also removes .venv
 SHELL := /bin/bash
 VENV := .venv
@@ -12,7 +13,7 @@ IN_PYTHON := tests/crawl/test_quality.py tests/crawl/test_crawl.py
 URL ?=
 export FEED URL
 
-.PHONY: demo test compiler chromium java postgresql redis clean distclean
+.PHONY: demo test quick compiler chromium java postgresql redis clean distclean
 
 # The first suitable Python; an active virtualenv makes no difference.
 define FIND_PYTHON
@@ -157,6 +158,12 @@ test: $(VENV)/.installed-dev chromium java postgresql redis
 	$(BIN)/mypy
 	$(BIN)/pytest -n 3 --dist worksteal
 	SCRAPY_PAGELETS_CORE=off $(BIN)/pytest -n 3 $(IN_PYTHON)
+
+quick: $(VENV)/.installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pytest -n 3 --dist worksteal -q tests/unit
 
 clean:
 	rm -rf out build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
