@@ -377,7 +377,7 @@ def test_custom_weights_cut_pages(tmp_path):
     for level in ("", "inner", "top"):
         settings = {"PAGELETS_SEGMENTER": "gcuts", "PAGELETS_EXPORT": "all"}
         if level:
-            shipped = files("scrapy_pagelets.segmentation").joinpath(f"gcuts-{level}.npz")
+            shipped = files("scrapy_pagelets.papers.graph_cuts").joinpath(f"gcuts-{level}.npz")
             (tmp_path / f"{level}.npz").write_bytes(shipped.read_bytes())
             settings["PAGELETS_SEGMENTER_WEIGHTS"] = str(tmp_path / f"{level}.npz")
         pages, feed = tmp_path / "pages", f"cut-{level}.jsonl"

@@ -117,7 +117,7 @@ def test_a_request_that_matches_no_link_inherits_from_its_page(passing):
 
 def test_relevance_is_inherited_through_irrelevant_pages(passing):
     fire, fish = passing(response(), Request("http://h/fire"), Request("http://h/fish"))
-    empty = "<p>Nothing <a href=/next>next</a>"
+    empty = "<p>This page says nothing of the topic, but it leads on to <a href=/next>another one</a> that may do so."
     near = passing.priorities(response(empty, "http://h/fire", **fire.meta), "http://h/next")
     none = passing.priorities(response(empty, "http://h/none"), "http://h/next")
     assert near[0] > none[0] == 0

@@ -18,7 +18,7 @@ from scrapy_pagelets.training.model_training import train
 from scrapy_pagelets.training.training_tables import Leaves, lexicon
 
 ROOT = Path(__file__).resolve().parents[2]
-TEMPLATES = ROOT / "scrapy_pagelets" / "templates"
+MODELS = {path.stem: path for path in sorted((ROOT / "scrapy_pagelets").rglob("*.npz"))}
 MENU = "<ul class=menu><li><a href=/>Home</a><li><a href=/plums>Plums</a></ul>"
 BODY = MENU + "<p class=text>{}</p><div class=foot>Home</div>"
 
@@ -111,7 +111,7 @@ def test_the_shipped_model_says_how_it_was_made():
 )
 def test_the_shipped_models_have_learnt_from_nothing_but_what_the_docs_name(name, archives, people):
     """``docs/how-it-works.md`` has a table with the data and the labels of each file."""
-    with np.load(TEMPLATES / f"{name}.npz") as data:
+    with np.load(MODELS[name]) as data:
         command = json.loads(data["about"].tobytes())["command"].split()
     options = [i for i, word in enumerate(command) if word.startswith("--")]
     gold = [word for word in command if word.endswith("gold.jsonl.gz")]
@@ -125,9 +125,8 @@ def test_the_shipped_models_have_learnt_from_nothing_but_what_the_docs_name(name
 def test_the_docs_have_a_row_for_each_shipped_model():
     text = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
     rows = [name for line in text.splitlines() if line.startswith("| `") for name in line.split("|")[1].split()]
-    files = [*TEMPLATES.glob("*.npz"), *(TEMPLATES.parent / "segmentation").glob("*.npz")]
-    assert len(files) >= 7
-    assert [file.name for file in files if not any(fnmatch(file.name, row.strip("`")) for row in rows)] == []
+    assert len(MODELS) >= 7
+    assert [file.name for file in MODELS.values() if not any(fnmatch(file.name, row.strip("`")) for row in rows)] == []
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no model"])
