@@ -12,7 +12,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 
-from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, STORED, Identities, IdentityDiffers, token_of
+from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, Identities, IdentityDiffers, token_of
 from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.outgoing import Sent
@@ -64,7 +64,7 @@ class HandoverMiddleware:
             self._check(request, sent)
             return None
         self.session.sent[request] = sent
-        if sent.obstacle is not None or (token := self._token(request, sent.identity)) is None:
+        if sent.obstacle is not None or (token := token_of(self.crawler, request, sent.identity)) is None:
             return None
         if (loading := self.session.menu_loads.pop(token, None)) is not None:
             await asyncio.wait({loading})
@@ -81,10 +81,6 @@ class HandoverMiddleware:
         response = stored.replace(request=request)
         self._uncount(request, response)
         return response
-
-    def _token(self, request: Request, identity: str) -> str | None:
-        former = request.meta.pop(STORED, None)
-        return former if former and self.session.responses.has(former) else token_of(self.crawler, request, identity)
 
     def _uncount(self, request: Request, response: Response) -> None:
         """Subtract in advance what `DownloaderStats` will count: it counted the response when it was loaded."""

@@ -21,8 +21,6 @@ from scrapy_pagelets.session.outgoing import Obstacle, Sent
 HANDOVER_TOKEN: Final = "_pagelets_handover_token"
 #: Request meta of a probe: its response as the downloader returned it.
 RECEIVED: Final = "_pagelets_received"
-#: Request meta: the key of the response, loaded by an earlier version, that answers a request of the same job.
-STORED: Final = "_pagelets_stored"
 #: Headers that identify a session: a response to such a request must not be used for another one.
 _SESSION: Final = (b"Cookie", b"Authorization")
 #: Headers that differ for each request without changing the response.
