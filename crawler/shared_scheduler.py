@@ -17,11 +17,12 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
 from scrapy_pagelets.base.errors import PageletsError
+from scrapy_pagelets.base.recent_keys import RecentKeys
+from scrapy_pagelets.session.answered import key_of
 from scrapy_pagelets.session.closing import before_closing
 from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
 from scrapy_pagelets.session.fingerprints import fingerprint_of
 from scrapy_pagelets.session.leases import LEASE
-from scrapy_pagelets.session.recent import RecentSet
 from scrapy_pagelets.session.request_json import from_json, to_json
 from scrapy_pagelets.session.shared_crawl import ONE_VERSION, UNREADABLE
 from scrapy_pagelets.session.threads import in_waiting_thread
@@ -69,7 +70,7 @@ class SharedScheduler(BaseScheduler):
         self._new: list[Waiting] = []
         self._here: deque[Request] = deque()
         self._in_engine: dict[Request, str] = {}
-        self._seen: RecentSet[str] = RecentSet(_MOST_SEEN)
+        self._seen = RecentKeys(_MOST_SEEN)
         self._held: set[str] = set()
         self._state = State(queued=1)  # until Redis has been asked
         self._has_nothing_to_do = False
@@ -132,9 +133,11 @@ class SharedScheduler(BaseScheduler):
         request.meta.pop(LEASE, None)
         page = fingerprint_of(self.crawler, request)
         is_filtered = not request.dont_filter or bool(request.meta.get("is_start_request"))
-        if is_filtered and not self._seen.add(page):
+        if is_filtered and (key := key_of(page)) in self._seen:
             self._count("dupefilter/filtered")
             return False
+        if is_filtered:
+            self._seen.add(key)
         self._has_nothing_to_do = False
         try:
             content = zlib.compress(to_json(request, self.crawler.spider), 1)

@@ -11,8 +11,8 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.probing.identity import known_fingerprint
 from scrapy_pagelets.session.answered import AnsweredRequests
-from scrapy_pagelets.session.fingerprints import known_fingerprint
 
 #: Number of recent redirects that are remembered.
 _MAX_REMEMBERED: Final = 500

@@ -24,18 +24,18 @@ class AnsweredRequests:
         self._job = job
         self._answered = RecentKeys(MAX_ANSWERED)
         for fingerprint in store.answered(job) if job else ():
-            self._answered.add(_key(fingerprint))
+            self._answered.add(key_of(fingerprint))
         self._new: deque[str] = deque()
 
     def add_answered(self, fingerprint: str) -> None:
         """Remember that a request was answered, by any response or error."""
-        self._answered.add(_key(fingerprint))
+        self._answered.add(key_of(fingerprint))
         if self._job:
             self._new.append(fingerprint)
 
     def is_answered(self, fingerprint: str) -> bool:
         """True if the request is among the last that were answered."""
-        return _key(fingerprint) in self._answered
+        return key_of(fingerprint) in self._answered
 
     def save(self, least: int = 1) -> None:
         """Save the new fingerprints if there are at least ``least``; runs in a thread."""
@@ -43,6 +43,6 @@ class AnsweredRequests:
             self._store.add_answered(self._job, [self._new.popleft() for _ in range(len(self._new))])
 
 
-def _key(fingerprint: str) -> int:
-    """A hash of a fingerprint, 63 bits; a fingerprinter of the project may give any text."""
-    return xxh3_64_intdigest(fingerprint.encode()) >> 1
+def key_of(name: str) -> int:
+    """Return a hash of a fingerprint or another name for `RecentKeys`, 63 bits."""
+    return xxh3_64_intdigest(name.encode("utf-8", "surrogatepass")) >> 1

@@ -1,11 +1,8 @@
-"""What is no longer used during crawls: Python's collection of garbage, and memory that the C library keeps."""
+"""Python's collection of garbage during crawls."""
 
 from __future__ import annotations
 
 import gc
-import sys
-from collections.abc import Callable
-from ctypes import CDLL
 from typing import Final
 
 #: Allocations, and collections of the generation before, after which a generation is collected. A callback of Scrapy
@@ -48,21 +45,3 @@ class GarbageCollector:
 
 #: The collector of this process.
 COLLECTOR: Final = GarbageCollector()
-
-
-def _trim() -> Callable[[int], int] | None:
-    """``malloc_trim`` of the GNU C library, None for another one."""
-    return getattr(CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-
-
-_malloc_trim: Final = _trim()
-
-
-def give_back() -> None:
-    """Give memory that was freed back to the system.
-
-    The GNU C library does so by itself only with what lies behind the last block in use. Between the blocks that pages
-    have left it keeps tens of megabytes, more with each hundred thousand pages.
-    """
-    if _malloc_trim is not None:
-        _malloc_trim(0)
