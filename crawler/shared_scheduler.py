@@ -18,13 +18,10 @@ from twisted.internet.defer import Deferred
 
 from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.base.recent_keys import RecentKeys
-from scrapy_pagelets.session.answered import key_of
-from scrapy_pagelets.session.closing import before_closing
 from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
-from scrapy_pagelets.session.fingerprints import fingerprint_of
-from scrapy_pagelets.session.leases import LEASE
-from scrapy_pagelets.session.request_json import from_json, to_json
-from scrapy_pagelets.session.shared_crawl import ONE_VERSION, UNREADABLE
+from scrapy_pagelets.session.requests import fingerprint_of, from_json, key_of, to_json
+from scrapy_pagelets.session.scrapy_hooks import before_closing
+from scrapy_pagelets.session.shared_crawl import LEASE, ONE_VERSION, UNREADABLE
 from scrapy_pagelets.session.threads import in_waiting_thread
 from scrapy_pagelets.shared.frontier import Lease, State, Waiting
 from scrapy_pagelets.shared.server import RedisAway, RedisFull

@@ -13,10 +13,10 @@ from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 
 from scrapy_pagelets.probing.identity import HANDOVER_TOKEN, RECEIVED, Identities, IdentityDiffers, token_of
-from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.outgoing import Sent
-from scrapy_pagelets.session.rendered_response import FRAMES, RenderedResponse
+from scrapy_pagelets.session.response_store import FRAMES, RenderedResponse
+from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 from scrapy_pagelets.session.threads import in_thread
 
 

@@ -15,10 +15,10 @@ from scrapy.http import HtmlResponse
 from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.session.closing import before_closing
 from scrapy_pagelets.session.crawl_session import session_of
-from scrapy_pagelets.session.leases import lease_of
 from scrapy_pagelets.session.page_context import PageContext, context_of, copied
+from scrapy_pagelets.session.scrapy_hooks import before_closing
+from scrapy_pagelets.session.shared_crawl import lease_of
 
 #: Seconds that an item waits at most.
 LIMIT: Final = 15.0

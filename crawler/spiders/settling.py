@@ -13,9 +13,9 @@ from scrapy_pagelets.crawler.spiders.request_journal import Held, RequestJournal
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import site_of
 from scrapy_pagelets.session.crawl_session import session_of
-from scrapy_pagelets.session.fingerprints import fingerprint_of
-from scrapy_pagelets.session.leases import LEASE, lease_of
 from scrapy_pagelets.session.page_context import fetched_at
+from scrapy_pagelets.session.requests import fingerprint_of
+from scrapy_pagelets.session.shared_crawl import LEASE, lease_of
 from scrapy_pagelets.session.threads import in_thread
 
 #: Request meta: the number of the request in the journal.

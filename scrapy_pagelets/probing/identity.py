@@ -15,8 +15,8 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
 
 from scrapy_pagelets.session.crawl_session import session_of
-from scrapy_pagelets.session.fingerprints import fingerprint_of
 from scrapy_pagelets.session.outgoing import Obstacle, Sent
+from scrapy_pagelets.session.requests import fingerprint_of
 
 #: Request meta of a probe: the token under which its response is stored until the spider requests the page.
 HANDOVER_TOKEN: Final = "_pagelets_handover_token"

@@ -32,14 +32,13 @@ from scrapy_pagelets.papers.page_alone import page_level
 from scrapy_pagelets.rendering.snapshot import page_of
 from scrapy_pagelets.rules.host_rules import Rules
 from scrapy_pagelets.rules.rules_file import read as read_rules
-from scrapy_pagelets.session.answered import AnsweredRequests, key_of
-from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.config import Config, unknown
-from scrapy_pagelets.session.leases import Leases
 from scrapy_pagelets.session.outgoing import Sent
 from scrapy_pagelets.session.progress import Progress
-from scrapy_pagelets.session.rendered_response import RenderedResponse
-from scrapy_pagelets.session.response_store import ResponseStore
+from scrapy_pagelets.session.requests import AnsweredRequests, key_of
+from scrapy_pagelets.session.response_store import RenderedResponse, ResponseStore
+from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
+from scrapy_pagelets.session.shared_crawl import Leases
 from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore, meaning

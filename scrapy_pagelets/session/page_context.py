@@ -28,7 +28,7 @@ from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.papers.detections import FUSED
 from scrapy_pagelets.papers.methods import labels_of
 from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
-from scrapy_pagelets.session.leases import lease_of
+from scrapy_pagelets.session.shared_crawl import lease_of
 from scrapy_pagelets.session.threads import let_go
 from scrapy_pagelets.sites.site_cache import SiteCache
 

@@ -12,7 +12,7 @@ from scrapy.pqueues import ScrapyPriorityQueue
 
 from scrapy_pagelets.base.recent_keys import RecentKeys
 from scrapy_pagelets.page import urls
-from scrapy_pagelets.session.answered import key_of
+from scrapy_pagelets.session.requests import key_of
 
 #: Request meta of a copy that overtakes its original.
 _COPY: Final = "_pagelets_raised"
@@ -85,7 +85,7 @@ class WaitingRequests:
         return True
 
     def _key(self, request: Request) -> int:
-        return key_of(key_of(self._crawler, request))
+        return key_of(fingerprint_of(self._crawler, request))
 
 
 _crawls: WeakKeyDictionary[Crawler, WaitingRequests] = WeakKeyDictionary()

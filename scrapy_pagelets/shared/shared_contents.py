@@ -9,8 +9,7 @@ from typing import Any, Final
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document, Prepared, Verdict
 from scrapy_pagelets.duplicates.shingles import Hashes
 from scrapy_pagelets.shared.frontier import CrawlLost
-from scrapy_pagelets.shared.last_seconds import LastSeconds
-from scrapy_pagelets.shared.server import Server
+from scrapy_pagelets.shared.server import LastSeconds, Server
 
 #: Entries that are read at once.
 _BATCH: Final = 200

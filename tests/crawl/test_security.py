@@ -173,7 +173,7 @@ socket.gethostbyname = lambda name: answers.pop() if answers and name == "localh
 @pytest.mark.parametrize("dns_cache", [0, 1])
 def test_a_name_that_was_public_leads_to_no_private_address(tmp_path, dns_cache):
     source = f"""{REBINDING}
-from scrapy_pagelets.crawler.spiders.site import SiteSpider
+from scrapy_pagelets.crawler.spiders.site_spider import SiteSpider
 class Spider(SiteSpider):
     name = "stranger"
 """

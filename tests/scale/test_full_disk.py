@@ -27,7 +27,7 @@ PATHS = ["/", *(f"/{name}" for name in NAMES[1:])]
 #: The spider `site`; from some response on, no file can grow.
 SPIDER = """
 import resource
-from scrapy_pagelets.crawler.spiders.site import SiteSpider
+from scrapy_pagelets.crawler.spiders.site_spider import SiteSpider
 
 class Site(SiteSpider):
     name = "stranger"

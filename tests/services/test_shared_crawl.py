@@ -20,7 +20,7 @@ from scrapy import Request
 
 from scrapy_pagelets.crawler.commands import merge as merge_command
 from scrapy_pagelets.crawler.commands import run_command
-from scrapy_pagelets.crawler.fingerprint import PageFingerprinter
+from scrapy_pagelets.session.requests import PageFingerprinter
 from scrapy_pagelets.shared.frontier import Frontier
 from scrapy_pagelets.shared.server import Server
 from tests.crawling import SETTINGS, SITE, options, scrapy, start

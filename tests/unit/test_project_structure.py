@@ -33,7 +33,7 @@ EXCEPTIONS = {("scrapy_pagelets", "scrapy_pagelets.crawler.addon"), ("scrapy_pag
 PUBLIC = {"_asdict", "_c_node", "_doc", "_fields", "_make", "_replace"}
 #: Where a crawl or a command begins.
 ENTRIES = ("scrapy_pagelets", "scrapy_pagelets.crawler.addon", "scrapy_pagelets.crawler.settings",
-           "scrapy_pagelets.crawler.commands", "scrapy_pagelets.crawler.spiders.site",
+           "scrapy_pagelets.crawler.commands", "scrapy_pagelets.crawler.spiders.site_spider",
            "scrapy_pagelets.crawler.spiders.archive")  # fmt: skip
 #: Deprecated aliases: paths that documents of an earlier version name.
 DEPRECATED = {"scrapy_pagelets.crawler.report", "scrapy_pagelets.links.tables"}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from scrapy import signals
 from scrapy.crawler import Crawler
+from scrapy.utils.spider import DefaultSpider
 
 
 def before_closing(crawler: Crawler, callback: Callable[[], None]) -> None:
@@ -28,3 +29,17 @@ def before_closing(crawler: Crawler, callback: Callable[[], None]) -> None:
 
     # Scrapy's default is a weak reference, which would not outlive this function.
     crawler.signals.connect(spider_opened, signals.spider_opened, weak=False)
+
+
+_COMMANDS: Final = "scrapy.commands."
+
+
+def is_for_single_pages(crawler: Crawler) -> bool:
+    """Return True if a command shows or checks single pages: ``shell``, ``fetch``, ``view``, ``parse``, ``check``.
+
+    These commands have no spider, or put their own requests in the place of those with which a spider starts.
+    """
+    spider = crawler.spider
+    if spider is None or isinstance(spider, DefaultSpider):
+        return True
+    return type(spider).start.__module__.startswith(_COMMANDS)

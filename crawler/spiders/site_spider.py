@@ -29,24 +29,31 @@ from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import host_of, is_page, key
 from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
-from scrapy_pagelets.session.fingerprints import fingerprint_of
 from scrapy_pagelets.session.outgoing import FOLLOWED, requested_url
+from scrapy_pagelets.session.requests import fingerprint_of
 from scrapy_pagelets.session.threads import in_waiting_thread
 
 logger = logging.getLogger(__name__)
 
 #: With a limited number of pages: URLs in reserve, to replace pages that fail.
 _SPARE: Final = 10_000
+
 #: In the job directory: our journal of requests, and Scrapy's request queue.
 _JOURNAL: Final = "pagelets-journal.sqlite"
+
 _QUEUE: Final = "requests.queue"
+
 #: The requests that Scrapy has seen, in the job directory.
 _SEEN: Final = "requests.seen"
+
 _NOT_SHARED: Final = "-a pages cannot be combined with PAGELETS_REDIS: each process would count its own pages"
+
 #: Pages of sitemaps whose keys are kept: probes prefer them.
 _MAX_LISTED: Final = 100_000
+
 #: Links of a crawl that are remembered: as many as a table can hold.
 _MAX_LINKS: Final = 1 << 31
+
 _ARGUMENTS: Final = "url, urls, depth, pages and sitemap"
 
 
