@@ -12,7 +12,7 @@ from scrapy.pqueues import ScrapyPriorityQueue
 
 from scrapy_pagelets.base.recent_keys import RecentKeys
 from scrapy_pagelets.page import urls
-from scrapy_pagelets.session.requests import key_of
+from scrapy_pagelets.session.requests import fingerprint_of, key_of
 
 #: Request meta of a copy that overtakes its original.
 _COPY: Final = "_pagelets_raised"
