@@ -13,7 +13,7 @@ from scrapy_pagelets.session.config import focused
 _COMPONENTS: Final = {
     "DOWNLOADER_MIDDLEWARES": {
         # First of all: no other middleware may send these requests to the network.
-        "scrapy_pagelets.middlewares.archived.ArchivedMiddleware": 10,
+        "scrapy_pagelets.middlewares.handover.ArchivedMiddleware": 10,
         # Closer to the engine than retries, redirects and decompression: both see pages as the spider does.
         "scrapy_pagelets.middlewares.subdigraph.MenuSubdigraphMiddleware": 545,
         # Renders responses before MenuSubdigraphMiddleware sees them.

@@ -24,10 +24,10 @@ from scrapy_pagelets.archives.reader import ArchiveError, Reader, Record, expand
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.crawler.items import page_item
-from scrapy_pagelets.crawler.spiders import arguments
+from scrapy_pagelets.crawler.spiders import start_pages
 from scrapy_pagelets.crawler.spiders.archive_job import NUMBER, ArchiveJob, JobError
 from scrapy_pagelets.evidence.known_subdigraphs import KnownSubdigraphs, LinkedPages
-from scrapy_pagelets.middlewares.archived import archive_request, response_token
+from scrapy_pagelets.middlewares.handover import archive_request, response_token
 from scrapy_pagelets.middlewares.rendering import RENDER
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
@@ -78,9 +78,9 @@ class ArchiveSpider(Spider):
         super().__init__(**kwargs)
         if not path:
             raise ValueError("the spider archive needs a path: -a path=FILE, a glob in quotes, or a folder")
-        if problem := arguments.unknown(kwargs, "path and base"):
+        if problem := start_pages.unknown(kwargs, "path and base"):
             logger.warning("%s", problem)
-        self.path, self.base = path, arguments.beginning("base", base)
+        self.path, self.base = path, start_pages.beginning("base", base)
         self.sources = expand(path)
         #: Number of pages, once all are learnt; bytes of the WARC files.
         self._pages = 0

@@ -23,7 +23,7 @@ from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.base.recent_keys import RecentKeys
 from scrapy_pagelets.crawler.items import page_item
-from scrapy_pagelets.crawler.spiders import arguments, failures, sitemaps
+from scrapy_pagelets.crawler.spiders import start_pages
 from scrapy_pagelets.crawler.spiders.request_journal import FORMER_JOB, RequestJournal
 from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
 from scrapy_pagelets.page.page import Page
@@ -83,10 +83,10 @@ class SiteSpider(Spider):
         self, url: str = "", urls: str = "", depth: str = "0", pages: str = "0", sitemap: str = "0", **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        self.start_urls = arguments.start_urls(url, urls)
-        self.depth, self.pages = arguments.number("depth", depth), arguments.number("pages", pages)
-        self.sitemap = arguments.flag("sitemap", sitemap)
-        if problem := arguments.unknown(kwargs, _ARGUMENTS):
+        self.start_urls = start_pages.start_urls(url, urls)
+        self.depth, self.pages = start_pages.number("depth", depth), start_pages.number("pages", pages)
+        self.sitemap = start_pages.flag("sitemap", sitemap)
+        if problem := start_pages.unknown(kwargs, _ARGUMENTS):
             logger.warning("%s", problem)
         self.journal = RequestJournal(None)
         self._requested = self._received = self._lost_starts = 0
@@ -122,7 +122,7 @@ class SiteSpider(Spider):
         crawler.signals.connect(spider.request_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.request_dropped, signals.request_dropped)
         crawler.signals.connect(spider.spider_idle, signals.spider_idle)
-        failures.mute("scrapy.downloadermiddlewares.robotstxt", "scrapy.downloadermiddlewares.retry")
+        start_pages.mute("scrapy.downloadermiddlewares.robotstxt", "scrapy.downloadermiddlewares.retry")
         return spider
 
     async def start(self) -> AsyncIterator[Any]:
@@ -189,7 +189,7 @@ class SiteSpider(Spider):
 
     def parse_robots(self, response: Response) -> Iterator[Request]:
         response.meta["depth"] = -1  # pages in a sitemap have depth 0, like start pages
-        for url in filter(None, map(requested_url, sitemaps.sitemaps_of(response))):
+        for url in filter(None, map(requested_url, start_pages.sitemaps_of(response))):
             yield self._sitemap(url)
         self._settle(response.request)
 
@@ -197,7 +197,7 @@ class SiteSpider(Spider):
         response.meta["depth"] = -1
         self._settle(response.request)
         try:
-            entries = sitemaps.entries(response)
+            entries = start_pages.entries(response)
         except ValueError as error:
             self.session.warn("sitemaps/failed", "%s", error)
             return
@@ -210,7 +210,7 @@ class SiteSpider(Spider):
     def start_failed(self, failure: Failure) -> None:
         """Log in a sentence why there is nothing to crawl."""
         self._settle(failure.request)  # type: ignore[attr-defined]
-        self._lose_start("%s", failures.reason(failure))
+        self._lose_start("%s", start_pages.reason(failure))
 
     def _lose_start(self, message: str, *arguments: str) -> None:
         """Report a start page that cannot be used; a crawl that has no other does not end with exit code 0."""
@@ -222,7 +222,7 @@ class SiteSpider(Spider):
 
     def failed(self, failure: Failure) -> Iterator[Request]:
         """Count a failed page. After a 404 of ``/page/`` try ``/page``: static hosts serve both, their mirrors one."""
-        stat = failures.stat_of(failure)
+        stat = start_pages.stat_of(failure)
         self.session.count(f"pages/missing/{stat}")
         request: Request = failure.request  # type: ignore[attr-defined]
         self._settle(request)
@@ -233,7 +233,7 @@ class SiteSpider(Spider):
     def sitemap_failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]
         self._settle(request)
-        self.session.warn("sitemaps/failed", "%s cannot be loaded (%s)", request.url, failures.stat_of(failure))
+        self.session.warn("sitemaps/failed", "%s cannot be loaded (%s)", request.url, start_pages.stat_of(failure))
 
     def request_scheduled(self, request: Request) -> None:
         """Drop redirects to other sites, except those of start pages, and write requests into the journal."""

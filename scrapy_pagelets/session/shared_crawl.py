@@ -26,8 +26,7 @@ from scrapy_pagelets.session.response_store import SharedResponses
 from scrapy_pagelets.session.threads import in_waiting_thread
 from scrapy_pagelets.shared.frontier import Frontier
 from scrapy_pagelets.shared.server import RedisAway, Server
-from scrapy_pagelets.shared.shared_contents import SharedContents
-from scrapy_pagelets.shared.shared_sites import SharedSites
+from scrapy_pagelets.shared.shared_stores import SharedContents, SharedSites
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from threading import Event
 import pytest
 from scrapy.http import Response
 
-from scrapy_pagelets.crawler.spiders.sitemaps import sitemaps_of
+from scrapy_pagelets.crawler.spiders.start_pages import sitemaps_of
 from scrapy_pagelets.page.page import Page
 from tests.crawling import answer, crawl, menu_site, options, page, pages_asked_for, run_spider, scrapy, start
 from tests.server import Reply, SiteServer, html, redirect

@@ -22,8 +22,7 @@ from scrapy_pagelets.session.response_store import SharedResponses
 from scrapy_pagelets.session.shared_crawl import Leases
 from scrapy_pagelets.shared.frontier import CrawlLost, Frontier, Waiting
 from scrapy_pagelets.shared.server import RedisAway, RedisFull, Server, shown
-from scrapy_pagelets.shared.shared_contents import SharedContents
-from scrapy_pagelets.shared.shared_sites import SharedSites
+from scrapy_pagelets.shared.shared_stores import SharedContents, SharedSites
 from tests.malicious import Malicious
 from tests.redis_server import RedisServer
 
