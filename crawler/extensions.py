@@ -19,8 +19,8 @@ from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.crawler.feed_export import location
 from scrapy_pagelets.crawler.preparation import COLLECTOR, prepare
 from scrapy_pagelets.papers.shared_pagelets.incremental import RepeatedPagelets
-from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
-from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
+from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
+from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages, mark_failed
 from scrapy_pagelets.session.threads import computed, in_thread
 
 logger = logging.getLogger(__name__)

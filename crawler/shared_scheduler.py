@@ -18,9 +18,9 @@ from twisted.internet.defer import Deferred
 
 from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.base.recent_keys import RecentKeys
-from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
+from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.requests import fingerprint_of, from_json, key_of, to_json
-from scrapy_pagelets.session.scrapy_hooks import before_closing
+from scrapy_pagelets.session.scrapy_hooks import after_requests, before_closing, mark_failed
 from scrapy_pagelets.session.shared_crawl import LEASE, ONE_VERSION, UNREADABLE
 from scrapy_pagelets.session.threads import in_waiting_thread
 from scrapy_pagelets.shared.frontier import Lease, State, Waiting
@@ -99,17 +99,12 @@ class SharedScheduler(BaseScheduler):
             sentence = "this crawl has just finished: to crawl again, wait ten minutes or set PAGELETS_REDIS_KEY"
             logger.info("%s", sentence)
             return
-        slot = self._engine._slot
-        remove = slot.remove_request
-
-        def remove_request(request: Request) -> None:
-            remove(request)
-            if (lease := self._in_engine.pop(request, None)) is not None:
-                self._leases.end(lease)
-
-        # The engine has no signal for this moment: callback and items of the request are through.
-        slot.remove_request = remove_request
+        after_requests(self.crawler, self._end_lease)
         self._task = asyncio.ensure_future(self._run())
+
+    def _end_lease(self, request: Request) -> None:
+        if (lease := self._in_engine.pop(request, None)) is not None:
+            self._leases.end(lease)
 
     @property
     def _engine(self) -> Any:

@@ -22,15 +22,15 @@ from twisted.python.failure import Failure
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.base.recent_keys import RecentKeys
-from scrapy_pagelets.crawler.items import page_item
 from scrapy_pagelets.crawler.spiders import start_pages
 from scrapy_pagelets.crawler.spiders.request_journal import FORMER_JOB, RequestJournal
 from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import host_of, is_page, key
-from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
+from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.outgoing import FOLLOWED, requested_url
 from scrapy_pagelets.session.requests import fingerprint_of
+from scrapy_pagelets.session.scrapy_hooks import before_scraper_closes, mark_failed
 from scrapy_pagelets.session.threads import in_waiting_thread
 
 logger = logging.getLogger(__name__)
@@ -157,7 +157,7 @@ class SiteSpider(Spider):
 
     def item(self, response: HtmlResponse) -> Any:
         """Return the item of a page, whose fields the pipelines fill."""
-        return page_item(response.url, self.session.config)
+        return self.session.config.blank_item(response.url)
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         start = response.meta.get("pagelets_start", False)
@@ -284,19 +284,12 @@ class SiteSpider(Spider):
         # Connected after the feeds: a request is settled only when they have its item.
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             self.crawler.signals.connect(self.item_made, signal)
-        assert self.crawler.engine is not None
-        scraper: Any = self.crawler.engine.scraper
-        close = scraper.close_spider_async
+        before_scraper_closes(self.crawler, self._release_last)
 
-        async def close_spider_async() -> None:
-            try:
-                # Pages on disk stay for the next run of the job, if the journal tells it about them.
-                postponed = not self._finished and job_dir(self.settings) and self.journal.complete
-                await self.held.release(lasting=not postponed)
-            finally:
-                await close()
-
-        scraper.close_spider_async = close_spider_async
+    async def _release_last(self) -> None:
+        # Pages on disk stay for the next run of the job, if the journal tells it about them.
+        postponed = not self._finished and job_dir(self.settings) and self.journal.complete
+        await self.held.release(lasting=not postponed)
 
     def spider_idle(self) -> None:
         """Request spare pages instead of those that failed, if the number of pages is limited."""

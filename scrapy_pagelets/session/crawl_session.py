@@ -37,7 +37,7 @@ from scrapy_pagelets.session.outgoing import Sent
 from scrapy_pagelets.session.progress import Progress
 from scrapy_pagelets.session.requests import AnsweredRequests, key_of
 from scrapy_pagelets.session.response_store import RenderedResponse, ResponseStore
-from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
+from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages, mark_failed
 from scrapy_pagelets.session.shared_crawl import Leases
 from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
 from scrapy_pagelets.sites.site_cache import SiteCache
@@ -322,11 +322,3 @@ def abort_crawl(crawler: Crawler, reason: object) -> NoReturn:
     logger.error("%s", reason)
     mark_failed(crawler)
     raise asyncio.CancelledError(str(reason))
-
-
-def mark_failed(sender: Crawler) -> None:
-    """Let `scrapy crawl` and `scrapy runspider` end with exit code 1, as they do for a crawler without a spider.
-
-    May be connected to the signal ``engine_stopped``.
-    """
-    sender.spider = None
