@@ -74,7 +74,7 @@ def add_parquet(settings: BaseSettings) -> None:
 
 
 def add_parquet_for_options(command: ScrapyCommand, options: argparse.Namespace) -> None:
-    """Let ``-o`` and ``-O`` know the format in a project with the add-on: Scrapy checks them before it loads add-ons."""
+    """Let ``-o`` and ``-O`` know the format in a project with the add-on, which Scrapy loads only later."""
     settings = command.settings
     has_feed = getattr(options, "output", None) or getattr(options, "overwrite_output", None)
     if settings is not None and has_feed and Addon in map(load_object, build_component_list(settings["ADDONS"])):

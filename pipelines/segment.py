@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from scrapy_pagelets.papers.vips.vips import vips
 from scrapy_pagelets.pipelines.base import PagePipeline
 from scrapy_pagelets.session.page_context import PageContext, comes_from_scraper, current_context
 
@@ -15,7 +14,7 @@ _NO_PAGE: Final = (
 
 
 class SegmentPipeline(PagePipeline):
-    """Cut the page of an item into pagelets; set ``pagelets``, and ``blocks`` with ``PAGELETS_VIPS_TREE``.
+    """Cut the page of an item into pagelets; set ``pagelets``.
 
     Also set ``url``, ``title``, ``language``, ``fetched_at`` and what the page tells of itself (``author``,
     ``published``, ``modified``, ``canonical``, ``description``, ``image``, ``breadcrumbs``) if the spider has not.
@@ -47,6 +46,4 @@ class SegmentPipeline(PagePipeline):
         else:  # the link-based segmenters split regions into content and template; the visual ones keep regions whole
             pagelets = context.cut(whole=not config.segmenter.startswith("pagelets"))
         records = {"pagelets": [pagelet.record() for pagelet in pagelets]}
-        if config.vips_tree:
-            records["blocks"] = vips(context.page).record(context.page)
         return context.metadata(), records

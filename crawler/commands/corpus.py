@@ -117,7 +117,6 @@ def corpus_options(config: Config) -> CorpusOptions:
         limits=config.limits,
         duplicates=config.duplicates,
         threshold=Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
-        shingle=config.duplicates_shingle,
         within_sites=config.duplicates_scope == "site",
     )
 

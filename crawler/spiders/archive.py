@@ -72,6 +72,8 @@ class ArchiveSpider(Spider):
     name = "archive"
     #: The pipelines fill blank fields of its items.
     yields_blanks = True
+    #: A page is cleaned when all pages of its site are known.
+    holds_first_pages = True
     job: ArchiveJob
 
     def __init__(self, path: str = "", base: str = "", **kwargs: Any) -> None:
@@ -91,7 +93,6 @@ class ArchiveSpider(Spider):
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
-        settings.set("PAGELETS_FIRST_PAGES", 1, "spider")  # a page is cleaned when all of its site are known
         settings.set("CONCURRENT_ITEMS", 1, "spider")  # of one response; Scrapy makes as many tasks for each
 
     @classmethod
@@ -199,7 +200,7 @@ class ArchiveSpider(Spider):
                     yield number, record
 
     async def _end(self) -> None:
-        """Read no further page, and wait for the item that is in the pipelines: the scraper does not know its response."""
+        """Read no further page, and wait for the item in the pipelines: the scraper does not know its response."""
         self._is_closing = True
         if self._passing is not None:
             await asyncio.wait({self._passing})

@@ -110,7 +110,7 @@ class SettlingPages:
             self.session.failed(response.url)
 
     async def put(self, response: HtmlResponse, page: Page) -> None:
-        """Hold back a page that must wait; release all pages of its site once there are ``PAGELETS_SETTLE``."""
+        """Hold back a page that must wait; release all pages of its site once there are ``PAGELETS_FIRST_PAGES``."""
         assert response.request is not None
         site = self._group(page)
         token = _PREFIX + fingerprint_of(self.crawler, response.request)
@@ -121,7 +121,9 @@ class SettlingPages:
         self._journal.hold(held)
         waiting = self._waiting.setdefault(site, [])
         waiting[:] = [*(other for other in waiting if other.token != token), held]  # replaces an adopted page
-        if site in self._settled or len(waiting) >= (_MAX_COPIES if site == _COPIES else self.session.config.settle):
+        if site in self._settled or len(waiting) >= (
+            _MAX_COPIES if site == _COPIES else self.session.config.first_pages
+        ):
             self._settled.add(site)
             self._journal.add_names("settled", [site])
             await self._release(site)

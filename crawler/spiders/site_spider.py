@@ -35,6 +35,8 @@ from scrapy_pagelets.session.threads import in_waiting_thread
 
 logger = logging.getLogger(__name__)
 
+#: Default of PAGELETS_FIRST_PAGES: more than for other spiders, since pages wait on disk.
+_FIRST_PAGES: Final = 100
 #: With a limited number of pages: URLs in reserve, to replace pages that fail.
 _SPARE: Final = 10_000
 
@@ -68,8 +70,8 @@ class SiteSpider(Spider):
     pages : maximal number of pages; 0, the default, is no limit
     sitemap : ``1`` to start from the site's sitemaps as well
 
-    The first ``PAGELETS_SETTLE`` pages of a site are held back on disk until that many have arrived or the crawl ends,
-    so that the first page is as clean as the last.
+    The first ``PAGELETS_FIRST_PAGES`` pages of a site, by default 100, are held back on disk until that many have
+    arrived or the crawl ends, so that the first page is as clean as the last.
 
     With ``JOBDIR``, a journal records every request and its outcome immediately. The next run of the job sends the
     requests without a response again, even if the run before was killed.
@@ -78,6 +80,8 @@ class SiteSpider(Spider):
     name = "site"
     #: The pipelines fill blank fields of its items.
     yields_blanks = True
+    #: Its pages wait on disk, see `SettlingPages`; those of other spiders wait in memory, see `session.items`.
+    holds_first_pages = True
 
     def __init__(
         self, url: str = "", urls: str = "", depth: str = "0", pages: str = "0", sitemap: str = "0", **kwargs: Any
@@ -98,7 +102,7 @@ class SiteSpider(Spider):
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
-        settings.set("PAGELETS_FIRST_PAGES", 1, "spider")  # its first pages wait on disk instead, see `SettlingPages`
+        settings.setdefault("PAGELETS_FIRST_PAGES", _FIRST_PAGES)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:

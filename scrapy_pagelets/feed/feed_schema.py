@@ -76,24 +76,6 @@ PAGELET: Final = (
     FeedField("links", "object", "its hyperlinks in document order, see below", listed=True, parts=LINK),
 )
 #: Set by ``BlockTree.record``, for `SegmentPipeline`.
-BLOCK: Final = (
-    FeedField("id", "integer", "number of the block: its position in the list"),
-    FeedField("parent", "integer", "the enclosing block; null for the page", nullable=True),
-    FeedField("doc", "integer", "degree of coherence, 1 to 10; never less than that of the parent"),
-    FeedField(
-        "box",
-        "integer",
-        "left, top, right, bottom in CSS pixels, as a browser shows the block, or estimated; zeros if nothing is "
-        "visible",
-        listed=True,
-    ),
-    FeedField(
-        "xpaths",
-        "string",
-        "paths, as in pagelets, to the text of the block that is not in any block inside it",
-        listed=True,
-    ),
-)
 #: Set by `chunk_records`, for `StripPipeline`.
 CHUNK: Final = (
     FeedField("id", "integer", "number of the chunk on its page, from 0"),
@@ -207,15 +189,6 @@ FEED: Final = (
     ),
     # Set by SegmentPipeline.
     FeedField("pagelets", "object", "regions of the page, see below", listed=True, parts=PAGELET),
-    FeedField(
-        "blocks",
-        "object",
-        "visual blocks of the page, see below; only with `PAGELETS_VIPS_TREE`",
-        listed=True,
-        parts=BLOCK,
-        setting="PAGELETS_VIPS_TREE",
-        optional=True,
-    ),
     # Set by StripPipeline.
     FeedField(
         "template",

@@ -38,6 +38,12 @@ SCOPES: Final = ("auto", "all", "site")
 FEW: Final = 10
 
 _PREFIX: Final = "PAGELETS_"
+#: Settings of earlier versions, by field, and what to do instead.
+_REMOVED: Final = {
+    "settle": "set PAGELETS_FIRST_PAGES, which the spider site follows too",
+    "vips_tree": "scrapy_pagelets.papers.vips.vips.vips(page) returns the blocks of a page",
+    "duplicates_shingle": "shingles have five words",
+}
 #: Prefix of settings that are probably meant for this plugin, perhaps misspelt.
 _LIKE_OURS: Final = "PAGELET"
 _RESEMBLANCE: Final = values.decimal(f"give a resemblance from {LEAST} to 1", LEAST, 1)
@@ -65,9 +71,8 @@ class Config:
     )
     #: PAGELETS_PRIVATE_ADDRESSES: whether links to private addresses other than the start hosts are followed.
     private_addresses: bool = _setting(False, values.flag)
-    #: PAGELETS_SETTLE: number of pages of a site that the spider `site` waits for before it yields the first one.
-    settle: int = _setting(100, values.whole("give a number of pages, from 1", lambda n: n >= 1))
-    #: PAGELETS_FIRST_PAGES: number of pages of its class that must be known before the item of a page is processed.
+    #: PAGELETS_FIRST_PAGES: number of pages of its class that must be known before the item of a page is processed; of
+    #: its site with the spider `site`, which has another default.
     first_pages: int = _setting(FEW, values.whole("give a number of pages, from 1", lambda n: n >= 1))
     #: PAGELETS_MAX_NODES: maximal number of elements and comments of a page; a larger page is not cleaned.
     max_nodes: int = _setting(Limits().nodes, values.whole("give a number of nodes, from 1", lambda n: n >= 1))
@@ -77,8 +82,6 @@ class Config:
     segmenter: str = _setting("pagelets", values.choice(SEGMENTERS))
     #: PAGELETS_SEGMENTER_WEIGHTS: file with weights for GCuts and CClus, instead of the shipped ones.
     segmenter_weights: str = _setting("", values.path)
-    #: PAGELETS_VIPS_TREE: whether items get the visual blocks of their page, a tree with degrees of coherence.
-    vips_tree: bool = _setting(False, values.flag)
     #: PAGELETS_EXPORT: which pagelets are exported.
     export: str = _setting("content", values.choice(EXPORTS))
     #: PAGELETS_FORMATS: in which formats the content is exported.
@@ -119,8 +122,6 @@ class Config:
     duplicates_threshold: float = _setting(Threshold().within, _RESEMBLANCE)
     #: PAGELETS_DUPLICATES_THRESHOLD_ACROSS: least resemblance of near-duplicates on two sites.
     duplicates_threshold_across: float = _setting(Threshold().across, _RESEMBLANCE)
-    #: PAGELETS_DUPLICATES_SHINGLE: number of words in a shingle.
-    duplicates_shingle: int = _setting(5, values.whole("give a number of words, from 1", lambda n: n >= 1))
     #: PAGELETS_DUPLICATES_SCOPE: whether a page is compared with all pages or only with those of its site; ``auto`` is
     #: ``site`` if near-duplicates are dropped, else ``all``.
     duplicates_scope: str = _setting("auto", values.choice(SCOPES))
@@ -222,9 +223,7 @@ class Config:
         """False for a field that a setting switches off; without near-duplicates, our spiders still yield nulls."""
         if field.setting == "PAGELETS_FORMATS":
             return field.name in self.formats
-        if field.setting == "PAGELETS_CHUNKS":
-            return self.chunks > 0
-        return field.setting != "PAGELETS_VIPS_TREE" or self.vips_tree
+        return field.setting != "PAGELETS_CHUNKS" or self.chunks > 0
 
     def blank_item(self, url: str) -> dict[str, Any]:
         """Return an item of our spiders with the fields of the feed; the pipelines fill the blank ones."""
@@ -242,8 +241,8 @@ _READERS: Final[Mapping[str, values.Reader]] = {f.name: f.metadata["read"] for f
 def setting_of(name: str) -> str:
     """Return the name of the setting for a field of `Config`.
 
-    >>> setting_of("vips_tree")
-    'PAGELETS_VIPS_TREE'
+    >>> setting_of("max_nodes")
+    'PAGELETS_MAX_NODES'
     """
     return _PREFIX + name.upper()
 
@@ -267,11 +266,12 @@ def unknown(settings: Iterable[str]) -> Iterator[str]:
     for name in settings:
         if isinstance(name, str) and name.upper().startswith(_LIKE_OURS) and name not in known:
             # The prefix, which all have in common, would make any two names alike.
-            closest = get_close_matches(name.upper().partition("_")[2], known.values(), 1)
+            stem = name.upper().partition("_")[2]
+            closest = get_close_matches(stem, known.values(), 1)
             advice = (
                 f"did you mean {setting_of(closest[0].lower())}?" if closest else "docs/settings.md lists all of them"
             )
-            yield f"there is no setting {name}: {advice}"
+            yield f"there is no setting {name}: {_REMOVED.get(stem.lower(), advice)}"
 
 
 def focused(settings: Any) -> bool:

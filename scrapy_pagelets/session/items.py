@@ -154,8 +154,8 @@ class FirstPages:
 def follow_items(crawler: Crawler) -> None:
     """Make `current_context` available to item pipelines, and let the items of first pages wait.
 
-    Item pipelines call this when they are opened. Each item is copied, because a spider may change it and yield it again
-    while the pipelines still write to it.
+    Item pipelines call this when they are opened. Each item is copied, because a spider may change it and yield it
+    again while the pipelines still write to it.
     """
     if crawler in _followed:
         return

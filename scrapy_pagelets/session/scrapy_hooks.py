@@ -1,17 +1,18 @@
-"""All patches of Scrapy: methods that are wrapped because Scrapy has no signal, hook or argument for what we need.
+"""All patches of Scrapy: methods that are wrapped because Scrapy has no signal or argument for what we need.
 
-Each function wraps one attribute, of the objects of one crawl if nothing else is said. All of them have been the same
-from Scrapy 2.14 to 2.19. The wrapped method is always called, so patches of others work beside ours.
+Each function wraps one attribute of the objects of a crawl; the last one is of the class, for the whole process. All
+have been the same from Scrapy 2.14 to 2.19. The wrapped method is always called, so patches of others work beside
+ours.
 
 | function | what is wrapped | what Scrapy would need instead |
 |---|---|---|
-| `wrap_items` | ``engine.scraper.start_itemproc_async`` | item pipelines that get the response of an item |
-| `after_responses` | ``engine.scraper.slot.finish_response`` | a signal when callback and items of a response are through |
+| `wrap_items` | ``engine.scraper.start_itemproc_async`` | item pipelines that get the response |
+| `after_responses` | ``engine.scraper.slot.finish_response`` | a signal when a response and its items are through |
 | `after_requests` | ``engine._slot.remove_request`` | a signal when the engine is through with a request |
-| `before_closing` | ``engine.close_spider_async`` | a signal before the engine waits for pending responses |
-| `before_scraper_closes` | ``engine.scraper.close_spider_async`` | a signal after them, before the pipelines close |
+| `before_closing` | ``engine.close_spider_async`` | a signal before the engine waits for responses |
+| `before_scraper_closes` | ``engine.scraper.close_spider_async`` | a signal before the pipelines close |
 | `mark_failed` | ``crawler.spider`` | a way to end ``scrapy crawl`` with exit code 1 |
-| `before_options_are_checked` | ``ScrapyCommand.process_options``, of the process | add-ons that are loaded before ``-o`` is checked |
+| `before_options_are_checked` | ``ScrapyCommand.process_options`` | add-ons that are loaded before ``-o`` is checked |
 
 Scrapy's command imports this module at each start, so it imports nothing slow.
 """

@@ -115,7 +115,7 @@ def test_the_page_that_canonical_links_name_is_kept_though_its_copies_come_first
         **{path: answer(declared(content("a"), "/a")) for path in ("/a", "/a-print", "/a-session")},
         "/gone-print": answer(declared(content("zed"), "/gone")),
     }
-    settings = {"PAGELETS_DUPLICATES": "drop" if drop else "flag", "PAGELETS_SETTLE": 1, "PAGELETS_PROBE": 0}
+    settings = {"PAGELETS_DUPLICATES": "drop" if drop else "flag", "PAGELETS_FIRST_PAGES": 1, "PAGELETS_PROBE": 0}
     with SiteServer(routes=routes) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings | {"CONCURRENT_REQUESTS": 1})
     copies = {} if drop else dict.fromkeys(["/a-print", "/a-session"], server.url("a"))
@@ -167,7 +167,6 @@ def test_nothing_is_compared_if_duplicates_are_off(tmp_path):
         ),
         ("PAGELETS_DUPLICATES_THRESHOLD", "nan", "PAGELETS_DUPLICATES_THRESHOLD is nan: give a resemblance"),
         ("PAGELETS_DUPLICATES_THRESHOLD_ACROSS", "1.5", "PAGELETS_DUPLICATES_THRESHOLD_ACROSS is 1.5: give a"),
-        ("PAGELETS_DUPLICATES_SHINGLE", "0", "PAGELETS_DUPLICATES_SHINGLE is 0: give a number of words, from 1"),
     ],
 )
 def test_settings_out_of_range_end_the_crawl_before_it_begins(tmp_path, name, value, sentence):
@@ -178,7 +177,7 @@ def test_settings_out_of_range_end_the_crawl_before_it_begins(tmp_path, name, va
 
 @pytest.mark.parametrize("settle", [3, 100])
 def test_an_interrupted_job_finds_the_same_groups(tmp_path, settle):
-    job = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_SETTLE": settle, "CONCURRENT_REQUESTS": 2}
+    job = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_FIRST_PAGES": settle, "CONCURRENT_REQUESTS": 2}
     with SiteServer(routes=routes()) as server:
         first = crawl(tmp_path, "site", url=server.url(""), settings=job | {"CLOSESPIDER_PAGECOUNT": 6})
         assert len(first.lines) < len(server.routes)
@@ -193,7 +192,7 @@ def test_a_store_with_other_settings_is_set_aside(tmp_path):
     job = {"JOBDIR": str(tmp_path / "job")}
     with SiteServer(routes=routes()) as server:
         crawl(tmp_path, "site", url=server.url(""), settings=job | {"CLOSESPIDER_PAGECOUNT": 4})
-        found = crawl(tmp_path, "site", url=server.url(""), settings=job | {"PAGELETS_DUPLICATES_SHINGLE": 3})
+        found = crawl(tmp_path, "site", url=server.url(""), settings=job | {"PAGELETS_DUPLICATES_THRESHOLD": 0.5})
     assert found.stat("duplicates/set_aside") == 1
     assert len(found.warnings) == 1
     assert "is set aside, pages are not compared with those of earlier runs: it cannot be used" in found.warnings[0]
