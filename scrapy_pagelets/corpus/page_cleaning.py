@@ -34,7 +34,7 @@ from scrapy_pagelets.page.limits import TooLarge
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.papers.detections import CLASSIFIER
-from scrapy_pagelets.papers.methods import labels_of
+from scrapy_pagelets.papers.methods import METHODS, labels_of
 from scrapy_pagelets.papers.page_alone import page_level
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import exact_shingles
 
@@ -178,7 +178,7 @@ class CleanedPage:
     def _exported(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if self.options.export == "content":
             return [record for record in records if record["role"] == CONTENT]
-        if self.options.segmenter.startswith("pagelets"):
+        if not METHODS[self.options.segmenter].whole:
             return records
         return [one.record() for one in pagelets_of(self.page, self._labels, self.templateness, whole=True)]
 

@@ -3,7 +3,7 @@
 Source: Chakrabarti, Kumar, Punera 2008, *A Graph-Theoretic Approach to Webpage Segmentation*; see
 ``docs/algorithms/gcuts-2008.md``.
 
-``strict`` is the paper's energy. A node pays its distance to the node whose label it has, by a learnt metric.
+``labelled`` minimises the paper's energy. A node pays its distance to the node whose label it has, by a learnt metric.
 Neighbouring leaves pay for being separated, and so do visible children of invisible nodes. Logistic regressions give
 these costs. If only leaves that are consecutive in the document are neighbours, the energy is minimised exactly. On a
 rendered page, label expansion starts from that minimum.
@@ -43,8 +43,6 @@ from scrapy_pagelets.papers.graph_cuts.segment_weights import Weights
 from scrapy_pagelets.papers.graph_cuts.tree import Tree, compact
 from scrapy_pagelets.papers.vips.vips import vips
 
-#: The paper's energy; the same without the costs of parents and children; the same with nothing learnt.
-STRICT, NO_PARENTS, NOT_LEARNT = "strict", "np", "nl"
 #: Each inner node is a label, as in the paper, up to this many costs of a page (nodes times labels): time and memory
 #: grow with them. Only pages of several thousand nodes have more.
 _COSTS: Final = 4_000_000
@@ -105,6 +103,8 @@ class Described:
 
 #: A function from the penalty, the paper's lambda, to the number of the segment of each leaf of a tree, (m,).
 Cut = Callable[[float], Ints]
+#: A function from a described page and weights to the cut of the page.
+Costed = Callable[[Described, Weights], Cut]
 
 
 def regions(described: Described, weights: Weights) -> Cut:
@@ -149,18 +149,14 @@ def _log_odds(probability: Floats) -> Floats:
     return np.log(likely / (1 - likely))
 
 
-def labelled(described: Described, weights: Weights, form: str = STRICT) -> Cut:
+def labelled(described: Described, weights: Weights) -> Cut:
     """Return the cut of a page by the paper's energy: connected leaves of one label are a segment.
-
-    Parameters
-    ----------
-    form : ``STRICT``, ``NO_PARENTS`` or ``NOT_LEARNT``
 
     Raises
     ------
     ImportError : if a rendered page is cut without PyMaxflow
     """
-    costs = energy_of(described, weights, form)
+    costs = energy_of(described, weights)
 
     def cut(penalty: float) -> Ints:
         energy = replace(costs, edge=penalty * costs.edge, weight=penalty * costs.weight)
@@ -172,24 +168,16 @@ def labelled(described: Described, weights: Weights, form: str = STRICT) -> Cut:
     return cut
 
 
-def energy_of(described: Described, weights: Weights, form: str) -> Energy:
+def energy_of(described: Described, weights: Weights) -> Energy:
     """The paper's energy of a page, with a penalty of 1."""
-    tree, learnt = described.tree, form != NOT_LEARNT
-    space = (described.columns - weights.center) / weights.scale
-    space = space @ weights.metric.T if learnt else space / np.sqrt(space.shape[1])
+    tree = described.tree
+    space = (described.columns - weights.center) / weights.scale @ weights.metric.T
     labels = space[_prototypes(tree, space)]
     squares = (space**2).sum(axis=1)[:, None] + (labels**2).sum(axis=1) - 2 * space @ labels.T
     layout = described.page.layout
     one, other = following(tree) if layout is None else rendered(tree, layout)
-    if learnt:
-        p, q = tree.leaves[one], tree.leaves[other]
-        edge = weights.edge(described.situation)
-        weight = weights.neighbours(described.pairs(p, q))
-    else:
-        edge = _similarity(space, np.arange(len(tree)), np.maximum(tree.parent, 0))
-        weight = _similarity(space, tree.leaves[one], tree.leaves[other])
-    if form == NO_PARENTS:
-        edge = np.zeros(len(tree))
+    edge = weights.edge(described.situation)
+    weight = weights.neighbours(described.pairs(tree.leaves[one], tree.leaves[other]))
     return Energy(tree, np.sqrt(np.maximum(0, squares)), np.zeros(len(tree)), edge, one, other, weight)
 
 
@@ -237,11 +225,6 @@ def _prototypes(tree: Tree, space: Floats) -> Ints:
         chosen.append(int(nodes[distance.argmax()]))
         np.minimum(distance, ((space[nodes] - space[chosen[-1]]) ** 2).sum(axis=1), out=distance)
     return np.array(chosen)
-
-
-def _similarity(space: Floats, one: Ints, other: Ints) -> Floats:
-    """(e,) Similarity of nodes, at most 1, by the unweighted sum of the differences of their features."""
-    return 2 * sigmoid(-np.abs(space[one] - space[other]).sum(axis=1) / np.sqrt(space.shape[1]))
 
 
 def _components(energy: Energy, labels: Ints) -> Ints:
