@@ -33,9 +33,9 @@ from scrapy_pagelets.page import text, urls
 from scrapy_pagelets.page.limits import TooLarge
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import CONTENT
+from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.detections import CLASSIFIER
 from scrapy_pagelets.papers.methods import METHODS, labels_of
-from scrapy_pagelets.papers.page_alone import page_level
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import exact_shingles
 
 logger = logging.getLogger(__name__)
