@@ -153,7 +153,7 @@ METHODS: Final[Mapping[str, Method | LearntMethod]] = MappingProxyType(
             LearntMethod("gcuts-top", "scrapy_pagelets.papers.graph_cuts.gcuts.regions", "top"),
             LearntMethod("gcuts", "scrapy_pagelets.papers.graph_cuts.gcuts.blocks"),
             LearntMethod("gcuts-strict", "scrapy_pagelets.papers.graph_cuts.gcuts.labelled", needs_maxflow=True),
-            LearntMethod("cclus", "scrapy_pagelets.papers.graph_cuts.cclus.clusters"),
+            LearntMethod("cclus", "scrapy_pagelets.papers.graph_cuts.gcuts.clusters"),
             Method("vips", _cut_by_sight, _SIGHT),
             Method("vips-top", partial(_cut_by_sight, pdoc=4), _SIGHT),
             Method("vips-strict", partial(_cut_by_sight, strict=True), _SIGHT),

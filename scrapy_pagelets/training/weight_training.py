@@ -19,8 +19,7 @@ from scrapy_pagelets.decision.trees import Trees
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.graph_cuts.gcuts import Costed, Described
-from scrapy_pagelets.papers.graph_cuts.lmnn import Group, learn
-from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, Logistic, Weights
+from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, Group, Logistic, Weights, learn
 from scrapy_pagelets.papers.methods import LEARNT
 from scrapy_pagelets.training.training_tables import read
 

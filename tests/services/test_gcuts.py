@@ -15,11 +15,9 @@ from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.crawler.commands.train import add_arguments, run
 from scrapy_pagelets.page.layout import Layout
 from scrapy_pagelets.page.nodes import TAG
-from scrapy_pagelets.papers.graph_cuts.cover import cover, segments_of
-from scrapy_pagelets.papers.graph_cuts.exact import exact
-from scrapy_pagelets.papers.graph_cuts.expansion import expand, quantised
+from scrapy_pagelets.papers.graph_cuts.energy import cover, exact, expand, quantised, segments_of
 from scrapy_pagelets.papers.graph_cuts.gcuts import Described, energy_of
-from scrapy_pagelets.papers.graph_cuts.neighbours import rendered
+from scrapy_pagelets.papers.graph_cuts.segment_features import rendered
 from scrapy_pagelets.papers.graph_cuts.segment_weights import WeightsError, load
 from scrapy_pagelets.papers.graph_cuts.tree import compact
 from scrapy_pagelets.papers.methods import LEARNT, METHODS, labels_of
