@@ -135,7 +135,7 @@ def _texts(numbers: set[int], feed: Feed) -> dict[int, str]:
 
 def _repeated(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     """A line for each page that resembles an earlier one."""
-    from scrapy_pagelets.duplicates.bloom import BloomBands
+    from scrapy_pagelets.duplicates.band_index import BloomBands
     from scrapy_pagelets.duplicates.shingles import shingles, tokens
     from scrapy_pagelets.duplicates.sketch import minhash
 

@@ -22,8 +22,7 @@ from scrapy_pagelets.corpus.schemas import cleaned_schema, union
 from scrapy_pagelets.corpus.site_learning import PageParser, counts_of, learn, rows_of
 from scrapy_pagelets.decision.decision import Decision, decided
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.duplicates.certainty import word_weights
-from scrapy_pagelets.duplicates.shingles import shingles, tokens, weighted_shingles
+from scrapy_pagelets.duplicates.shingles import shingles, tokens, weighted_shingles, word_weights
 from scrapy_pagelets.duplicates.sketch import banding, encode, minhash
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import body_of

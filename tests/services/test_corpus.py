@@ -31,8 +31,8 @@ from scrapy_pagelets.corpus.page_cleaning import CleanedPage
 from scrapy_pagelets.corpus.row_groups import groups, whole_groups
 from scrapy_pagelets.corpus.site_learning import PageParser, learn
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.duplicates.certainty import word_weights
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
+from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import plain
