@@ -40,13 +40,13 @@ _BOLD: Final = _by_tag("h1 h2 h3 h4 h5 h6 b strong th")
 _PICTURES: Final = _by_tag("img picture video svg iframe object embed")
 _CONTROLS: Final = _by_tag("input button select textarea progress meter")
 _PAINTED: Final = _PICTURES | _CONTROLS | _by_tag("#text hr")
-_DISPLAYS: Final = np.full(len(TAG), DISPLAY["inline"], np.int8)
-_DISPLAYS[_BLOCK] = DISPLAY["block"]
-for _tag, _display in {
+_TABLES: Final = {
     "li": "list-item", "table": "table", "thead": "table-header-group", "tbody": "table-row-group",
     "tfoot": "table-footer-group", "tr": "table-row", "td": "table-cell", "th": "table-cell",
-}.items():  # fmt: skip
-    _DISPLAYS[TAG[_tag]] = DISPLAY[_display]
+}  # fmt: skip
+#: (tags,) the value of ``display`` of each tag.
+_DISPLAYS: Final = np.where(_BLOCK, np.int8(DISPLAY["block"]), np.int8(DISPLAY["inline"]))
+np.put(_DISPLAYS, [TAG[tag] for tag in _TABLES], [DISPLAY[display] for display in _TABLES.values()])
 
 
 def guessed(nodes: NodeTable) -> Layout:
