@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _lines(options: argparse.Namespace) -> Iterator[str]:
     """The lines to print. Text of pages is made visible, so that only our own marks control a terminal."""
-    from scrapy_pagelets.index.base import shown
+    from scrapy_pagelets.index.interface import shown
     from scrapy_pagelets.index.targets import kind_of
     from scrapy_pagelets.retrieval.stored import stored
 
@@ -135,7 +135,7 @@ def _distinct(collection: StoredCollection, answer: Answer, top: int) -> Iterato
 def _result(
     place: int, score: float, pagelet: StoredMatches, wanted: Collection[str], marks: tuple[str, str]
 ) -> Iterator[str]:
-    from scrapy_pagelets.index.documents import TITLE_NUMBER
+    from scrapy_pagelets.index.interface import TITLE_NUMBER
     from scrapy_pagelets.retrieval.answers import highlighted
 
     name = "title" if pagelet.number == TITLE_NUMBER else f"pagelet {pagelet.number}"

@@ -14,7 +14,7 @@ import numpy as np
 from scrapy_pagelets.base.characters import without_controls
 from scrapy_pagelets.base.errors import QueryError
 from scrapy_pagelets.base.words import WORD
-from scrapy_pagelets.index.base import QUERY_TERMS
+from scrapy_pagelets.index.interface import QUERY_TERMS
 from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.retrieval.collection import Collection, blocks, pagelets, whole, windows
 from scrapy_pagelets.retrieval.feedback import Feedback, expand

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scrapy_pagelets.base.errors import QueryError
-from scrapy_pagelets.index.documents import now, page_of
+from scrapy_pagelets.index.interface import now, page_of
 from scrapy_pagelets.index.sqlite import SQLiteIndex
 from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.retrieval.answers import FEEDBACK, highlighted, query_of, search

@@ -10,7 +10,7 @@ import pytest
 
 from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.crawler.commands.search import add_arguments, run
-from scrapy_pagelets.index.documents import now, page_of
+from scrapy_pagelets.index.interface import now, page_of
 from scrapy_pagelets.index.sqlite import SQLiteIndex
 from scrapy_pagelets.retrieval.collection import MemoryCollection
 from scrapy_pagelets.retrieval.ranking import Bm2500, rank
