@@ -43,7 +43,7 @@ from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import is_template
 from scrapy_pagelets.page.text import plain
 from scrapy_pagelets.page.urls import key, site_of
-from scrapy_pagelets.papers.shared_pagelets.components import Components
+from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
 from tests.oracles.minima import largest, near, signature
 
 THRESHOLD = 0.8

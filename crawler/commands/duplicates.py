@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> None:
 def _groups(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     """A line for each page that has near-duplicates, by group; then the hosts that are copies."""
     from scrapy_pagelets.duplicates.groups import mirrors, near_pairs
-    from scrapy_pagelets.papers.shared_pagelets.components import Components
+    from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
 
     pages, components, alike = Pages(), Components[str](), dict[str, float]()
     pairs = list(near_pairs(pages.texts(feed), threshold, options.shingle))

@@ -37,7 +37,7 @@ from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import plain
 from scrapy_pagelets.papers.shared_pagelets import relational
-from scrapy_pagelets.papers.shared_pagelets.batch import global_templates, local_templates
+from scrapy_pagelets.papers.shared_pagelets.global_templates import global_templates, local_templates
 from tests.corpora import (
     DATE,
     TABLES,
