@@ -189,7 +189,6 @@ NAMES = [
     "scrapy_pagelets.links.votes.related",
     "scrapy_pagelets.links.votes.pagerank",
     "scrapy_pagelets.links.link_tables.Query",
-    "scrapy_pagelets.links.tables.read",
     "scrapy_pagelets.retrieval.collection.MemoryCollection",
     "scrapy_pagelets.retrieval.answers.search",
     "scrapy_pagelets.retrieval.stored.stored",
