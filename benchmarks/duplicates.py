@@ -35,16 +35,15 @@ from scrapy_pagelets.base.words import words
 from scrapy_pagelets.decision.model import LABELLED
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.band_index import BandIndex
-from scrapy_pagelets.duplicates.certainty import word_weights
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
-from scrapy_pagelets.duplicates.shingles import SIZE, shingles, tokens
+from scrapy_pagelets.duplicates.shingles import SIZE, shingles, tokens, word_weights
 from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, banding, minhash, minhashes
 from scrapy_pagelets.feed.pagelet import segment
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import is_template
 from scrapy_pagelets.page.text import plain
 from scrapy_pagelets.page.urls import key, site_of
-from scrapy_pagelets.papers.shared_pagelets.components import Components
+from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
 from tests.oracles.minima import largest, near, signature
 
 THRESHOLD = 0.8

@@ -10,7 +10,7 @@ import numpy as np
 
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.duplicates.certainty import word_weights
+from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.feed.pagelet import pagelets_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.methods import labels_of

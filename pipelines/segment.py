@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from scrapy_pagelets.papers.methods import METHODS
 from scrapy_pagelets.pipelines.base import PagePipeline
 from scrapy_pagelets.session.page_context import PageContext, comes_from_scraper, current_context
 
@@ -43,7 +44,7 @@ class SegmentPipeline(PagePipeline):
         config = self.session.config
         if config.export == "content":
             pagelets = context.content()
-        else:  # the link-based segmenters split regions into content and template; the visual ones keep regions whole
-            pagelets = context.cut(whole=not config.segmenter.startswith("pagelets"))
+        else:
+            pagelets = context.cut(whole=METHODS[config.segmenter].whole)
         records = {"pagelets": [pagelet.record() for pagelet in pagelets]}
         return context.metadata(), records

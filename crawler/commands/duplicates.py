@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
 def _groups(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     """A line for each page that has near-duplicates, by group; then the hosts that are copies."""
     from scrapy_pagelets.duplicates.groups import mirrors, near_pairs
-    from scrapy_pagelets.papers.shared_pagelets.components import Components
+    from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
 
     pages, components, alike = Pages(), Components[str](), dict[str, float]()
     pairs = list(near_pairs(pages.texts(feed), threshold))
@@ -128,7 +128,7 @@ def _texts(numbers: set[int], feed: Feed) -> dict[int, str]:
 
 def _repeated(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     """A line for each page that resembles an earlier one."""
-    from scrapy_pagelets.duplicates.bloom import BloomBands
+    from scrapy_pagelets.duplicates.band_index import BloomBands
     from scrapy_pagelets.duplicates.shingles import shingles, tokens
     from scrapy_pagelets.duplicates.sketch import minhash
 

@@ -22,8 +22,7 @@ from scrapy_pagelets.corpus.schemas import cleaned_schema, union
 from scrapy_pagelets.corpus.site_learning import PageParser, counts_of, learn, rows_of
 from scrapy_pagelets.decision.decision import Decision, decided
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.duplicates.certainty import word_weights
-from scrapy_pagelets.duplicates.shingles import shingles, tokens, weighted_shingles
+from scrapy_pagelets.duplicates.shingles import shingles, tokens, weighted_shingles, word_weights
 from scrapy_pagelets.duplicates.sketch import banding, encode, minhash
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import body_of
@@ -33,9 +32,9 @@ from scrapy_pagelets.page import text, urls
 from scrapy_pagelets.page.limits import TooLarge
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import CONTENT
+from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.detections import CLASSIFIER
-from scrapy_pagelets.papers.methods import labels_of
-from scrapy_pagelets.papers.page_alone import page_level
+from scrapy_pagelets.papers.methods import METHODS, labels_of
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import exact_shingles
 
 logger = logging.getLogger(__name__)
@@ -178,7 +177,7 @@ class CleanedPage:
     def _exported(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if self.options.export == "content":
             return [record for record in records if record["role"] == CONTENT]
-        if self.options.segmenter.startswith("pagelets"):
+        if not METHODS[self.options.segmenter].whole:
             return records
         return [one.record() for one in pagelets_of(self.page, self._labels, self.templateness, whole=True)]
 

@@ -17,7 +17,7 @@ from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, jaccard, shingles,
 from scrapy_pagelets.duplicates.sketch import band_keys, minhashes
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.page.urls import host_of
-from scrapy_pagelets.papers.shared_pagelets.components import Components
+from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
 
 #: Texts that are sketched before each query of the index.
 _BLOCK: Final = 256

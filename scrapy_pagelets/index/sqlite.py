@@ -15,18 +15,20 @@ from pathlib import Path
 from typing import Final
 
 from scrapy_pagelets.base.transactions import write_ahead, writing
-from scrapy_pagelets.index.base import (
+from scrapy_pagelets.index.interface import (
     QUERY_TERMS,
+    UNSEARCHED,
     VERSION,
     Hit,
     Index,
     IndexAway,
+    IndexedPage,
+    IndexedPagelet,
     IndexUnusable,
     Match,
     check_version,
     hits_of,
 )
-from scrapy_pagelets.index.documents import UNSEARCHED, IndexedPage, IndexedPagelet
 from scrapy_pagelets.index.terms import is_plain, phrases, terms
 
 #: Temporary errors: another process is writing, or the disk is full or unavailable.
@@ -99,7 +101,7 @@ class SQLiteIndex(Index):
 
     Examples
     --------
-    >>> from scrapy_pagelets.index.documents import now, page_of
+    >>> from scrapy_pagelets.index.interface import now, page_of
     >>> pagelet = {"id": 3, "role": "content", "templateness": 0.1, "text": "A bright cold day", "words": 4}
     >>> index = SQLiteIndex(":memory:")
     >>> index.upsert([page_of({"url": "http://example.com/", "pagelets": [pagelet]}, now())])

@@ -15,19 +15,12 @@ from scrapy_pagelets.duplicates.threshold import LEAST, Threshold
 from scrapy_pagelets.feed.feed_schema import FEED, FeedField
 from scrapy_pagelets.page.limits import Limits
 from scrapy_pagelets.papers.detections import CLASSIFIER, COUNTED, DETECTIONS, ETDM, FUSED, PAGE_LEVEL
+from scrapy_pagelets.papers.methods import LEARNT, METHODS
 from scrapy_pagelets.session import values
 
 #: The names of the fields of the feed.
 FIELDS: Final = tuple(field.name for field in FEED)
 FORMATS: Final = tuple(field.name for field in FEED if field.setting == "PAGELETS_FORMATS")
-SEGMENTERS: Final = (
-    "pagelets", "pagelets-strict", "gcuts-top", "gcuts", "gcuts-strict", "gcuts-np", "gcuts-nl", "cclus",
-    "vips", "vips-top", "vips-strict",
-)  # fmt: skip
-#: Segmenters that use maximum flows on rendered pages.
-EXPANDING: Final = ("gcuts-strict", "gcuts-np", "gcuts-nl")
-#: Segmenters with trained weights.
-LEARNT: Final = ("gcuts-top", "gcuts", *EXPANDING, "cclus")
 #: What Markdown may have beside text.
 SWITCHES: Final = tuple(field.name for field in fields(Switches))
 EXPORTS: Final = ("content", "all")
@@ -79,7 +72,7 @@ class Config:
     #: PAGELETS_MAX_SIZE: maximal size of a page in bytes; a larger page is not cleaned.
     max_size: int = _setting(Limits().size, values.whole("give a number of bytes, from 1", lambda n: n >= 1))
     #: PAGELETS_SEGMENTER: how pages are cut into pagelets.
-    segmenter: str = _setting("pagelets", values.choice(SEGMENTERS))
+    segmenter: str = _setting("pagelets", values.choice(METHODS))
     #: PAGELETS_SEGMENTER_WEIGHTS: file with weights for GCuts and CClus, instead of the shipped ones.
     segmenter_weights: str = _setting("", values.path)
     #: PAGELETS_EXPORT: which pagelets are exported.
@@ -203,7 +196,7 @@ class Config:
     @property
     def obstacle_to_rendering(self) -> str:
         """A missing requirement for cutting rendered pages, and how to install it; "" if there is none."""
-        if self.segmenter in EXPANDING and find_spec("maxflow") is None:
+        if METHODS[self.segmenter].needs_maxflow and find_spec("maxflow") is None:
             return f"{self.segmenter} needs PyMaxflow for rendered pages: pip install 'scrapy-pagelets[render]'"
         return ""
 

@@ -93,7 +93,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from scrapy_pagelets import Page
 from scrapy_pagelets.decision.decision import decided
-from scrapy_pagelets.duplicates.certainty import word_weights
+from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.papers.methods import labels_of
 from scrapy_pagelets.feed.pagelet import pagelets_of
 from scrapy_pagelets.session import crawl_session

@@ -31,13 +31,13 @@ from scrapy_pagelets.corpus.page_cleaning import CleanedPage
 from scrapy_pagelets.corpus.row_groups import groups, whole_groups
 from scrapy_pagelets.corpus.site_learning import PageParser, learn
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.duplicates.certainty import word_weights
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
+from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import plain
 from scrapy_pagelets.papers.shared_pagelets import relational
-from scrapy_pagelets.papers.shared_pagelets.batch import global_templates, local_templates
+from scrapy_pagelets.papers.shared_pagelets.global_templates import global_templates, local_templates
 from tests.corpora import (
     DATE,
     TABLES,

@@ -12,9 +12,8 @@ from scrapy_pagelets.base.characters import readable
 from scrapy_pagelets.page.layout import DISPLAY, POSITION
 from scrapy_pagelets.page.nodes import TAG, TEXT
 from scrapy_pagelets.page.text import paths_of
-from scrapy_pagelets.papers.vips.vips import INNER_PDOC, TOP_PDOC, vips, vips_labels
-from scrapy_pagelets.papers.vips.vips_lite import guessed
-from scrapy_pagelets.papers.vips.vips_separators import crossed, separators
+from scrapy_pagelets.papers.vips.vips import INNER_PDOC, TOP_PDOC, guessed, vips, vips_labels
+from scrapy_pagelets.papers.vips.vips_blocks import crossed, separators
 from scrapy_pagelets.papers.vips.vips_strict import Strict
 from scrapy_pagelets.papers.vips.vips_visual import Visual
 from tests.browsing import rendered

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scrapy_pagelets.evidence.partition import partition
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.shared_pagelets import relational
-from scrapy_pagelets.papers.shared_pagelets.batch import (
+from scrapy_pagelets.papers.shared_pagelets.global_templates import (
     AUTHORITIES,
     Components,
     GlobalTemplates,

@@ -21,12 +21,17 @@ from hypothesis import strategies as st
 from scrapy_pagelets.base.words import words
 from scrapy_pagelets.duplicates import band_index as index_module
 from scrapy_pagelets.duplicates import sketch as sketch_module
-from scrapy_pagelets.duplicates.band_index import BandIndex
-from scrapy_pagelets.duplicates.bloom import BloomBands
-from scrapy_pagelets.duplicates.certainty import word_weights
+from scrapy_pagelets.duplicates.band_index import BandIndex, BloomBands
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document, StoreError, Verdict
 from scrapy_pagelets.duplicates.groups import Mirror, mirrors, near_groups, near_pairs, spread
-from scrapy_pagelets.duplicates.shingles import jaccard, shingles, tokens, weighted_jaccard, weighted_shingles
+from scrapy_pagelets.duplicates.shingles import (
+    jaccard,
+    shingles,
+    tokens,
+    weighted_jaccard,
+    weighted_shingles,
+    word_weights,
+)
 from scrapy_pagelets.duplicates.sketch import (
     PERMUTATIONS,
     SCHEME,
@@ -560,7 +565,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from tests.unit.test_duplicates import library, judge
-from scrapy_pagelets.duplicates.certainty import word_weights
+from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.duplicates.content_store import ContentStore
 store = ContentStore(Path(sys.argv[1]))
 for number, page in enumerate(library(3)):

@@ -11,11 +11,17 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from scrapy_pagelets.page.nodes import TAG, TEXT
-from scrapy_pagelets.papers.graph_cuts import expansion as expansions
-from scrapy_pagelets.papers.graph_cuts.cover import cover, segments_of
-from scrapy_pagelets.papers.graph_cuts.energy import INVISIBLE, Energy
-from scrapy_pagelets.papers.graph_cuts.exact import exact
-from scrapy_pagelets.papers.graph_cuts.expansion import expand, expansion, quantised
+from scrapy_pagelets.papers.graph_cuts import energy as expansions
+from scrapy_pagelets.papers.graph_cuts.energy import (
+    INVISIBLE,
+    Energy,
+    cover,
+    exact,
+    expand,
+    expansion,
+    quantised,
+    segments_of,
+)
 from scrapy_pagelets.papers.graph_cuts.tree import compact
 from tests.oracles.constraints import feasible
 from tests.trees import page, soups

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.papers.graph_cuts.lmnn import NEIGHBOURS, Group, learn, loss
+from scrapy_pagelets.papers.graph_cuts.segment_weights import NEIGHBOURS, Group, learn, loss
 
 
 def groups_of(seed, count=2, size=9, features=3):

@@ -20,7 +20,7 @@ from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import body_of
 from scrapy_pagelets.evidence.unsaved import Unsaved
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.shared_pagelets.batch import GlobalTemplates
+from scrapy_pagelets.papers.shared_pagelets.global_templates import GlobalTemplates
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import (
     LEAST_TOKENS,
     NEAR,

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from scrapy_pagelets.papers.shared_pagelets.batch import Authority, RepeatedPagelet, check, check_least
+from scrapy_pagelets.papers.shared_pagelets.global_templates import Authority, RepeatedPagelet, check, check_least
 from scrapy_pagelets.papers.shared_pagelets.pagelet_tables import Key, Links, Pagelets, columns, read
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.page.layout import Layout
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
-from scrapy_pagelets.papers.vips.vips_separators import Strips, crossed, separators
+from scrapy_pagelets.papers.vips.vips_blocks import Strips, crossed, separators
 from scrapy_pagelets.papers.vips.vips_tree import GREATEST, LEAST, BlockTree, Growing
 
 #: Shares of the page's area below which a block is small (rules 9 and 10), and above which it is less coherent.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
@@ -12,22 +13,25 @@ import numpy as np
 
 from scrapy_pagelets.base.characters import without_controls
 from scrapy_pagelets.base.errors import QueryError
-from scrapy_pagelets.index.base import QUERY_TERMS
+from scrapy_pagelets.base.words import WORD
+from scrapy_pagelets.index.interface import QUERY_TERMS
 from scrapy_pagelets.index.terms import terms
-from scrapy_pagelets.retrieval.collection import Collection
+from scrapy_pagelets.retrieval.collection import Collection, blocks, pagelets, whole, windows
 from scrapy_pagelets.retrieval.feedback import Feedback, expand
-from scrapy_pagelets.retrieval.ranking import Ranking, rank
-from scrapy_pagelets.retrieval.segments import blocks, pagelets, whole, windows
-from scrapy_pagelets.retrieval.term_weights import Bm2500
+from scrapy_pagelets.retrieval.ranking import Bm2500, Ranking, rank
 
 #: BM2500 of the paper, except that terms on most pages have a weight near 0 instead of a negative one.
 FORMULA: Final = Bm2500(plus=True)
+
 #: Weight of the best pagelet of a page beside that of the page: 0 gave the best results (benchmarks/retrieval.py).
 PASSAGES: Final = 0.0
+
 #: How often a word of a page's title counts; higher values gain little (benchmarks/retrieval.py --titles).
 TITLE: Final = 10.0
+
 #: Share of the paper's weight that new terms get: with more, fewer known items are found (benchmarks/retrieval.py).
 _SHARE: Final = 0.1
+
 #: Methods of feedback, each with the numbers of pages and segments that were best in the paper (Section 4.2).
 FEEDBACK: Final[Mapping[str, Feedback]] = {
     "segments": Feedback(pagelets, pages=80, selected=20, share=_SHARE),
@@ -151,3 +155,61 @@ def is_common(collection: Collection, query: Mapping[str, float], share: float =
     """Whether each term of a query that occurs at all is on more than the given share of the pages."""
     n = collection.frequencies(list(query))
     return bool(np.all(n[n > 0] > share * collection.size.pages))
+
+
+_RUN: Final = re.compile(r"\S+")
+
+#: Splits a text into words and the strings between them.
+_PIECES: Final = re.compile(f"({WORD.pattern})")
+
+#: Only this many runs of a text are searched, so that a huge text does not delay the answer.
+_MAX_RUNS: Final = 20_000
+
+
+def highlighted(text: str, wanted: Collection[str], words: int = 40, marks: tuple[str, str] = ("**", "**")) -> str:
+    r"""The passage with the most distinct terms, on one line, each term between marks.
+
+    Parameters
+    ----------
+    wanted : terms, see `terms`
+    words : length of the passage, in runs without white space
+
+    Examples
+    --------
+    >>> highlighted("Once upon a time\nbells rang, old BELLS!", ["bells", "old"], words=4)
+    '... **bells** rang, **old** **BELLS**!'
+    """
+    runs = _RUN.findall(text)[:_MAX_RUNS]
+    has = [frozenset(terms(run)).intersection(wanted) for run in runs]
+    start = _best_start(has, words)
+    passage = " ".join(_marked(run, wanted, marks) if has[place] else run for place, run in _part(runs, start, words))
+    return "... " * (start > 0) + passage + " ..." * (start + words < len(runs))
+
+
+def _part(runs: list[str], start: int, words: int) -> list[tuple[int, str]]:
+    return list(enumerate(runs))[start : start + words]
+
+
+def _best_start(has: list[frozenset[str]], words: int) -> int:
+    """Start of the passage with the most distinct terms; of several, the one with the most terms, then the first."""
+    count, total, best, start = dict[str, int](), 0, (0, 0), 0
+    for end, terms_here in enumerate(has):
+        for term in terms_here:
+            count[term] = count.get(term, 0) + 1
+        total += len(terms_here)
+        if end >= words:
+            for term in has[end - words]:
+                count[term] -= 1
+            total -= len(has[end - words])
+        worth = sum(number > 0 for number in count.values()), total
+        if worth > best:
+            best, start = worth, max(0, end - words + 1)
+    return start
+
+
+def _marked(run: str, wanted: Collection[str], marks: tuple[str, str]) -> str:
+    """A run with its terms between marks; in scripts without spaces, each character is marked by itself."""
+    return "".join(
+        marks[0] + piece + marks[1] if any(term in wanted for term in terms(piece)) else piece
+        for piece in _PIECES.split(run)
+    )
