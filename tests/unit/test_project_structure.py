@@ -36,7 +36,7 @@ ENTRIES = ("scrapy_pagelets", "scrapy_pagelets.crawler.addon", "scrapy_pagelets.
            "scrapy_pagelets.crawler.commands", "scrapy_pagelets.crawler.spiders.site_spider",
            "scrapy_pagelets.crawler.spiders.archive")  # fmt: skip
 #: Deprecated aliases: paths that documents of an earlier version name.
-DEPRECATED = {"scrapy_pagelets.crawler.report", "scrapy_pagelets.links.tables"}
+DEPRECATED = {"scrapy_pagelets.links.tables"}
 #: Commands, spiders and pipelines have the names of what they are about.
 ADAPTERS = ("scrapy_pagelets.crawler.commands.", "scrapy_pagelets.crawler.spiders.", "scrapy_pagelets.pipelines.")
 
