@@ -192,7 +192,7 @@ def test_a_store_with_other_settings_is_set_aside(tmp_path):
     job = {"JOBDIR": str(tmp_path / "job")}
     with SiteServer(routes=routes()) as server:
         crawl(tmp_path, "site", url=server.url(""), settings=job | {"CLOSESPIDER_PAGECOUNT": 4})
-        found = crawl(tmp_path, "site", url=server.url(""), settings=job | {"PAGELETS_DUPLICATES_THRESHOLD": 0.5})
+        found = crawl(tmp_path, "site", url=server.url(""), settings=job | {"PAGELETS_DUPLICATES_SCOPE": "site"})
     assert found.stat("duplicates/set_aside") == 1
     assert len(found.warnings) == 1
     assert "is set aside, pages are not compared with those of earlier runs: it cannot be used" in found.warnings[0]
