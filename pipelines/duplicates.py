@@ -71,7 +71,6 @@ class DuplicatesPipeline(PagePipeline):
         return ContentStore(
             path,
             Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
-            config.duplicates_shingle,
             within_sites=config.duplicates_scope == "site",
             failed=lambda sentence: self.session.warn("duplicates/in_memory", "%s", sentence),
         )

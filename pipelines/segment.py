@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from scrapy_pagelets.papers.methods import METHODS
-from scrapy_pagelets.papers.vips.vips import vips
 from scrapy_pagelets.pipelines.base import PagePipeline
 from scrapy_pagelets.session.page_context import PageContext, comes_from_scraper, current_context
 
@@ -16,7 +15,7 @@ _NO_PAGE: Final = (
 
 
 class SegmentPipeline(PagePipeline):
-    """Cut the page of an item into pagelets; set ``pagelets``, and ``blocks`` with ``PAGELETS_VIPS_TREE``.
+    """Cut the page of an item into pagelets; set ``pagelets``.
 
     Also set ``url``, ``title``, ``language``, ``fetched_at`` and what the page tells of itself (``author``,
     ``published``, ``modified``, ``canonical``, ``description``, ``image``, ``breadcrumbs``) if the spider has not.
@@ -48,6 +47,4 @@ class SegmentPipeline(PagePipeline):
         else:
             pagelets = context.cut(whole=METHODS[config.segmenter].whole)
         records = {"pagelets": [pagelet.record() for pagelet in pagelets]}
-        if config.vips_tree:
-            records["blocks"] = vips(context.page).record(context.page)
         return context.metadata(), records

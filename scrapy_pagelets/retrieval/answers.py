@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
@@ -166,7 +166,7 @@ _PIECES: Final = re.compile(f"({WORD.pattern})")
 _MAX_RUNS: Final = 20_000
 
 
-def highlighted(text: str, wanted: Collection[str], words: int = 40, marks: tuple[str, str] = ("**", "**")) -> str:
+def highlighted(text: str, wanted: Iterable[str], words: int = 40, marks: tuple[str, str] = ("**", "**")) -> str:
     r"""The passage with the most distinct terms, on one line, each term between marks.
 
     Parameters
@@ -179,7 +179,7 @@ def highlighted(text: str, wanted: Collection[str], words: int = 40, marks: tupl
     >>> highlighted("Once upon a time\nbells rang, old BELLS!", ["bells", "old"], words=4)
     '... **bells** rang, **old** **BELLS**!'
     """
-    runs = _RUN.findall(text)[:_MAX_RUNS]
+    runs, wanted = _RUN.findall(text)[:_MAX_RUNS], frozenset(wanted)
     has = [frozenset(terms(run)).intersection(wanted) for run in runs]
     start = _best_start(has, words)
     passage = " ".join(_marked(run, wanted, marks) if has[place] else run for place, run in _part(runs, start, words))
@@ -207,7 +207,7 @@ def _best_start(has: list[frozenset[str]], words: int) -> int:
     return start
 
 
-def _marked(run: str, wanted: Collection[str], marks: tuple[str, str]) -> str:
+def _marked(run: str, wanted: frozenset[str], marks: tuple[str, str]) -> str:
     """A run with its terms between marks; in scripts without spaces, each character is marked by itself."""
     return "".join(
         marks[0] + piece + marks[1] if any(term in wanted for term in terms(piece)) else piece

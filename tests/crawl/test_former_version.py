@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 import tarfile
@@ -10,7 +9,6 @@ from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 
-import numpy as np
 import pytest
 from scrapy.settings import BaseSettings
 from scrapy.spiderloader import SpiderLoader
@@ -21,8 +19,6 @@ from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.extensions import SiteReport
 from scrapy_pagelets.crawler.spiders.request_journal import RequestJournal
 from scrapy_pagelets.decision.model import ModelError, load
-from scrapy_pagelets.duplicates.content_store import ContentStore, Document
-from scrapy_pagelets.duplicates.shingles import tokens
 from scrapy_pagelets.index.pending_pages import PendingPages
 from scrapy_pagelets.index.targets import open_index
 from scrapy_pagelets.links.relevance import Topic
@@ -71,20 +67,6 @@ def learnt_again(found: Crawl, folder: Path) -> bool:
     [sentence] = [one for one in found.warnings if "a single page does not reveal its template" not in one]
     why = "is of another version or model: it is left unchanged, and the sites are learnt again"
     return bool(sentence.startswith(str(folder)) and sentence.endswith(why))
-
-
-def test_contents_are_compared_with_those_of_the_former_version(former):
-    """Its contents have no weights and count in full."""
-    lines = [json.loads(line) for line in (former / "job.jsonl").read_text(encoding="utf-8").splitlines()]
-    line = next(line for line in lines if not line["near_duplicate_of"] and len(line["text"]) > 1000)
-    store = ContentStore(former / "job" / "pagelets-duplicates.sqlite")
-    text = line["text"] + " and this is left of another template"
-    weights = np.repeat([1, 0.1], [len(tokens(line["text"])), 7])
-    verdict, _ = store.add(Document("http://copy.example/", text, 1, "copy.example", weights))
-    store.close()
-    assert verdict is not None
-    assert verdict.url == line["url"]
-    assert 0.99 < verdict.similarity < 1
 
 
 @pytest.mark.parametrize("name", ["job", "held"])

@@ -17,8 +17,6 @@ from scrapy_pagelets.papers.vips.vips_blocks import crossed, separators
 from scrapy_pagelets.papers.vips.vips_strict import Strict
 from scrapy_pagelets.papers.vips.vips_visual import Visual
 from tests.browsing import rendered
-from tests.crawling import menu_site, run_spider
-from tests.server import SiteServer
 from tests.trees import URL, page, soups
 
 intervals = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)).map(lambda p: (p[0], p[0] + p[1])), min_size=1)
@@ -410,45 +408,6 @@ def test_a_hundred_thousand_nodes_are_weighed_few_times_each(html):
     assert len(nodes) > 90_000
     assert sum(weighed) < 5 * len(nodes)
     assert len(np.unique(tree.labels(10))) > 30_000
-
-
-def test_the_tree_is_a_record():
-    parsed = page("<nav><ul><li><a href=/a>A</a><li><a href=/b>B</a></ul></nav><main><h1>Title</h1><p>Words.</main>")
-    tree = vips(parsed, INNER_PDOC)
-    record = tree.record(parsed)
-    assert record[0]["parent"] is None
-    assert [block["id"] for block in record] == list(range(len(tree)))
-    assert all(block["doc"] >= record[block["parent"]]["doc"] for block in record[1:])
-    paths = [path for block in record for path in block["xpaths"]]
-    assert len(paths) == len(set(paths)) > 0
-
-
-def test_the_record_of_a_rendered_page_names_nodes_of_the_page_as_received():
-    html = "<script>document.body.prepend('added')</script><div><p>one</p></div><footer>two</footer>"
-    (parsed,) = rendered(html, source=True)
-    paths = [path for block in vips(parsed).record(parsed) for path in block["xpaths"]]
-    assert sorted(text for path in paths for text in texts_at(parsed.source, path)) == ["one", "two"]
-
-
-@pytest.mark.parametrize("settings", [{}, {"PAGELETS_VIPS_TREE": 1}])
-def test_the_feed_has_the_tree_on_request(tmp_path, settings):
-    with SiteServer(routes=menu_site("home", "a", "b")) as server:
-        source = """
-    class Spider(scrapy.Spider):
-        name = "stranger"
-        async def start(self):
-            yield Request(self.base)
-        def parse(self, response):
-            yield {"body": response.text}
-    """
-        crawled = run_spider(tmp_path, source, base=server.url(""), settings=settings | {"PAGELETS_PROBE": 0})
-    [line] = crawled.lines
-    if not settings:
-        assert "blocks" not in line
-        return
-    received = Page.parse(line["body"].encode(), URL)
-    assert line["blocks"] == vips(received).record(received)
-    assert len(line["blocks"]) > 1
 
 
 @pytest.mark.parametrize("pdoc", [0, 11, -1])
