@@ -34,7 +34,6 @@ from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.page import urls
 
 logger = logging.getLogger(__name__)
-
 _VERSION: Final = 2
 #: Errors of the disk, not of the file: it is full or not writable.
 _DISK: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY")

@@ -23,35 +23,27 @@ from scrapy_pagelets.page.text import without_invisible, written
 
 #: Default number of words in a shingle.
 SIZE: Final = 5
-
 #: Kinds of code points: not part of a word, part of a word, a word by itself.
 _NONE, _PART, _WHOLE = range(3)
-
 _CODE_POINTS: Final = 0x110000
-
 _BMP: Final = 0x10000
-
 #: End of the planes that have letters.
 _PLANES: Final = 0x40000
-
 #: A character of no word, which is in no page: it ends a run of text.
 _END: Final = "\0"
-
 #: The largest weight of a shingle.
 _WHOLE_WEIGHT: Final = 255
-
 #: Weights of the characters of a word by position. Longer strings, which are hardly words, use them cyclically.
 _PLACES: Final = 64
-
 _WEIGHTS: Final = mix(np.arange(1, _PLACES + 1)).view(np.uint64) | np.uint64(1)
-
 _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
-
 Tokens = NDArray[np.uint64]
-
 Hashes = NDArray[np.uint32]
-
 Weights = NDArray[np.uint8]
+#: This share of the words of a page is taken for surely content, and counts in full.
+_SURE: Final = 0.25
+#: Smaller templateness is not told apart.
+_LEAST: Final = 0.001
 
 
 @compiled("contents")
@@ -238,12 +230,6 @@ def _kinds() -> NDArray[np.uint8]:
 
 
 give("contents", kinds=_kinds, WEIGHTS=_WEIGHTS, caseless=caseless)
-
-#: This share of the words of a page is taken for surely content, and counts in full.
-_SURE: Final = 0.25
-
-#: Smaller templateness is not told apart.
-_LEAST: Final = 0.001
 
 
 def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:

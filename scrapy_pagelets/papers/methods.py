@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from scrapy_pagelets.papers.graph_cuts.gcuts import Costed
     from scrapy_pagelets.papers.graph_cuts.segment_weights import Weights
 
+_LINKS, _SIGHT = ("k",), ("pdoc",)
+
 
 @dataclass(frozen=True)
 class Method:
@@ -142,7 +144,6 @@ def _cut_by_sight(page: Page, **options: Any) -> Ints:
     return labels
 
 
-_LINKS, _SIGHT = ("k",), ("pdoc",)
 #: All segmenters by name.
 METHODS: Final[Mapping[str, Method | LearntMethod]] = MappingProxyType(
     {

@@ -22,16 +22,12 @@ from scrapy_pagelets.retrieval.ranking import Bm2500, Ranking, rank
 
 #: BM2500 of the paper, except that terms on most pages have a weight near 0 instead of a negative one.
 FORMULA: Final = Bm2500(plus=True)
-
 #: Weight of the best pagelet of a page beside that of the page: 0 gave the best results (benchmarks/retrieval.py).
 PASSAGES: Final = 0.0
-
 #: How often a word of a page's title counts; higher values gain little (benchmarks/retrieval.py --titles).
 TITLE: Final = 10.0
-
 #: Share of the paper's weight that new terms get: with more, fewer known items are found (benchmarks/retrieval.py).
 _SHARE: Final = 0.1
-
 #: Methods of feedback, each with the numbers of pages and segments that were best in the paper (Section 4.2).
 FEEDBACK: Final[Mapping[str, Feedback]] = {
     "segments": Feedback(pagelets, pages=80, selected=20, share=_SHARE),
@@ -40,6 +36,11 @@ FEEDBACK: Final[Mapping[str, Feedback]] = {
     "pages": Feedback(whole, pages=10, selected=10, share=_SHARE),
     "rm3": Feedback(whole, pages=10, selected=10, model=True),
 }
+_RUN: Final = re.compile(r"\S+")
+#: Splits a text into words and the strings between them.
+_PIECES: Final = re.compile(f"({WORD.pattern})")
+#: Only this many runs of a text are searched, so that a huge text does not delay the answer.
+_MAX_RUNS: Final = 20_000
 
 
 @dataclass(frozen=True)
@@ -155,15 +156,6 @@ def is_common(collection: Collection, query: Mapping[str, float], share: float =
     """Whether each term of a query that occurs at all is on more than the given share of the pages."""
     n = collection.frequencies(list(query))
     return bool(np.all(n[n > 0] > share * collection.size.pages))
-
-
-_RUN: Final = re.compile(r"\S+")
-
-#: Splits a text into words and the strings between them.
-_PIECES: Final = re.compile(f"({WORD.pattern})")
-
-#: Only this many runs of a text are searched, so that a huge text does not delay the answer.
-_MAX_RUNS: Final = 20_000
 
 
 def highlighted(text: str, wanted: Iterable[str], words: int = 40, marks: tuple[str, str] = ("**", "**")) -> str:

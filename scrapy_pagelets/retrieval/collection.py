@@ -13,6 +13,13 @@ from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.words import WORD
 from scrapy_pagelets.index.terms import terms
 
+#: A function from the texts of a page's pagelets to the texts of its segments.
+Cut = Callable[[Sequence[str]], Sequence[str]]
+#: Number of words of a window.
+_WINDOW: Final = 200
+#: Blank lines separate the blocks of a text in the feed.
+_BLANK: Final = re.compile(r"\n\s*\n")
+
 
 class Size(NamedTuple):
     """The size of a collection.
@@ -140,16 +147,6 @@ class MemoryCollection:
         number = self._numbers.get(term)
         rows = slice(0, 0) if number is None else slice(*self._counts.indptr[number : number + 2].tolist())
         return self._counts.indices[rows].astype(np.int64), self._counts.data[rows]
-
-
-#: A function from the texts of a page's pagelets to the texts of its segments.
-Cut = Callable[[Sequence[str]], Sequence[str]]
-
-#: Number of words of a window.
-_WINDOW: Final = 200
-
-#: Blank lines separate the blocks of a text in the feed.
-_BLANK: Final = re.compile(r"\n\s*\n")
 
 
 class Segments(NamedTuple):

@@ -17,6 +17,9 @@ from scrapy_pagelets.papers.graph_cuts.tree import Tree
 
 #: The label of nodes that only hold the tree together. Leaves never have it; the parent of an invisible node does.
 INVISIBLE = -1
+#: Integer steps per unit of cost: the cuts are computed in integers, as sums of floats are not exact.
+_SCALE: Final = 10_000
+_SWEEPS: Final = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,12 +153,6 @@ def _traced_back(energy: Energy, best: Floats, before: Floats, chosen: Ints) -> 
         if before[leaf, label] < best[leaf, label]:
             label = int(best[leaf].argmin())
     return labels
-
-
-#: Integer steps per unit of cost: the cuts are computed in integers, as sums of floats are not exact.
-_SCALE: Final = 10_000
-
-_SWEEPS: Final = 5
 
 
 def expand(energy: Energy, labels: Ints) -> Ints:

@@ -44,18 +44,23 @@ from scrapy_pagelets.papers.vips.vips import vips
 #: Each inner node is a label, as in the paper, up to this many costs of a page (nodes times labels): time and memory
 #: grow with them. Only pages of several thousand nodes have more.
 _COSTS: Final = 4_000_000
-
 #: Number of leaves of a page, evenly spaced, whose pairs are asked for in ``blocks``: the cost is quadratic in it.
 _LEAVES: Final = 100
-
 #: Permitted degrees of coherence at which VIPS is asked, from regions to small blocks.
 _COHERENCES: Final = range(5, 10)
-
 #: Bound of the log odds of each estimate, so that none of them decides alone.
 _SURE: Final = 4.0
-
 #: The penalty for a given number of segments is searched between 2**-_RANGE and 2**_RANGE; halvings of that range.
 _RANGE, _HALVINGS = 20, 40
+#: A function from the penalty, the paper's lambda, to the number of the segment of each leaf of a tree, (m,).
+Cut = Callable[[float], Ints]
+#: Number of random pivot orders to try.
+_TRIALS: Final = 10
+#: Largest number of items to cluster: the number of pairs is quadratic. On larger pages, small subtrees are clustered
+#: instead of leaves.
+_MAX_ITEMS: Final = 800
+#: Number of pairs whose features are computed at once.
+_CHUNK: Final = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +107,6 @@ class Described:
             return features
         return np.hstack((features, pair_appearance(self.tree, layout, self.columns[:, own:], one, other)))
 
-
-#: A function from the penalty, the paper's lambda, to the number of the segment of each leaf of a tree, (m,).
-Cut = Callable[[float], Ints]
 
 #: A function from a described page and weights to the cut of the page.
 Costed = Callable[[Described, Weights], Cut]
@@ -239,17 +241,6 @@ def _components(energy: Energy, labels: Ints) -> Ints:
     ends = energy.one[same], energy.other[same]
     graph = csr_array((np.ones(len(ends[0]), np.int8), ends), shape=(len(labels), len(labels)))
     return np.asarray(connected_components(graph, directed=False)[1], np.int64)
-
-
-#: Number of random pivot orders to try.
-_TRIALS: Final = 10
-
-#: Largest number of items to cluster: the number of pairs is quadratic. On larger pages, small subtrees are clustered
-#: instead of leaves.
-_MAX_ITEMS: Final = 800
-
-#: Number of pairs whose features are computed at once.
-_CHUNK: Final = 20_000
 
 
 def clusters(described: Described, weights: Weights) -> Cut:

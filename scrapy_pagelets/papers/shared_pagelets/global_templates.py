@@ -21,14 +21,12 @@ from scrapy_pagelets.page.urls import site_of
 from scrapy_pagelets.papers.shared_pagelets.pagelet_tables import Key, Links, Pagelets, Table, owners, read, url
 
 __all__ = ["Components", "GlobalTemplates", "RepeatedPagelet", "global_templates", "local_templates"]
-
 #: The evidence that pages with the same pagelet have one author: links among them, their common site, or either.
 Authority = Literal["links", "domain", "either"]
-
 AUTHORITIES: Final = ("links", "domain", "either")
-
 #: Number of rows of a join that are processed at once.
 _BATCH: Final = 1 << 18
+T = TypeVar("T", bound=Hashable)
 
 
 class RepeatedPagelet(NamedTuple):
@@ -321,9 +319,6 @@ def _templates(table: Table, group: Ints, needed: int) -> list[RepeatedPagelet]:
         groups.setdefault(number, []).append((table.pages[page], pagelet))
         shingles[number] = shingle
     return sorted(RepeatedPagelet(shingles[number], tuple(rows)) for number, rows in groups.items())
-
-
-T = TypeVar("T", bound=Hashable)
 
 
 class Components(Generic[T]):

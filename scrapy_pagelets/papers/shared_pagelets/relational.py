@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 #: Statements in order, each with the name of the table that it makes.
 Steps = tuple[tuple[str, str], ...]
-
 #: Steps 1 and 2 of Figure 5, and all of Figure 4.
 CANDIDATES: Final[Steps] = (
     ("originals", "SELECT page, MIN(page) OVER (PARTITION BY sketch) AS original FROM pages"),
@@ -42,7 +41,6 @@ CANDIDATES: Final[Steps] = (
         "SELECT d.shingle, d.page FROM distinct_pagelets d JOIN template_shingles t ON t.shingle = d.shingle",
     ),
 )
-
 #: Links of pages with candidates, a row for each candidate. This is a table of its own because an engine may otherwise
 #: begin with all pairs of pages that have a shingle in common, whose number grows with the square of the pages.
 CANDIDATE_LINKS: Final[Steps] = (
@@ -72,7 +70,6 @@ TEMPLATE_LINKS: Final[Mapping[str, str]] = {
         ("either", f"{_BY_LINKS} UNION ALL {_BY_SITE}"),
     )
 }
-
 #: One round of steps 4 and 5, from ``stars`` to ``next_stars``. Rounds are repeated until the two are equal. Each page
 #: is then connected to the first page of its component.
 ROUND: Final[Steps] = (
@@ -102,7 +99,6 @@ CHANGED: Final = """
         (SELECT * FROM next_stars EXCEPT SELECT * FROM stars)
     ) changed
 """
-
 #: In Figure 4, the pages of a shingle are one group; in Figure 5, each component is.
 LOCAL_GROUPS: Final = (
     "SELECT shingle, page, MIN(page) OVER (PARTITION BY shingle) AS component FROM template_candidates"

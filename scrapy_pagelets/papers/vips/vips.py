@@ -22,8 +22,19 @@ from scrapy_pagelets.papers.vips.vips_visual import Visual
 
 #: Permitted degrees of coherence that give the regions of a page, and the blocks within them.
 TOP_PDOC: Final = 4
-
 INNER_PDOC: Final = 8
+_WIDTH: Final = 1366
+#: CSS pixels: height of a line, width of a letter, default margins, height of a picture.
+_LINE: Final = 18.0
+_LETTER: Final = 8.0
+_MARGIN: Final = 16.0
+_PICTURE: Final = 60.0
+_SIZES: Final = {"h1": 32.0, "h2": 24.0, "h3": 18.7, "h5": 13.3, "h6": 10.7, "small": 13.3, "big": 19.2}
+_BLACK, _BLUE, _WHITE = 0x000000FF, 0x0000EEFF, 0xFFFFFFFF
+_TABLES: Final = {
+    "li": "list-item", "table": "table", "thead": "table-header-group", "tbody": "table-row-group",
+    "tfoot": "table-footer-group", "tr": "table-row", "td": "table-cell", "th": "table-cell",
+}  # fmt: skip
 
 
 def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree:
@@ -72,22 +83,6 @@ def vips_labels(page: Page, pdoc: int = INNER_PDOC, *, strict: bool = False) -> 
     return vips(page, pdoc, strict=strict).labels(pdoc)
 
 
-_WIDTH: Final = 1366
-
-#: CSS pixels: height of a line, width of a letter, default margins, height of a picture.
-_LINE: Final = 18.0
-
-_LETTER: Final = 8.0
-
-_MARGIN: Final = 16.0
-
-_PICTURE: Final = 60.0
-
-_SIZES: Final = {"h1": 32.0, "h2": 24.0, "h3": 18.7, "h5": 13.3, "h6": 10.7, "small": 13.3, "big": 19.2}
-
-_BLACK, _BLUE, _WHITE = 0x000000FF, 0x0000EEFF, 0xFFFFFFFF
-
-
 def _by_tag(names: str) -> Bools:
     """(tags,) Whether each tag is among the names."""
     return np.isin(np.arange(len(TAG)), [TAG[name] for name in names.split()])
@@ -98,25 +93,13 @@ _BLOCK: Final = _by_tag(
     "menu dl dt dd caption pre blockquote figure figcaption address hr details summary center dir optgroup option "
     "frameset frame legend search"
 )
-
 _SPACED: Final = _by_tag("p h1 h2 h3 h4 h5 h6 ul ol menu dl blockquote pre figure hr fieldset")
-
 _BOLD: Final = _by_tag("h1 h2 h3 h4 h5 h6 b strong th")
-
 _PICTURES: Final = _by_tag("img picture video svg iframe object embed")
-
 _CONTROLS: Final = _by_tag("input button select textarea progress meter")
-
 _PAINTED: Final = _PICTURES | _CONTROLS | _by_tag("#text hr")
-
-_TABLES: Final = {
-    "li": "list-item", "table": "table", "thead": "table-header-group", "tbody": "table-row-group",
-    "tfoot": "table-footer-group", "tr": "table-row", "td": "table-cell", "th": "table-cell",
-}  # fmt: skip
-
 #: (tags,) the value of ``display`` of each tag.
 _DISPLAYS: Final = np.where(_BLOCK, np.int8(DISPLAY["block"]), np.int8(DISPLAY["inline"]))
-
 np.put(_DISPLAYS, [TAG[tag] for tag in _TABLES], [DISPLAY[display] for display in _TABLES.values()])
 
 

@@ -14,7 +14,6 @@ from scrapy_pagelets.page.nodes import NodeTable
 
 #: Least and greatest degree of coherence.
 LEAST, GREATEST = 1, 10
-
 #: A half-open range of rows: the subtrees of some adjacent siblings.
 Span = tuple[int, int]
 
