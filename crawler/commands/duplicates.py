@@ -108,10 +108,10 @@ def _groups(feed: Feed, _: argparse.Namespace, threshold: Threshold) -> Iterator
 
 def _blocks(feed: Feed, _: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     """A line for each block that appears on several hosts."""
-    from scrapy_pagelets.duplicates.groups import near_groups, spread
+    from scrapy_pagelets.duplicates.groups import near_groups, on_several_hosts
 
     pages = Pages()
-    rows = spread(near_groups(pages.blocks(feed), threshold), pages.urls)
+    rows = on_several_hosts(near_groups(pages.blocks(feed), threshold), pages.urls)
     yield f"{len(pages.urls)} pagelets, {len(rows)} blocks on several hosts"
     if rows:
         texts = _texts({block for block, _, _ in rows}, feed)
@@ -129,7 +129,7 @@ def _texts(numbers: set[int], feed: Feed) -> dict[int, str]:
 def _repeated(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     """A line for each page that resembles an earlier one."""
     from scrapy_pagelets.duplicates.band_index import BloomBands
-    from scrapy_pagelets.duplicates.shingles import shingles, tokens
+    from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
     from scrapy_pagelets.duplicates.sketch import minhash
 
     if options.bloom < 1:
@@ -138,6 +138,6 @@ def _repeated(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> 
         raise ConfigError("--bloom compares pages: leave out --pagelets")
     filters, pages = BloomBands(options.bloom, threshold.within), Pages()
     for _, text in pages.texts(feed):
-        hashes = shingles(tokens(text))
+        hashes = shingles(word_hashes(text))
         if len(hashes) and filters.add(minhash(hashes)[None])[0]:
             yield pages.urls[-1]

@@ -25,9 +25,9 @@ from scrapy_pagelets.duplicates.shingles import (
     Weights,
     jaccard,
     shingles,
-    tokens,
     weighted_jaccard,
     weighted_shingles,
+    word_hashes,
 )
 from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, minhash
 from scrapy_pagelets.duplicates.threshold import Threshold
@@ -288,7 +288,7 @@ class ContentStore:
 
     def _read(self, document: Document) -> tuple[_DocumentKey, Tokens] | None:
         """The key of a document, and its words; None if they are fewer than those of a shingle."""
-        token = tokens(document.text)
+        token = word_hashes(document.text)
         if document.weights is not None and len(document.weights) != len(token):
             raise ValueError(f"there are {len(document.weights)} weights for {len(token)} words")
         if len(token) < SIZE:

@@ -13,7 +13,7 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.duplicates.band_index import BandIndex
-from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, jaccard, shingles, tokens
+from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, jaccard, shingles, word_hashes
 from scrapy_pagelets.duplicates.sketch import band_keys, minhashes
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.page.urls import host_of
@@ -73,7 +73,7 @@ def _pairs(
     while block := list(islice(texts, _BLOCK)):
         fresh = []
         for site, text in block:
-            token = tokens(text)
+            token = word_hashes(text)
             if len(token) >= SIZE:
                 before = first.setdefault(xxh3_64_intdigest(token.tobytes()), number)
                 if before == number:
@@ -161,7 +161,7 @@ def mirrors(groups: Iterable[Sequence[str]], urls: Iterable[str]) -> list[Mirror
     return sorted((m for m in pairs if m.pages >= _PAGES and m.share >= _SHARE), key=lambda m: (-m.pages, m))
 
 
-def spread(groups: Iterable[Sequence[int]], urls: Sequence[str]) -> list[tuple[int, int, int]]:
+def on_several_hosts(groups: Iterable[Sequence[int]], urls: Sequence[str]) -> list[tuple[int, int, int]]:
     """Return the groups of blocks on several hosts, most hosts first: first block, number of pages, number of hosts.
 
     Parameters

@@ -47,15 +47,15 @@ _LEAST: Final = 0.001
 
 
 @compiled("contents")
-def tokens(text: str) -> Tokens:
+def word_hashes(text: str) -> Tokens:
     """(w,) hashes of the words of a text, case folded and in compatibility form (NFKC).
 
     Vectorised multilinear hashing: the sum of the characters of a word, weighted by position, is mixed.
 
     Examples
     --------
-    >>> one, other = tokens("Café n° 5"), tokens("CAFE\u0301, No. 5")
-    >>> (one == other).tolist(), len(tokens("東京タワー"))
+    >>> one, other = word_hashes("Café n° 5"), word_hashes("CAFE\u0301, No. 5")
+    >>> (one == other).tolist(), len(word_hashes("東京タワー"))
     ([True, False, True], 5)
     """
     kinds, codes = _characters(text)
@@ -114,11 +114,11 @@ def shingles(token: Tokens, size: int = SIZE) -> Hashes:
 
     Parameters
     ----------
-    token : (w,) hashes of words, see `tokens`
+    token : (w,) hashes of words, see `word_hashes`
 
     Examples
     --------
-    >>> one, other = tokens("a rose is a rose is a rose"), tokens("A rose is a rose!")
+    >>> one, other = word_hashes("a rose is a rose is a rose"), word_hashes("A rose is a rose!")
     >>> len(shingles(one, 4)), np.isin(shingles(other, 4), shingles(one, 4)).all()
     (3, np.True_)
     """
@@ -135,12 +135,12 @@ def weighted_shingles(token: Tokens, weight: Floats, size: int = SIZE) -> tuple[
 
     Parameters
     ----------
-    token : (w,) hashes of words, see `tokens`
+    token : (w,) hashes of words, see `word_hashes`
     weight : (w,) weights of the words, 0 to 1
 
     Examples
     --------
-    >>> weighted_shingles(tokens("a b c a b"), np.array([1, 1, 0.5, 0, 1]), 2)[1].tolist()
+    >>> weighted_shingles(word_hashes("a b c a b"), np.array([1, 1, 0.5, 0, 1]), 2)[1].tolist()
     [1, 255, 128]
     """
     column = _windows(token, size)

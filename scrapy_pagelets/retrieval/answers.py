@@ -16,7 +16,7 @@ from scrapy_pagelets.base.errors import QueryError
 from scrapy_pagelets.base.words import WORD
 from scrapy_pagelets.index.interface import QUERY_TERMS
 from scrapy_pagelets.index.terms import terms
-from scrapy_pagelets.retrieval.collection import Collection, blocks, pagelets, whole, windows
+from scrapy_pagelets.retrieval.collection import Collection, cut_blocks, cut_pagelets, cut_whole, cut_windows
 from scrapy_pagelets.retrieval.feedback import Feedback, expand
 from scrapy_pagelets.retrieval.ranking import Bm2500, Ranking, rank
 
@@ -30,11 +30,11 @@ TITLE: Final = 10.0
 _SHARE: Final = 0.1
 #: Methods of feedback, each with the numbers of pages and segments that were best in the paper (Section 4.2).
 FEEDBACK: Final[Mapping[str, Feedback]] = {
-    "segments": Feedback(pagelets, pages=80, selected=20, share=_SHARE),
-    "blocks": Feedback(blocks, pages=80, selected=50, share=_SHARE),
-    "windows": Feedback(windows, pages=80, selected=20, share=_SHARE),
-    "pages": Feedback(whole, pages=10, selected=10, share=_SHARE),
-    "rm3": Feedback(whole, pages=10, selected=10, model=True),
+    "segments": Feedback(cut_pagelets, pages=80, selected=20, share=_SHARE),
+    "blocks": Feedback(cut_blocks, pages=80, selected=50, share=_SHARE),
+    "windows": Feedback(cut_windows, pages=80, selected=20, share=_SHARE),
+    "pages": Feedback(cut_whole, pages=10, selected=10, share=_SHARE),
+    "rm3": Feedback(cut_whole, pages=10, selected=10, model=True),
 }
 _RUN: Final = re.compile(r"\S+")
 #: Splits a text into words and the strings between them.

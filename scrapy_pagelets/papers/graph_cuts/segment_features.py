@@ -237,18 +237,18 @@ def pair_features(nodes: NodeTable, tree: Tree, columns: Floats, one: Ints, othe
     return np.column_stack((np.abs(columns[one] - columns[other]), columns[meeting], far, apart, *same))
 
 
-def following(tree: Tree) -> tuple[Ints, Ints]:
+def consecutive(tree: Tree) -> tuple[Ints, Ints]:
     """Pairs of consecutive leaves."""
     one = np.arange(len(tree.leaves) - 1)
     return one, one + 1
 
 
-def rendered(tree: Tree, layout: Layout) -> tuple[Ints, Ints]:
+def beside(tree: Tree, layout: Layout) -> tuple[Ints, Ints]:
     """Pairs of consecutive leaves, and pairs of a visible leaf and the nearest one to its right or below it.
 
     The nearest leaf is chosen among the visible ones whose boxes overlap in the other direction.
     """
-    pairs = [following(tree)]
+    pairs = [consecutive(tree)]
     seen = np.flatnonzero(layout.visible[tree.seen])
     if len(seen) <= _MAX_LEAVES:
         rows = tree.seen[seen]

@@ -172,7 +172,7 @@ class Group:
         return cls(columns, segment, np.column_stack((node, nearest[node, rank])))
 
 
-def learn(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
+def learn_metric(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
     """(rank, F) The linear map; the learnt distance is the Euclidean distance of images.
 
     Parameters

@@ -59,7 +59,7 @@ def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree
     >>> tree.parent[:3].tolist(), tree.labels(pdoc=1).tolist()
     ([-1, 0, 0], [0, 0, 0, 0])
     """
-    layout = guessed(page.nodes) if page.layout is None else page.layout
+    layout = guess_layout(page.nodes) if page.layout is None else page.layout
     tree = (Strict if strict else Visual)(page.nodes, layout).structure()
     return tree.pruned(pdoc)
 
@@ -103,14 +103,14 @@ _DISPLAYS: Final = np.where(_BLOCK, np.int8(DISPLAY["block"]), np.int8(DISPLAY["
 np.put(_DISPLAYS, [TAG[tag] for tag in _TABLES], [DISPLAY[display] for display in _TABLES.values()])
 
 
-def guessed(nodes: NodeTable) -> Layout:
+def guess_layout(nodes: NodeTable) -> Layout:
     """Guess the layout of a page that was not rendered.
 
     Examples
     --------
     >>> from scrapy_pagelets import Page
     >>> nodes = Page.parse(b"<h1>Title</h1><p>Some words.", "http://example.com/").nodes
-    >>> layout = guessed(nodes)
+    >>> layout = guess_layout(nodes)
     >>> (layout.y[nodes.leaves] > 0).tolist(), layout.font_size[nodes.leaves].tolist()
     ([True, True], [32.0, 16.0])
     """
