@@ -22,7 +22,7 @@ from scrapy_pagelets.corpus.schemas import cleaned_schema, union
 from scrapy_pagelets.corpus.site_learning import PageParser, counts_of, learn, rows_of
 from scrapy_pagelets.decision.decision import Decision, decided
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.duplicates.shingles import shingles, tokens, weighted_shingles, word_weights
+from scrapy_pagelets.duplicates.shingles import shingles, weighted_shingles, word_hashes, word_weights
 from scrapy_pagelets.duplicates.sketch import banding, encode, minhash
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import body_of
@@ -232,7 +232,7 @@ class CleanedPage:
         number += LAST if page.is_declared_copy else 0
         if options.duplicates == "off":
             return [], [], None
-        token = tokens(self._left.text)
+        token = word_hashes(self._left.text)
         if len(token) < options.shingle:
             return [], [], None
         weights = None

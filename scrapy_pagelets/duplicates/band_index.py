@@ -18,20 +18,17 @@ from scrapy_pagelets.base.hashing import mix
 from scrapy_pagelets.duplicates.sketch import SCHEME, SketchError, band_keys, banding
 
 logger = logging.getLogger(__name__)
-
 #: Initial capacity, in sketches.
 _CAPACITY: Final = 1024
-
 #: Maximal number of entries read from a chain, the last ones first: where thousands of pages resemble each other, a few
 #: of them suffice.
 _LONGEST: Final = 64
-
 #: Sketches that are linked at once after the index has grown: with more, the arrays in between take tens of megabytes,
 #: which the process keeps, and no less time.
 _BLOCK: Final = 1 << 10
-
 #: Entries are numbered by 32-bit integers.
 _LIMIT: Final = 1 << 31
+_BYTE: Final = 8
 
 
 class BandIndex:
@@ -173,9 +170,6 @@ def _mapped(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> Any:
         os.posix_fallocate(file.fileno(), 0, int(np.prod(shape)) * np.dtype(dtype).itemsize)
         # Slicing a plain array takes a third of the time of slicing a memmap.
         return np.memmap(file, dtype, "r+", shape=shape).view(np.ndarray)
-
-
-_BYTE: Final = 8
 
 
 class BloomBands:

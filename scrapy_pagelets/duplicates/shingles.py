@@ -23,47 +23,39 @@ from scrapy_pagelets.page.text import without_invisible, written
 
 #: Default number of words in a shingle.
 SIZE: Final = 5
-
 #: Kinds of code points: not part of a word, part of a word, a word by itself.
 _NONE, _PART, _WHOLE = range(3)
-
 _CODE_POINTS: Final = 0x110000
-
 _BMP: Final = 0x10000
-
 #: End of the planes that have letters.
 _PLANES: Final = 0x40000
-
 #: A character of no word, which is in no page: it ends a run of text.
 _END: Final = "\0"
-
 #: The largest weight of a shingle.
 _WHOLE_WEIGHT: Final = 255
-
 #: Weights of the characters of a word by position. Longer strings, which are hardly words, use them cyclically.
 _PLACES: Final = 64
-
 _WEIGHTS: Final = mix(np.arange(1, _PLACES + 1)).view(np.uint64) | np.uint64(1)
-
 _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
-
 Tokens = NDArray[np.uint64]
-
 Hashes = NDArray[np.uint32]
-
 Weights = NDArray[np.uint8]
+#: This share of the words of a page is taken for surely content, and counts in full.
+_SURE: Final = 0.25
+#: Smaller templateness is not told apart.
+_LEAST: Final = 0.001
 
 
 @compiled("contents")
-def tokens(text: str) -> Tokens:
+def word_hashes(text: str) -> Tokens:
     """(w,) hashes of the words of a text, case folded and in compatibility form (NFKC).
 
     Vectorised multilinear hashing: the sum of the characters of a word, weighted by position, is mixed.
 
     Examples
     --------
-    >>> one, other = tokens("Café n° 5"), tokens("CAFE\u0301, No. 5")
-    >>> (one == other).tolist(), len(tokens("東京タワー"))
+    >>> one, other = word_hashes("Café n° 5"), word_hashes("CAFE\u0301, No. 5")
+    >>> (one == other).tolist(), len(word_hashes("東京タワー"))
     ([True, False, True], 5)
     """
     kinds, codes = _characters(text)
@@ -122,11 +114,11 @@ def shingles(token: Tokens, size: int = SIZE) -> Hashes:
 
     Parameters
     ----------
-    token : (w,) hashes of words, see `tokens`
+    token : (w,) hashes of words, see `word_hashes`
 
     Examples
     --------
-    >>> one, other = tokens("a rose is a rose is a rose"), tokens("A rose is a rose!")
+    >>> one, other = word_hashes("a rose is a rose is a rose"), word_hashes("A rose is a rose!")
     >>> len(shingles(one, 4)), np.isin(shingles(other, 4), shingles(one, 4)).all()
     (3, np.True_)
     """
@@ -143,12 +135,12 @@ def weighted_shingles(token: Tokens, weight: Floats, size: int = SIZE) -> tuple[
 
     Parameters
     ----------
-    token : (w,) hashes of words, see `tokens`
+    token : (w,) hashes of words, see `word_hashes`
     weight : (w,) weights of the words, 0 to 1
 
     Examples
     --------
-    >>> weighted_shingles(tokens("a b c a b"), np.array([1, 1, 0.5, 0, 1]), 2)[1].tolist()
+    >>> weighted_shingles(word_hashes("a b c a b"), np.array([1, 1, 0.5, 0, 1]), 2)[1].tolist()
     [1, 255, 128]
     """
     column = _windows(token, size)
@@ -238,12 +230,6 @@ def _kinds() -> NDArray[np.uint8]:
 
 
 give("contents", kinds=_kinds, WEIGHTS=_WEIGHTS, caseless=caseless)
-
-#: This share of the words of a page is taken for surely content, and counts in full.
-_SURE: Final = 0.25
-
-#: Smaller templateness is not told apart.
-_LEAST: Final = 0.001
 
 
 def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:

@@ -17,9 +17,15 @@ from scrapy_pagelets.page.urls import site_of
 
 #: Version of the schema. An index of another version is refused.
 VERSION: Final = 1
-
 #: Maximal number of terms in a query; further ones are ignored.
 QUERY_TERMS: Final = 1024
+#: Role and number of the pagelet that holds the title of a page.
+TITLE: Final = "title"
+TITLE_NUMBER: Final = -1
+#: Roles of pagelets that are stored but not searched.
+UNSEARCHED: Final = ("navigation", "template")
+#: NUL and lone surrogates, which databases do not accept.
+_UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 
 class IndexUnusable(PageletsError, ValueError):
@@ -147,18 +153,6 @@ def shown(target: str) -> str:
         return target
     scheme, _, rest = target.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
-
-
-#: Role and number of the pagelet that holds the title of a page.
-TITLE: Final = "title"
-
-TITLE_NUMBER: Final = -1
-
-#: Roles of pagelets that are stored but not searched.
-UNSEARCHED: Final = ("navigation", "template")
-
-#: NUL and lone surrogates, which databases do not accept.
-_UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True)

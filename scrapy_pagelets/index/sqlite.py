@@ -154,7 +154,7 @@ class SQLiteIndex(Index):
         try:
             yield
         except sqlite3.Error as error:
-            if passes(error):
+            if is_temporary(error):
                 raise IndexAway(f"{self._path} cannot be used now: {error}") from error
             raise IndexUnusable(f"{self._path} cannot be used ({error}): name another file.") from error
 
@@ -199,7 +199,7 @@ class SQLiteIndex(Index):
             self.base.close()
 
 
-def passes(error: sqlite3.Error) -> bool:
+def is_temporary(error: sqlite3.Error) -> bool:
     """True if an operation that failed with this error may succeed later."""
     return getattr(error, "sqlite_errorname", "SQLITE_CLOSED").startswith(_PASSING)
 

@@ -14,7 +14,6 @@ from scrapy_pagelets.index.interface import Index, IndexAway, IndexedPage, Index
 from scrapy_pagelets.index.pending_pages import BATCH_CHARACTERS, BATCH_PAGES, PendingPages
 
 logger = logging.getLogger(__name__)
-
 #: Maximal number of pages and characters that wait in memory.
 _PAGES: Final = 4 * BATCH_PAGES
 _CHARACTERS: Final = 4 * BATCH_CHARACTERS

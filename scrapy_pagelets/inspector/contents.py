@@ -19,7 +19,7 @@ from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import CONTENT, is_template
 from scrapy_pagelets.page.text import plain, roots
-from scrapy_pagelets.papers.graph_cuts.gcuts import Described, blocks
+from scrapy_pagelets.papers.graph_cuts.gcuts import Described, cut_into_blocks
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, load
 from scrapy_pagelets.papers.vips.vips import vips
 from scrapy_pagelets.papers.vips.vips_tree import GREATEST, LEAST
@@ -184,7 +184,7 @@ def _segmentations(page: Page, templateness: Floats) -> dict[str, Any]:
         return {}
     tree = vips(page)
     described, learnt = Described.of(page, templateness), load(INNER, rendered=page.layout is not None)
-    cut, leaf_of = blocks(described, learnt), _number_of_leaf(page.nodes, described.tree.seen)
+    cut, leaf_of = cut_into_blocks(described, learnt), _number_of_leaf(page.nodes, described.tree.seen)
     return {
         "vips": {
             "name": "degree of coherence (PDoC)",

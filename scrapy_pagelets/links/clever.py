@@ -17,8 +17,12 @@ from scrapy_pagelets.links.votes import Votes, host_weights, matrix, voters, vot
 
 #: Kleinberg 1999, Section 2: pages of the root set, and of those that link to one of them.
 ROOTS: Final = 200
-
 _PARENTS: Final = 50
+#: The version that performed best in the paper.
+BEST: Final = "pagelet-ft-fnm"
+#: As in Kleinberg 1999; most graphs converge earlier.
+ITERATIONS: Final = 50
+_TOLERANCE: Final = 1e-9
 
 
 class Version(NamedTuple):
@@ -47,9 +51,6 @@ VERSIONS: Final = MappingProxyType(
         "pagelet-ft-fnm": Version(pagelets=True, ft=True, fnm=True),
     }
 )
-
-#: The version that performed best in the paper.
-BEST: Final = "pagelet-ft-fnm"
 
 
 class CleverScores(NamedTuple):
@@ -148,12 +149,6 @@ def _matching(tables: Tables, edges: Votes, pagelets: bool) -> Bools:
     matches = np.bincount(tables.page, tables.matches, len(tables.urls)) > 0
     kept: Bools = matches[edges.page] & matches[edges.target]
     return kept
-
-
-#: As in Kleinberg 1999; most graphs converge earlier.
-ITERATIONS: Final = 50
-
-_TOLERANCE: Final = 1e-9
 
 
 def hits(weights: Any, hub_weights: Any = None, *, iterations: int = ITERATIONS) -> tuple[Floats, Floats]:

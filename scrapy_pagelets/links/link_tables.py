@@ -23,6 +23,10 @@ from scrapy_pagelets.page.urls import host_of, normalise, resolve, site_of
 
 #: Characters of the text that label a pagelet with links.
 _LABEL: Final = 60
+#: Characters on either side of a link that describe its target (Clever: 50 bytes).
+_WINDOW: Final = 50
+#: Up to this number of terms, a text is first searched for any of them before it is split into words: most have none.
+_FEW: Final = 20
 
 
 class TableError(PageletsError, ValueError):
@@ -203,13 +207,6 @@ def _normalised(url: str) -> str:
 def _numbered(names: list[str]) -> Ints:
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int64)
-
-
-#: Characters on either side of a link that describe its target (Clever: 50 bytes).
-_WINDOW: Final = 50
-
-#: Up to this number of terms, a text is first searched for any of them before it is split into words: most have none.
-_FEW: Final = 20
 
 
 class QueryMatches(NamedTuple):

@@ -29,21 +29,19 @@ from scrapy_pagelets.page.urls import key as key_of
 
 #: Weights of the parts of a link's relevance: its pagelet, its anchor, and what it inherits from the pages before it.
 _PAGELET: Final = 0.2
-
 _ANCHOR: Final = 0.2
-
 _INHERITED: Final = 0.6
-
 #: Factor by which inherited relevance decays from page to page (Hersovici et al. 1998).
 _DECAY: Final = 0.8
-
 #: Number of word hashes, the dimension of the vectors.
 _HASHES: Final = 2**18
-
 #: Examples read from one file.
 _MAX_EXAMPLES: Final = 1000
-
 _TAG: Final = re.compile(rb"<[a-zA-Z!]")
+#: Best hubs whose links are followed, and pagelets and pages that are remembered.
+_HUBS: Final = 10
+_MOST: Final = 2000
+_VISITED: Final = 20_000
 
 
 class Link(NamedTuple):
@@ -249,14 +247,6 @@ def _of_page(path: Path) -> str:
     site = Site("")
     site.learn(page)
     return plain(page.nodes, decided(page, site).content)
-
-
-#: Best hubs whose links are followed, and pagelets and pages that are remembered.
-_HUBS: Final = 10
-
-_MOST: Final = 2000
-
-_VISITED: Final = 20_000
 
 
 class Distiller:

@@ -10,6 +10,11 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.links.link_tables import Tables
 
+#: A pagelet that links to more pages is a directory: it says little about any two of them.
+MOST: Final = 50
+DAMPING: Final = 0.85
+_TOLERANCE: Final = 1e-10
+
 
 @dataclass(frozen=True, eq=False)
 class Votes:
@@ -119,10 +124,6 @@ def matrix(values: Floats, edges: Votes, shape: tuple[int, int]) -> Any:
     return csr_array((values, (edges.hub, edges.target)), shape=shape)
 
 
-#: A pagelet that links to more pages is a directory: it says little about any two of them.
-MOST: Final = 50
-
-
 def cocitations(tables: Tables, page: int, *, within: bool | None = None) -> Ints:
     """Count the pages that cite each page together with a given one: in a content pagelet that links to both.
 
@@ -194,11 +195,6 @@ def related(tables: Tables, page: int, *, within: bool | None = None, most: int 
     scores = np.zeros(len(tables.urls))
     np.add.at(scores, edges.target[one], weights[one])
     return scores
-
-
-DAMPING: Final = 0.85
-
-_TOLERANCE: Final = 1e-10
 
 
 def pagerank(tables: Tables, *, templates: bool = False, damping: float = DAMPING) -> Floats:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from scrapy_pagelets.papers.graph_cuts.gcuts import Costed
     from scrapy_pagelets.papers.graph_cuts.segment_weights import Weights
 
+_LINKS, _SIGHT = ("k",), ("pdoc",)
+
 
 @dataclass(frozen=True)
 class Method:
@@ -142,7 +144,6 @@ def _cut_by_sight(page: Page, **options: Any) -> Ints:
     return labels
 
 
-_LINKS, _SIGHT = ("k",), ("pdoc",)
 #: All segmenters by name.
 METHODS: Final[Mapping[str, Method | LearntMethod]] = MappingProxyType(
     {
@@ -150,10 +151,10 @@ METHODS: Final[Mapping[str, Method | LearntMethod]] = MappingProxyType(
         for method in (
             Method("pagelets", _cut_by_links, _LINKS, whole=False),
             Method("pagelets-strict", partial(_cut_by_links, k=3, strict=True), _LINKS, whole=False),
-            LearntMethod("gcuts-top", "scrapy_pagelets.papers.graph_cuts.gcuts.regions", "top"),
-            LearntMethod("gcuts", "scrapy_pagelets.papers.graph_cuts.gcuts.blocks"),
-            LearntMethod("gcuts-strict", "scrapy_pagelets.papers.graph_cuts.gcuts.labelled", needs_maxflow=True),
-            LearntMethod("cclus", "scrapy_pagelets.papers.graph_cuts.gcuts.clusters"),
+            LearntMethod("gcuts-top", "scrapy_pagelets.papers.graph_cuts.gcuts.cut_into_regions", "top"),
+            LearntMethod("gcuts", "scrapy_pagelets.papers.graph_cuts.gcuts.cut_into_blocks"),
+            LearntMethod("gcuts-strict", "scrapy_pagelets.papers.graph_cuts.gcuts.cut_by_energy", needs_maxflow=True),
+            LearntMethod("cclus", "scrapy_pagelets.papers.graph_cuts.gcuts.cut_by_clusters"),
             Method("vips", _cut_by_sight, _SIGHT),
             Method("vips-top", partial(_cut_by_sight, pdoc=4), _SIGHT),
             Method("vips-strict", partial(_cut_by_sight, strict=True), _SIGHT),

@@ -35,12 +35,9 @@ from scrapy_pagelets.papers.isotonic import smooth
 VISUAL_FEATURES: Final = (
     "left", "right", "top", "bottom", "width", "height", "aspect_ratio", "lightness", "other_background", "unseen",
 )  # fmt: skip
-
 #: Cost of a section, in the weight of words on a log scale, learnt by ``benchmarks/smoothing.py``; number of levels.
 _SECTION: Final = 1.5
-
 _LEVELS: Final = 17
-
 #: Pixels per unit of height, about a line of text.
 _LINE: Final = 16.0
 

@@ -17,26 +17,25 @@ from scrapy_pagelets.page.urls import key
 
 #: Name of the file in a folder. The number goes up with each change of what is stored, or of the hashes.
 FILE: Final = "pagelets-versions-1.sqlite"
-
 #: Pages that are kept; those that were not crawled for the longest time are dropped.
 MOST_PAGES: Final = 1_000_000
-
 #: Seconds to wait for another crawl, which holds the lock for milliseconds.
 _LOCK_TIMEOUT: Final = 60.0
-
 #: ``crawl`` has seen the version; ``before`` are those of the crawl before it, ``known`` is 0 if there is none.
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS pages (number INTEGER PRIMARY KEY, key INTEGER NOT NULL UNIQUE, crawl TEXT NOT NULL,
                                   hash TEXT, words BLOB, known INTEGER NOT NULL, hash_before TEXT, words_before BLOB);
 CREATE TABLE IF NOT EXISTS jobs (job TEXT PRIMARY KEY, crawl TEXT NOT NULL);
 """
-
 _TRIM: Final = """
 DELETE FROM pages WHERE number IN
     (SELECT number FROM pages ORDER BY number LIMIT max(0, (SELECT count(*) FROM pages) - ?))
 """
-
 _Row = tuple[str | None, bytes | None]
+NEW, SAME, CHANGED = "new", "same", "changed"
+#: Fields of a feed that say what the content of a page was; one of the first two is needed.
+COLUMNS: Final = ("content_hash", "text", "pagelets")
+NEEDED: Final = COLUMNS[:2]
 
 
 class VersionStoreError(PageletsError, ValueError):
@@ -181,14 +180,6 @@ def _version(digest: str | None, words: bytes | None) -> PageVersion:
     with suppress(ValueError, LookupError):  # a damaged row still has its hash
         return PageVersion(digest, None if words is None else WordCounts.from_bytes(words))
     return PageVersion(digest, None)
-
-
-NEW, SAME, CHANGED = "new", "same", "changed"
-
-#: Fields of a feed that say what the content of a page was; one of the first two is needed.
-COLUMNS: Final = ("content_hash", "text", "pagelets")
-
-NEEDED: Final = COLUMNS[:2]
 
 
 class PageVersion(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
@@ -16,30 +16,31 @@ from scrapy_pagelets.base.errors import QueryError
 from scrapy_pagelets.base.words import WORD
 from scrapy_pagelets.index.interface import QUERY_TERMS
 from scrapy_pagelets.index.terms import terms
-from scrapy_pagelets.retrieval.collection import Collection, blocks, pagelets, whole, windows
+from scrapy_pagelets.retrieval.collection import Collection, cut_blocks, cut_pagelets, cut_whole, cut_windows
 from scrapy_pagelets.retrieval.feedback import Feedback, expand
 from scrapy_pagelets.retrieval.ranking import Bm2500, Ranking, rank
 
 #: BM2500 of the paper, except that terms on most pages have a weight near 0 instead of a negative one.
 FORMULA: Final = Bm2500(plus=True)
-
 #: Weight of the best pagelet of a page beside that of the page: 0 gave the best results (benchmarks/retrieval.py).
 PASSAGES: Final = 0.0
-
 #: How often a word of a page's title counts; higher values gain little (benchmarks/retrieval.py --titles).
 TITLE: Final = 10.0
-
 #: Share of the paper's weight that new terms get: with more, fewer known items are found (benchmarks/retrieval.py).
 _SHARE: Final = 0.1
-
 #: Methods of feedback, each with the numbers of pages and segments that were best in the paper (Section 4.2).
 FEEDBACK: Final[Mapping[str, Feedback]] = {
-    "segments": Feedback(pagelets, pages=80, selected=20, share=_SHARE),
-    "blocks": Feedback(blocks, pages=80, selected=50, share=_SHARE),
-    "windows": Feedback(windows, pages=80, selected=20, share=_SHARE),
-    "pages": Feedback(whole, pages=10, selected=10, share=_SHARE),
-    "rm3": Feedback(whole, pages=10, selected=10, model=True),
+    "segments": Feedback(cut_pagelets, pages=80, selected=20, share=_SHARE),
+    "blocks": Feedback(cut_blocks, pages=80, selected=50, share=_SHARE),
+    "windows": Feedback(cut_windows, pages=80, selected=20, share=_SHARE),
+    "pages": Feedback(cut_whole, pages=10, selected=10, share=_SHARE),
+    "rm3": Feedback(cut_whole, pages=10, selected=10, model=True),
 }
+_RUN: Final = re.compile(r"\S+")
+#: Splits a text into words and the strings between them.
+_PIECES: Final = re.compile(f"({WORD.pattern})")
+#: Only this many runs of a text are searched, so that a huge text does not delay the answer.
+_MAX_RUNS: Final = 20_000
 
 
 @dataclass(frozen=True)
@@ -157,16 +158,7 @@ def is_common(collection: Collection, query: Mapping[str, float], share: float =
     return bool(np.all(n[n > 0] > share * collection.size.pages))
 
 
-_RUN: Final = re.compile(r"\S+")
-
-#: Splits a text into words and the strings between them.
-_PIECES: Final = re.compile(f"({WORD.pattern})")
-
-#: Only this many runs of a text are searched, so that a huge text does not delay the answer.
-_MAX_RUNS: Final = 20_000
-
-
-def highlighted(text: str, wanted: Collection[str], words: int = 40, marks: tuple[str, str] = ("**", "**")) -> str:
+def highlighted(text: str, wanted: Iterable[str], words: int = 40, marks: tuple[str, str] = ("**", "**")) -> str:
     r"""The passage with the most distinct terms, on one line, each term between marks.
 
     Parameters
@@ -179,7 +171,7 @@ def highlighted(text: str, wanted: Collection[str], words: int = 40, marks: tupl
     >>> highlighted("Once upon a time\nbells rang, old BELLS!", ["bells", "old"], words=4)
     '... **bells** rang, **old** **BELLS**!'
     """
-    runs = _RUN.findall(text)[:_MAX_RUNS]
+    runs, wanted = _RUN.findall(text)[:_MAX_RUNS], frozenset(wanted)
     has = [frozenset(terms(run)).intersection(wanted) for run in runs]
     start = _best_start(has, words)
     passage = " ".join(_marked(run, wanted, marks) if has[place] else run for place, run in _part(runs, start, words))
@@ -207,7 +199,7 @@ def _best_start(has: list[frozenset[str]], words: int) -> int:
     return start
 
 
-def _marked(run: str, wanted: Collection[str], marks: tuple[str, str]) -> str:
+def _marked(run: str, wanted: frozenset[str], marks: tuple[str, str]) -> str:
     """A run with its terms between marks; in scripts without spaces, each character is marked by itself."""
     return "".join(
         marks[0] + piece + marks[1] if any(term in wanted for term in terms(piece)) else piece

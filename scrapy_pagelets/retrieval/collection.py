@@ -13,6 +13,13 @@ from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.words import WORD
 from scrapy_pagelets.index.terms import terms
 
+#: A function from the texts of a page's pagelets to the texts of its segments.
+Cut = Callable[[Sequence[str]], Sequence[str]]
+#: Number of words of a window.
+_WINDOW: Final = 200
+#: Blank lines separate the blocks of a text in the feed.
+_BLANK: Final = re.compile(r"\n\s*\n")
+
 
 class Size(NamedTuple):
     """The size of a collection.
@@ -90,7 +97,7 @@ class MemoryCollection:
         titled = list(islice(chain(titles, repeat("")), len(untitled)))
         self._texts = [[title, *texts] if title else texts for title, texts in zip(titled, untitled, strict=True)]
         self._cuts: dict[Cut, tuple[Segments, Ints]] = {}
-        cut_pages, _ = self._cut(pagelets)
+        cut_pages, _ = self._cut(cut_pagelets)
         self._page, self._counts = cut_pages.page, cut_pages.counts.tocsc()
         self._title = (
             np.diff(cut_pages.page, prepend=-1).astype(np.bool_)
@@ -142,16 +149,6 @@ class MemoryCollection:
         return self._counts.indices[rows].astype(np.int64), self._counts.data[rows]
 
 
-#: A function from the texts of a page's pagelets to the texts of its segments.
-Cut = Callable[[Sequence[str]], Sequence[str]]
-
-#: Number of words of a window.
-_WINDOW: Final = 200
-
-#: Blank lines separate the blocks of a text in the feed.
-_BLANK: Final = re.compile(r"\n\s*\n")
-
-
 class Segments(NamedTuple):
     """Segments of some pages.
 
@@ -167,39 +164,39 @@ class Segments(NamedTuple):
     counts: Any
 
 
-def whole(texts: Sequence[str]) -> Sequence[str]:
+def cut_whole(texts: Sequence[str]) -> Sequence[str]:
     """FULLDOC: the page is one segment.
 
-    >>> len(whole(["One", "two"]))
+    >>> len(cut_whole(["One", "two"]))
     1
     """
     return ["\n\n".join(texts)]
 
 
-def blocks(texts: Sequence[str]) -> Sequence[str]:
+def cut_blocks(texts: Sequence[str]) -> Sequence[str]:
     r"""DOMPS: each paragraph, heading, list or table of the extracted text is a segment.
 
-    >>> blocks(["One\n\ntwo", "three"])
+    >>> cut_blocks(["One\n\ntwo", "three"])
     ['One', 'two', 'three']
     """
     return [block for text in texts for block in _BLANK.split(text)]
 
 
-def windows(texts: Sequence[str]) -> Sequence[str]:
+def cut_windows(texts: Sequence[str]) -> Sequence[str]:
     """Fixed blocks: each 200 words of the page, one after the other, are a segment; the last one may be shorter.
 
     Source: Cai, Yu, Wen & Ma 2004, "Block-based Web Search" (FixedPS). The paper of 2003 names fixed-length windows as
     the method to compare with next.
 
-    >>> [len(window.split()) for window in windows(["one " * 150, "two " * 100])]
+    >>> [len(window.split()) for window in cut_windows(["one " * 150, "two " * 100])]
     [200, 50]
     """
-    [text] = whole(texts)
+    [text] = cut_whole(texts)
     starts = [word.start() for word in islice(WORD.finditer(text), _WINDOW, None, _WINDOW)]
     return [text[start:end] for start, end in pairwise([0, *starts, len(text)])]
 
 
-def pagelets(texts: Sequence[str]) -> Sequence[str]:
+def cut_pagelets(texts: Sequence[str]) -> Sequence[str]:
     """VIPS: each pagelet is a segment. They are visual blocks if the crawl had ``PAGELETS_SEGMENTER = "vips"``."""
     return texts
 

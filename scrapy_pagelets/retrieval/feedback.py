@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.retrieval.collection import Collection, Cut, Segments, pagelets
+from scrapy_pagelets.retrieval.collection import Collection, Cut, Segments, cut_pagelets
 from scrapy_pagelets.retrieval.ranking import Bm2500, Floats, Ranking, expanded, relevance_weight, selection_value
 
 Query = Mapping[str, float]
@@ -45,7 +45,7 @@ class Feedback:
     ValueError : for a number below 1, or a share or ``common`` that is not above 0
     """
 
-    cut: Cut = pagelets
+    cut: Cut = cut_pagelets
     pages: int = 80
     selected: int = 20
     terms: int = 10

@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.retrieval.collection import Collection, Postings
 
+Floats = NDArray[np.float64]
+_TINY: Final = 1e-300
+
 
 @dataclass(frozen=True)
 class Ranking:
@@ -86,11 +89,6 @@ def _segment_scores(
     inner = formula.score(postings.tf, postings.length, size.words / max(1, size.segments), qtf[postings.term])
     score: Floats = np.bincount(row, weight[postings.term] * inner, len(segment)).astype(np.float64)
     return segment, score, first.astype(np.int64)
-
-
-Floats = NDArray[np.float64]
-
-_TINY: Final = 1e-300
 
 
 @dataclass(frozen=True)

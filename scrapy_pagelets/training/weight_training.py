@@ -19,7 +19,7 @@ from scrapy_pagelets.decision.trees import Trees
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.graph_cuts.gcuts import Costed, Described
-from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, Group, Logistic, Weights, learn
+from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, Group, Logistic, Weights, learn_metric
 from scrapy_pagelets.papers.methods import LEARNT
 from scrapy_pagelets.training.training_tables import read
 
@@ -172,7 +172,7 @@ def fit(examples: Sequence[SegmentedPage]) -> Weights:
     return Weights(
         center=center,
         scale=scale,
-        metric=learn(groups, _RANK, _ITERATIONS),
+        metric=learn_metric(groups, _RANK, _ITERATIONS),
         edge=_logistic([_edges(e) for e in examples]),
         neighbours=_logistic(followed),
         pairs=_logistic(every),

@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 import pytest
 from datasketch import LeanMinHash
 
-from scrapy_pagelets.duplicates.shingles import jaccard, shingles, tokens
+from scrapy_pagelets.duplicates.shingles import jaccard, shingles, word_hashes
 from tests.crawl.test_archive_spider import warc
 from tests.crawling import answer, crawl, menu_site, page, run_spider, scrapy, words
 from tests.server import SiteServer
@@ -74,7 +74,7 @@ def test_similarity_is_that_of_the_texts(flagged):
     similarities = []
     for line in flagged.lines:
         if line["near_duplicate_of"]:
-            one, other = (shingles(tokens(texts[url])) for url in (line["url"], line["near_duplicate_of"]))
+            one, other = (shingles(word_hashes(texts[url])) for url in (line["url"], line["near_duplicate_of"]))
             assert line["similarity"] == round(jaccard(one, other), 4)
             similarities.append(line["similarity"])
         else:
@@ -262,7 +262,7 @@ def test_shingles_are_weighed_across_sites_unless_the_user_has_set_the_text(tmp_
     settings = {"CONCURRENT_REQUESTS": 1, "PAGELETS_PROBE": 0, **edited_text}
     with SiteServer(routes=texts) as server:
         found = run_spider(tmp_path, TWO_SITES, base=server.url("")[:-1], settings=settings)
-    one, other = (shingles(tokens(line["text"])) for line in found.lines)
+    one, other = (shingles(word_hashes(line["text"])) for line in found.lines)
     [similarity] = (line["similarity"] for line in found.lines if line["near_duplicate_of"])
     assert (similarity == round(jaccard(one, other), 4)) == changed
 

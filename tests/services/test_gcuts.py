@@ -15,9 +15,9 @@ from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.crawler.commands.train import add_arguments, run
 from scrapy_pagelets.page.layout import Layout
 from scrapy_pagelets.page.nodes import TAG
-from scrapy_pagelets.papers.graph_cuts.energy import cover, exact, expand, quantised, segments_of
+from scrapy_pagelets.papers.graph_cuts.energy import cheapest_cover, expand, minimise, quantised, segments_of
 from scrapy_pagelets.papers.graph_cuts.gcuts import Described, energy_of
-from scrapy_pagelets.papers.graph_cuts.segment_features import rendered
+from scrapy_pagelets.papers.graph_cuts.segment_features import beside
 from scrapy_pagelets.papers.graph_cuts.segment_weights import WeightsError, load
 from scrapy_pagelets.papers.graph_cuts.tree import compact
 from scrapy_pagelets.papers.methods import LEARNT, METHODS, labels_of
@@ -114,7 +114,7 @@ def test_without_a_penalty_the_paper_gives_each_leaf_its_nearest_label():
         energy.tree, energy.data, energy.hidden, 0 * energy.edge, energy.one, energy.other, 0 * energy.weight
     )
     leaves = described.tree.leaves
-    chosen = exact(free)[leaves]
+    chosen = minimise(free)[leaves]
     # Inner nodes pay for a label but not for being invisible, so no leaf has a cheaper label.
     assert (energy.data[leaves, chosen] <= energy.data[leaves].min(axis=1) + 1e-9).all()
 
@@ -137,7 +137,7 @@ def test_the_paper_finds_the_least_energy_of_a_page(shape):
 
     energy = energy_of(Described.of(page(html(shape))), load("inner"))
     least = min(energy.of(labels) for labels in labellings(energy.tree, energy.data.shape[1]))
-    assert energy.of(exact(energy)) == pytest.approx(least)
+    assert energy.of(minimise(energy)) == pytest.approx(least)
 
 
 @pytest.mark.parametrize("method", ["gcuts", "gcuts-top", "gcuts-strict", "cclus"])
@@ -184,7 +184,7 @@ def test_blocks_are_cut_by_the_mean_of_three_estimates():
         whole = 1 / (1 + np.exp(-np.mean([max(-4.0, min(4.0, value)) for value in odds])))
         hidden[node] = tree.size[node] * (0.5 * whole - (1 - whole))
     labels = labels_of(page(PAGE), "gcuts", penalty=0.5)
-    assert labels[tree.seen].tolist() == segments_of(tree, cover(tree, hidden)).tolist()
+    assert labels[tree.seen].tolist() == segments_of(tree, cheapest_cover(tree, hidden)).tolist()
     assert len(set(labels[tree.seen].tolist())) > 1
 
 
@@ -193,7 +193,7 @@ def test_a_rendered_page_is_cut_by_expansions_from_the_exact_program(seed):
     parsed = laid_out(page(PAGE), seed)
     described = Described.of(parsed)
     energy = energy_of(described, load("inner", rendered=True))
-    start = exact(energy)
+    start = minimise(energy)
     labels = expand(energy, start)
     assert feasible(described.tree, labels)
     assert quantised(energy).of(labels) <= quantised(energy).of(start)
@@ -204,7 +204,7 @@ def test_a_rendered_page_is_cut_by_expansions_from_the_exact_program(seed):
 def test_neighbours_are_the_nearest_beside_and_below():
     parsed = laid_out(page("<p>a<p>b<p>c<p>d"))
     parsed.layout.visible[:] = True
-    one, other = rendered(compact(parsed.nodes), parsed.layout)
+    one, other = beside(compact(parsed.nodes), parsed.layout)
     # a b
     # c d     and what follows in the document
     assert set(zip(one.tolist(), other.tolist(), strict=True)) == {(0, 1), (2, 3), (0, 2), (1, 3), (1, 2)}
@@ -259,9 +259,9 @@ def test_weights_that_cannot_be_used(tmp_path):
 
 @pytest.mark.parametrize("level", ["top", "inner"])
 def test_rendered_pages_have_weights_of_their_own(level):
-    plain, rendered = load(level), load(level, rendered=True)
-    assert (plain.rendered, rendered.rendered) == (False, True)
-    for weights, parsed in ((plain, page(PAGE)), (rendered, laid_out(page(PAGE)))):
+    plain, shown = load(level), load(level, rendered=True)
+    assert (plain.rendered, shown.rendered) == (False, True)
+    for weights, parsed in ((plain, page(PAGE)), (shown, laid_out(page(PAGE)))):
         described = Described.of(parsed)
         assert described.columns.shape[1] == len(weights.center)
         assert described.situation.shape[1] == len(weights.edge.coefficients) > weights.whole.feature.max()

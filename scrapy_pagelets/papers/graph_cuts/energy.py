@@ -17,6 +17,9 @@ from scrapy_pagelets.papers.graph_cuts.tree import Tree
 
 #: The label of nodes that only hold the tree together. Leaves never have it; the parent of an invisible node does.
 INVISIBLE = -1
+#: Integer steps per unit of cost: the cuts are computed in integers, as sums of floats are not exact.
+_SCALE: Final = 10_000
+_SWEEPS: Final = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +67,7 @@ class Energy:
         return weights
 
 
-def cover(tree: Tree, hidden: Floats) -> Bools:
+def cheapest_cover(tree: Tree, hidden: Floats) -> Bools:
     """(k,) Nodes that are segments: the cheapest of all sets of subtrees that contain each leaf once.
 
     This is the energy of GCuts where only the subtree of a node may take its label, at no cost. What remains are the
@@ -79,7 +82,7 @@ def cover(tree: Tree, hidden: Floats) -> Bools:
     >>> from scrapy_pagelets import Page
     >>> from scrapy_pagelets.papers.graph_cuts.tree import compact
     >>> tree = compact(Page.parse(b"<p>one<b>two</b></p><p>three", "http://example.com/").nodes)
-    >>> cover(tree, np.array([-1.0, 0.5, 0, 0, 0])).tolist()  # body is divided, the first p is not
+    >>> cheapest_cover(tree, np.array([-1.0, 0.5, 0, 0, 0])).tolist()  # body is divided, the first p is not
     [False, True, False, False, True]
     """
     # Cost of each node if it is divided, with the best choice for each node below it.
@@ -101,7 +104,7 @@ def segments_of(tree: Tree, roots: Bools) -> Ints:
     return np.cumsum(starts) - 1
 
 
-def exact(energy: Energy) -> Ints:
+def minimise(energy: Energy) -> Ints:
     """(k,) Labelling of least energy; neighbours that are not consecutive are ignored.
 
     Time and memory grow with the product of nodes and labels.
@@ -113,7 +116,7 @@ def exact(energy: Energy) -> Ints:
     >>> tree = compact(Page.parse(b"<p>one<b>two</b></p><p>three", "http://example.com/").nodes)
     >>> data = np.array([[1.0, 1], [0, 1], [0, 1], [0, 1], [1, 0]])  # body, p, its leaves, the other p
     >>> zero, none = np.zeros(5), np.zeros(0, np.int64)
-    >>> exact(Energy(tree, data, zero, zero, none, none, zero[:0])).tolist()
+    >>> minimise(Energy(tree, data, zero, zero, none, none, zero[:0])).tolist()
     [-1, 0, 0, 0, 1]
     """
     tree, between = energy.tree, energy.between
@@ -150,12 +153,6 @@ def _traced_back(energy: Energy, best: Floats, before: Floats, chosen: Ints) -> 
         if before[leaf, label] < best[leaf, label]:
             label = int(best[leaf].argmin())
     return labels
-
-
-#: Integer steps per unit of cost: the cuts are computed in integers, as sums of floats are not exact.
-_SCALE: Final = 10_000
-
-_SWEEPS: Final = 5
 
 
 def expand(energy: Energy, labels: Ints) -> Ints:

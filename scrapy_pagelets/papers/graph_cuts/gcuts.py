@@ -3,16 +3,19 @@
 Source: Chakrabarti, Kumar, Punera 2008, *A Graph-Theoretic Approach to Webpage Segmentation*; see
 ``docs/algorithms/gcuts-2008.md``.
 
-``labelled`` minimises the paper's energy. A node pays its distance to the node whose label it has, by a learnt metric.
-Neighbouring leaves pay for being separated, and so do visible children of invisible nodes. Logistic regressions give
-these costs. If only leaves that are consecutive in the document are neighbours, the energy is minimised exactly. On a
-rendered page, label expansion starts from that minimum.
+``cut_by_energy`` minimises the paper's energy. A node pays its distance to the node whose label it has, by a learnt
+metric. Neighbouring leaves pay for being separated, and so do visible children of invisible nodes. Logistic regressions
+give these costs. If only leaves that are consecutive in the document are neighbours, the energy is minimised exactly.
+On a rendered page, label expansion starts from that minimum.
 
 Two forms are ours. They keep the part of the paper that its own ablation finds to matter, the tree: each node is a
-label of its own, and only invisible nodes cost anything. The paper leaves that cost open. In ``regions`` it is learnt
-from features of a node, its children, its siblings and its parent. In ``blocks``, two more estimates count: the paper's
-regression over pairs of leaves, and the blocks of VIPS. What one of them has learnt from the look of some pages, the
-others do not repeat.
+label of its own, and only invisible nodes cost anything. The paper leaves that cost open. ``cut_into_regions`` learns
+it from features of a node, its children, its siblings and its parent. ``cut_into_blocks`` adds two estimates: the
+paper's regression over pairs of leaves, and the blocks of VIPS. The three make different errors on unseen pages.
+
+``cut_by_clusters`` is CClus, the paper's baseline (section 4.1, after Ailon, Charikar, Newman 2005). Two leaves in
+different segments cost lambda times the probability that they belong together. Two leaves in one segment cost the
+probability that they do not. Moves of single leaves are ours.
 """
 
 from __future__ import annotations
@@ -28,13 +31,13 @@ from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.graph_cuts.appearance import appearance, pair_appearance, situation_appearance
-from scrapy_pagelets.papers.graph_cuts.energy import Energy, cover, exact, expand, segments_of
+from scrapy_pagelets.papers.graph_cuts.energy import Energy, cheapest_cover, expand, minimise, segments_of
 from scrapy_pagelets.papers.graph_cuts.segment_features import (
     NODE_FEATURES,
-    following,
+    beside,
+    consecutive,
     node_features,
     pair_features,
-    rendered,
     situation_features,
 )
 from scrapy_pagelets.papers.graph_cuts.segment_weights import Logistic, Weights
@@ -44,18 +47,23 @@ from scrapy_pagelets.papers.vips.vips import vips
 #: Each inner node is a label, as in the paper, up to this many costs of a page (nodes times labels): time and memory
 #: grow with them. Only pages of several thousand nodes have more.
 _COSTS: Final = 4_000_000
-
-#: Number of leaves of a page, evenly spaced, whose pairs are asked for in ``blocks``: the cost is quadratic in it.
+#: Number of leaves of a page, evenly spaced, whose pairs are asked for in ``cut_into_blocks``: a quadratic number.
 _LEAVES: Final = 100
-
 #: Permitted degrees of coherence at which VIPS is asked, from regions to small blocks.
 _COHERENCES: Final = range(5, 10)
-
 #: Bound of the log odds of each estimate, so that none of them decides alone.
 _SURE: Final = 4.0
-
 #: The penalty for a given number of segments is searched between 2**-_RANGE and 2**_RANGE; halvings of that range.
 _RANGE, _HALVINGS = 20, 40
+#: A function from the penalty, the paper's lambda, to the number of the segment of each leaf of a tree, (m,).
+Cut = Callable[[float], Ints]
+#: Number of random pivot orders to try.
+_TRIALS: Final = 10
+#: Largest number of items to cluster: the number of pairs is quadratic. On larger pages, small subtrees are clustered
+#: instead of leaves.
+_MAX_ITEMS: Final = 800
+#: Number of pairs whose features are computed at once.
+_CHUNK: Final = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,14 +111,11 @@ class Described:
         return np.hstack((features, pair_appearance(self.tree, layout, self.columns[:, own:], one, other)))
 
 
-#: A function from the penalty, the paper's lambda, to the number of the segment of each leaf of a tree, (m,).
-Cut = Callable[[float], Ints]
-
 #: A function from a described page and weights to the cut of the page.
 Costed = Callable[[Described, Weights], Cut]
 
 
-def regions(described: Described, weights: Weights) -> Cut:
+def cut_into_regions(described: Described, weights: Weights) -> Cut:
     """Return the cut of a page by the learnt cost of nodes alone.
 
     The penalty weighs separating what belongs together against joining what does not.
@@ -118,7 +123,7 @@ def regions(described: Described, weights: Weights) -> Cut:
     return _by_tree(described.tree, weights.whole(described.situation.astype(np.float32)))
 
 
-def blocks(described: Described, weights: Weights) -> Cut:
+def cut_into_blocks(described: Described, weights: Weights) -> Cut:
     """Return the cut of a page by the mean log odds of three estimates that a node is in one segment.
 
     They are the learnt cost of nodes, the mean probability of the pairs of leaves that meet at the node, and the share
@@ -143,7 +148,7 @@ def blocks(described: Described, weights: Weights) -> Cut:
 def _by_tree(tree: Tree, odds: Floats) -> Cut:
     """The cut of a page by the log odds that all leaves of each node are in one segment, (k,)."""
     whole = sigmoid(np.clip(odds, -30, 30))
-    return lambda penalty: segments_of(tree, cover(tree, tree.size * (penalty * whole - (1 - whole))))
+    return lambda penalty: segments_of(tree, cheapest_cover(tree, tree.size * (penalty * whole - (1 - whole))))
 
 
 def _log_odds(probability: Floats) -> Floats:
@@ -152,7 +157,7 @@ def _log_odds(probability: Floats) -> Floats:
     return np.log(likely / (1 - likely))
 
 
-def labelled(described: Described, weights: Weights) -> Cut:
+def cut_by_energy(described: Described, weights: Weights) -> Cut:
     """Return the cut of a page by the paper's energy: connected leaves of one label are a segment.
 
     Raises
@@ -163,7 +168,7 @@ def labelled(described: Described, weights: Weights) -> Cut:
 
     def cut(penalty: float) -> Ints:
         energy = replace(costs, edge=penalty * costs.edge, weight=penalty * costs.weight)
-        labels = exact(energy)
+        labels = minimise(energy)
         if described.page.layout is not None:
             labels = expand(energy, labels)
         return _components(energy, labels[described.tree.leaves])
@@ -178,7 +183,7 @@ def energy_of(described: Described, weights: Weights) -> Energy:
     labels = space[_prototypes(tree, space)]
     squares = (space**2).sum(axis=1)[:, None] + (labels**2).sum(axis=1) - 2 * space @ labels.T
     layout = described.page.layout
-    one, other = following(tree) if layout is None else rendered(tree, layout)
+    one, other = consecutive(tree) if layout is None else beside(tree, layout)
     edge = weights.edge(described.situation)
     weight = weights.neighbours(described.pairs(tree.leaves[one], tree.leaves[other]))
     return Energy(tree, np.sqrt(np.maximum(0, squares)), np.zeros(len(tree)), edge, one, other, weight)
@@ -241,18 +246,7 @@ def _components(energy: Energy, labels: Ints) -> Ints:
     return np.asarray(connected_components(graph, directed=False)[1], np.int64)
 
 
-#: Number of random pivot orders to try.
-_TRIALS: Final = 10
-
-#: Largest number of items to cluster: the number of pairs is quadratic. On larger pages, small subtrees are clustered
-#: instead of leaves.
-_MAX_ITEMS: Final = 800
-
-#: Number of pairs whose features are computed at once.
-_CHUNK: Final = 20_000
-
-
-def clusters(described: Described, weights: Weights) -> Cut:
+def cut_by_clusters(described: Described, weights: Weights) -> Cut:
     """Return the cut of a page: a function from the penalty to the number of the cluster of each leaf of the tree."""
     nodes = _items(described.tree)
     together = probabilities(described, nodes, weights.pairs)

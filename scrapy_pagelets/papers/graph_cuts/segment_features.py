@@ -34,22 +34,15 @@ _CLASSES: Final = {
     "link": "a",
     "inline": "span b i em strong u font small big label",
 }
-
 #: Column of ``_CLASSES`` for each tag number; one more column for tags of no class.
 _CLASS: Final = np.full(len(TAG), len(_CLASSES))
-
 for _number, _names in enumerate(_CLASSES.values()):
     _CLASS[[TAG[name] for name in _names.split()]] = _number
-
 _HEADINGS: Final = np.array([TAG[f"h{i}"] for i in range(1, 7)])
-
 _INPUTS: Final = np.array([TAG[t] for t in "input select textarea button".split()])
-
 _BLOCKS: Final = np.array([TAG[t] for t in "div p table ul ol li tr td section article h1 h2 h3 h4 h5 h6 form".split()])
-
 #: A run of text of at least this many words counts as a sentence rather than a label.
 _SENTENCE: Final = 10
-
 _NODE: Final = (
     "words", "leaves", "words_per_leaf", "link_words", "links_per_leaf", "images_per_leaf", "has_image",
     "headings_per_leaf", "headings", "inputs", "blocks", "blocks_per_leaf", "sentences_per_leaf", "sentences",
@@ -57,26 +50,25 @@ _NODE: Final = (
     "share_of_leaves", "depth", "height", "children", "largest_child", "alike_children", "alike_tags", "leaf_children",
     "child_words_spread", "child_links_spread", "child_templateness_spread", "has_id", "chain", *_CLASSES,
 )  # fmt: skip
-
 _SITUATION: Final = (
     "rank", "rank_from_end", "share_of_parent", "alike_siblings", "like_before", "like_after", "templateness_step",
     "link_words_step",
 )  # fmt: skip
-
 #: Features of its parent that a node has.
 _OF_PARENT: Final = (
     "words", "leaves", "link_words", "children", "largest_child", "alike_children", "alike_tags", "templateness",
     "templateness_spread", "depth", "share_of_words", "share_of_leaves", "child_words_spread", "child_links_spread",
     "child_templateness_spread", "leaf_children", "blocks_per_leaf",
 )  # fmt: skip
-
 _PAIR: Final = ("distance", "tree_distance", "one_parent", "alike", "one_shape")
-
 NODE_FEATURES: Final = _NODE
-
 SITUATION_FEATURES: Final = (*_NODE, *(f"parent_{name}" for name in _OF_PARENT), *_SITUATION)
-
 PAIR_FEATURES: Final = (*(f"{name}_step" for name in _NODE), *(f"meeting_{name}" for name in _NODE), *_PAIR)
+#: Number of rows that are compared with all others at once; if more leaves than this are visible, only document order
+#: counts.
+_CHUNK, _MAX_LEAVES = 256, 5_000
+#: Pixels by which boxes may overlap and still be side by side.
+_OVERLAP: Final = 2
 
 
 def node_features(page: Page, tree: Tree, templateness: Floats) -> Floats:
@@ -245,26 +237,18 @@ def pair_features(nodes: NodeTable, tree: Tree, columns: Floats, one: Ints, othe
     return np.column_stack((np.abs(columns[one] - columns[other]), columns[meeting], far, apart, *same))
 
 
-#: Number of rows that are compared with all others at once; if more leaves than this are visible, only document order
-#: counts.
-_CHUNK, _MAX_LEAVES = 256, 5_000
-
-#: Pixels by which boxes may overlap and still be side by side.
-_OVERLAP: Final = 2
-
-
-def following(tree: Tree) -> tuple[Ints, Ints]:
+def consecutive(tree: Tree) -> tuple[Ints, Ints]:
     """Pairs of consecutive leaves."""
     one = np.arange(len(tree.leaves) - 1)
     return one, one + 1
 
 
-def rendered(tree: Tree, layout: Layout) -> tuple[Ints, Ints]:
+def beside(tree: Tree, layout: Layout) -> tuple[Ints, Ints]:
     """Pairs of consecutive leaves, and pairs of a visible leaf and the nearest one to its right or below it.
 
     The nearest leaf is chosen among the visible ones whose boxes overlap in the other direction.
     """
-    pairs = [following(tree)]
+    pairs = [consecutive(tree)]
     seen = np.flatnonzero(layout.visible[tree.seen])
     if len(seen) <= _MAX_LEAVES:
         rows = tree.seen[seen]

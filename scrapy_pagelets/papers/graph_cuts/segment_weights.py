@@ -25,15 +25,15 @@ from scrapy_pagelets.papers.graph_cuts.segment_features import NODE_FEATURES, PA
 
 #: The regions of a page (header, content, footer), or the blocks within them (menu, article, title).
 TOP, INNER = "top", "inner"
-
 #: Increases if the meaning of a feature or of a penalty changes: a file of another version is refused.
 VERSION: Final = 2
-
 _SPACE, _LOGISTIC = ("center", "scale", "metric"), ("edge", "neighbours", "pairs")
-
 _PLAIN: Final = [*NODE_FEATURES, *SITUATION_FEATURES, *PAIR_FEATURES]
-
 _RENDERED: Final = [*_PLAIN, *APPEARANCE, *SITUATION_APPEARANCE, *PAIR_APPEARANCE]
+#: Nodes of the same segment that each node should be close to.
+NEIGHBOURS: Final = 3
+#: Weight of the impostors; that of far neighbours is 1 - _PUSH.
+_PUSH: Final = 0.5
 
 
 class WeightsError(ConfigError):
@@ -146,13 +146,6 @@ def _weights(data: dict[str, NDArray[Any]]) -> Weights:
     return Weights(**parts, whole=whole, penalties=about.pop("penalties"), about=about)
 
 
-#: Nodes of the same segment that each node should be close to.
-NEIGHBOURS: Final = 3
-
-#: Weight of the impostors; that of far neighbours is 1 - _PUSH.
-_PUSH: Final = 0.5
-
-
 @dataclass(frozen=True, eq=False)
 class Group:
     """Nodes of one page.
@@ -179,7 +172,7 @@ class Group:
         return cls(columns, segment, np.column_stack((node, nearest[node, rank])))
 
 
-def learn(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
+def learn_metric(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
     """(rank, F) The linear map; the learnt distance is the Euclidean distance of images.
 
     Parameters

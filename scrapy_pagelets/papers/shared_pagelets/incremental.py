@@ -220,7 +220,7 @@ class RepeatedPagelets(Unsaved[Pagelets]):
 
     def _owners(self) -> Iterator[set[str]]:
         """The sites of each template."""
-        for template in self._linked.templates(_LEAST):
+        for template in self._linked.templates():
             yield {self._sites[int(page)] for page in template.pages}
 
     def _repeated(self, pages: set[int], site: str, rows: Ints, form: Form) -> Bools:

@@ -22,8 +22,19 @@ from scrapy_pagelets.papers.vips.vips_visual import Visual
 
 #: Permitted degrees of coherence that give the regions of a page, and the blocks within them.
 TOP_PDOC: Final = 4
-
 INNER_PDOC: Final = 8
+_WIDTH: Final = 1366
+#: CSS pixels: height of a line, width of a letter, default margins, height of a picture.
+_LINE: Final = 18.0
+_LETTER: Final = 8.0
+_MARGIN: Final = 16.0
+_PICTURE: Final = 60.0
+_SIZES: Final = {"h1": 32.0, "h2": 24.0, "h3": 18.7, "h5": 13.3, "h6": 10.7, "small": 13.3, "big": 19.2}
+_BLACK, _BLUE, _WHITE = 0x000000FF, 0x0000EEFF, 0xFFFFFFFF
+_TABLES: Final = {
+    "li": "list-item", "table": "table", "thead": "table-header-group", "tbody": "table-row-group",
+    "tfoot": "table-footer-group", "tr": "table-row", "td": "table-cell", "th": "table-cell",
+}  # fmt: skip
 
 
 def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree:
@@ -48,7 +59,7 @@ def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree
     >>> tree.parent[:3].tolist(), tree.labels(pdoc=1).tolist()
     ([-1, 0, 0], [0, 0, 0, 0])
     """
-    layout = guessed(page.nodes) if page.layout is None else page.layout
+    layout = guess_layout(page.nodes) if page.layout is None else page.layout
     tree = (Strict if strict else Visual)(page.nodes, layout).structure()
     return tree.pruned(pdoc)
 
@@ -72,22 +83,6 @@ def vips_labels(page: Page, pdoc: int = INNER_PDOC, *, strict: bool = False) -> 
     return vips(page, pdoc, strict=strict).labels(pdoc)
 
 
-_WIDTH: Final = 1366
-
-#: CSS pixels: height of a line, width of a letter, default margins, height of a picture.
-_LINE: Final = 18.0
-
-_LETTER: Final = 8.0
-
-_MARGIN: Final = 16.0
-
-_PICTURE: Final = 60.0
-
-_SIZES: Final = {"h1": 32.0, "h2": 24.0, "h3": 18.7, "h5": 13.3, "h6": 10.7, "small": 13.3, "big": 19.2}
-
-_BLACK, _BLUE, _WHITE = 0x000000FF, 0x0000EEFF, 0xFFFFFFFF
-
-
 def _by_tag(names: str) -> Bools:
     """(tags,) Whether each tag is among the names."""
     return np.isin(np.arange(len(TAG)), [TAG[name] for name in names.split()])
@@ -98,36 +93,24 @@ _BLOCK: Final = _by_tag(
     "menu dl dt dd caption pre blockquote figure figcaption address hr details summary center dir optgroup option "
     "frameset frame legend search"
 )
-
 _SPACED: Final = _by_tag("p h1 h2 h3 h4 h5 h6 ul ol menu dl blockquote pre figure hr fieldset")
-
 _BOLD: Final = _by_tag("h1 h2 h3 h4 h5 h6 b strong th")
-
 _PICTURES: Final = _by_tag("img picture video svg iframe object embed")
-
 _CONTROLS: Final = _by_tag("input button select textarea progress meter")
-
 _PAINTED: Final = _PICTURES | _CONTROLS | _by_tag("#text hr")
-
-_TABLES: Final = {
-    "li": "list-item", "table": "table", "thead": "table-header-group", "tbody": "table-row-group",
-    "tfoot": "table-footer-group", "tr": "table-row", "td": "table-cell", "th": "table-cell",
-}  # fmt: skip
-
 #: (tags,) the value of ``display`` of each tag.
 _DISPLAYS: Final = np.where(_BLOCK, np.int8(DISPLAY["block"]), np.int8(DISPLAY["inline"]))
-
 np.put(_DISPLAYS, [TAG[tag] for tag in _TABLES], [DISPLAY[display] for display in _TABLES.values()])
 
 
-def guessed(nodes: NodeTable) -> Layout:
+def guess_layout(nodes: NodeTable) -> Layout:
     """Guess the layout of a page that was not rendered.
 
     Examples
     --------
     >>> from scrapy_pagelets import Page
     >>> nodes = Page.parse(b"<h1>Title</h1><p>Some words.", "http://example.com/").nodes
-    >>> layout = guessed(nodes)
+    >>> layout = guess_layout(nodes)
     >>> (layout.y[nodes.leaves] > 0).tolist(), layout.font_size[nodes.leaves].tolist()
     ([True, True], [32.0, 16.0])
     """

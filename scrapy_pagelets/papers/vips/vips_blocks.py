@@ -26,14 +26,11 @@ _BREAKING: Final = np.isin(
         "table-footer-group table-row table-cell".split()
     ],
 )
-
 #: Elements that paint something other than text.
 _REPLACED: Final = np.array(
     [TAG[t] for t in "img svg picture video iframe object embed input button select textarea".split()]
 )
-
 _LANDMARKS: Final = np.array([TAG[t] for t in "main article section nav aside header footer dialog".split()])
-
 _LANDMARK_ROLES: Final = frozenset(
     "main article region navigation complementary banner contentinfo dialog search".split()
 )

@@ -39,10 +39,8 @@ _DISTANCES: Final = np.array([8, 15, 25, 35, 45, 55])
 _DISTANCE_WEIGHTS: Final = np.array([1, 2, 4, 6, 8, 10, 12])
 _RULER = _BACKGROUND = _FONT = 2
 _ALIKE: Final = -2
-
 _TABLES: Final = frozenset(TAG[tag] for tag in ("table", "thead", "tbody", "tfoot", "tr"))
 _CELLS: Final = frozenset((TAG["td"], TAG["th"]))
-
 _CUT, _DIVIDE, _DIVIDE_PARTLY, _KEEP = "cut", "divide", "part", "keep"
 
 
