@@ -42,6 +42,7 @@ from benchmarks.tools import fold, last_lines, names, need, option_parser, run, 
 from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.decision.model import LABELLED
 from scrapy_pagelets.page.urls import site_of
+from scrapy_pagelets.training.labels import aligned
 
 FACTS = ("books", "products")
 TEXTS = ("dragnet", "l3s-gn1", "dragnet-one-host")
@@ -50,8 +51,6 @@ OURS = "ours"
 #: Kinds of pages whose comments are not what the page is for.
 COMMENTED = ("article", "product")
 KEPT = ("comments", "navigation", "forms", "template", "metadata", "contents")
-#: How far two readings of a page may part before they meet again, in words, and the words that show that they do.
-REACH, ALIKE = 400, 3
 
 Lines = list[dict[str, Any]]
 #: Lines of a feed by the name of the tool.
@@ -72,15 +71,15 @@ def main(argv: Sequence[str]) -> None:
         print()
         rows = ([tool, *(row[fact][1] for fact in facts), row["mean"]] for tool, row in scores.items())
         table([f"{name}, {len(gold)} pages", *facts, "mean"], rows)
-    rows = []
+    texts: list[list[Any]] = []
     for name in (name for name in chosen if name in TEXTS):
         gold = gold_of(args, referee, name)
         for tool in tools:
             found = referee.score_content(feed_of(args, name, tool, gold), gold)
-            rows.append([f"{name}, {tool}", *(found[key] for key in ("pages", "f1", "precision", "recall"))])
-    if rows:
+            texts.append([f"{name}, {tool}", *(found[key] for key in ("pages", "f1", "precision", "recall"))])
+    if texts:
         print()
-        table(["set", "pages", "F1", "precision", "recall"], rows)
+        table(["set", "pages", "F1", "precision", "recall"], texts)
 
 
 def options(argv: Sequence[str]) -> argparse.Namespace:
@@ -279,35 +278,6 @@ def confused(referee: ModuleType, feed: Lines, gold: Lines) -> Iterator[Confused
         for number, (_, of_run) in enumerate(theirs):
             counts[of_run][ours[matched[number]][1] if number in matched else "none"] += 1
         yield from ((page["runs"][number][0], count) for number, count in counts.items())
-
-
-def aligned(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the places of equal words of two readings of a page, in order.
-
-    Examples
-    --------
-    >>> list(aligned("a b c d".split(), "a x b c d".split()))
-    [(0, 0), (1, 2), (2, 3), (3, 4)]
-    """
-    i = j = 0
-    while i < len(one) and j < len(other):
-        if one[i] == other[j]:
-            yield i, j
-            i, j = i + 1, j + 1
-            continue
-        i, j = meeting(one, other, i, j)
-
-
-def meeting(one: Sequence[str], other: Sequence[str], i: int, j: int) -> tuple[int, int]:
-    """The nearest places from which on some words are equal; the next ones if there are none near."""
-    places: dict[tuple[str, ...], int] = {}
-    for k in range(j, min(j + REACH, len(other))):
-        places.setdefault(tuple(other[k : k + ALIKE]), k)
-    met = []
-    for k in range(i, min(i + REACH, len(one))):
-        if (place := places.get(tuple(one[k : k + ALIKE]))) is not None:
-            met.append((k - i + place - j, k, place))
-    return min(met)[1:] if met else (i + 1, j + 1)
 
 
 def half_lines(confusions: Iterable[Confused]) -> float:
