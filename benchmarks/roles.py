@@ -13,7 +13,7 @@ Everything comes from feeds of ``scrapy crawl archive``, which ``--feeds`` score
 
     python -m benchmarks roles                                      # everything with the shipped model: 15 minutes
     python -m benchmarks roles --every 8 --sets sites,sites2,books --tools ours                      # a quick look
-    python -m benchmarks roles --held-out .data/models --model new.npz   # families and shops left out, see train.sh
+    python -m benchmarks roles --held-out .data/models --model new.npz   # families left out, see `train_roles`
 
 ``--held-out`` names the folder of the cross-validation (fold-0.npz ...): sites, and shops of ``books`` and
 ``products``, are cleaned by the model that has not learnt from them; ``--model`` is for the other sets.
