@@ -11,7 +11,7 @@ The table of confusions has a row for each role of the gold, with the share of i
 Of ``books`` and ``products``, the share of pages whose text has each fact is measured; of the other sets, the word F1.
 Everything comes from feeds of ``scrapy crawl archive``, which ``--feeds`` scores again.
 
-    python -m benchmarks roles                                      # everything with the shipped model: 15 minutes
+    python -m benchmarks roles                                      # everything with the shipped model
     python -m benchmarks roles --every 8 --sets sites,sites2,books --tools ours                      # a quick look
     python -m benchmarks roles --held-out .data/models --model new.npz   # families left out, see `train_roles`
 
@@ -36,13 +36,14 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
+from benchmarks.labelled_pages import folders
 from benchmarks.page_sets import SITES
 from benchmarks.peers import PEERS, is_installed
-from benchmarks.tools import fold, last_lines, names, need, option_parser, run, sites_below, table
+from benchmarks.role_labels import equal_words
+from benchmarks.tools import fold, last_lines, names, need, option_parser, run, table
 from scrapy_pagelets.archives.reader import records
 from scrapy_pagelets.decision.model import LABELLED
 from scrapy_pagelets.page.urls import site_of
-from scrapy_pagelets.training.labels import aligned
 
 FACTS = ("books", "products")
 TEXTS = ("dragnet", "l3s-gn1", "dragnet-one-host")
@@ -142,7 +143,12 @@ def model_of(args: argparse.Namespace, site: str, *, left_out: bool = True) -> s
     if args.held_out is None or not left_out:
         return str(Path(args.model).resolve()) if args.model.endswith(".npz") else args.model
     path = args.held_out / f"fold-{fold(site)}.npz"
-    return str(need(path, "--held-out takes the folder that `scrapy pagelets train --folds` writes").resolve())
+    return str(
+        need(
+            path,
+            "--held-out takes the folder that `train_roles --folds` has written",
+        ).resolve()
+    )
 
 
 def clean(args: argparse.Namespace, name: str, path: Path, base: str, model: str) -> Lines:
@@ -179,7 +185,9 @@ def judge_sites(sets: Sequence[str], args: argparse.Namespace, referee: ModuleTy
     pooled: dict[str, Lines] = defaultdict(list)
     all_gold: Lines = []
     for name in sets:
-        gold = {folder.name: roles_of(args, referee, name, folder.name) for folder in folders(args, name)}
+        gold = {
+            folder.name: gold_by_role(args, referee, name, folder.name) for folder in folders(args, name)[:: args.every]
+        }
         feeds = {tool: of_sites(args, name, sorted(gold), tool) for tool in tools}
         for tool, by_site in feeds.items():
             found = [referee.roles.score(by_site[site], gold[site]) for site in gold]
@@ -200,14 +208,7 @@ def judge_sites(sets: Sequence[str], args: argparse.Namespace, referee: ModuleTy
     print_confusions(confusions)
 
 
-def folders(args: argparse.Namespace, name: str) -> list[Path]:
-    """The folders of the chosen sites of a set."""
-    below = need(sites_below(args.data).with_name(name), "it is a set of sites")
-    found = [folder for folder in sorted(below.iterdir()) if folder.is_dir()][:: args.every]
-    return [folder for folder in found if not args.only or folder.name in names(args.only)]
-
-
-def roles_of(args: argparse.Namespace, referee: ModuleType, name: str, site: str) -> Lines:
+def gold_by_role(args: argparse.Namespace, referee: ModuleType, name: str, site: str) -> Lines:
     """The pages of a site with the roles of their runs; made once, by the referee."""
     gold = args.data / "roles" / name / f"{site}.gz"
     if not gold.exists():
@@ -274,7 +275,7 @@ def confused(referee: ModuleType, feed: Lines, gold: Lines) -> Iterator[Confused
         ours = [(word, part["role"]) for part in line["pagelets"] for word in referee.words(part["text"])]
         theirs = [(word, run) for run, (_, text) in enumerate(page["runs"]) for word in referee.words(text)]
         counts: dict[int, Counter[str]] = defaultdict(Counter)
-        matched = dict(aligned([word for word, _ in theirs], [word for word, _ in ours]))
+        matched = dict(equal_words([word for word, _ in theirs], [word for word, _ in ours]))
         for number, (_, of_run) in enumerate(theirs):
             counts[of_run][ours[matched[number]][1] if number in matched else "none"] += 1
         yield from ((page["runs"][number][0], count) for number, count in counts.items())

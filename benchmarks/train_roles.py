@@ -21,13 +21,14 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks.labelled_pages import single_pages
+from benchmarks.labelled_pages import folders, single_pages
 from benchmarks.page_sets import SITES
-from benchmarks.roles import FACTS, folders, gold_of, roles_of, the_referee
+from benchmarks.role_labels import by_facts, by_roles
+from benchmarks.roles import FACTS, gold_by_role, gold_of, the_referee
 from benchmarks.tools import families, need, option_parser
 from scrapy_pagelets import Page
 from scrapy_pagelets.archives.reader import records
-from scrapy_pagelets.training.labels import Example, by_facts, by_roles
+from scrapy_pagelets.training.labels import Example
 from scrapy_pagelets.training.model_training import train
 
 
@@ -66,8 +67,8 @@ def main(argv: Sequence[str]) -> None:
 def of_sites(args: argparse.Namespace, referee: ModuleType) -> Iterator[Example]:
     """Yield pages of each site with labels by role."""
     for name in SITES:
-        for folder in folders(args, name):
-            gold = roles_of(args, referee, name, folder.name)
+        for folder in folders(args, name)[:: args.every]:
+            gold = gold_by_role(args, referee, name, folder.name)
             random.Random(0).shuffle(gold)
             for line in gold[: args.pages]:
                 body = (folder / line["path"]).read_bytes()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import bisect
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -137,77 +137,3 @@ def importance(example: Example) -> Floats:
     weight = np.where(example.labels == UNKNOWN, 0, example.page.nodes.words).astype(np.float64)
     share: Floats = weight / max(1.0, weight.sum())
     return share
-
-
-#: Roles of text that is neither right nor wrong in the content; it stays unlabelled.
-_NEUTRAL: Final = ("metadata", "contents", "hidden")
-#: How far two readings of a page may part before they meet again, and how many equal words show that they do.
-_REACH, _ALIKE = 400, 3
-#: Characters that a run of text may have besides the fact that it tells.
-_BESIDE: Final = 25
-
-
-def by_roles(page: Page, runs: Iterable[tuple[str, str]]) -> Ints:
-    """(m,) labels from the role and the text of each run of a page, in document order, as people have given them."""
-    roles = roles_of(page, runs)
-    known = [UNKNOWN if role in ("", *_NEUTRAL) else CONTENT if role == "content" else TEMPLATE for role in roles]
-    return np.array(known, np.int64)
-
-
-def roles_of(page: Page, runs: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the role of each leaf: that of most of its words, "" if none of them is found in the runs."""
-    told = [(word, role) for role, text in runs for word in words(text)]
-    read = [(word, leaf) for leaf, text in enumerate(page.nodes.strings) for word in words(text)]
-    votes: list[Counter[str]] = [Counter() for _ in page.nodes.strings]
-    for i, j in aligned([word for word, _ in read], [word for word, _ in told]):
-        votes[read[i][1]][told[j][1]] += 1
-    return [vote.most_common(1)[0][0] if vote else "" for vote in votes]
-
-
-def aligned(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the places of equal words of two readings of a page, in order.
-
-    Examples
-    --------
-    >>> list(aligned("a b c d".split(), "a x b c d".split()))
-    [(0, 0), (1, 2), (2, 3), (3, 4)]
-    """
-    i = j = 0
-    while i < len(one) and j < len(other):
-        if one[i] == other[j]:
-            yield i, j
-            i, j = i + 1, j + 1
-        else:
-            i, j = _meeting(one, other, i, j)
-
-
-def _meeting(one: Sequence[str], other: Sequence[str], i: int, j: int) -> tuple[int, int]:
-    """The nearest places from which on some words are equal; the next ones if there are none near."""
-    places: dict[tuple[str, ...], int] = {}
-    for k in range(j, min(j + _REACH, len(other))):
-        places.setdefault(tuple(other[k : k + _ALIKE]), k)
-    met = []
-    for k in range(i, min(i + _REACH, len(one))):
-        if (place := places.get(tuple(one[k : k + _ALIKE]))) is not None:
-            met.append((k - i + place - j, k, place))
-    return min(met)[1:] if met else (i + 1, j + 1)
-
-
-def by_facts(page: Page, values: Iterable[str]) -> Ints:
-    """(m,) labels from facts of the page, such as a price: runs that tell one, and their labels, are content.
-
-    All other runs stay unlabelled.
-    """
-    folded = [_letters(text) for text in page.nodes.strings]
-    wanted = [value for value in map(_letters, values) if value]
-    labels = np.full(len(folded), UNKNOWN)
-    for leaf, text in enumerate(folded):
-        if any(value in text and len(text) <= len(value) + _BESIDE for value in wanted):
-            labels[leaf] = CONTENT
-            if leaf and (page.nodes.strings[leaf - 1][-1:] == ":" or page.nodes.strings[leaf][:1] == ":"):
-                labels[leaf - 1] = CONTENT
-    return labels
-
-
-def _letters(text: str) -> str:
-    return "".join(character for character in text.casefold() if character.isalnum())

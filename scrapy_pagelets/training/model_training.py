@@ -19,7 +19,7 @@ from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.decision.trees import Trees, sigmoid
 from scrapy_pagelets.page.roles import is_template
 from scrapy_pagelets.papers.page_alone.page_level import smoothed
-from scrapy_pagelets.training.labels import CONTENT, FOLDS, TEMPLATE, UNKNOWN, Example, template_share
+from scrapy_pagelets.training.labels import CONTENT, FOLDS, UNKNOWN, Example, template_share
 from scrapy_pagelets.training.synthetic_sites import evidence
 from scrapy_pagelets.training.training_tables import Leaves, Nodes, fit_rating, lexicon, marks
 
@@ -172,10 +172,8 @@ def cuts_by_fold(decided: Sequence[tuple[Part, Floats]], trees: int) -> dict[int
 
     Parameters
     ----------
-    decided : parts with the (m,) log odds of passes that were trained without them; those without labelled template
-        are left out, because the best cut of theirs keeps everything
+    decided : parts with the (m,) log odds of passes that were trained without them
     """
-    decided = [(part, odds) for part, odds in decided if (part.example.labels == TEMPLATE).any()]
     columns = np.stack([cut_features(part.example.page.nodes, odds, part.others) for part, odds in decided])
     rating = np.stack([_rating(part, odds) for part, odds in decided])
     weight = np.array([part.weight for part, _ in decided])

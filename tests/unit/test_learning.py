@@ -13,7 +13,7 @@ from catboost import CatBoostClassifier
 from scrapy_pagelets import Page
 from scrapy_pagelets.decision.model import LABELLED, ModelError, load
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, UNKNOWN, Example, by_facts, by_gold, by_roles, by_sites
+from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, UNKNOWN, Example, by_gold, by_sites
 from scrapy_pagelets.training.model_training import train
 from scrapy_pagelets.training.training_tables import Leaves, lexicon
 
@@ -40,31 +40,6 @@ def test_a_word_of_the_menu_is_not_labelled_as_content():
     labels = by_gold(one, "Plums are what we have at Home, and nothing else")
     assert one.nodes.strings == ["Home", "Plums", "Plums are what we have at Home, and nothing else", "Home"]
     assert labels.tolist() == [TEMPLATE, TEMPLATE, CONTENT, TEMPLATE]
-
-
-def test_labels_from_the_roles_of_runs():
-    one = page("s", "a", "Plums are <b>what we</b> have at Home, and nothing else")
-    runs = [
-        ("navigation", "Home Plums"),
-        ("content", "Plums are what we have at Home, and nothing"),
-        ("metadata", "else Home"),
-    ]
-    assert one.nodes.strings[2:] == ["Plums are", "what we", "have at Home, and nothing else", "Home"]
-    assert by_roles(one, runs).tolist() == [TEMPLATE, TEMPLATE, CONTENT, CONTENT, CONTENT, UNKNOWN]
-
-
-def test_words_that_are_not_in_the_runs_stay_without_a_label():
-    one = page("s", "a", "Plums")
-    assert by_roles(one, []).tolist() == [UNKNOWN] * 4
-    assert by_roles(one, [("content", "Nothing of this is there")]).tolist() == [UNKNOWN] * 4
-
-
-def test_facts_and_what_names_them_are_content():
-    one = page("s", "a", "Plums of Home <b>ISBN-13:</b> 978-1-60260-015-7 <i>$ 5.00</i> plums, 9781602600157 of them")
-    labels = by_facts(one, ["9781602600157", "5.00", ""])
-    known = [text for text, label in zip(one.nodes.strings, labels, strict=True) if label == CONTENT]
-    assert known == ["ISBN-13:", "978-1-60260-015-7", "$ 5.00", "plums, 9781602600157 of them"]
-    assert TEMPLATE not in labels
 
 
 def test_labels_without_people():
