@@ -1,0 +1,67 @@
+"""Labels of pages from what people have said of single texts: their roles, or the facts that they tell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Final
+
+import numpy as np
+
+from scrapy_pagelets import Page
+from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.base.words import words
+from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, UNKNOWN
+
+#: Texts without a role, and texts of roles that count neither as content nor as template, get no label.
+_UNLABELLED: Final = ("", "metadata", "contents", "hidden")
+#: Letters and digits that a leaf may have besides the fact that it tells.
+_BESIDE: Final = 25
+
+
+def by_roles(page: Page, runs: Iterable[tuple[str, str]]) -> Ints:
+    """(m,) labels of the leaves of a page from the role and the text of each run of it, in document order.
+
+    A leaf has the role of most of its words.
+    """
+    told = [(word, role) for role, text in runs for word in words(text)]
+    read = [(word, leaf) for leaf, text in enumerate(page.nodes.strings) for word in words(text)]
+    votes: list[Counter[str]] = [Counter() for _ in page.nodes.strings]
+    for i, j in equal_words([word for word, _ in read], [word for word, _ in told]):
+        votes[read[i][1]][told[j][1]] += 1
+    roles = [vote.most_common(1)[0][0] if vote else "" for vote in votes]
+    labels = [UNKNOWN if role in _UNLABELLED else CONTENT if role == "content" else TEMPLATE for role in roles]
+    return np.array(labels, np.int64)
+
+
+def equal_words(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the places of equal words in two sequences of the words of a page, in order.
+
+    Examples
+    --------
+    >>> list(equal_words("a b c d".split(), "a x b c d".split()))
+    [(0, 0), (1, 2), (2, 3), (3, 4)]
+    """
+    for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks():
+        yield from ((block.a + k, block.b + k) for k in range(block.size))
+
+
+def by_facts(page: Page, facts: Iterable[str]) -> Ints:
+    """(m,) labels of the leaves of a page from its facts, such as a price: leaves that tell one are content.
+
+    So is the label before such a leaf, such as "ISBN:". All other leaves stay unlabelled.
+    """
+    strings = page.nodes.strings
+    wanted = [fact for fact in map(_letters, facts) if fact]
+    labels = np.full(len(strings), UNKNOWN)
+    for leaf, text in enumerate(map(_letters, strings)):
+        if any(fact in text and len(text) <= len(fact) + _BESIDE for fact in wanted):
+            labels[leaf] = CONTENT
+            if leaf and (strings[leaf - 1].endswith(":") or strings[leaf].startswith(":")):
+                labels[leaf - 1] = CONTENT
+    return labels
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalnum())
