@@ -1,18 +1,21 @@
 """The schema of the feed, version 1: one table for the code and for ``docs/feed.md``.
 
-Settings, blank items, Parquet columns and the checks of commands are derived from it. The values are not: comments say
-which pipeline sets them. Fields may be added, but none is renamed or given another meaning.
+Settings, blank items, the columns of Parquet and of the corpus job, and the checks of commands follow from it. The
+value of a field is the attribute of `page_record.PageRecord` with its name. Fields may be added, but none is renamed or
+given another meaning.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 VERSION: Final = "1"
+#: The item pipelines that set the fields; of `PAGE`, `SegmentPipeline` sets those that the spider has not set.
+PAGE, SEGMENT, STRIP, DUPLICATES, RECRAWL = "page", "segment", "strip", "duplicates", "recrawl"
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class FeedField:
     nullable : True if it can be null
     parts : the fields of an object, or of each object in a list
     setting : the setting that switches it on or off; "" if there is none
+    step : of a field of `FEED`, the pipeline that sets it: ``PAGE``, ``SEGMENT``, ``STRIP``, ``DUPLICATES``, ``RECRAWL``
     optional : True if the field is missing when its setting is off; other fields are always in the items of our spiders
         and have a Parquet column
     """
@@ -40,6 +44,7 @@ class FeedField:
     parts: tuple[FeedField, ...] = ()
     setting: str = ""
     optional: bool = False
+    step: str = ""
 
     @property
     def type(self) -> str:
@@ -50,13 +55,36 @@ class FeedField:
         """
         return (f"list of {self.kind}s" if self.listed else self.kind) + (" or null" if self.nullable else "")
 
+    def is_on(self, settings: object) -> bool:
+        """Return whether the field is wanted: a list of names has to name it, any other value must not be 0 or empty.
 
-#: Set by ``Pagelet.links``.
+        Parameters
+        ----------
+        settings : with the value of each setting, ``chunks`` for ``PAGELETS_CHUNKS``, as ``session.config.Config``
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> settings = SimpleNamespace(chunks=0, formats=("text",))
+        >>> [field.name for field in FEED if field.step == STRIP and field.is_on(settings)]
+        ['text', 'template', 'content_hash']
+        """
+        if not self.setting:
+            return True
+        value = getattr(settings, self.setting.removeprefix("PAGELETS_").lower())
+        return self.name in value if isinstance(value, tuple) else bool(value)
+
+
+def _set_by(step: str, *fields: FeedField) -> tuple[FeedField, ...]:
+    return tuple(replace(field, step=step) for field in fields)
+
+
+#: Made by ``Pagelet.links``.
 LINK: Final = (
     FeedField("url", "string", "absolute URL"),
     FeedField("anchor", "string", "text of the link"),
 )
-#: Set by ``Pagelet.record``, for `SegmentPipeline`.
+#: Made by ``Pagelet.record``.
 PAGELET: Final = (
     FeedField(
         "id",
@@ -75,7 +103,7 @@ PAGELET: Final = (
     FeedField("words", "integer", "number of its words; Han, kana, hangul and Thai count by character"),
     FeedField("links", "object", "its hyperlinks in document order, see below", listed=True, parts=LINK),
 )
-#: Set by ``BlockTree.record``, for `SegmentPipeline`.
+#: Made by ``BlockTree.record``.
 BLOCK: Final = (
     FeedField("id", "integer", "number of the block: its position in the list"),
     FeedField("parent", "integer", "the enclosing block; null for the page", nullable=True),
@@ -94,7 +122,7 @@ BLOCK: Final = (
         listed=True,
     ),
 )
-#: Set by `chunk_records`, for `StripPipeline`.
+#: Made by `chunk_records`.
 CHUNK: Final = (
     FeedField("id", "integer", "number of the chunk on its page, from 0"),
     FeedField("url", "string", "URL of the page, with the nearest name in the page at or above the chunk as fragment"),
@@ -112,7 +140,7 @@ CHUNK: Final = (
     ),
     FeedField("templateness", "number", "0 to 1, the mean over its words"),
 )
-#: Set by `StripPipeline`.
+#: Made by ``PageRecord.template``.
 TEMPLATE: Final = (
     FeedField(
         "id",
@@ -122,7 +150,7 @@ TEMPLATE: Final = (
     FeedField("pages", "integer", "number of pages of this class that were known when the page was cleaned"),
     FeedField("share", "number", "the chrome ratio: words of the template divided by all words of the page, 0 to 1"),
 )
-#: Set by `StrippedClass.record`, as is a line of the file ``PAGELETS_TEMPLATES``.
+#: Made by `StrippedClass.record`, as is a line of the file ``PAGELETS_TEMPLATES``.
 TEMPLATE_LINK: Final = (
     *LINK,
     FeedField("pages", "integer", "number of cleaned pages of the class that have the link in their template"),
@@ -136,125 +164,143 @@ TEMPLATES: Final = (
 )
 #: The fields of a line, in their order.
 FEED: Final = (
-    # Set by SegmentPipeline from PageContext.metadata, unless the spider has set them.
-    FeedField("url", "string", "URL of the response, after redirects"),
-    FeedField(
-        "title", "string", 'text of `<title>`, white space collapsed, 5,000 characters at most; `""` if there is none'
+    *_set_by(
+        PAGE,
+        FeedField("url", "string", "URL of the response, after redirects"),
+        FeedField(
+            "title",
+            "string",
+            'text of `<title>`, white space collapsed, 5,000 characters at most; `""` if there is none',
+        ),
+        FeedField(
+            "headline",
+            "string",
+            "the page's own heading: the one that its title or its JSON-LD names, its only `h1`, or one with the text of a "
+            "link to the page itself; null if there is none",
+            nullable=True,
+        ),
+        FeedField(
+            "language",
+            "string",
+            "primary language subtag that the page declares (`lang` of `html` or `body`), in lower case: `en`",
+            nullable=True,
+        ),
+        FeedField(
+            "fetched_at",
+            "string",
+            "when the page was fetched, `2026-11-20T10:00:00Z`: from the WARC record, else from the `Date` header, else "
+            "the time of the crawl",
+        ),
+        FeedField(
+            "author", "string", "who wrote the page, as it says; several names are separated by commas", nullable=True
+        ),
+        FeedField(
+            "published",
+            "string",
+            "when it was published, `2026-11-20` or `2026-11-20T10:00:00+01:00`, as exactly as the page says",
+            nullable=True,
+        ),
+        FeedField("modified", "string", "when it was last changed, likewise", nullable=True),
+        FeedField("canonical", "string", "absolute URL of its canonical link", nullable=True),
+        FeedField("description", "string", "what it is about, from its metadata", nullable=True),
+        FeedField("image", "string", "absolute URL of the picture that its metadata names", nullable=True),
+        FeedField("breadcrumbs", "string", "names of the trail that leads to it; `[]` if there is none", listed=True),
     ),
-    FeedField(
-        "headline",
-        "string",
-        "the page's own heading: the one that its title or its JSON-LD names, its only `h1`, or one with the text of a "
-        "link to the page itself; null if there is none",
-        nullable=True,
+    *_set_by(
+        STRIP,
+        FeedField(
+            "text",
+            "string",
+            "the content, with blank lines between blocks; null if `PAGELETS_FORMATS` leaves it out",
+            nullable=True,
+            setting="PAGELETS_FORMATS",
+        ),
+        FeedField(
+            "markdown",
+            "string",
+            "the content as Markdown; only if `PAGELETS_FORMATS` names it",
+            setting="PAGELETS_FORMATS",
+            optional=True,
+        ),
+        FeedField(
+            "html",
+            "string",
+            "the content as HTML; only if `PAGELETS_FORMATS` names it",
+            setting="PAGELETS_FORMATS",
+            optional=True,
+        ),
+        FeedField(
+            "chunks",
+            "object",
+            "pieces of the content for retrieval, see below; only with `PAGELETS_CHUNKS`",
+            listed=True,
+            parts=CHUNK,
+            setting="PAGELETS_CHUNKS",
+            optional=True,
+        ),
     ),
-    FeedField(
-        "language",
-        "string",
-        "primary language subtag that the page declares (`lang` of `html` or `body`), in lower case: `en`",
-        nullable=True,
+    *_set_by(
+        SEGMENT,
+        FeedField("pagelets", "object", "regions of the page, see below", listed=True, parts=PAGELET),
+        FeedField(
+            "blocks",
+            "object",
+            "visual blocks of the page, see below; only with `PAGELETS_VIPS_TREE`",
+            listed=True,
+            parts=BLOCK,
+            setting="PAGELETS_VIPS_TREE",
+            optional=True,
+        ),
     ),
-    FeedField(
-        "fetched_at",
-        "string",
-        "when the page was fetched, `2026-11-20T10:00:00Z`: from the WARC record, else from the `Date` header, else "
-        "the time of the crawl",
+    *_set_by(
+        STRIP,
+        FeedField(
+            "template",
+            "object",
+            "the template of the page, see below; null if none is known",
+            nullable=True,
+            parts=TEMPLATE,
+        ),
     ),
-    FeedField(
-        "author", "string", "who wrote the page, as it says; several names are separated by commas", nullable=True
+    *_set_by(
+        DUPLICATES,
+        FeedField(
+            "near_duplicate_of",
+            "string",
+            "URL of an earlier page with nearly the same content, see below",
+            nullable=True,
+            setting="PAGELETS_DUPLICATES",
+        ),
+        FeedField(
+            "similarity", "number", "how similar the two are, 0 to 1", nullable=True, setting="PAGELETS_DUPLICATES"
+        ),
+        FeedField(
+            "sketch",
+            "string",
+            "MinHash signature of the content, in hexadecimal digits; null if the content has fewer than five words",
+            nullable=True,
+            setting="PAGELETS_DUPLICATES",
+        ),
     ),
-    FeedField(
-        "published",
-        "string",
-        "when it was published, `2026-11-20` or `2026-11-20T10:00:00+01:00`, as exactly as the page says",
-        nullable=True,
+    *_set_by(
+        STRIP,
+        FeedField(
+            "content_hash",
+            "string",
+            "hash of the words of the content in their order, in hexadecimal digits; null if there are none",
+            nullable=True,
+        ),
     ),
-    FeedField("modified", "string", "when it was last changed, likewise", nullable=True),
-    FeedField("canonical", "string", "absolute URL of its canonical link", nullable=True),
-    FeedField("description", "string", "what it is about, from its metadata", nullable=True),
-    FeedField("image", "string", "absolute URL of the picture that its metadata names", nullable=True),
-    FeedField("breadcrumbs", "string", "names of the trail that leads to it; `[]` if there is none", listed=True),
-    # Set by StripPipeline.
-    FeedField(
-        "text",
-        "string",
-        "the content, with blank lines between blocks; null if `PAGELETS_FORMATS` leaves it out",
-        nullable=True,
-        setting="PAGELETS_FORMATS",
+    *_set_by(
+        RECRAWL,
+        FeedField(
+            "changed",
+            "string",
+            "`new`, `same` or `changed` since an earlier crawl, see below; null without one to compare with",
+            nullable=True,
+        ),
+        FeedField("changed_share", "number", "share of the words that differ, 0 to 1; null if unknown", nullable=True),
     ),
-    FeedField(
-        "markdown",
-        "string",
-        "the content as Markdown; only if `PAGELETS_FORMATS` names it",
-        setting="PAGELETS_FORMATS",
-        optional=True,
-    ),
-    FeedField(
-        "html",
-        "string",
-        "the content as HTML; only if `PAGELETS_FORMATS` names it",
-        setting="PAGELETS_FORMATS",
-        optional=True,
-    ),
-    FeedField(
-        "chunks",
-        "object",
-        "pieces of the content for retrieval, see below; only with `PAGELETS_CHUNKS`",
-        listed=True,
-        parts=CHUNK,
-        setting="PAGELETS_CHUNKS",
-        optional=True,
-    ),
-    # Set by SegmentPipeline.
-    FeedField("pagelets", "object", "regions of the page, see below", listed=True, parts=PAGELET),
-    FeedField(
-        "blocks",
-        "object",
-        "visual blocks of the page, see below; only with `PAGELETS_VIPS_TREE`",
-        listed=True,
-        parts=BLOCK,
-        setting="PAGELETS_VIPS_TREE",
-        optional=True,
-    ),
-    # Set by StripPipeline.
-    FeedField(
-        "template",
-        "object",
-        "the template of the page, see below; null if none is known",
-        nullable=True,
-        parts=TEMPLATE,
-    ),
-    # Set by DuplicatesPipeline.
-    FeedField(
-        "near_duplicate_of",
-        "string",
-        "URL of an earlier page with nearly the same content, see below",
-        nullable=True,
-        setting="PAGELETS_DUPLICATES",
-    ),
-    FeedField("similarity", "number", "how similar the two are, 0 to 1", nullable=True, setting="PAGELETS_DUPLICATES"),
-    FeedField(
-        "sketch",
-        "string",
-        "MinHash signature of the content, in hexadecimal digits; null if the content has fewer than five words",
-        nullable=True,
-        setting="PAGELETS_DUPLICATES",
-    ),
-    # Set by StripPipeline.
-    FeedField(
-        "content_hash",
-        "string",
-        "hash of the words of the content in their order, in hexadecimal digits; null if there are none",
-        nullable=True,
-    ),
-    # Set by RecrawlPipeline.
-    FeedField(
-        "changed",
-        "string",
-        "`new`, `same` or `changed` since an earlier crawl, see below; null without one to compare with",
-        nullable=True,
-    ),
-    FeedField("changed_share", "number", "share of the words that differ, 0 to 1; null if unknown", nullable=True),
 )
 
 
