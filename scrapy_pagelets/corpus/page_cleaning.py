@@ -27,7 +27,7 @@ from scrapy_pagelets.duplicates.shingles import shingles, tokens, weighted_shing
 from scrapy_pagelets.duplicates.sketch import banding, encode, minhash
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import body_of
-from scrapy_pagelets.feed.page_fields import PageContent, told
+from scrapy_pagelets.feed.page_record import PageContent, told
 from scrapy_pagelets.feed.pagelet import Pagelet, pagelets_of
 from scrapy_pagelets.page import text, urls
 from scrapy_pagelets.page.limits import TooLarge

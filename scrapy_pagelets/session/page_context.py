@@ -20,7 +20,7 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.decision import Decision, decided
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.site_counts import PageClass
-from scrapy_pagelets.feed.page_fields import PageContent, told
+from scrapy_pagelets.feed.page_record import PageContent, told
 from scrapy_pagelets.feed.pagelet import Pagelet, pagelets_of
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.page import Page
