@@ -105,9 +105,7 @@ class Fields:
     def _lacked(self, item: Any) -> list[str]:
         """Our fields that the type of an item does not have."""
         config = self.session.config
-        names = (
-            config.field_name(field.name) for field in FEED if config.writes(field) and field.name not in _OPTIONAL
-        )
+        names = (config.field_name(field.name) for field in FEED if field.is_on(config) and field.name not in _OPTIONAL)
         return [name for name in names if name is not None and not _can_have(item, name)]
 
     def _count_and_warn(self, case: str, item: Any, subject: str, what: str) -> None:

@@ -15,6 +15,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.base.whole_files import whole_file
+from scrapy_pagelets.feed.feed_schema import PAGE
 from scrapy_pagelets.index.base import Index, IndexAway, IndexUnusable, shown
 from scrapy_pagelets.index.documents import IndexedPage, now, page_of
 from scrapy_pagelets.index.pending_pages import PendingPages
@@ -103,8 +104,8 @@ class IndexPipeline(PagePipeline):
     def _page(self, context: PageContext, line: dict[str, Any]) -> IndexedPage | None:
         """The page with the fields of an item; those that the item lacks come from the response."""
         try:
-            pagelets = [pagelet.record() for pagelet in context.content()]
-            return page_of(context.metadata() | {"pagelets": pagelets} | line, now())
+            pagelets = [pagelet.record() for pagelet in context.record.content]
+            return page_of(context.record.values(PAGE) | {"pagelets": pagelets} | line, now())
         except ValueError as error:
             self.session.warn("index/no_page", "%s is not indexed: %s", context.url, error)
             return None

@@ -83,7 +83,7 @@ class RecrawlPipeline(PagePipeline):
     def _compare(self, context: PageContext) -> Change | None:
         """Compare a page with its earlier version and keep this one; None if there is nothing to compare with."""
         page = context.page
-        now = PageVersion.of(content_of(page.nodes, context.content_leaves()))
+        now = PageVersion.of(content_of(page.nodes, context.record.decision.content))
         found = None
         try:
             if (source := self._earlier or self._store) is not None:
@@ -100,7 +100,7 @@ class RecrawlPipeline(PagePipeline):
 
     def _stands_on(self, context: PageContext, earlier: PageVersion) -> bool:
         """Whether the page still has its earlier content, of which some has only become doubtful."""
-        contents = contents_with_doubtful(context.page.nodes, context.templateness())
+        contents = contents_with_doubtful(context.page.nodes, context.record.decision.templateness)
         return any(content_hash(content) == earlier.hash for content in contents)
 
     async def spider_closed(self, spider: Spider, reason: str) -> None:

@@ -100,22 +100,9 @@ def corpus_options(config: Config) -> CorpusOptions:
     load(config.model)
     if config.detection == CLASSIFIER:
         page_level.load(config.classifier)
-    return CorpusOptions(
+    return CorpusOptions.of(
+        config,
         started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        model=config.model,
-        detection=config.detection,
-        classifier=config.classifier,
-        strict=config.strict,
-        segmenter=config.segmenter,
-        segmenter_options=config.options,
-        export=config.export,
-        formats=config.formats,
-        switches=config.switches,
-        chunks=config.chunks,
-        chunks_overlap=config.chunks_overlap,
-        rules=config.rules,
-        limits=config.limits,
-        duplicates=config.duplicates,
         threshold=Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
         shingle=config.duplicates_shingle,
         within_sites=config.duplicates_scope == "site",

@@ -227,7 +227,7 @@ def _without_effect(rules: Rules) -> list[str]:
 
 
 def _inspected(options: argparse.Namespace, config: Config, page: Page | None, source: PageSource) -> Inspected:
-    from scrapy_pagelets.feed.pagelet import segment
+    from scrapy_pagelets.feed.page_record import RecordOptions
     from scrapy_pagelets.inspector.inspection import by_feed, by_site, from_feed, known_sites
 
     if page is None:
@@ -240,9 +240,9 @@ def _inspected(options: argparse.Namespace, config: Config, page: Page | None, s
     if source.line is not None:
         return by_feed(page, source.line, sites, told=bool(store))
     method = options.method or config.segmenter
-    given = config.options if method == config.segmenter else {}
+    given: dict[str, Any] = config.segmenter_options if method == config.segmenter else {}
     wanted = {"segments": options.segments} if options.segments else {}
-    return by_site(page, sites, lambda p, t: segment(p, t, method, whole=options.whole, **given, **wanted))
+    return by_site(page, sites, RecordOptions(segmenter=method, segmenter_options=given | wanted), whole=options.whole)
 
 
 async def _save(name: str, inspected: Inspected) -> None:

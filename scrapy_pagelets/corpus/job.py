@@ -23,11 +23,10 @@ from scrapy_pagelets.corpus import near_duplicates, statements
 from scrapy_pagelets.corpus.engines import RESULTS, WORK, Engine, TableFolders, store
 from scrapy_pagelets.corpus.inputs import Source
 from scrapy_pagelets.corpus.options import CorpusError, CorpusOptions
-from scrapy_pagelets.corpus.page_cleaning import CleanSites, optional_fields
+from scrapy_pagelets.corpus.page_cleaning import CleanSites
 from scrapy_pagelets.corpus.raw_pages import BROKEN, ReadPages, TableFunction
-from scrapy_pagelets.corpus.schemas import COUNTS, PAIRS, RAW, SOURCES, cleaned_schema
+from scrapy_pagelets.corpus.schemas import COUNTS, PAIRS, RAW, SOURCES, cleaned_schema, feed_fields
 from scrapy_pagelets.corpus.site_learning import LearnParts, MergeParts
-from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.papers.shared_pagelets import relational
 
 _PLAN: Final = "job.json"
@@ -77,7 +76,7 @@ def prepared(out: Path, sources: Sequence[Source], options: CorpusOptions, engin
     CorpusError : if the folder has anything else
     """
     plan = out / WORK / _PLAN
-    wanted = {"sources": _digest(sources), "options": options.record(), "engine": engine}
+    wanted = {"sources": _digest(sources), "options": options.plain(), "engine": engine}
     try:
         known = json.loads(plan.read_text(encoding="utf-8")) if plan.exists() else None
         if known is None and out.exists() and any(out.iterdir()):
@@ -189,7 +188,7 @@ class CorpusJob:
         self._open("site_counts")
 
     def _clean(self) -> None:
-        schema = cleaned_schema(optional_fields(self._options))
+        schema = cleaned_schema(self._options)
         function = CleanSites(self._options)
         rounds = list(self._rounds())
         done = 0
@@ -267,8 +266,7 @@ class CorpusJob:
             self._engine.view(name, select)
 
     def _store_results(self) -> None:
-        off, wanted = self._options.duplicates == "off", optional_fields(self._options)
-        if off:
+        if self._options.duplicates == "off":
             self._engine.view("verdicts", _NO_VERDICTS)
         self._write("duplicates", near_duplicates.DUPLICATES)
         self._write("pagelets", "SELECT * FROM cut_pagelets")
@@ -276,8 +274,8 @@ class CorpusJob:
             "near_duplicate_of": "d.url AS near_duplicate_of",
             "similarity": "ROUND(v.similarity, 4) AS similarity",
         }
-        fields = [one.name for one in FEED if not one.optional or one.name in wanted]
-        columns = ", ".join(["p.page", *(found.get(name, f"p.{name}") for name in fields)])
+        names = [each.name for each in feed_fields(self._options)]
+        columns = ", ".join(["p.page", *(found.get(name, f"p.{name}") for name in names)])
         where = "WHERE v.duplicate_of IS NULL" if self._options.duplicates == "drop" else ""
         self._write("pages", statements.FEED.format(columns=columns, where=where, last=near_duplicates.LAST))
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.decision.model import LABELLED
-from scrapy_pagelets.document.switches import Switches
 from scrapy_pagelets.duplicates.shingles import SIZE
 from scrapy_pagelets.duplicates.threshold import Threshold
+from scrapy_pagelets.feed.page_record import RecordOptions
 from scrapy_pagelets.page.limits import Limits
 from scrapy_pagelets.papers.detections import FUSED, PAGE_LEVEL
 
@@ -26,14 +26,14 @@ class CorpusError(PageletsError, ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorpusOptions:
+class CorpusOptions(RecordOptions):
     """The settings of a crawl that decide how pages are cleaned, as plain values.
 
     Attributes
     ----------
     started : when the job began, ``2026-11-20T10:00:00Z``; for pages without a date
     part, sample : pages of a site from which on it is divided, and learnt from a sample
-    others : named as the fields of ``session.config.Config``
+    others : named as the attributes of ``session.config.Config``
     """
 
     started: str
@@ -41,13 +41,6 @@ class CorpusOptions:
     detection: str = FUSED
     classifier: str = PAGE_LEVEL
     strict: float = 0.0
-    segmenter: str = "pagelets"
-    segmenter_options: dict[str, str] = field(default_factory=dict)
-    export: str = "content"
-    formats: tuple[str, ...] = ("text",)
-    switches: Switches = field(default_factory=Switches)
-    chunks: int = 0
-    chunks_overlap: int = 0
     rules: str = ""
     limits: Limits = field(default_factory=Limits)
     duplicates: str = "flag"
@@ -57,7 +50,7 @@ class CorpusOptions:
     part: int = PART
     sample: int = SAMPLE
 
-    def record(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         """All values but the time, as JSON writes them: a job may be continued if they are the same."""
         values = {name: value for name, value in asdict(self).items() if name != "started"}
         return values | {"formats": list(self.formats), "threshold": list(self.threshold)}

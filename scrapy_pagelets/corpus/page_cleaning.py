@@ -1,40 +1,36 @@
-"""Clean the pages of sites: the fields of the feed, and the rows of all tables that are made of pages."""
+"""Clean the pages of sites: the records of the feed, and the rows of all tables that are made of pages."""
 
 from __future__ import annotations
 
 import logging
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.hashing import band_hashes, mix
 from scrapy_pagelets.corpus.near_duplicates import LAST
 from scrapy_pagelets.corpus.options import CorpusOptions
 from scrapy_pagelets.corpus.row_groups import groups
 from scrapy_pagelets.corpus.schemas import cleaned_schema, union
 from scrapy_pagelets.corpus.site_learning import PageParser, counts_of, learn, rows_of
-from scrapy_pagelets.decision.decision import Decision, decided
+from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.certainty import word_weights
 from scrapy_pagelets.duplicates.shingles import shingles, tokens, weighted_shingles
 from scrapy_pagelets.duplicates.sketch import banding, encode, minhash
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import body_of
-from scrapy_pagelets.feed.page_record import PageContent, told
-from scrapy_pagelets.feed.pagelet import Pagelet, pagelets_of
+from scrapy_pagelets.feed.feed_schema import PAGE, SEGMENT, STRIP
+from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.page import text, urls
 from scrapy_pagelets.page.limits import TooLarge
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.papers.detections import CLASSIFIER
-from scrapy_pagelets.papers.methods import labels_of
 from scrapy_pagelets.papers.page_alone import page_level
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import exact_shingles
 
@@ -51,11 +47,6 @@ _SHOWN: Final = 200
 Rows = dict[str, list[dict[str, Any]]]
 
 
-def optional_fields(options: CorpusOptions) -> list[str]:
-    """The optional fields of the feed that the options ask for."""
-    return [name for name in options.formats if name != "text"] + (["chunks"] if options.chunks else [])
-
-
 class CleanSites:
     """Clean the pages of sites, or of chunks of large sites; the rows are sorted by site, chunk and page.
 
@@ -69,7 +60,7 @@ class CleanSites:
 
     def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
         """Yield tables of `cleaned_schema`."""
-        schema = cleaned_schema(optional_fields(self._options))
+        schema = cleaned_schema(self._options)
         for group in groups(table, ("site", "chunk")):
             rows: Rows = defaultdict(list)
             site = Site(group["site"][0].as_py(), self._options.model, self._options.strict)
@@ -100,8 +91,8 @@ class CleanSites:
 
     def _clean(self, row: dict[str, Any], page: Page | None, site: Site, rows: Rows) -> None:
         try:
-            cleaned = CleanedPage(page or self._parse(row), site, self._options)
-            made = cleaned.rows(row["page"], row["fetched_at"])
+            record = record_of(page or self._parse(row), site, row["fetched_at"], self._options)
+            made = rows_of_record(record, row["page"], self._options)
         except Exception as error:
             reason = f"it is too large: {error}" if isinstance(error, TooLarge) else f"{type(error).__name__}: {error}"
             made = {"failure": [{"page": row["page"], "url": row["url"], "reason": reason}]}
@@ -109,155 +100,116 @@ class CleanSites:
             rows[kind] += some
 
 
-@dataclass(eq=False)
-class CleanedPage:
-    """A page with its pagelets, as the pipelines of a crawl make them of a page of a known site."""
+def record_of(page: Page, site: Site, fetched_at: str, options: CorpusOptions) -> PageRecord:
+    """Decide what of a page of a known site is template."""
+    by_method = None
+    if options.detection == CLASSIFIER:
+        by_method = page_level.templateness(page, page_level.load(options.classifier))
+    return PageRecord(page, decided(page, site, by_method), site.page_class(page), fetched_at, options)
 
-    page: Page
-    site: Site
-    options: CorpusOptions
 
-    @cached_property
-    def decision(self) -> Decision:
-        """What of the page is template."""
-        if self.options.detection == CLASSIFIER:
-            model = page_level.load(self.options.classifier)
-            return decided(self.page, self.site, page_level.templateness(self.page, model))
-        return decided(self.page, self.site)
+def rows_of_record(record: PageRecord, number: int, options: CorpusOptions) -> Rows:
+    """The rows of all tables that are made of a page, by kind.
 
-    @property
-    def templateness(self) -> Floats:
-        """(m,) templateness of the leaves, 0 to 1."""
-        return self.decision.templateness
+    Parameters
+    ----------
+    number : of the page
+    """
+    content, bands, sketch = _content(record, number, options)
+    pagelets = {pagelet: pagelet.record() for pagelet in record.cut()}
+    exported = [pagelets.get(pagelet) or pagelet.record() for pagelet in record.exported]
+    page = record.values(PAGE, SEGMENT, STRIP, pagelets=exported)
+    return {
+        "page": [{"page": number, **page, "sketch": sketch}],
+        "pagelet": [{"page": number, "url": record.page.url, **pagelet} for pagelet in pagelets.values()],
+        "link": _links(record.page, number, list(pagelets.values())),
+        "shingle": _shingles(record.page, number),
+        "origin": [_origin(record.page, number)],
+        "content": content,
+        "band": bands,
+    }
 
-    @property
-    def keep(self) -> Bools:
-        """(m,) whether each leaf is content."""
-        return self.decision.content
 
-    @cached_property
-    def _left(self) -> PageContent:
-        return PageContent(self.page, self.decision, self.options.switches)
-
-    @cached_property
-    def _labels(self) -> Ints:
-        return labels_of(self.page, self.options.segmenter, self.templateness, **self.options.segmenter_options)
-
-    @cached_property
-    def pagelets(self) -> list[Pagelet]:
-        """All pagelets, content apart from template."""
-        return pagelets_of(self.page, self._labels, self.templateness)
-
-    def rows(self, number: int, fetched_at: str) -> Rows:
-        """The rows of all tables, by kind.
-
-        Parameters
-        ----------
-        number : of the page
-        """
-        content, bands, sketch = self._content(number)
-        records = [pagelet.record() for pagelet in self.pagelets]
-        return {
-            "page": [{"page": number, **self._feed(fetched_at, records), "sketch": sketch}],
-            "pagelet": [{"page": number, "url": self.page.url, **record} for record in records],
-            "link": self._links(number, records),
-            "shingle": self._shingles(number),
-            "origin": [self._origin(number)],
-            "content": content,
-            "band": bands,
-        }
-
-    def _feed(self, fetched_at: str, records: list[dict[str, Any]]) -> dict[str, Any]:
-        options, left = self.options, self._left
-        found = told(self.page, self.decision, fetched_at) | {name: left.form(name) for name in options.formats}
-        if options.chunks:
-            found["chunks"] = left.chunks(options.chunks, options.chunks_overlap, self.pagelets)
-        template = left.template(self.site.page_class(self.page))
-        return found | {"pagelets": self._exported(records), "template": template, "content_hash": left.hash}
-
-    def _exported(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        if self.options.export == "content":
-            return [record for record in records if record["role"] == CONTENT]
-        if self.options.segmenter.startswith("pagelets"):
-            return records
-        return [one.record() for one in pagelets_of(self.page, self._labels, self.templateness, whole=True)]
-
-    def _links(self, number: int, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        links = [(record, link) for record in records for link in record["links"]]
-        _, keys, _ = urls.targets_of("", [link["url"] for _, link in links])
-        return [
-            {
-                "page": number,
-                "url": self.page.url,
-                "pagelet": record["id"],
-                "role": record["role"],
-                "target_url": link["url"],
-                "anchor": link["anchor"],
-                "key": key,
-            }
-            for (record, link), key in zip(links, keys.tolist(), strict=True)
-        ]
-
-    def _shingles(self, number: int) -> list[dict[str, Any]]:
-        """The pagelets of the strict partition, large enough to be templates, by their shingles."""
-        nodes = self.page.nodes
-        pagelet = partition(nodes, STRICT_K, strict=True)
-        exact = exact_shingles(self.page, pagelet)
-        of_site = mix(exact ^ _hash(self.page.site)).tolist()
-        leaves = np.split(np.argsort(pagelet, kind="stable"), np.cumsum(np.bincount(pagelet))[:-1])
-        return [
-            {
-                "page": number,
-                "pagelet": place,
-                "shingle": shingle,
-                "of_site": of_site[place],
-                "text": text.text_of(nodes, leaves[place])[:_SHOWN],
-            }
-            for place, shingle in enumerate(exact.tolist())
-            if shingle
-        ]
-
-    def _origin(self, number: int) -> dict[str, Any]:
-        page = self.page
-        body = body_of(page)
-        of_site = _hash(f"{body} {page.site}")
-        return {"page": number, "url": page.url, "site": page.site, "key": page.key, "body": body,
-                "body_of_site": of_site}  # fmt: skip
-
-    def _content(self, number: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str | None]:
-        """Shingles, bands and sketch of the content; nothing if it has fewer words than a shingle.
-
-        Pages that declare another one as the canonical page are compared after all others.
-        """
-        options, page = self.options, self.page
-        number += LAST if page.is_declared_copy else 0
-        if options.duplicates == "off":
-            return [], [], None
-        token = tokens(self._left.text)
-        if len(token) < options.shingle:
-            return [], [], None
-        weights = None
-        if options.within_sites:
-            hashes = shingles(token, options.shingle)
-        else:
-            words = word_weights(page.nodes, self.keep, self.templateness)
-            hashes, weights = weighted_shingles(token, words, options.shingle)
-        sketch = minhash(hashes)
-        site = _hash(page.site)
-        scope = site if options.within_sites else 0
-        least = options.threshold.within if options.within_sites else options.threshold.least
-        exact = int(mix(np.array([xxh3_64_intdigest(token.tobytes()) >> 1 ^ scope]))[0])
-        content = {
+def _links(page: Page, number: int, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    links = [(record, link) for record in records for link in record["links"]]
+    _, keys, _ = urls.targets_of("", [link["url"] for _, link in links])
+    return [
+        {
             "page": number,
             "url": page.url,
-            "site": site,
-            "address": urls.key(page.canonical_url) ^ scope,
-            "exact": exact,
-            "shingles": hashes.tobytes(),
-            "weights": None if weights is None else weights.tobytes(),
+            "pagelet": record["id"],
+            "role": record["role"],
+            "target_url": link["url"],
+            "anchor": link["anchor"],
+            "key": key,
         }
-        bands = [{"page": number, "key": key} for key in _bands(sketch, least, scope).tolist()]
-        return [content], bands, encode(sketch)
+        for (record, link), key in zip(links, keys.tolist(), strict=True)
+    ]
+
+
+def _shingles(page: Page, number: int) -> list[dict[str, Any]]:
+    """The pagelets of the strict partition, large enough to be templates, by their shingles."""
+    nodes = page.nodes
+    pagelet = partition(nodes, STRICT_K, strict=True)
+    exact = exact_shingles(page, pagelet)
+    of_site = mix(exact ^ _hash(page.site)).tolist()
+    leaves = np.split(np.argsort(pagelet, kind="stable"), np.cumsum(np.bincount(pagelet))[:-1])
+    return [
+        {
+            "page": number,
+            "pagelet": place,
+            "shingle": shingle,
+            "of_site": of_site[place],
+            "text": text.text_of(nodes, leaves[place])[:_SHOWN],
+        }
+        for place, shingle in enumerate(exact.tolist())
+        if shingle
+    ]
+
+
+def _origin(page: Page, number: int) -> dict[str, Any]:
+    body = body_of(page)
+    of_site = _hash(f"{body} {page.site}")
+    return {"page": number, "url": page.url, "site": page.site, "key": page.key, "body": body,
+            "body_of_site": of_site}  # fmt: skip
+
+
+def _content(
+    record: PageRecord, number: int, options: CorpusOptions
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str | None]:
+    """Shingles, bands and sketch of the content; nothing if it has fewer words than a shingle.
+
+    Pages that declare another one as the canonical page are compared after all others.
+    """
+    page = record.page
+    number += LAST if page.is_declared_copy else 0
+    if options.duplicates == "off":
+        return [], [], None
+    token = tokens(record.text)
+    if len(token) < options.shingle:
+        return [], [], None
+    weights = None
+    if options.within_sites:
+        hashes = shingles(token, options.shingle)
+    else:
+        words = word_weights(page.nodes, record.decision.content, record.decision.templateness)
+        hashes, weights = weighted_shingles(token, words, options.shingle)
+    sketch = minhash(hashes)
+    site = _hash(page.site)
+    scope = site if options.within_sites else 0
+    least = options.threshold.within if options.within_sites else options.threshold.least
+    exact = int(mix(np.array([xxh3_64_intdigest(token.tobytes()) >> 1 ^ scope]))[0])
+    content = {
+        "page": number,
+        "url": page.url,
+        "site": site,
+        "address": urls.key(page.canonical_url) ^ scope,
+        "exact": exact,
+        "shingles": hashes.tobytes(),
+        "weights": None if weights is None else weights.tobytes(),
+    }
+    bands = [{"page": number, "key": key} for key in _bands(sketch, least, scope).tolist()]
+    return [content], bands, encode(sketch)
 
 
 def _bands(sketch: Any, threshold: float, scope: int) -> Ints:

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from scrapy_pagelets.feed.feed_schema import FEED, arrow_type
+from scrapy_pagelets.corpus.options import CorpusOptions
+from scrapy_pagelets.feed.feed_schema import FEED, FeedField, arrow_type
 
 Row = Mapping[str, Any]
 
@@ -42,14 +43,14 @@ KINDS: Final = {
 }  # fmt: skip
 
 
-def cleaned_schema(optional: Sequence[str]) -> pa.Schema:
-    """The table of everything that cleaning makes: ``kind``, and a structure for each kind, null in the other rows.
+def feed_fields(options: CorpusOptions) -> list[FeedField]:
+    """The fields of the feed that a job writes, in their order."""
+    return [each for each in FEED if not each.optional or each.is_on(options)]
 
-    Parameters
-    ----------
-    optional : the optional fields of the feed that are wanted
-    """
-    feed = {field.name: arrow_type(field) for field in FEED if not field.optional or field.name in optional}
+
+def cleaned_schema(options: CorpusOptions) -> pa.Schema:
+    """The table of everything that cleaning makes: ``kind``, and a structure for each kind, null in the other rows."""
+    feed = {each.name: arrow_type(each) for each in feed_fields(options)}
     kinds = {"page": {"page": _WHOLE, **feed}, **KINDS}
     return pa.schema({"kind": _TEXT, **{name: pa.struct(columns) for name, columns in kinds.items()}})
 

@@ -31,7 +31,7 @@ class FeedField:
     nullable : True if it can be null
     parts : the fields of an object, or of each object in a list
     setting : the setting that switches it on or off; "" if there is none
-    step : of a field of `FEED`, the pipeline that sets it: ``PAGE``, ``SEGMENT``, ``STRIP``, ``DUPLICATES``, ``RECRAWL``
+    step : of a field of `FEED`, the pipeline that sets it, ``PAGE`` to ``RECRAWL``
     optional : True if the field is missing when its setting is off; other fields are always in the items of our spiders
         and have a Parquet column
     """
@@ -75,7 +75,7 @@ class FeedField:
         return self.name in value if isinstance(value, tuple) else bool(value)
 
 
-def _set_by(step: str, *fields: FeedField) -> tuple[FeedField, ...]:
+def _set_by(step: str, fields: tuple[FeedField, ...]) -> tuple[FeedField, ...]:
     return tuple(replace(field, step=step) for field in fields)
 
 
@@ -162,145 +162,141 @@ TEMPLATES: Final = (
     FeedField("text", "string", "the texts of the template in document order, with blank lines between blocks"),
     FeedField("links", "object", "its hyperlinks in document order, see below", listed=True, parts=TEMPLATE_LINK),
 )
+_OF_PAGE: Final = (
+    FeedField("url", "string", "URL of the response, after redirects"),
+    FeedField(
+        "title", "string", 'text of `<title>`, white space collapsed, 5,000 characters at most; `""` if there is none'
+    ),
+    FeedField(
+        "headline",
+        "string",
+        "the page's own heading: the one that its title or its JSON-LD names, its only `h1`, or one with the text of a "
+        "link to the page itself; null if there is none",
+        nullable=True,
+    ),
+    FeedField(
+        "language",
+        "string",
+        "primary language subtag that the page declares (`lang` of `html` or `body`), in lower case: `en`",
+        nullable=True,
+    ),
+    FeedField(
+        "fetched_at",
+        "string",
+        "when the page was fetched, `2026-11-20T10:00:00Z`: from the WARC record, else from the `Date` header, else "
+        "the time of the crawl",
+    ),
+    FeedField(
+        "author", "string", "who wrote the page, as it says; several names are separated by commas", nullable=True
+    ),
+    FeedField(
+        "published",
+        "string",
+        "when it was published, `2026-11-20` or `2026-11-20T10:00:00+01:00`, as exactly as the page says",
+        nullable=True,
+    ),
+    FeedField("modified", "string", "when it was last changed, likewise", nullable=True),
+    FeedField("canonical", "string", "absolute URL of its canonical link", nullable=True),
+    FeedField("description", "string", "what it is about, from its metadata", nullable=True),
+    FeedField("image", "string", "absolute URL of the picture that its metadata names", nullable=True),
+    FeedField("breadcrumbs", "string", "names of the trail that leads to it; `[]` if there is none", listed=True),
+)
+_FORMS: Final = (
+    FeedField(
+        "text",
+        "string",
+        "the content, with blank lines between blocks; null if `PAGELETS_FORMATS` leaves it out",
+        nullable=True,
+        setting="PAGELETS_FORMATS",
+    ),
+    FeedField(
+        "markdown",
+        "string",
+        "the content as Markdown; only if `PAGELETS_FORMATS` names it",
+        setting="PAGELETS_FORMATS",
+        optional=True,
+    ),
+    FeedField(
+        "html",
+        "string",
+        "the content as HTML; only if `PAGELETS_FORMATS` names it",
+        setting="PAGELETS_FORMATS",
+        optional=True,
+    ),
+    FeedField(
+        "chunks",
+        "object",
+        "pieces of the content for retrieval, see below; only with `PAGELETS_CHUNKS`",
+        listed=True,
+        parts=CHUNK,
+        setting="PAGELETS_CHUNKS",
+        optional=True,
+    ),
+)
+_REGIONS: Final = (
+    FeedField("pagelets", "object", "regions of the page, see below", listed=True, parts=PAGELET),
+    FeedField(
+        "blocks",
+        "object",
+        "visual blocks of the page, see below; only with `PAGELETS_VIPS_TREE`",
+        listed=True,
+        parts=BLOCK,
+        setting="PAGELETS_VIPS_TREE",
+        optional=True,
+    ),
+)
+_OF_CLASS: Final = (
+    FeedField(
+        "template",
+        "object",
+        "the template of the page, see below; null if none is known",
+        nullable=True,
+        parts=TEMPLATE,
+    ),
+)
+_NEAR: Final = (
+    FeedField(
+        "near_duplicate_of",
+        "string",
+        "URL of an earlier page with nearly the same content, see below",
+        nullable=True,
+        setting="PAGELETS_DUPLICATES",
+    ),
+    FeedField("similarity", "number", "how similar the two are, 0 to 1", nullable=True, setting="PAGELETS_DUPLICATES"),
+    FeedField(
+        "sketch",
+        "string",
+        "MinHash signature of the content, in hexadecimal digits; null if the content has fewer than five words",
+        nullable=True,
+        setting="PAGELETS_DUPLICATES",
+    ),
+)
+_HASH: Final = (
+    FeedField(
+        "content_hash",
+        "string",
+        "hash of the words of the content in their order, in hexadecimal digits; null if there are none",
+        nullable=True,
+    ),
+)
+_CHANGE: Final = (
+    FeedField(
+        "changed",
+        "string",
+        "`new`, `same` or `changed` since an earlier crawl, see below; null without one to compare with",
+        nullable=True,
+    ),
+    FeedField("changed_share", "number", "share of the words that differ, 0 to 1; null if unknown", nullable=True),
+)
 #: The fields of a line, in their order.
 FEED: Final = (
-    *_set_by(
-        PAGE,
-        FeedField("url", "string", "URL of the response, after redirects"),
-        FeedField(
-            "title",
-            "string",
-            'text of `<title>`, white space collapsed, 5,000 characters at most; `""` if there is none',
-        ),
-        FeedField(
-            "headline",
-            "string",
-            "the page's own heading: the one that its title or its JSON-LD names, its only `h1`, or one with the text of a "
-            "link to the page itself; null if there is none",
-            nullable=True,
-        ),
-        FeedField(
-            "language",
-            "string",
-            "primary language subtag that the page declares (`lang` of `html` or `body`), in lower case: `en`",
-            nullable=True,
-        ),
-        FeedField(
-            "fetched_at",
-            "string",
-            "when the page was fetched, `2026-11-20T10:00:00Z`: from the WARC record, else from the `Date` header, else "
-            "the time of the crawl",
-        ),
-        FeedField(
-            "author", "string", "who wrote the page, as it says; several names are separated by commas", nullable=True
-        ),
-        FeedField(
-            "published",
-            "string",
-            "when it was published, `2026-11-20` or `2026-11-20T10:00:00+01:00`, as exactly as the page says",
-            nullable=True,
-        ),
-        FeedField("modified", "string", "when it was last changed, likewise", nullable=True),
-        FeedField("canonical", "string", "absolute URL of its canonical link", nullable=True),
-        FeedField("description", "string", "what it is about, from its metadata", nullable=True),
-        FeedField("image", "string", "absolute URL of the picture that its metadata names", nullable=True),
-        FeedField("breadcrumbs", "string", "names of the trail that leads to it; `[]` if there is none", listed=True),
-    ),
-    *_set_by(
-        STRIP,
-        FeedField(
-            "text",
-            "string",
-            "the content, with blank lines between blocks; null if `PAGELETS_FORMATS` leaves it out",
-            nullable=True,
-            setting="PAGELETS_FORMATS",
-        ),
-        FeedField(
-            "markdown",
-            "string",
-            "the content as Markdown; only if `PAGELETS_FORMATS` names it",
-            setting="PAGELETS_FORMATS",
-            optional=True,
-        ),
-        FeedField(
-            "html",
-            "string",
-            "the content as HTML; only if `PAGELETS_FORMATS` names it",
-            setting="PAGELETS_FORMATS",
-            optional=True,
-        ),
-        FeedField(
-            "chunks",
-            "object",
-            "pieces of the content for retrieval, see below; only with `PAGELETS_CHUNKS`",
-            listed=True,
-            parts=CHUNK,
-            setting="PAGELETS_CHUNKS",
-            optional=True,
-        ),
-    ),
-    *_set_by(
-        SEGMENT,
-        FeedField("pagelets", "object", "regions of the page, see below", listed=True, parts=PAGELET),
-        FeedField(
-            "blocks",
-            "object",
-            "visual blocks of the page, see below; only with `PAGELETS_VIPS_TREE`",
-            listed=True,
-            parts=BLOCK,
-            setting="PAGELETS_VIPS_TREE",
-            optional=True,
-        ),
-    ),
-    *_set_by(
-        STRIP,
-        FeedField(
-            "template",
-            "object",
-            "the template of the page, see below; null if none is known",
-            nullable=True,
-            parts=TEMPLATE,
-        ),
-    ),
-    *_set_by(
-        DUPLICATES,
-        FeedField(
-            "near_duplicate_of",
-            "string",
-            "URL of an earlier page with nearly the same content, see below",
-            nullable=True,
-            setting="PAGELETS_DUPLICATES",
-        ),
-        FeedField(
-            "similarity", "number", "how similar the two are, 0 to 1", nullable=True, setting="PAGELETS_DUPLICATES"
-        ),
-        FeedField(
-            "sketch",
-            "string",
-            "MinHash signature of the content, in hexadecimal digits; null if the content has fewer than five words",
-            nullable=True,
-            setting="PAGELETS_DUPLICATES",
-        ),
-    ),
-    *_set_by(
-        STRIP,
-        FeedField(
-            "content_hash",
-            "string",
-            "hash of the words of the content in their order, in hexadecimal digits; null if there are none",
-            nullable=True,
-        ),
-    ),
-    *_set_by(
-        RECRAWL,
-        FeedField(
-            "changed",
-            "string",
-            "`new`, `same` or `changed` since an earlier crawl, see below; null without one to compare with",
-            nullable=True,
-        ),
-        FeedField("changed_share", "number", "share of the words that differ, 0 to 1; null if unknown", nullable=True),
-    ),
+    *_set_by(PAGE, _OF_PAGE),
+    *_set_by(STRIP, _FORMS),
+    *_set_by(SEGMENT, _REGIONS),
+    *_set_by(STRIP, _OF_CLASS),
+    *_set_by(DUPLICATES, _NEAR),
+    *_set_by(STRIP, _HASH),
+    *_set_by(RECRAWL, _CHANGE),
 )
 
 

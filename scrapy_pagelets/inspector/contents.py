@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.markdown import markdown_of
+from scrapy_pagelets.base.arrays import Floats, Ints
+from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.feed.pagelet import Pagelet
 from scrapy_pagelets.inspector.rule_lines import rule
-from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.marks import KEEP, STRIP, nearest
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import CONTENT, is_template
-from scrapy_pagelets.page.text import plain, roots
+from scrapy_pagelets.page.roles import CONTENT
+from scrapy_pagelets.page.text import roots
 from scrapy_pagelets.papers.graph_cuts.gcuts import Described
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, load
 from scrapy_pagelets.papers.methods import BY_COSTS
@@ -65,10 +63,8 @@ class Inspected:
 
     Attributes
     ----------
-    page : the page
+    record : of the page
     pagelets : each leaf is in one of them at most
-    templateness : (m,) of each leaf
-    headline : the page's own heading
     decided_by : a sentence about who decided
     reasons : sentences about some leaves
     notes : sentences about what cannot be shown
@@ -77,10 +73,8 @@ class Inspected:
     twin : the page that this one nearly repeats, see `twins.compared`
     """
 
-    page: Page
+    record: PageRecord
     pagelets: Sequence[Pagelet]
-    templateness: Floats
-    headline: Headline | None
     decided_by: str
     reasons: Callable[[Ints], list[str]]
     notes: Sequence[str] = ()
@@ -91,18 +85,19 @@ class Inspected:
 
 def contents(inspected: Inspected) -> dict[str, Any]:
     """Everything that the inspector shows, but the picture."""
-    page, picture, shown = inspected.page, inspected.picture, min(len(inspected.page.nodes.leaves), _LEAVES)
-    notes = [*inspected.notes, *_left_out(inspected)]
-    segmentations = {} if len(page.nodes.leaves) > _SEGMENTED else _segmentations(page, inspected.templateness)
+    record, picture = inspected.record, inspected.picture
+    page, runs = record.page, len(record.page.nodes.leaves)
+    shown = min(runs, _LEAVES)
+    segmentations = {} if runs > _SEGMENTED else _segmentations(page, record.decision.templateness)
     return {
         "title": page.title or page.url,
         "url": page.url,
         "decidedBy": inspected.decided_by,
-        "notes": notes,
+        "notes": [*inspected.notes, *_left_out(inspected)],
         "leaves": _leaves(page, shown),
         "pagelets": [_pagelet(inspected, pagelet, shown) for pagelet in inspected.pagelets[:_PAGELETS]],
         "segmentations": segmentations,
-        "texts": _texts(inspected),
+        "texts": _texts(record),
         "twin": inspected.twin,
         "size": [picture.width, picture.height] if picture else None,
     }
@@ -110,7 +105,7 @@ def contents(inspected: Inspected) -> dict[str, Any]:
 
 def _left_out(inspected: Inspected) -> Iterator[str]:
     """Sentences about what is too large to be shown."""
-    runs, picture = len(inspected.page.nodes.leaves), inspected.picture
+    runs, picture = len(inspected.record.page.nodes.leaves), inspected.picture
     if not runs:
         yield "The page has no text."
     elif all(pagelet.role != CONTENT for pagelet in inspected.pagelets):
@@ -163,7 +158,8 @@ def _boxes(page: Page, rows: Sequence[int]) -> list[list[int] | None]:
 
 
 def _pagelet(inspected: Inspected, pagelet: Pagelet, shown: int) -> dict[str, Any]:
-    page, rows = inspected.page, roots(inspected.page.nodes, pagelet.index)
+    page = inspected.record.page
+    rows = roots(page.nodes, pagelet.index)
     action = STRIP if pagelet.role == CONTENT else KEEP
     return {
         "id": pagelet.id,
@@ -209,15 +205,15 @@ def _number_of_leaf(nodes: NodeTable, seen: Ints) -> Ints:
     return np.searchsorted(seen, nodes.leaves)
 
 
-def _texts(inspected: Inspected) -> dict[str, str]:
-    page = inspected.page
-    keep: Bools = ~is_template(inspected.templateness)
-    everything = np.ones(len(keep), np.bool_)
+def _texts(record: PageRecord) -> dict[str, str]:
+    """The whole page and its content."""
+    everything = np.zeros_like(record.decision.templateness)
+    before = PageRecord(record.page, replace(record.decision, templateness=everything, headline=None))
     return {
-        "textBefore": _first(plain(page.nodes, everything), _TEXT),
-        "textAfter": _first(plain(page.nodes, keep), _TEXT),
-        "markdownBefore": _first(markdown_of(document_of(page, everything, None)), _TEXT),
-        "markdownAfter": _first(markdown_of(document_of(page, keep, inspected.headline)), _TEXT),
+        "textBefore": _first(before.text, _TEXT),
+        "textAfter": _first(record.text, _TEXT),
+        "markdownBefore": _first(before.markdown, _TEXT),
+        "markdownAfter": _first(record.markdown, _TEXT),
     }
 
 

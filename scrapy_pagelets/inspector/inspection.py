@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.decision.decision import Decision, decided
 from scrapy_pagelets.decision.model import load
 from scrapy_pagelets.feed.feed_reader import Line, pagelets
+from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
 from scrapy_pagelets.feed.pagelet import Pagelet, segment
 from scrapy_pagelets.inspector.contents import Inspected
 from scrapy_pagelets.inspector.reasons import Reasons
 from scrapy_pagelets.inspector.recorded import as_page, placed, templateness_of
+from scrapy_pagelets.metadata.metadata import Metadata
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.papers.detections import FUSED
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore
-
-#: A function that cuts a page whose leaves have a templateness.
-Segmenter = Callable[[Page, Floats], list[Pagelet]]
 
 
 def known_sites(page: Page, store: str, model: str, detection: str, strict: float, classifier: str) -> SiteCache:
@@ -40,15 +39,19 @@ def known_sites(page: Page, store: str, model: str, detection: str, strict: floa
     return sites
 
 
-def by_site(page: Page, sites: SiteCache, cut: Segmenter) -> Inspected:
-    """Inspect a page as its site decides."""
+def by_site(page: Page, sites: SiteCache, options: RecordOptions, *, whole: bool) -> Inspected:
+    """Inspect a page as its site decides.
+
+    Parameters
+    ----------
+    whole : see `PageRecord.cut`
+    """
     reasons = _reasons(page, sites)
     site, others = reasons.site, reasons.site.pages - 1
+    record = PageRecord(page, reasons.decision, options=options)
     return Inspected(
-        page=page,
-        pagelets=cut(page, reasons.decision.templateness),
-        templateness=reasons.decision.templateness,
-        headline=reasons.decision.headline,
+        record=record,
+        pagelets=record.cut(whole=whole),
         decided_by=f"Decided with {others} other page{'s' * (others != 1)} of {site.name} known."
         if others
         else "Decided by this page alone: a crawl knows the other pages of the site.",
@@ -83,10 +86,8 @@ def by_feed(page: Page, line: Line, sites: SiteCache, *, told: bool) -> Inspecte
         return [_as_recorded(values, index), *(known.witnesses(index) if told else known.by_classifier(index))]
 
     return Inspected(
-        page=page,
+        record=PageRecord(page, replace(known.decision, templateness=values)),
         pagelets=sorted(found, key=lambda pagelet: pagelet.id),
-        templateness=values,
-        headline=known.decision.headline,
         decided_by=_decided_by(line),
         reasons=reasons,
         notes=notes,
@@ -99,10 +100,8 @@ def from_feed(line: Line) -> Inspected:
     page, found = as_page(line, records)
     values = templateness_of(page, found)
     return Inspected(
-        page=page,
+        record=PageRecord(page, Decision(values, None, Metadata({}, np.zeros(len(values), np.bool_)), {})),
         pagelets=found,
-        templateness=values,
-        headline=None,
         decided_by=_decided_by(line),
         reasons=lambda index: [_as_recorded(values, index)],
         xpaths={record["id"]: record["xpaths"] for record in records},

@@ -138,7 +138,7 @@ def test_items_pass_and_a_page_is_cut_only_for_requests(passing, monkeypatch):
     passing(here, item, Request("http://h/fire"), item, Request("http://h/fish"))
     shared = page_context.context_of(here, session_of(passing.crawler))
     assert shared is not None
-    assert shared.cut()  # as in the pipelines
+    assert shared.record.cut()  # as in the pipelines
     assert cut == [1]
 
 

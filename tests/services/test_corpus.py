@@ -27,7 +27,7 @@ from scrapy_pagelets.corpus.engines import store
 from scrapy_pagelets.corpus.inputs import sources_of
 from scrapy_pagelets.corpus.merged_counts import merged
 from scrapy_pagelets.corpus.options import CorpusError, CorpusOptions
-from scrapy_pagelets.corpus.page_cleaning import CleanedPage
+from scrapy_pagelets.corpus.page_cleaning import record_of
 from scrapy_pagelets.corpus.row_groups import groups, whole_groups
 from scrapy_pagelets.corpus.site_learning import PageParser, learn
 from scrapy_pagelets.decision.site import Site
@@ -35,7 +35,6 @@ from scrapy_pagelets.duplicates.certainty import word_weights
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.text import plain
 from scrapy_pagelets.papers.shared_pagelets import relational
 from scrapy_pagelets.papers.shared_pagelets.batch import global_templates, local_templates
 from tests.corpora import (
@@ -197,10 +196,9 @@ def verdicts(pages):
         learn(sites[page.site], [page])
     found, store = {}, ContentStore(None)
     for page in sorted(parsed, key=lambda page: page.is_declared_copy):
-        cleaned = CleanedPage(page, sites[page.site], CorpusOptions(started=DATE))
-        weights = word_weights(page.nodes, cleaned.keep, cleaned.templateness)
-        text = plain(page.nodes, cleaned.keep)
-        verdict, _ = store.add(Document(page.url, text, urls.key(page.canonical_url), page.site, weights))
+        record = record_of(page, sites[page.site], DATE, CorpusOptions(started=DATE))
+        weights = word_weights(page.nodes, record.decision.content, record.decision.templateness)
+        verdict, _ = store.add(Document(page.url, record.text, urls.key(page.canonical_url), page.site, weights))
         found[page.url] = (verdict.url, round(verdict.similarity, 4)) if verdict else (None, None)
     store.close()
     return found
