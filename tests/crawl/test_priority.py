@@ -15,10 +15,10 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.addon import Addon
+from scrapy_pagelets.feed import page_record
 from scrapy_pagelets.middlewares.priority import PriorityMiddleware
 from scrapy_pagelets.page.urls import key
 from scrapy_pagelets.papers.methods import labels_of
-from scrapy_pagelets.session import page_context
 from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.raising import RaisingQueue, waiting_of
@@ -131,7 +131,7 @@ def test_items_pass_and_a_page_is_cut_only_for_requests(passing, monkeypatch):
         cut.append(1)
         return labels_of(*args)
 
-    monkeypatch.setattr(page_context, "labels_of", counted)
+    monkeypatch.setattr(page_record, "labels_of", counted)
     item, here = {"url": "http://h/"}, response()
     assert passing(here, item, "text", 5) == [item, "text", 5]
     assert cut == []
@@ -179,7 +179,7 @@ def test_requests_of_a_page_that_cannot_be_cut_stay_unchanged(passing, monkeypat
     def labels_of(*_: object) -> None:
         raise RuntimeError("made up")
 
-    monkeypatch.setattr(page_context, "labels_of", labels_of)
+    monkeypatch.setattr(page_record, "labels_of", labels_of)
     assert passing.priorities(response(), "http://h/fire", "http://h/fish") == [0, 0]
     assert passing.stat("pages/failed") == 1
     assert "please report this" in caplog.text
