@@ -21,6 +21,7 @@ from scrapy_pagelets.page.urls import key
 from scrapy_pagelets.papers.methods import labels_of
 from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.page_context import context_of
 from scrapy_pagelets.session.raising import RaisingQueue, waiting_of
 from tests.crawling import SITE, answer, crawl, letters, menu_site, page, pages_asked_for, run_spider, words
 from tests.server import SiteServer
@@ -136,7 +137,7 @@ def test_items_pass_and_a_page_is_cut_only_for_requests(passing, monkeypatch):
     assert passing(here, item, "text", 5) == [item, "text", 5]
     assert cut == []
     passing(here, item, Request("http://h/fire"), item, Request("http://h/fish"))
-    shared = page_context.context_of(here, session_of(passing.crawler))
+    shared = context_of(here, session_of(passing.crawler))
     assert shared is not None
     assert shared.record.cut()  # as in the pipelines
     assert cut == [1]
