@@ -53,11 +53,11 @@ from scrapy_pagelets.evidence.mapping.equality import same_signature
 from scrapy_pagelets.evidence.mapping.etdm import extract
 from scrapy_pagelets.evidence.menu_links import candidates, link_targets
 from scrapy_pagelets.evidence.partition import partition
-from scrapy_pagelets.papers.shared_pagelets.batch import local_templates
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import shingles
 from scrapy_pagelets.training.labels import FOLDS, Example
 from scrapy_pagelets.training.model_training import Material, Part, cuts_by_fold, f1
 from scrapy_pagelets.training.training_tables import Leaves
+from tests.oracles.shared_templates import local_templates
 
 #: The columns of the third pass, see `model.site_parts`.
 CONTEXT = "in_context"

@@ -35,16 +35,15 @@ from scrapy_pagelets.base.words import words
 from scrapy_pagelets.decision.model import LABELLED
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.band_index import BandIndex
-from scrapy_pagelets.duplicates.certainty import word_weights
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
-from scrapy_pagelets.duplicates.shingles import SIZE, shingles, tokens
+from scrapy_pagelets.duplicates.shingles import SIZE, shingles, word_hashes, word_weights
 from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, banding, minhash, minhashes
 from scrapy_pagelets.feed.pagelet import segment
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import is_template
 from scrapy_pagelets.page.text import plain
 from scrapy_pagelets.page.urls import key, site_of
-from scrapy_pagelets.papers.shared_pagelets.components import Components
+from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
 from tests.oracles.minima import largest, near, signature
 
 THRESHOLD = 0.8
@@ -111,9 +110,9 @@ def signatures(texts: list[str]) -> None:
 
     strings = list(map(strings_of, texts))
     total = sum(map(len, strings))
-    hashes = [shingles(tokens(text)) for text in texts]
+    hashes = [shingles(word_hashes(text)) for text in texts]
     rows: list[tuple[str, Callable[[str], Any] | None, Callable[[int], Any]]] = [
-        ("scrapy-pagelets", lambda text: minhash(shingles(tokens(text))), lambda i: minhash(hashes[i]))
+        ("scrapy-pagelets", lambda text: minhash(shingles(word_hashes(text))), lambda i: minhash(hashes[i]))
     ]
     if find_spec("rensa"):
         from rensa import RMinHash
@@ -136,7 +135,7 @@ def signatures(texts: list[str]) -> None:
     rows.append(("datasketch", lambda text: by_datasketch(strings_of(text)), lambda i: by_datasketch(strings[i])))
     at_once: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         "scrapy-pagelets, texts at once": (
-            lambda: minhashes([shingles(tokens(text)) for text in texts]),
+            lambda: minhashes([shingles(word_hashes(text)) for text in texts]),
             lambda: minhashes(hashes),
         )
     }

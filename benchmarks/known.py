@@ -27,7 +27,7 @@ from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.evidence.site_counts import Observation, SiteCounts
 from scrapy_pagelets.page.text import plain
-from scrapy_pagelets.papers.page_alone.page_level import smoothed
+from scrapy_pagelets.papers.page_level import smoothed
 from scrapy_pagelets.training.labels import Example, by_gold
 from scrapy_pagelets.training.model_training import node_f1
 

@@ -39,8 +39,8 @@ from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.evidence.mapping.equality import same_signature
 from scrapy_pagelets.evidence.mapping.etdm import extract
-from scrapy_pagelets.papers.page_alone.page_level import scores
-from scrapy_pagelets.retrieval.search import printed
+from scrapy_pagelets.papers.page_level import scores
+from scrapy_pagelets.retrieval.answers import printed
 from scrapy_pagelets.training.labels import TEMPLATE, UNKNOWN, Example
 from scrapy_pagelets.training.page_level_training import train
 

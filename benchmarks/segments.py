@@ -47,7 +47,7 @@ from scrapy_pagelets.page.nodes import TAG
 from scrapy_pagelets.papers.graph_cuts.gcuts import Described
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, TOP
 from scrapy_pagelets.papers.graph_cuts.tree import compact
-from scrapy_pagelets.papers.methods import BY_COSTS, METHODS, labels_of
+from scrapy_pagelets.papers.methods import LEARNT, METHODS, labels_of
 from scrapy_pagelets.training.weight_training import GRID, best, curve, fit, read_examples
 
 LEVELS = (TOP, INNER)
@@ -224,16 +224,16 @@ def left_out(pages: Sequence[Judged], level: str, folder: Path) -> dict[str, ByF
     families = np.array([p.family for p in pages])
     names_of = np.unique(families).tolist()
     learnt = {left: fit([examples[i] for i in np.flatnonzero(families != left)]) for left in names_of}
-    curves = {name: np.zeros((len(learnt), len(GRID), 2)) for name in BY_COSTS}
+    curves = {name: np.zeros((len(learnt), len(GRID), 2)) for name in LEARNT}
     for number, (left, weights) in enumerate(learnt.items()):
         held_out = [examples[i] for i in np.flatnonzero(families == left)]
-        for name, method in BY_COSTS.items():
-            curves[name][number] = len(held_out) * curve(held_out, weights, method)
+        for name, method in LEARNT.items():
+            curves[name][number] = len(held_out) * curve(held_out, weights, method.function)
     paths = {left: str(folder / f"{number}.npz") for number, left in enumerate(learnt)}
     for number, (left, weights) in enumerate(learnt.items()):
         penalties = {name: GRID[best(np.delete(parts, number, axis=0).sum(axis=0))] for name, parts in curves.items()}
         replace(weights, penalties=penalties).save(paths[left])
-    return {name: partial(with_weights, name, paths) for name in BY_COSTS}
+    return {name: partial(with_weights, name, paths) for name in LEARNT}
 
 
 def with_weights(method: str, paths: dict[str, str], left: str) -> Cut:
@@ -268,7 +268,7 @@ def worst(pages: list[Judged], method: str) -> None:
 def by_penalty(pages: list[Judged], path: Path) -> None:
     """Draw and print the adjusted Rand index of the inner level against lambda, for each method that has one."""
     lines = {}
-    for name in (name for name in BY_COSTS if by_level(name) == INNER):
+    for name in (name for name in LEARNT if by_level(name) == INNER):
         found = []
         for penalty in PENALTIES:
             figures = [page.judge(by_method(name, penalty=penalty)(page.page)) for page in pages]

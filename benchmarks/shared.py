@@ -9,7 +9,7 @@ text, the largest memory of Redis in MB, and seconds. The referee (``--referee .
 
     python -m benchmarks shared --only hexo,jdo,typer --kills 3
     python -m benchmarks shared --processes 4 --kills 20
-    python -m benchmarks shared --kills 20 --set PAGELETS_SETTLE=1      # lines are written all the time
+    python -m benchmarks shared --kills 20 --set PAGELETS_FIRST_PAGES=1      # lines are written all the time
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ from scrapy_pagelets.decision.classifier import mean_odds
 from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
-from scrapy_pagelets.papers.page_alone.isotonic import smooth
-from scrapy_pagelets.papers.page_alone.page_level import scores, smoothed
+from scrapy_pagelets.papers.isotonic import smooth
+from scrapy_pagelets.papers.page_level import scores, smoothed
 from scrapy_pagelets.training.labels import FOLDS, Example, by_gold, by_sites
 from scrapy_pagelets.training.model_training import f1, node_f1
 from scrapy_pagelets.training.page_level_training import as_rendered, labelled, train

@@ -12,4 +12,4 @@ scrapy pagelets train "$data/sites" "$data/sites2" "$data/content/wcxb-dev.warc"
     --out "$out/labelled.npz" --folds "$data/models"
 scrapy pagelets train "$data/sites" "$data/sites2" "$data/content/wcxb-dev.warc" --base http:// --trees 150 \
     --families benchmarks/families.json --out "$out/automatic.npz"
-scrapy pagelets train "$data/sites" "$data/sites2" --page-level --out scrapy_pagelets/papers/page_alone/page_level.npz
+scrapy pagelets train "$data/sites" "$data/sites2" --page-level --out scrapy_pagelets/papers/page_level.npz

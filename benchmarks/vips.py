@@ -34,13 +34,10 @@ from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.page.page import Page, decode
 from scrapy_pagelets.page.text import paths_of
-from scrapy_pagelets.papers.vips.vips import TOP_PDOC, vips
-from scrapy_pagelets.papers.vips.vips_blocks import Pool
-from scrapy_pagelets.papers.vips.vips_lite import guessed
-from scrapy_pagelets.papers.vips.vips_separators import Strips
+from scrapy_pagelets.papers.vips.vips import TOP_PDOC, guess_layout, vips
+from scrapy_pagelets.papers.vips.vips_blocks import Pool, Strips
 from scrapy_pagelets.papers.vips.vips_tree import BlockTree
-from scrapy_pagelets.papers.vips.vips_visual import Visual
-from scrapy_pagelets.papers.vips.vips_weights import WEIGHTS
+from scrapy_pagelets.papers.vips.vips_visual import WEIGHTS, Visual
 from scrapy_pagelets.rendering.browser import Browser, launch_options
 from scrapy_pagelets.rendering.snapshot import Frame, page_of
 
@@ -286,7 +283,7 @@ def times() -> None:
     rows = []
     for size in SIZES:
         page = made(size)
-        rendered = replace(page, layout=guessed(page.nodes))
+        rendered = replace(page, layout=guess_layout(page.nodes))
         forms = (partial(vips, rendered), partial(vips, page), partial(vips, rendered, strict=True))
         rows.append([f"{len(page.nodes):,} nodes", *(f"{least(form):.1f}" for form in forms)])
     table(["ms", "rendered", "lite", "strict"], rows)

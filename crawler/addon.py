@@ -1,19 +1,20 @@
-"""The Scrapy add-on that enables all components."""
+"""The Scrapy add-on that enables all components. Scrapy's command imports this module at each start."""
 
 from __future__ import annotations
 
+import argparse
 from contextlib import suppress
 from typing import Final
 
+from scrapy.commands import ScrapyCommand
 from scrapy.settings import BaseSettings
+from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
-
-from scrapy_pagelets.session.config import focused
 
 _COMPONENTS: Final = {
     "DOWNLOADER_MIDDLEWARES": {
         # First of all: no other middleware may send these requests to the network.
-        "scrapy_pagelets.middlewares.archived.ArchivedMiddleware": 10,
+        "scrapy_pagelets.middlewares.handover.ArchivedMiddleware": 10,
         # Closer to the engine than retries, redirects and decompression: both see pages as the spider does.
         "scrapy_pagelets.middlewares.subdigraph.MenuSubdigraphMiddleware": 545,
         # Renders responses before MenuSubdigraphMiddleware sees them.
@@ -37,7 +38,7 @@ _COMPONENTS: Final = {
     "EXTENSIONS": {
         "scrapy_pagelets.crawler.extensions.SiteReport": 500,
         "scrapy_pagelets.crawler.extensions.Preparation": 500,
-        "scrapy_pagelets.crawler.crawl_report.CrawlReport": 800,
+        "scrapy_pagelets.crawler.extensions.CrawlReport": 800,
         # The last to begin and to end: it tells what the others did.
         "scrapy_pagelets.crawler.progress_log.ProgressLog": 900,
     },
@@ -72,6 +73,14 @@ def add_parquet(settings: BaseSettings) -> None:
     settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)
 
 
+def add_parquet_for_options(command: ScrapyCommand, options: argparse.Namespace) -> None:
+    """Let ``-o`` and ``-O`` know the format in a project with the add-on, which Scrapy loads only later."""
+    settings = command.settings
+    has_feed = getattr(options, "output", None) or getattr(options, "overwrite_output", None)
+    if settings is not None and has_feed and Addon in map(load_object, build_component_list(settings["ADDONS"])):
+        add_parquet(settings)
+
+
 class Addon:
     """Enable all components with ``ADDONS = {"scrapy_pagelets.Addon": 500}`` in the settings of a project.
 
@@ -94,6 +103,8 @@ class Addon:
             for setting, (theirs, ours) in _JOBS.items():
                 if settings.get(setting) == theirs:
                     settings.set(setting, ours, "addon")
+        from scrapy_pagelets.session.config import focused
+
         if focused(settings):
             settings.set("SCHEDULER_PRIORITY_QUEUE", _QUEUE, "addon")
         if settings.get("LOG_FORMATTER") == _LOG_FORMATTER[0]:

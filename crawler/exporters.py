@@ -13,7 +13,7 @@ from scrapy.extensions.postprocessing import PostProcessingManager
 from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_pagelets.crawler.columns import Columns, Row, feed_types, plain
-from scrapy_pagelets.session.crawl_session import mark_failed
+from scrapy_pagelets.session.scrapy_hooks import mark_failed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,7 +87,7 @@ class ParquetItemExporter(BaseItemExporter):
             return cls(file, **kwargs)
         except (ImportError, ValueError):
             crawler.signals.connect(_stop, signals.request_reached_downloader)
-            crawler.signals.connect(_fail, signals.engine_stopped)
+            crawler.signals.connect(mark_failed, signals.engine_stopped)
             raise
 
     def export_item(self, item: Any) -> None:
@@ -181,10 +181,6 @@ def _stop(spider: Spider) -> None:
     engine = spider.crawler.engine
     assert engine is not None
     deferred_from_coro(engine.close_spider_async(reason="parquet_not_writable"))
-
-
-def _fail(sender: Crawler) -> None:
-    mark_failed(sender)
 
 
 def require_pyarrow() -> None:

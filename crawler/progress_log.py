@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import logging
+import shlex
 import sys
-from collections.abc import Sized
-from typing import Final, Self
+from collections.abc import Iterator, Sized
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import IO, Any, Final, Self
 
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
 from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_pagelets.base.characters import visible
-from scrapy_pagelets.crawler.live_line import LiveLine
-from scrapy_pagelets.crawler.notebook_line import NotebookLine
-from scrapy_pagelets.crawler.progress_text import closing_lines, progress_line, progress_sentence
-from scrapy_pagelets.session.commands import is_for_single_pages
-from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.base.wording import counted
+from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
+from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 
 logger = logging.getLogger(__name__)
 
@@ -87,3 +92,196 @@ class ProgressLog:
         engine = self.crawler.engine
         scheduler = getattr(getattr(engine, "_slot", None), "scheduler", None)
         return len(scheduler) if isinstance(scheduler, Sized) else 0
+
+
+#: Feeds that the commands `report` and `view` read.
+_READABLE: Final = (".jsonl", ".jl", ".parquet")
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Numbers of a crawl by its stats; see ``docs/settings.md``."""
+
+    cleaned: int
+    words: int
+    template: int
+    duplicates: int
+    empty: int
+    sites: int
+
+    @classmethod
+    def of(cls, session: CrawlSession) -> Self:
+        names = ("pages/cleaned", "words", "words/template", "duplicates", "pages/empty")
+        stats = session.stats
+        cleaned, words, template, duplicates, empty = (
+            0 if stats is None else stats.get_value(f"pagelets/{name}", 0) for name in names
+        )
+        return cls(cleaned, words, template, duplicates, empty, len(session.sites))
+
+    @property
+    def share(self) -> str:
+        return f"{self.template / self.words:.0%}" if self.words else "0%"
+
+
+def progress_line(session: CrawlSession, requests: int) -> str:
+    """One line for a terminal: what matters most comes first, for the end of the line may be cut off.
+
+    Parameters
+    ----------
+    requests : number of requests that wait in the scheduler
+    """
+    counts, progress = _Counts.of(session), session.progress
+    parts = [f"{counts.cleaned:,} cleaned", f"{progress.rate(counts.cleaned):.1f}/s"]
+    if (step := progress.step) is not None:
+        parts.append(f"{step.name} {step.pages if step.share is None else format(step.share, '.0%')}")
+    if (left := progress.seconds_left()) is not None:
+        parts.append(f"{duration(left)} left")
+    if held := sum(progress.held().values()):
+        parts.append(f"{held:,} held back")
+    if requests:
+        parts.append(f"{requests:,} to load")
+    parts += [counted(counts.sites, "site"), f"{counts.share} template", counted(counts.duplicates, "near-duplicate")]
+    return " · ".join(parts)
+
+
+def progress_sentence(session: CrawlSession, requests: int) -> str:
+    """The same in words, for a log, and why pages are held back."""
+    counts, progress = _Counts.of(session), session.progress
+    rate = 60 * progress.rate(counts.cleaned)
+    parts = [
+        f"{counted(counts.cleaned, 'page')} cleaned (at {rate:.0f} a minute), {counts.share} of the words are "
+        f"template, {counted(counts.duplicates, 'near-duplicate')}, {counted(counts.sites, 'site')}"
+    ]
+    if (step := progress.step) is not None:
+        share = f" ({step.share:.0%})" if step.share is not None else ""
+        left = progress.seconds_left()
+        parts.append(f"{step.name} the archive: {counted(step.pages, 'page')}{share}")
+        if left is not None:
+            parts.append(f"{duration(left)} left")
+    if requests:
+        parts.append(f"{counted(requests, 'request')} to load")
+    parts += [f"{counted(number, 'page')} held back {why}" for why, number in progress.held().items()]
+    return "; ".join(parts)
+
+
+def closing_lines(session: CrawlSession) -> Iterator[str]:
+    """What came out of a crawl, where it is, how to look at it, and each kind of warning once more."""
+    counts, feeds = _Counts.of(session), session.progress.feeds
+    yield (
+        f"{counted(counts.cleaned, 'page')} cleaned: {counted(counts.words - counts.template, 'word')} kept, "
+        f"{counts.template:,} ({counts.share}) stripped as template"
+    )
+    yield f"{counted(counts.duplicates, 'near-duplicate')}; nothing is left of {counted(counts.empty, 'page')}"
+    written = ", ".join(f"{name} ({counted(items, 'item')})" for name, items in feeds.items())
+    yield f"written: {written or 'nothing'}"
+    if name := next((name for name in feeds if name.endswith(_READABLE)), None):
+        quoted = shlex.quote(name)
+        yield f"to see what was stripped: scrapy pagelets report {quoted}"
+        # Playwright draws the picture; it is not part of a base install.
+        without = "" if find_spec("playwright") else " --no-picture"
+        yield f"to see it on a page, and why: scrapy pagelets view {quoted} --page URL{without}"
+    for stat, sentence in session.progress.warnings.items():
+        number = session.stats.get_value(f"pagelets/{stat}", 1) if session.stats is not None else 1
+        yield f"warned of {stat}, {counted(number, 'time')}: {sentence}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words.
+
+    >>> duration(9), duration(100), duration(7500)
+    ('10 s', '2 min', '2 h 5 min')
+    """
+    if seconds < 60:
+        return f"{10 * round(max(10.0, seconds) / 10)} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+class LiveLine:
+    """A line below the log of this process.
+
+    Parameters
+    ----------
+    console : of the terminal that the log is written to
+    """
+
+    #: The terminal has one last line, whatever the number of crawls in the process.
+    _taken: bool = False
+
+    def __init__(self, console: Console) -> None:
+        self._live = Live(
+            console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
+        )
+        self._streams: dict[logging.StreamHandler[Any], IO[str]] = {}
+
+    @classmethod
+    def of(cls, stream: IO[str] | None) -> Self | None:
+        """The line of a stream; None if it is no terminal, or has a line already."""
+        if stream is None or not stream.isatty() or cls._taken:
+            return None
+        console = Console(file=stream)
+        return None if console.is_dumb_terminal else cls(console)
+
+    def begin(self) -> None:
+        """Draw the line, and let the log scroll above it."""
+        LiveLine._taken = True
+        above = _Above(self._live.console)
+        for handler in logging.getLogger().handlers:
+            if isinstance(handler, logging.StreamHandler) and handler.stream is self._live.console.file:
+                self._streams[handler] = handler.setStream(above) or handler.stream
+        self._live.start()
+
+    def show(self, line: str) -> None:
+        """Change the line."""
+        self._live.update(Text(line, style="bold", no_wrap=True, overflow="ellipsis"), refresh=True)
+
+    def end(self) -> None:
+        """Remove the line, and give the log its stream back."""
+        self._live.stop()
+        for handler, stream in self._streams.items():
+            handler.setStream(stream)
+        LiveLine._taken = False
+
+
+class _Above:
+    """A stream that writes above the live line."""
+
+    def __init__(self, console: Console) -> None:
+        self._console: Final = console
+
+    def write(self, text: str) -> int:
+        if stripped := text.rstrip("\n"):
+            self._console.print(Text.from_ansi(stripped), soft_wrap=True)
+        return len(text)
+
+    def flush(self) -> None:
+        self._console.file.flush()
+
+
+class NotebookLine:
+    """An output of a cell that changes, in place of the last line of a terminal, see `live_line.LiveLine`.
+
+    Parameters
+    ----------
+    display : ``IPython.display.display``
+    """
+
+    def __init__(self, display: Any) -> None:
+        self._display = display
+        self._shown: Any = None
+
+    @classmethod
+    def here(cls) -> Self | None:
+        """The line of the cell that runs; None outside of a notebook."""
+        if "IPython" not in sys.modules:
+            return None
+        shell = import_module("IPython").get_ipython()
+        return cls(import_module("IPython.display").display) if hasattr(shell, "kernel") else None
+
+    def show(self, line: str) -> None:
+        """Make the output, or change it."""
+        content = {"text/plain": line}
+        if self._shown is None:
+            self._shown = self._display(content, raw=True, display_id=True)
+        else:
+            self._shown.update(content, raw=True)

@@ -15,7 +15,7 @@ DOWNLOAD_DELAY = 0
 # CrawlSession already warns about large pages.
 DOWNLOAD_WARNSIZE = 0
 
-REQUEST_FINGERPRINTER_CLASS = "scrapy_pagelets.crawler.fingerprint.PageFingerprinter"
+REQUEST_FINGERPRINTER_CLASS = "scrapy_pagelets.session.requests.PageFingerprinter"
 FEED_EXPORTERS = {"parquet": "scrapy_pagelets.crawler.exporters.ParquetItemExporter"}
 FEED_EXPORT_ENCODING = "utf-8"
 LOG_LEVEL = "INFO"

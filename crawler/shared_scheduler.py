@@ -17,13 +17,11 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
 from scrapy_pagelets.base.errors import PageletsError
-from scrapy_pagelets.session.closing import before_closing
-from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
-from scrapy_pagelets.session.fingerprints import fingerprint_of
-from scrapy_pagelets.session.leases import LEASE
-from scrapy_pagelets.session.recent import RecentSet
-from scrapy_pagelets.session.request_json import from_json, to_json
-from scrapy_pagelets.session.shared_crawl import ONE_VERSION, UNREADABLE
+from scrapy_pagelets.base.recent_keys import RecentKeys
+from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
+from scrapy_pagelets.session.requests import fingerprint_of, from_json, key_of, to_json
+from scrapy_pagelets.session.scrapy_hooks import after_requests, before_closing, mark_failed
+from scrapy_pagelets.session.shared_crawl import LEASE, ONE_VERSION, UNREADABLE
 from scrapy_pagelets.session.threads import in_waiting_thread
 from scrapy_pagelets.shared.frontier import Lease, State, Waiting
 from scrapy_pagelets.shared.server import RedisAway, RedisFull
@@ -69,7 +67,7 @@ class SharedScheduler(BaseScheduler):
         self._new: list[Waiting] = []
         self._here: deque[Request] = deque()
         self._in_engine: dict[Request, str] = {}
-        self._seen: RecentSet[str] = RecentSet(_MOST_SEEN)
+        self._seen = RecentKeys(_MOST_SEEN)
         self._held: set[str] = set()
         self._state = State(queued=1)  # until Redis has been asked
         self._has_nothing_to_do = False
@@ -101,17 +99,12 @@ class SharedScheduler(BaseScheduler):
             sentence = "this crawl has just finished: to crawl again, wait ten minutes or set PAGELETS_REDIS_KEY"
             logger.info("%s", sentence)
             return
-        slot = self._engine._slot
-        remove = slot.remove_request
-
-        def remove_request(request: Request) -> None:
-            remove(request)
-            if (lease := self._in_engine.pop(request, None)) is not None:
-                self._leases.end(lease)
-
-        # The engine has no signal for this moment: callback and items of the request are through.
-        slot.remove_request = remove_request
+        after_requests(self.crawler, self._end_lease)
         self._task = asyncio.ensure_future(self._run())
+
+    def _end_lease(self, request: Request) -> None:
+        if (lease := self._in_engine.pop(request, None)) is not None:
+            self._leases.end(lease)
 
     @property
     def _engine(self) -> Any:
@@ -132,9 +125,11 @@ class SharedScheduler(BaseScheduler):
         request.meta.pop(LEASE, None)
         page = fingerprint_of(self.crawler, request)
         is_filtered = not request.dont_filter or bool(request.meta.get("is_start_request"))
-        if is_filtered and not self._seen.add(page):
+        if is_filtered and (key := key_of(page)) in self._seen:
             self._count("dupefilter/filtered")
             return False
+        if is_filtered:
+            self._seen.add(key)
         self._has_nothing_to_do = False
         try:
             content = zlib.compress(to_json(request, self.crawler.spider), 1)

@@ -18,8 +18,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
-from scrapy_pagelets.links.distiller import Distiller
-from scrapy_pagelets.links.relevance import Link, PageScores, Topic, examples, score
+from scrapy_pagelets.links.relevance import Distiller, Link, PageScores, Topic, examples, score
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.session.config import focused
 from scrapy_pagelets.session.crawl_session import session_of

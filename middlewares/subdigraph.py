@@ -21,15 +21,13 @@ from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.class_template import ClassTemplate
 from scrapy_pagelets.evidence.menu_links import shape
 from scrapy_pagelets.evidence.site_counts import outline, same_class
-from scrapy_pagelets.middlewares.archived import ARCHIVED
+from scrapy_pagelets.middlewares.handover import ARCHIVED
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.probing.menu_search import MAX_LOADS, MenuSearch
-from scrapy_pagelets.probing.prober import Prober
-from scrapy_pagelets.probing.traffic import Traffic
-from scrapy_pagelets.session.closing import before_closing
-from scrapy_pagelets.session.commands import is_for_single_pages
+from scrapy_pagelets.probing.prober import Prober, Traffic
 from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.scrapy_hooks import before_closing, is_for_single_pages
 from scrapy_pagelets.session.threads import in_thread, in_waiting_thread
 
 logger = logging.getLogger(__name__)

@@ -8,9 +8,9 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from scrapy.crawler import Crawler
 
 from scrapy_pagelets.pipelines.fields import Fields
-from scrapy_pagelets.pipelines.first_pages import hold_first_pages
 from scrapy_pagelets.session.crawl_session import session_of
-from scrapy_pagelets.session.page_context import PageContext, current_context, provide_contexts
+from scrapy_pagelets.session.items import follow_items
+from scrapy_pagelets.session.page_context import PageContext, current_context
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,8 +29,7 @@ class PagePipeline:
         return cls(crawler)
 
     def open_spider(self) -> None:
-        provide_contexts(self.crawler)
-        hold_first_pages(self.crawler)
+        follow_items(self.crawler)
 
     async def process_item(self, item: Any) -> Any:
         context = current_context()

@@ -11,8 +11,8 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.utils.job import job_dir
 
-from scrapy_pagelets.duplicates.certainty import word_weights
 from scrapy_pagelets.duplicates.content_store import ContentStore, DiskError, Document, StoreError, Verdict
+from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.duplicates.sketch import encode
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.page import urls
@@ -71,7 +71,6 @@ class DuplicatesPipeline(PagePipeline):
         return ContentStore(
             path,
             Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
-            config.duplicates_shingle,
             within_sites=config.duplicates_scope == "site",
             failed=lambda sentence: self.session.warn("duplicates/in_memory", "%s", sentence),
         )

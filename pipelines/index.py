@@ -16,8 +16,7 @@ from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.base.whole_files import whole_file
 from scrapy_pagelets.feed.feed_schema import PAGE
-from scrapy_pagelets.index.base import Index, IndexAway, IndexUnusable, shown
-from scrapy_pagelets.index.documents import IndexedPage, now, page_of
+from scrapy_pagelets.index.interface import Index, IndexAway, IndexedPage, IndexUnusable, now, page_of, shown
 from scrapy_pagelets.index.pending_pages import PendingPages
 from scrapy_pagelets.index.targets import folder_of, open_index
 from scrapy_pagelets.index.writer import Writer

@@ -15,8 +15,19 @@ from scrapy.utils.job import job_dir
 from scrapy_pagelets.feed.content_words import content_hash, content_of, contents_with_doubtful
 from scrapy_pagelets.feed.feed_reader import Feed, FeedError
 from scrapy_pagelets.pipelines.base import PagePipeline
-from scrapy_pagelets.recrawl.version_store import FILE, VersionDiskError, VersionStore, VersionStoreError
-from scrapy_pagelets.recrawl.versions import CHANGED, COLUMNS, NEEDED, SAME, Change, PageVersion, change
+from scrapy_pagelets.recrawl.version_store import (
+    CHANGED,
+    COLUMNS,
+    FILE,
+    NEEDED,
+    SAME,
+    Change,
+    PageVersion,
+    VersionDiskError,
+    VersionStore,
+    VersionStoreError,
+    change,
+)
 from scrapy_pagelets.session.crawl_session import abort_crawl
 from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.session.threads import in_thread

@@ -15,7 +15,7 @@ _NO_PAGE: Final = (
 
 
 class SegmentPipeline(PagePipeline):
-    """Cut the page of an item into pagelets; set ``pagelets``, and ``blocks`` with ``PAGELETS_VIPS_TREE``.
+    """Cut the page of an item into pagelets; set ``pagelets``.
 
     Also set ``url``, ``title``, ``language``, ``fetched_at`` and what the page tells of itself (``author``,
     ``published``, ``modified``, ``canonical``, ``description``, ``image``, ``breadcrumbs``) if the spider has not.

@@ -14,7 +14,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple
 
-from scrapy_pagelets.papers.page_alone import page_level
+from scrapy_pagelets.papers import page_level
 from tests.prefork import popen
 from tests.server import Reply, Route, html
 

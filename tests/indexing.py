@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from scrapy_pagelets.index.documents import IndexedPage, page_of
+from scrapy_pagelets.index.interface import IndexedPage, page_of
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 

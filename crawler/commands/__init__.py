@@ -11,8 +11,9 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from scrapy_pagelets.base.errors import PageletsError
+from scrapy_pagelets.crawler.addon import add_parquet_for_options
 from scrapy_pagelets.crawler.commands.terminal import CLOSED, OutputClosed, flush, warn
-from scrapy_pagelets.crawler.feed_formats import add_before_options_are_checked
+from scrapy_pagelets.session.scrapy_hooks import before_options_are_checked
 
 #: Subcommand -> its description, and the module with its ``add_arguments(parser)`` and ``run(options)``. The modules
 #: are imported when `scrapy pagelets` runs; they import heavy libraries in ``run`` only.
@@ -49,7 +50,7 @@ _COMMANDS: Final = {
     "view": ("draw the pagelets of a page over a picture of it", "scrapy_pagelets.crawler.commands.view"),
 }
 # Scrapy imports this module whenever a command starts.
-add_before_options_are_checked()
+before_options_are_checked(add_parquet_for_options)
 
 
 class PageletsCommand(ScrapyCommand):

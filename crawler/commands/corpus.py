@@ -87,8 +87,8 @@ def corpus_options(config: Config) -> CorpusOptions:
     from scrapy_pagelets.corpus.options import CorpusOptions
     from scrapy_pagelets.decision.model import load
     from scrapy_pagelets.duplicates.threshold import Threshold
+    from scrapy_pagelets.papers import page_level
     from scrapy_pagelets.papers.detections import CLASSIFIER, FUSED
-    from scrapy_pagelets.papers.page_alone import page_level
 
     if config.render:
         raise ConfigError("PAGELETS_RENDER is on, but a corpus job renders no pages: switch it off")
@@ -104,7 +104,6 @@ def corpus_options(config: Config) -> CorpusOptions:
         config,
         started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         threshold=Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
-        shingle=config.duplicates_shingle,
         within_sites=config.duplicates_scope == "site",
     )
 

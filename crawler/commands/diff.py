@@ -15,7 +15,7 @@ from scrapy_pagelets.feed.feed_reader import Feed, Line, content_text
 from scrapy_pagelets.page.urls import key
 
 if TYPE_CHECKING:
-    from scrapy_pagelets.recrawl.versions import Change
+    from scrapy_pagelets.recrawl.version_store import Change
 
 #: Exit codes, as those of ``diff``.
 _DIFFERENT, _TROUBLE = 1, 2
@@ -91,7 +91,7 @@ def _number(base: sqlite3.Connection, query: str) -> int:
 
 def _fill(base: sqlite3.Connection, table: str, path: str) -> None:
     """Write a feed into a table; of lines with the same URL, the last one stays."""
-    from scrapy_pagelets.recrawl.versions import COLUMNS, NEEDED
+    from scrapy_pagelets.recrawl.version_store import COLUMNS, NEEDED
 
     feed = Feed(path, COLUMNS, ("text",), NEEDED)
     base.execute("BEGIN")
@@ -114,7 +114,7 @@ def _row(line: Line) -> tuple[int, str, str | None, str | None]:
 def _changed(base: sqlite3.Connection) -> Iterator[tuple[str, Change, str, str]]:
     """URL, change and both texts of each page that has changed."""
     from scrapy_pagelets.feed.content_words import WordCounts, content_hash
-    from scrapy_pagelets.recrawl.versions import SAME, PageVersion, change
+    from scrapy_pagelets.recrawl.version_store import SAME, PageVersion, change
 
     for url, old_hash, old, new_hash, new in base.execute(_BOTH):
         if None not in (old, new) and content_hash(old) == content_hash(new):

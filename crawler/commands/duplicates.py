@@ -69,33 +69,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=_DEFAULT.duplicates_threshold_across,
         help="the same between sites (default: %(default)s)",
     )
-    parser.add_argument(
-        "--shingle", type=int, default=_DEFAULT.duplicates_shingle, help="words of a shingle (default: %(default)s)"
-    )
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the tables."""
     feed = Feed(options.feed, _COLUMNS, ("text",), ("pagelets",) if options.pagelets else ("text", "pagelets"))
-    Config(
-        duplicates_threshold=options.threshold,
-        duplicates_threshold_across=options.across,
-        duplicates_shingle=options.shingle,
-    )
-    lines = _repeated if options.bloom is not None else _blocks if options.pagelets else _groups
-    for line in lines(feed, options, Threshold(options.threshold, options.across)):
+    Config(duplicates_threshold=options.threshold, duplicates_threshold_across=options.across)
+    threshold = Threshold(options.threshold, options.across)
+    if options.bloom is not None:
+        lines = _repeated(feed, options, threshold)
+    else:
+        lines = (_blocks if options.pagelets else _groups)(feed, threshold)
+    for line in lines:
         show(line)
     if feed.note:
         warn(feed.note)
 
 
-def _groups(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+def _groups(feed: Feed, _: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     """A line for each page that has near-duplicates, by group; then the hosts that are copies."""
     from scrapy_pagelets.duplicates.groups import mirrors, near_pairs
-    from scrapy_pagelets.papers.shared_pagelets.components import Components
+    from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
 
     pages, components, alike = Pages(), Components[str](), dict[str, float]()
-    pairs = list(near_pairs(pages.texts(feed), threshold, options.shingle))
+    pairs = list(near_pairs(pages.texts(feed), threshold))
     for number, of, similarity in [*((n, pages.urls[of], s) for n, of, s in pairs), *pages.named]:
         for url in (of, pages.urls[number]):
             alike[url] = max(similarity, alike.get(url, 0.0))
@@ -113,12 +110,12 @@ def _groups(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> It
         yield from (f"{m.pages:>5}  {m.share:>10.0%}  {m.host} of {m.of}" for m in copies)
 
 
-def _blocks(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+def _blocks(feed: Feed, _: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     """A line for each block that appears on several hosts."""
-    from scrapy_pagelets.duplicates.groups import near_groups, spread
+    from scrapy_pagelets.duplicates.groups import near_groups, on_several_hosts
 
     pages = Pages()
-    rows = spread(near_groups(pages.blocks(feed), threshold, options.shingle), pages.urls)
+    rows = on_several_hosts(near_groups(pages.blocks(feed), threshold), pages.urls)
     yield f"{len(pages.urls)} pagelets, {len(rows)} blocks on several hosts"
     if rows:
         texts = _texts({block for block, _, _ in rows}, feed)
@@ -135,8 +132,8 @@ def _texts(numbers: set[int], feed: Feed) -> dict[int, str]:
 
 def _repeated(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
     """A line for each page that resembles an earlier one."""
-    from scrapy_pagelets.duplicates.bloom import BloomBands
-    from scrapy_pagelets.duplicates.shingles import shingles, tokens
+    from scrapy_pagelets.duplicates.band_index import BloomBands
+    from scrapy_pagelets.duplicates.shingles import shingles, word_hashes
     from scrapy_pagelets.duplicates.sketch import minhash
 
     if options.bloom < 1:
@@ -145,6 +142,6 @@ def _repeated(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> 
         raise ConfigError("--bloom compares pages: leave out --pagelets")
     filters, pages = BloomBands(options.bloom, threshold.within), Pages()
     for _, text in pages.texts(feed):
-        hashes = shingles(tokens(text), options.shingle)
+        hashes = shingles(word_hashes(text))
         if len(hashes) and filters.add(minhash(hashes)[None])[0]:
             yield pages.urls[-1]

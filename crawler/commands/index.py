@@ -10,8 +10,7 @@ from typing import Any, Final
 from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.feed.feed_reader import Feed, pagelets
-from scrapy_pagelets.index.base import shown
-from scrapy_pagelets.index.documents import IndexedPage, now, page_of
+from scrapy_pagelets.index.interface import IndexedPage, now, page_of, shown
 from scrapy_pagelets.index.targets import kind_of, open_index
 
 #: Number of pages to write at once.

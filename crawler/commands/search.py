@@ -13,7 +13,7 @@ from scrapy_pagelets.base.errors import CommandError
 from scrapy_pagelets.crawler.commands.terminal import warn, write
 
 if TYPE_CHECKING:
-    from scrapy_pagelets.retrieval.search import Answer
+    from scrapy_pagelets.retrieval.answers import Answer
     from scrapy_pagelets.retrieval.stored import StoredCollection, StoredMatches
 
 #: Length of the passage of a pagelet that is shown, in runs without white space.
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _lines(options: argparse.Namespace) -> Iterator[str]:
     """The lines to print. Text of pages is made visible, so that only our own marks control a terminal."""
-    from scrapy_pagelets.index.base import shown
+    from scrapy_pagelets.index.interface import shown
     from scrapy_pagelets.index.targets import kind_of
     from scrapy_pagelets.retrieval.stored import stored
 
@@ -76,7 +76,7 @@ def _lines(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _answer(collection: StoredCollection, options: argparse.Namespace) -> Iterator[str]:
-    from scrapy_pagelets.retrieval.search import is_common, query_of, search
+    from scrapy_pagelets.retrieval.answers import is_common, query_of, search
 
     asked, left_out = query_of(options.query)
     answer = search(collection, options.query, **_method(options))
@@ -101,7 +101,7 @@ def _method(options: argparse.Namespace) -> dict[str, Any]:
     ------
     CommandError : if the options contradict each other, or for a number out of range
     """
-    from scrapy_pagelets.retrieval.search import FEEDBACK, printed
+    from scrapy_pagelets.retrieval.answers import FEEDBACK, printed
 
     given = {"pages": options.pages, "selected": options.segments, "terms": options.terms, "share": options.share}
     given = {name: value for name, value in given.items() if value is not None}
@@ -135,8 +135,8 @@ def _distinct(collection: StoredCollection, answer: Answer, top: int) -> Iterato
 def _result(
     place: int, score: float, pagelet: StoredMatches, wanted: Collection[str], marks: tuple[str, str]
 ) -> Iterator[str]:
-    from scrapy_pagelets.index.documents import TITLE_NUMBER
-    from scrapy_pagelets.retrieval.highlight import highlighted
+    from scrapy_pagelets.index.interface import TITLE_NUMBER
+    from scrapy_pagelets.retrieval.answers import highlighted
 
     name = "title" if pagelet.number == TITLE_NUMBER else f"pagelet {pagelet.number}"
     yield ""

@@ -107,8 +107,8 @@ def _suffix(name: str) -> str:
 async def _write(options: argparse.Namespace) -> None:
     from scrapy_pagelets.decision.model import load
     from scrapy_pagelets.inspector.source import source_of
+    from scrapy_pagelets.papers import page_level
     from scrapy_pagelets.papers.detections import CLASSIFIER
-    from scrapy_pagelets.papers.page_alone import page_level
 
     config = Config.from_settings(options.settings)
     rules = _rules(options.rules or config.rules)

@@ -23,18 +23,17 @@ from scrapy_pagelets.archives.parts import parts
 from scrapy_pagelets.archives.reader import ArchiveError, Reader, Record, expand, records
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.base.wording import counted
-from scrapy_pagelets.crawler.items import page_item
-from scrapy_pagelets.crawler.spiders import arguments
-from scrapy_pagelets.crawler.spiders.archive_job import NUMBER, ArchiveJob
-from scrapy_pagelets.crawler.spiders.archive_journal import JobError
+from scrapy_pagelets.crawler.spiders import start_pages
+from scrapy_pagelets.crawler.spiders.archive_job import NUMBER, ArchiveJob, JobError
 from scrapy_pagelets.evidence.known_subdigraphs import KnownSubdigraphs, LinkedPages
-from scrapy_pagelets.middlewares.archived import archive_request, response_token
+from scrapy_pagelets.middlewares.handover import archive_request, response_token
 from scrapy_pagelets.middlewares.rendering import RENDER
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.detections import ETDM, FUSED
-from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
+from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.page_context import context_of
+from scrapy_pagelets.session.scrapy_hooks import before_scraper_closes, mark_failed
 from scrapy_pagelets.session.threads import in_thread, let_go
 
 logger = logging.getLogger(__name__)
@@ -73,15 +72,17 @@ class ArchiveSpider(Spider):
     name = "archive"
     #: The pipelines fill blank fields of its items.
     yields_blanks = True
+    #: A page is cleaned when all pages of its site are known.
+    holds_first_pages = True
     job: ArchiveJob
 
     def __init__(self, path: str = "", base: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if not path:
             raise ValueError("the spider archive needs a path: -a path=FILE, a glob in quotes, or a folder")
-        if problem := arguments.unknown(kwargs, "path and base"):
+        if problem := start_pages.unknown(kwargs, "path and base"):
             logger.warning("%s", problem)
-        self.path, self.base = path, arguments.beginning("base", base)
+        self.path, self.base = path, start_pages.beginning("base", base)
         self.sources = expand(path)
         #: Number of pages, once all are learnt; bytes of the WARC files.
         self._pages = 0
@@ -92,7 +93,6 @@ class ArchiveSpider(Spider):
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
-        settings.set("PAGELETS_FIRST_PAGES", 1, "spider")  # a page is cleaned when all of its site are known
         settings.set("CONCURRENT_ITEMS", 1, "spider")  # of one response; Scrapy makes as many tasks for each
 
     @classmethod
@@ -107,7 +107,7 @@ class ArchiveSpider(Spider):
     async def start(self) -> AsyncIterator[Any]:
         self.session = session_of(self.crawler)
         self.session.resources = Resources(self.sources, self.base)
-        self._end_with_the_scraper()
+        before_scraper_closes(self.crawler, self._end)
         config = self.session.config
         self._subdigraphs = KnownSubdigraphs(config.probe) if config.detection == ETDM else None
         self._kept: dict[tuple[str, int], HtmlResponse] = {}
@@ -199,21 +199,11 @@ class ArchiveSpider(Spider):
                 else:
                     yield number, record
 
-    def _end_with_the_scraper(self) -> None:
-        """Read no further page when the scraper closes, and let it wait for the item that is in the pipelines.
-
-        It waits for responses only, and these items come without one that it knows.
-        """
-        scraper: Any = self.crawler.engine.scraper
-        close = scraper.close_spider_async
-
-        async def close_spider_async() -> None:
-            self._is_closing = True
-            if self._passing is not None:
-                await asyncio.wait({self._passing})
-            await close()
-
-        scraper.close_spider_async = close_spider_async
+    async def _end(self) -> None:
+        """Read no further page, and wait for the item in the pipelines: the scraper does not know its response."""
+        self._is_closing = True
+        if self._passing is not None:
+            await asyncio.wait({self._passing})
 
     async def _clean(self, numbered: AsyncIterator[tuple[int, Record]]) -> None:
         """Pass the pages to the pipelines, one after the other.
@@ -258,7 +248,7 @@ class ArchiveSpider(Spider):
         self.crawler.signals.send_catch_log(
             signals.response_received, response=response, request=response.request, spider=self
         )
-        item = page_item(response.url, self.session.config)
+        item = self.session.config.blank_item(response.url)
         scraper = self.crawler.engine.scraper
         self._passing = asyncio.ensure_future(scraper.start_itemproc_async(item, response=response))
         await asyncio.shield(self._passing)
@@ -287,7 +277,7 @@ class ArchiveSpider(Spider):
                 yield request
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
-        yield page_item(response.url, self.session.config)
+        yield self.session.config.blank_item(response.url)
 
     async def _learn(self, all_records: AsyncIterator[Record]) -> int:
         """Learn every page, so that the first one is cleaned as well as the last; return the number of pages."""

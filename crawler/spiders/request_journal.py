@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from scrapy import Request, Spider
 
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.session.request_json import from_json, to_json
+from scrapy_pagelets.session.requests import from_json, to_json
 
 logger = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from scrapy_pagelets.crawler.spiders.request_journal import Held, RequestJournal
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import site_of
 from scrapy_pagelets.session.crawl_session import session_of
-from scrapy_pagelets.session.fingerprints import fingerprint_of
-from scrapy_pagelets.session.leases import LEASE, lease_of
 from scrapy_pagelets.session.page_context import fetched_at
+from scrapy_pagelets.session.requests import fingerprint_of
+from scrapy_pagelets.session.shared_crawl import LEASE, lease_of
 from scrapy_pagelets.session.threads import in_thread
 
 #: Request meta: the number of the request in the journal.
@@ -110,7 +110,7 @@ class SettlingPages:
             self.session.failed(response.url)
 
     async def put(self, response: HtmlResponse, page: Page) -> None:
-        """Hold back a page that must wait; release all pages of its site once there are ``PAGELETS_SETTLE``."""
+        """Hold back a page that must wait; release all pages of its site once there are ``PAGELETS_FIRST_PAGES``."""
         assert response.request is not None
         site = self._group(page)
         token = _PREFIX + fingerprint_of(self.crawler, response.request)
@@ -121,7 +121,9 @@ class SettlingPages:
         self._journal.hold(held)
         waiting = self._waiting.setdefault(site, [])
         waiting[:] = [*(other for other in waiting if other.token != token), held]  # replaces an adopted page
-        if site in self._settled or len(waiting) >= (_MAX_COPIES if site == _COPIES else self.session.config.settle):
+        if site in self._settled or len(waiting) >= (
+            _MAX_COPIES if site == _COPIES else self.session.config.first_pages
+        ):
             self._settled.add(site)
             self._journal.add_names("settled", [site])
             await self._release(site)

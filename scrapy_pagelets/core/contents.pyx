@@ -88,8 +88,8 @@ cdef class Characters:
         return count_words(<const uint32_t*><const char*>self.others, len(self.others) // 4, kinds)
 
 
-def tokens(text):
-    """As `scrapy_pagelets.duplicates.shingles.tokens`."""
+def word_hashes(text):
+    """As `scrapy_pagelets.duplicates.shingles.word_hashes`."""
     set_up()
     cdef vector[uint64_t] words
     cdef Characters characters = Characters(text)

@@ -1,6 +1,6 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""The dynamic program of isotonic smoothing, see `scrapy_pagelets.papers.page_alone.isotonic`.
+"""The dynamic program of isotonic smoothing, see `scrapy_pagelets.papers.isotonic`.
 
 Sums are taken in the same order as there, so that the scores are the same to the last bit.
 """
@@ -16,7 +16,7 @@ cdef enum:  # as there; it decides on the order of sums
 
 
 def minimise(tree, const double[::1] values, const double[::1] scores, const double[::1] weights, double c):
-    """As `scrapy_pagelets.papers.page_alone.isotonic.minimise`."""
+    """As `scrapy_pagelets.papers.isotonic.minimise`."""
     cdef const int64_t[::1] order = tree.order, above = tree.above
     cdef vector[Py_ssize_t] starts = tree.starts
     cdef Py_ssize_t n = order.shape[0], k = values.shape[0], inner = starts.back(), i, row, j

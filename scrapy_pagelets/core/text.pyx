@@ -559,7 +559,7 @@ cdef bint any_has_word(list strings, int64_t first, int64_t last) except -1:
 
 
 def runs_of_words(nodes, leaves, templateness):
-    """As `scrapy_pagelets.duplicates.certainty.runs_of_words`."""
+    """As `scrapy_pagelets.duplicates.shingles.runs_of_words`."""
     cdef Texts columns = texts_of(nodes)
     cdef Integers wanted = integers(leaves)
     cdef const double[::1] of_leaves = templateness

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.decision.model import LABELLED
-from scrapy_pagelets.duplicates.shingles import SIZE
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.feed.page_record import RecordOptions
 from scrapy_pagelets.page.limits import Limits
@@ -45,7 +44,6 @@ class CorpusOptions(RecordOptions):
     limits: Limits = field(default_factory=Limits)
     duplicates: str = "flag"
     threshold: Threshold = field(default_factory=Threshold)
-    shingle: int = SIZE
     within_sites: bool = False
     part: int = PART
     sample: int = SAMPLE

@@ -20,8 +20,7 @@ from scrapy_pagelets.corpus.schemas import cleaned_schema, union
 from scrapy_pagelets.corpus.site_learning import PageParser, counts_of, learn, rows_of
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.duplicates.certainty import word_weights
-from scrapy_pagelets.duplicates.shingles import shingles, tokens, weighted_shingles
+from scrapy_pagelets.duplicates.shingles import SIZE, shingles, weighted_shingles, word_hashes, word_weights
 from scrapy_pagelets.duplicates.sketch import banding, encode, minhash
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import body_of
@@ -30,8 +29,8 @@ from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.page import text, urls
 from scrapy_pagelets.page.limits import TooLarge
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.detections import CLASSIFIER
-from scrapy_pagelets.papers.page_alone import page_level
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import exact_shingles
 
 logger = logging.getLogger(__name__)
@@ -185,15 +184,15 @@ def _content(
     number += LAST if page.is_declared_copy else 0
     if options.duplicates == "off":
         return [], [], None
-    token = tokens(record.text)
-    if len(token) < options.shingle:
+    token = word_hashes(record.text)
+    if len(token) < SIZE:
         return [], [], None
     weights = None
     if options.within_sites:
-        hashes = shingles(token, options.shingle)
+        hashes = shingles(token)
     else:
         words = word_weights(page.nodes, record.decision.content, record.decision.templateness)
-        hashes, weights = weighted_shingles(token, words, options.shingle)
+        hashes, weights = weighted_shingles(token, words)
     sketch = minhash(hashes)
     site = _hash(page.site)
     scope = site if options.within_sites else 0

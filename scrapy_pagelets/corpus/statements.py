@@ -91,8 +91,8 @@ GLOBAL: Final = (
     ),
 )
 #: Step 3 of Figure 5: pages are connected by links, and by their site.
-CANDIDATE_LINKS: Final = relational.CANDIDATE_LINKS[0][1]
-GLOBAL_EDGES: Final = relational.TEMPLATE_LINKS["either"]
+CANDIDATE_LINKS: Final = relational.CANDIDATE_LINKS
+GLOBAL_EDGES: Final = relational.TEMPLATE_LINKS
 #: One round of large-star and small-star as one statement.
 ROUND: Final = (
     f"WITH {', '.join(f'{name} AS ({select})' for name, select in relational.ROUND[:-1])} {relational.ROUND[-1][1]}"

@@ -25,19 +25,16 @@ from scrapy_pagelets.duplicates.shingles import (
     Weights,
     jaccard,
     shingles,
-    tokens,
     weighted_jaccard,
     weighted_shingles,
+    word_hashes,
 )
 from scrapy_pagelets.duplicates.sketch import PERMUTATIONS, SCHEME, SEED, band_keys, minhash
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.page import urls
 
 logger = logging.getLogger(__name__)
-
 _VERSION: Final = 2
-#: Version 1 had no weights; its contents count in full.
-_FORMER: Final = 1
 #: Errors of the disk, not of the file: it is full or not writable.
 _DISK: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY")
 #: Number of candidates that are verified by their shingles: those with the most common bands.
@@ -59,12 +56,6 @@ CREATE TABLE pages (id INTEGER PRIMARY KEY, url TEXT, scope INTEGER, address INT
 CREATE INDEX by_address ON pages (address);
 CREATE INDEX by_exact ON pages (exact);
 INSERT INTO scheme VALUES ('{}');
-COMMIT;
-"""
-_UPGRADE: Final = """
-BEGIN;
-ALTER TABLE contents ADD COLUMN weights BLOB;
-UPDATE scheme SET scheme = '{}';
 COMMIT;
 """
 
@@ -202,7 +193,6 @@ class ContentStore:
     ----------
     path : the file, created if it does not exist; None for a temporary one
     threshold : least resemblances of near-duplicates
-    size : number of words in a shingle
     within_sites : whether pages are compared only with those of their own site
     failed : called with a sentence if the disk has no room for the index, which then stays in memory
 
@@ -226,12 +216,11 @@ class ContentStore:
         self,
         path: Path | None,
         threshold: Threshold | None = None,
-        size: int = SIZE,
         *,
         within_sites: bool = False,
         failed: Callable[[str], None] = logger.warning,
     ) -> None:
-        self._threshold, self._size, self._within_sites = threshold or Threshold(), size, within_sites
+        self._threshold, self._within_sites = threshold or Threshold(), within_sites
         self._least = self._threshold.within if within_sites else self._threshold.least
         self._lock = threading.Lock()
         try:
@@ -251,14 +240,11 @@ class ContentStore:
         for pragma, value in (("journal_mode", "WAL"), ("synchronous", "NORMAL"), ("cache_size", _CACHE)):
             self._base.execute(f"PRAGMA {pragma} = {value}")
         scope = "site" if self._within_sites else "all sites"
-        rest = f"{SCHEME}, {PERMUTATIONS} values, seed {SEED}, {self._size} words, {scope}"
-        ours, former = (f"version {version}, {rest}" for version in (_VERSION, _FORMER))
+        ours = f"version {_VERSION}, {SCHEME}, {PERMUTATIONS} values, seed {SEED}, {SIZE} words, {scope}"
         if not self._base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             self._base.executescript(_SCHEMA.format(ours))
         (theirs,) = self._base.execute("SELECT scheme FROM scheme").fetchone()
-        if theirs == former:
-            self._base.executescript(_UPGRADE.format(ours))
-        elif theirs != ours:
+        if theirs != ours:
             raise ValueError(f"its scheme is {theirs!r}, that of this crawl is {ours!r}")
 
     def _load(self) -> None:
@@ -302,10 +288,10 @@ class ContentStore:
 
     def _read(self, document: Document) -> tuple[_DocumentKey, Tokens] | None:
         """The key of a document, and its words; None if they are fewer than those of a shingle."""
-        token = tokens(document.text)
+        token = word_hashes(document.text)
         if document.weights is not None and len(document.weights) != len(token):
             raise ValueError(f"there are {len(document.weights)} weights for {len(token)} words")
-        if len(token) < self._size:
+        if len(token) < SIZE:
             return None
         exact = xxh3_64_intdigest(token.tobytes()) >> 1
         site = xxh3_64_intdigest(document.site.encode()) >> 1
@@ -317,8 +303,8 @@ class ContentStore:
 
     def _content(self, token: Tokens, weights: Floats | None) -> _Content:
         if weights is None or self._within_sites:
-            return _Content(shingles(token, self._size), None)
-        return _Content(*weighted_shingles(token, weights, self._size))
+            return _Content(shingles(token), None)
+        return _Content(*weighted_shingles(token, weights))
 
     def _exact(self, key: _DocumentKey) -> tuple[Verdict | None, Hashes] | None:
         """The result for a text whose words were seen before in the same order."""

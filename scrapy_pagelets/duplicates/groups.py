@@ -13,11 +13,11 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.duplicates.band_index import BandIndex
-from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, jaccard, shingles, tokens
+from scrapy_pagelets.duplicates.shingles import SIZE, Hashes, jaccard, shingles, word_hashes
 from scrapy_pagelets.duplicates.sketch import band_keys, minhashes
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.page.urls import host_of
-from scrapy_pagelets.papers.shared_pagelets.components import Components
+from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
 
 #: Texts that are sketched before each query of the index.
 _BLOCK: Final = 256
@@ -45,7 +45,7 @@ class Mirror(NamedTuple):
 
 
 def near_pairs(
-    texts: Iterable[tuple[str, str]], threshold: Threshold | None = None, size: int = SIZE
+    texts: Iterable[tuple[str, str]], threshold: Threshold | None = None
 ) -> Iterator[tuple[int, int, float]]:
     """Yield pairs of near-duplicates: number of a text, of an earlier one, and their resemblance (Jaccard of shingles).
 
@@ -55,7 +55,6 @@ def near_pairs(
     Parameters
     ----------
     texts : the site and the text of each document
-    size : number of words in a shingle
 
     Examples
     --------
@@ -64,21 +63,21 @@ def near_pairs(
     [(2, 0, 1.0)]
     """
     with TemporaryFile() as file:
-        yield from _pairs(iter(texts), threshold or Threshold(), size, _Shingles(file))
+        yield from _pairs(iter(texts), threshold or Threshold(), _Shingles(file))
 
 
 def _pairs(
-    texts: Iterator[tuple[str, str]], threshold: Threshold, size: int, known: _Shingles
+    texts: Iterator[tuple[str, str]], threshold: Threshold, known: _Shingles
 ) -> Iterator[tuple[int, int, float]]:
     index, first, number = BandIndex(threshold.least), dict[int, int](), 0
     while block := list(islice(texts, _BLOCK)):
         fresh = []
         for site, text in block:
-            token = tokens(text)
-            if len(token) >= size:
+            token = word_hashes(text)
+            if len(token) >= SIZE:
                 before = first.setdefault(xxh3_64_intdigest(token.tobytes()), number)
                 if before == number:
-                    fresh.append(known.add(number, site, shingles(token, size)))
+                    fresh.append(known.add(number, site, shingles(token)))
                 else:
                     yield number, before, 1.0
             number += 1
@@ -125,9 +124,7 @@ def _near(
                 yield known.texts[start + row], known.texts[place], similarity
 
 
-def near_groups(
-    texts: Iterable[tuple[str, str]], threshold: Threshold | None = None, size: int = SIZE
-) -> list[list[int]]:
+def near_groups(texts: Iterable[tuple[str, str]], threshold: Threshold | None = None) -> list[list[int]]:
     """Return groups of near-duplicates: the connected components of `near_pairs`, largest first, as ascending numbers.
 
     Examples
@@ -137,7 +134,7 @@ def near_groups(
     [[0, 2]]
     """
     components = Components[int]()
-    for one, other, _ in near_pairs(texts, threshold, size):
+    for one, other, _ in near_pairs(texts, threshold):
         components.union(other, one)
     return sorted(map(sorted, components.groups()), key=lambda group: (-len(group), group))
 
@@ -164,7 +161,7 @@ def mirrors(groups: Iterable[Sequence[str]], urls: Iterable[str]) -> list[Mirror
     return sorted((m for m in pairs if m.pages >= _PAGES and m.share >= _SHARE), key=lambda m: (-m.pages, m))
 
 
-def spread(groups: Iterable[Sequence[int]], urls: Sequence[str]) -> list[tuple[int, int, int]]:
+def on_several_hosts(groups: Iterable[Sequence[int]], urls: Sequence[str]) -> list[tuple[int, int, int]]:
     """Return the groups of blocks on several hosts, most hosts first: first block, number of pages, number of hosts.
 
     Parameters

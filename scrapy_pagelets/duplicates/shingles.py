@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +18,8 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.base.hashing import mix
 from scrapy_pagelets.base.words import WORD, caseless
 from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.page.nodes import GLUED, NodeTable
+from scrapy_pagelets.page.text import without_invisible, written
 
 #: Default number of words in a shingle.
 SIZE: Final = 5
@@ -34,22 +37,25 @@ _WHOLE_WEIGHT: Final = 255
 _PLACES: Final = 64
 _WEIGHTS: Final = mix(np.arange(1, _PLACES + 1)).view(np.uint64) | np.uint64(1)
 _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
-
 Tokens = NDArray[np.uint64]
 Hashes = NDArray[np.uint32]
 Weights = NDArray[np.uint8]
+#: This share of the words of a page is taken for surely content, and counts in full.
+_SURE: Final = 0.25
+#: Smaller templateness is not told apart.
+_LEAST: Final = 0.001
 
 
 @compiled("contents")
-def tokens(text: str) -> Tokens:
+def word_hashes(text: str) -> Tokens:
     """(w,) hashes of the words of a text, case folded and in compatibility form (NFKC).
 
     Vectorised multilinear hashing: the sum of the characters of a word, weighted by position, is mixed.
 
     Examples
     --------
-    >>> one, other = tokens("Café n° 5"), tokens("CAFE\u0301, No. 5")
-    >>> (one == other).tolist(), len(tokens("東京タワー"))
+    >>> one, other = word_hashes("Café n° 5"), word_hashes("CAFE\u0301, No. 5")
+    >>> (one == other).tolist(), len(word_hashes("東京タワー"))
     ([True, False, True], 5)
     """
     kinds, codes = _characters(text)
@@ -108,11 +114,11 @@ def shingles(token: Tokens, size: int = SIZE) -> Hashes:
 
     Parameters
     ----------
-    token : (w,) hashes of words, see `tokens`
+    token : (w,) hashes of words, see `word_hashes`
 
     Examples
     --------
-    >>> one, other = tokens("a rose is a rose is a rose"), tokens("A rose is a rose!")
+    >>> one, other = word_hashes("a rose is a rose is a rose"), word_hashes("A rose is a rose!")
     >>> len(shingles(one, 4)), np.isin(shingles(other, 4), shingles(one, 4)).all()
     (3, np.True_)
     """
@@ -129,12 +135,12 @@ def weighted_shingles(token: Tokens, weight: Floats, size: int = SIZE) -> tuple[
 
     Parameters
     ----------
-    token : (w,) hashes of words, see `tokens`
+    token : (w,) hashes of words, see `word_hashes`
     weight : (w,) weights of the words, 0 to 1
 
     Examples
     --------
-    >>> weighted_shingles(tokens("a b c a b"), np.array([1, 1, 0.5, 0, 1]), 2)[1].tolist()
+    >>> weighted_shingles(word_hashes("a b c a b"), np.array([1, 1, 0.5, 0, 1]), 2)[1].tolist()
     [1, 255, 128]
     """
     column = _windows(token, size)
@@ -224,3 +230,63 @@ def _kinds() -> NDArray[np.uint8]:
 
 
 give("contents", kinds=_kinds, WEIGHTS=_WEIGHTS, caseless=caseless)
+
+
+def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:
+    """(w,) weights of the words of a page's text (`text.plain`), above 0 to 1: their odds of being content, relatively.
+
+    The quarter of the words with the highest odds have 1, and so have all words if nothing is known. A shift of the log
+    odds of the whole page changes little, so pages of clear and unclear sites can be compared.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves of the content
+    templateness : (m,) of each leaf
+
+    Examples
+    --------
+    >>> from scrapy_pagelets.page.page import Page
+    >>> nodes = Page.parse(b"<h1>Of cats</h1><p>Cats sleep. <i>About us</i>", "http://a/").nodes
+    >>> word_weights(nodes, np.ones(3, np.bool_), np.array([0.2, 0.2, 0.4])).round(3).tolist()
+    [1.0, 1.0, 1.0, 1.0, 0.375, 0.375]
+    """
+    nodes, leaves = written(nodes, keep)
+    texts, template = runs_of_words(nodes, leaves, np.ascontiguousarray(templateness, np.float64))
+    template = np.maximum(template, _LEAST)
+    odds: Floats = ((1 - template) / template)[runs_of_tokens(texts)]
+    return np.minimum(1, odds / _quantile(odds, 1 - _SURE)) if len(odds) else odds
+
+
+@compiled("text")
+def runs_of_words(nodes: NodeTable, leaves: Ints, templateness: Floats) -> tuple[list[str], Floats]:
+    """The texts of the runs of some leaves that share no word with another run, and (runs,) their largest templateness.
+
+    Characters that no reader sees are left out.
+
+    Parameters
+    ----------
+    leaves : (k,) indices of the leaves, ascending
+    templateness : (m,) of each leaf
+    """
+    if not len(leaves):
+        return [], np.zeros(0)
+    starts = _starts(nodes, leaves)
+    strings = list(map(nodes.strings.__getitem__, leaves.tolist()))
+    texts = [without_invisible("".join(strings[i:k])) for i, k in pairwise((*starts.tolist(), len(strings)))]
+    return texts, np.maximum.reduceat(templateness[leaves], starts)
+
+
+def _quantile(values: Floats, share: float) -> float:
+    """Interpolate linearly, as `np.quantile`, which takes many times as long."""
+    place = share * (len(values) - 1)
+    lower, upper = int(place), min(int(place) + 1, len(values) - 1)
+    parted = np.partition(values, (lower, upper))
+    return float(parted[lower] + (place - lower) * (parted[upper] - parted[lower]))
+
+
+def _starts(nodes: NodeTable, leaves: Ints) -> Ints:
+    """Numbers of the leaves before which a word cannot go on."""
+    apart = (nodes.gap[leaves] > GLUED) | (np.diff(leaves, prepend=-2) > 1)
+    if nodes.spaces:
+        apart |= np.isin(leaves, [leaf for leaf, white in nodes.spaces.items() if white])
+    return np.flatnonzero(apart)

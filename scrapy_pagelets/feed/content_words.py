@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.base.characters import normalised
 from scrapy_pagelets.core import compiled, give
-from scrapy_pagelets.duplicates.shingles import tokens
+from scrapy_pagelets.duplicates.shingles import word_hashes
 from scrapy_pagelets.page.nodes import SPACE, NodeTable
 from scrapy_pagelets.page.roles import is_template
 
@@ -118,7 +118,7 @@ class WordCounts:
     @classmethod
     def of(cls, text: str) -> Self:
         """Count the words of a content."""
-        words, counts = np.unique((tokens(text) >> np.uint64(32)).astype(np.uint32), return_counts=True)
+        words, counts = np.unique((word_hashes(text) >> np.uint64(32)).astype(np.uint32), return_counts=True)
         whole = cls(0, words, counts.astype(np.uint32))
         while len(whole.hashes) > MOST_WORDS:
             whole = whole.sample(whole.level + 1)

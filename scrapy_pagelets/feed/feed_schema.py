@@ -103,25 +103,6 @@ PAGELET: Final = (
     FeedField("words", "integer", "number of its words; Han, kana, hangul and Thai count by character"),
     FeedField("links", "object", "its hyperlinks in document order, see below", listed=True, parts=LINK),
 )
-#: Made by ``BlockTree.record``.
-BLOCK: Final = (
-    FeedField("id", "integer", "number of the block: its position in the list"),
-    FeedField("parent", "integer", "the enclosing block; null for the page", nullable=True),
-    FeedField("doc", "integer", "degree of coherence, 1 to 10; never less than that of the parent"),
-    FeedField(
-        "box",
-        "integer",
-        "left, top, right, bottom in CSS pixels, as a browser shows the block, or estimated; zeros if nothing is "
-        "visible",
-        listed=True,
-    ),
-    FeedField(
-        "xpaths",
-        "string",
-        "paths, as in pagelets, to the text of the block that is not in any block inside it",
-        listed=True,
-    ),
-)
 #: Made by `chunk_records`.
 CHUNK: Final = (
     FeedField("id", "integer", "number of the chunk on its page, from 0"),
@@ -233,18 +214,7 @@ _FORMS: Final = (
         optional=True,
     ),
 )
-_REGIONS: Final = (
-    FeedField("pagelets", "object", "regions of the page, see below", listed=True, parts=PAGELET),
-    FeedField(
-        "blocks",
-        "object",
-        "visual blocks of the page, see below; only with `PAGELETS_VIPS_TREE`",
-        listed=True,
-        parts=BLOCK,
-        setting="PAGELETS_VIPS_TREE",
-        optional=True,
-    ),
-)
+_REGIONS: Final = (FeedField("pagelets", "object", "regions of the page, see below", listed=True, parts=PAGELET),)
 _OF_CLASS: Final = (
     FeedField(
         "template",

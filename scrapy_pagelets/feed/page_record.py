@@ -22,8 +22,7 @@ from scrapy_pagelets.feed.pagelet import Pagelet, pagelets_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.page.text import cleaned, plain
-from scrapy_pagelets.papers.methods import labels_of
-from scrapy_pagelets.papers.vips.vips import vips
+from scrapy_pagelets.papers.methods import METHODS, labels_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +31,6 @@ class RecordOptions:
 
     segmenter: str = "pagelets"
     segmenter_options: Mapping[str, Any] = field(default_factory=dict)
-    vips_tree: bool = False
     export: str = "content"
     formats: tuple[str, ...] = ("text",)
     switches: Switches = field(default_factory=Switches)
@@ -109,11 +107,6 @@ class PageRecord:
         return [pagelet.record() for pagelet in self.exported]
 
     @property
-    def blocks(self) -> list[dict[str, Any]]:
-        """The visual blocks of the page."""
-        return vips(self.page).record(self.page)
-
-    @property
     def template(self) -> dict[str, Any] | None:
         """The template of the page; None for a page without a class."""
         if self.page_class is None:
@@ -148,8 +141,7 @@ class PageRecord:
         """The pagelets of the field ``pagelets``."""
         if self.options.export == "content":
             return self.content
-        # The link-based segmenters divide regions into content and template; the visual ones keep regions whole.
-        return self.cut(whole=not self.options.segmenter.startswith("pagelets"))
+        return self.cut(whole=METHODS[self.options.segmenter].whole)
 
     @property
     def words(self) -> int:

@@ -145,7 +145,7 @@ def segment(
     method : ``pagelets`` (by number of links) or ``pagelets-strict`` (Bar-Yossef and Rajagopalan 2002, section 3.1,
         with k = 3, ``docs/algorithms/pagelets-templates-2002.md``); ``gcuts`` (learnt costs: menus, articles, titles)
         or ``gcuts-top`` (header, content, footer);
-        ``gcuts-strict``, ``gcuts-np``, ``gcuts-nl`` and ``cclus``, which Chakrabarti, Kumar and Punera 2008 compare
+        ``gcuts-strict`` and ``cclus``, which Chakrabarti, Kumar and Punera 2008 compare
         (``docs/algorithms/gcuts-2008.md``); ``vips``, ``vips-top`` and ``vips-strict`` (Cai, Yu, Wen, Ma 2003,
         ``docs/algorithms/vips-feedback-2003.md``)
     whole : do not divide pagelets that have both content and template. Otherwise each of them becomes two pagelets, so

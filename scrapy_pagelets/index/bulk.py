@@ -20,8 +20,18 @@ from typing import Any, BinaryIO, Final, cast
 
 from scrapy_pagelets.base.whole_files import whole_file
 from scrapy_pagelets.base.words import BY_CHARACTER
-from scrapy_pagelets.index.base import VERSION, Hit, Index, IndexAway, IndexUnusable, check_version
-from scrapy_pagelets.index.documents import TITLE, UNSEARCHED, IndexedPage, key_of
+from scrapy_pagelets.index.interface import (
+    TITLE,
+    UNSEARCHED,
+    VERSION,
+    Hit,
+    Index,
+    IndexAway,
+    IndexedPage,
+    IndexUnusable,
+    check_version,
+    key_of,
+)
 
 #: Bytes that are read at once when a file is repaired.
 _BLOCK: Final = 1 << 16

@@ -14,7 +14,7 @@ from typing import BinaryIO, Final
 
 from xxhash import xxh3_64_hexdigest
 
-from scrapy_pagelets.index.documents import IndexedPage, line_of, page_of
+from scrapy_pagelets.index.interface import IndexedPage, line_of, page_of
 
 #: Limits of a batch, which is held in memory; a single page may exceed them.
 BATCH_CHARACTERS: Final = 4_000_000

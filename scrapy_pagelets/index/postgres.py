@@ -14,21 +14,23 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from scrapy_pagelets.index.base import (
+from scrapy_pagelets.index.interface import (
     QUERY_TERMS,
+    UNSEARCHED,
     VERSION,
     Hit,
     Index,
     IndexAway,
+    IndexedPage,
     IndexUnusable,
     Match,
     PageRefused,
     check_version,
     hits_of,
+    key_of,
     latest,
     shown,
 )
-from scrapy_pagelets.index.documents import UNSEARCHED, IndexedPage, key_of
 from scrapy_pagelets.index.terms import phrases, terms
 
 if TYPE_CHECKING:

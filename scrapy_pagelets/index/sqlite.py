@@ -15,18 +15,20 @@ from pathlib import Path
 from typing import Final
 
 from scrapy_pagelets.base.transactions import write_ahead, writing
-from scrapy_pagelets.index.base import (
+from scrapy_pagelets.index.interface import (
     QUERY_TERMS,
+    UNSEARCHED,
     VERSION,
     Hit,
     Index,
     IndexAway,
+    IndexedPage,
+    IndexedPagelet,
     IndexUnusable,
     Match,
     check_version,
     hits_of,
 )
-from scrapy_pagelets.index.documents import UNSEARCHED, IndexedPage, IndexedPagelet
 from scrapy_pagelets.index.terms import is_plain, phrases, terms
 
 #: Temporary errors: another process is writing, or the disk is full or unavailable.
@@ -99,7 +101,7 @@ class SQLiteIndex(Index):
 
     Examples
     --------
-    >>> from scrapy_pagelets.index.documents import now, page_of
+    >>> from scrapy_pagelets.index.interface import now, page_of
     >>> pagelet = {"id": 3, "role": "content", "templateness": 0.1, "text": "A bright cold day", "words": 4}
     >>> index = SQLiteIndex(":memory:")
     >>> index.upsert([page_of({"url": "http://example.com/", "pagelets": [pagelet]}, now())])
@@ -152,7 +154,7 @@ class SQLiteIndex(Index):
         try:
             yield
         except sqlite3.Error as error:
-            if passes(error):
+            if is_temporary(error):
                 raise IndexAway(f"{self._path} cannot be used now: {error}") from error
             raise IndexUnusable(f"{self._path} cannot be used ({error}): name another file.") from error
 
@@ -197,7 +199,7 @@ class SQLiteIndex(Index):
             self.base.close()
 
 
-def passes(error: sqlite3.Error) -> bool:
+def is_temporary(error: sqlite3.Error) -> bool:
     """True if an operation that failed with this error may succeed later."""
     return getattr(error, "sqlite_errorname", "SQLITE_CLOSED").startswith(_PASSING)
 

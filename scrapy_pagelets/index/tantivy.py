@@ -12,19 +12,22 @@ from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from scrapy_pagelets.index.base import (
+from scrapy_pagelets.index.interface import (
     QUERY_TERMS,
+    UNSEARCHED,
     VERSION,
     Hit,
     Index,
     IndexAway,
+    IndexedPage,
+    IndexedPagelet,
     IndexUnusable,
     Match,
     check_version,
     hits_of,
+    key_of,
     latest,
 )
-from scrapy_pagelets.index.documents import UNSEARCHED, IndexedPage, IndexedPagelet, key_of
 from scrapy_pagelets.index.terms import phrases, terms
 
 if TYPE_CHECKING:

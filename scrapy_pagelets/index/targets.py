@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from scrapy_pagelets.index.base import Index, IndexUnusable, shown
+from scrapy_pagelets.index.interface import Index, IndexUnusable, shown
 
 #: Kind of an index -> prefixes and suffixes of its names, and the library that it needs.
 _KINDS: Final = {

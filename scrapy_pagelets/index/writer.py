@@ -10,12 +10,10 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Final
 
-from scrapy_pagelets.index.base import Index, IndexAway, IndexUnusable, PageRefused
-from scrapy_pagelets.index.documents import IndexedPage
+from scrapy_pagelets.index.interface import Index, IndexAway, IndexedPage, IndexUnusable, PageRefused
 from scrapy_pagelets.index.pending_pages import BATCH_CHARACTERS, BATCH_PAGES, PendingPages
 
 logger = logging.getLogger(__name__)
-
 #: Maximal number of pages and characters that wait in memory.
 _PAGES: Final = 4 * BATCH_PAGES
 _CHARACTERS: Final = 4 * BATCH_CHARACTERS

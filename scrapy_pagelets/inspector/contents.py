@@ -17,9 +17,8 @@ from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.page.text import roots
-from scrapy_pagelets.papers.graph_cuts.gcuts import Described
+from scrapy_pagelets.papers.graph_cuts.gcuts import Described, cut_into_blocks
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, load
-from scrapy_pagelets.papers.methods import BY_COSTS
 from scrapy_pagelets.papers.vips.vips import vips
 from scrapy_pagelets.papers.vips.vips_tree import GREATEST, LEAST
 
@@ -181,7 +180,7 @@ def _segmentations(page: Page, templateness: Floats) -> dict[str, Any]:
         return {}
     tree = vips(page)
     described, learnt = Described.of(page, templateness), load(INNER, rendered=page.layout is not None)
-    cut, leaf_of = BY_COSTS["gcuts"](described, learnt), _number_of_leaf(page.nodes, described.tree.seen)
+    cut, leaf_of = cut_into_blocks(described, learnt), _number_of_leaf(page.nodes, described.tree.seen)
     return {
         "vips": {
             "name": "degree of coherence (PDoC)",

@@ -19,7 +19,7 @@ from scrapy_pagelets.inspector.feature_names import in_words
 from scrapy_pagelets.page.marks import KEEP, STRIP, Cause, nearest
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import roots
-from scrapy_pagelets.papers.page_alone.page_level import smoothed
+from scrapy_pagelets.papers.page_level import smoothed
 
 #: Features of the classifier that are named.
 _STRONGEST: Final = 3

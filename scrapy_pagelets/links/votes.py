@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.links.link_tables import Tables
+
+#: A pagelet that links to more pages is a directory: it says little about any two of them.
+MOST: Final = 50
+DAMPING: Final = 0.85
+_TOLERANCE: Final = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,3 +122,121 @@ def matrix(values: Floats, edges: Votes, shape: tuple[int, int]) -> Any:
     from scipy.sparse import csr_array
 
     return csr_array((values, (edges.hub, edges.target)), shape=shape)
+
+
+def cocitations(tables: Tables, page: int, *, within: bool | None = None) -> Ints:
+    """Count the pages that cite each page together with a given one: in a content pagelet that links to both.
+
+    Source: Small 1973 and Dean & Henzinger 1999; within pagelets, Bar-Yossef & Rajagopalan 2002, Section 4, case 3,
+    number 1. Citations from templates are ignored (number 2).
+
+    Parameters
+    ----------
+    page : number of the page
+    within : count links within a site, see `votes`
+
+    Returns
+    -------
+    (n,) numbers of citing pages; 0 for the page itself
+
+    Examples
+    --------
+    >>> from scrapy_pagelets.links.link_tables import read
+    >>> links = [{"url": f"http://{name}.com/", "anchor": name} for name in ("fender", "gibson")]
+    >>> makers = {"id": 0, "role": "content", "text": "Fender, Gibson", "links": links}
+    >>> tables = read([{"url": f"http://{host}/", "pagelets": [makers]} for host in "hi"])
+    >>> cocitations(tables, tables.find("http://gibson.com")).tolist()
+    [0, 2, 0, 0]
+    """
+    edges = _citing(votes(tables, within=within), page)
+    pairs = np.unique(np.stack([edges.page, edges.target]), axis=1)
+    counts: Ints = np.bincount(pairs[1], minlength=len(tables.urls))
+    return counts
+
+
+def _citing(edges: Votes, page: int) -> Votes:
+    """The edges to other pages from the hubs that link to a page."""
+    return edges.where(np.isin(edges.hub, edges.hub[edges.target == page]) & (edges.target != page))
+
+
+def related(tables: Tables, page: int, *, within: bool | None = None, most: int = MOST) -> Floats:
+    """Score how related each page is to a given one: by the content pagelets that link to both.
+
+    A pagelet that links to m pages gives 1 / (m - 1) to each pair of them, so that each of its pages has one vote. For
+    each pair, only the best pagelet of each host counts; if links within a site count, the best one of each page.
+
+    Source: Dean & Henzinger 1999, within pagelets after Bar-Yossef & Rajagopalan 2002, Section 4, case 3. The weights
+    and the bound are ours (``docs/algorithms/pagelets-templates-2002.md``).
+
+    Parameters
+    ----------
+    page : number of the page
+    within : count links within a site, see `votes`
+    most : ignore pagelets that link to more pages
+
+    Returns
+    -------
+    (n,) scores of crawled and other pages; 0 for the page itself
+
+    Examples
+    --------
+    >>> from scrapy_pagelets.links.link_tables import read
+    >>> links = [{"url": f"http://{name}.com/", "anchor": name} for name in ("fender", "gibson", "ibanez")]
+    >>> makers = {"id": 0, "role": "content", "text": "Fender, Gibson, Ibanez", "links": links}
+    >>> tables = read([{"url": "http://h/a", "pagelets": [makers]}, {"url": "http://i/", "pagelets": []}])
+    >>> related(tables, tables.find("http://gibson.com")).tolist()
+    [0.0, 0.5, 0.0, 0.5, 0.0]
+    """
+    edges = votes(tables, within=within)
+    count = np.bincount(edges.hub, minlength=len(tables.page))
+    edges = _citing(edges.where(count[edges.hub] <= most), page)
+    weights: Floats = 1.0 / (count[edges.hub] - 1)
+    one = best(weights, voters(tables, within)[edges.page], edges.target)
+    scores = np.zeros(len(tables.urls))
+    np.add.at(scores, edges.target[one], weights[one])
+    return scores
+
+
+def pagerank(tables: Tables, *, templates: bool = False, damping: float = DAMPING) -> Floats:
+    """PageRank: the share of its time that a random surfer, who sometimes starts over, spends on each page.
+
+    Source: Page et al. 1998. Links within a site count. Links to pages that were not crawled do not. Several links from
+    one page to another count once. From a page without links that count, the surfer jumps to any page.
+
+    Parameters
+    ----------
+    templates : count links of templates
+    damping : probability of following a link, from 0 to less than 1
+
+    Returns
+    -------
+    (n,) scores that sum to 1; 0 for pages that were not crawled
+
+    Raises
+    ------
+    ValueError : if the damping is out of range
+
+    Examples
+    --------
+    >>> from scrapy_pagelets.links.link_tables import read
+    >>> text = {"id": 0, "role": "content", "text": "B", "links": [{"url": "http://h/b", "anchor": "B"}]}
+    >>> pages = [{"url": "http://h/a", "pagelets": [text]}, {"url": "http://h/b", "pagelets": []}]
+    >>> pagerank(read(pages)).round(3).tolist()
+    [0.351, 0.649]
+    """
+    from scipy.sparse import csr_array
+
+    if not 0 <= damping < 1:
+        raise ValueError(f"damping is {damping}: give 0 or more, and less than 1")
+    edges = votes(tables, pagelets=False, templates=templates, within=True)
+    edges = edges.where(tables.crawled[edges.target])
+    size, uniform = len(tables.urls), tables.crawled / max(1, tables.crawled.sum())
+    out = np.bincount(edges.page, minlength=size)
+    steps = csr_array((1.0 / out[edges.page], (edges.target, edges.page)), shape=(size, size))
+    dangling = out == 0
+    rank: Floats = np.zeros(size)
+    updated: Floats = uniform
+    while np.abs(updated - rank).sum() > _TOLERANCE:  # the difference shrinks by the damping factor each time
+        rank = updated
+        updated = damping * (steps @ rank + rank[dangling].sum() * uniform) + (1 - damping) * uniform
+    return updated

@@ -1,43 +1,108 @@
-"""The segmentation methods, by name."""
+"""The registry of segmenters: each by its name, with what a caller must know of it. Importing it is cheap."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.evidence.partition import DEFAULT_K, STRICT_K, partition_of_rows
-from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.graph_cuts.cclus import clusters
-from scrapy_pagelets.papers.graph_cuts.gcuts import (
-    NO_PARENTS,
-    NOT_LEARNT,
-    STRICT,
-    Cut,
-    Described,
-    blocks,
-    by_number,
-    labelled,
-    regions,
-)
-from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, TOP, Weights, load
-from scrapy_pagelets.papers.vips.vips import INNER_PDOC, TOP_PDOC, vips_labels
 
-#: A function from a described page and weights to the cut of the page.
-Costed = Callable[[Described, Weights], Cut]
-#: The methods with learnt costs.
-BY_COSTS: Final[dict[str, Costed]] = {
-    "gcuts": blocks,
-    "gcuts-top": regions,
-    "gcuts-strict": partial(labelled, form=STRICT),
-    "gcuts-np": partial(labelled, form=NO_PARENTS),
-    "gcuts-nl": partial(labelled, form=NOT_LEARNT),
-    "cclus": clusters,
-}
+if TYPE_CHECKING:
+    from scrapy_pagelets.page.page import Page
+    from scrapy_pagelets.papers.graph_cuts.gcuts import Costed
+    from scrapy_pagelets.papers.graph_cuts.segment_weights import Weights
+
+_LINKS, _SIGHT = ("k",), ("pdoc",)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A segmentation method.
+
+    Attributes
+    ----------
+    name : of the segmenter
+    function : takes a page and the options, and returns (n,) the number of the pagelet of each run of text, else -1
+    options : names of the options
+    whole : whether a pagelet with content and template stays whole in a feed of all pagelets
+    needs_maxflow : whether rendered pages need PyMaxflow
+    """
+
+    name: str
+    function: Callable[..., Ints]
+    options: tuple[str, ...]
+    whole: bool = True
+    needs_maxflow: bool = False
+
+    def labels(self, page: Page, templateness: Floats | None, **options: Any) -> Ints:  # noqa: ARG002
+        """(n,) Number of the pagelet of each row, see `labels_of`."""
+        return self.function(page, **options)
+
+
+@dataclass(frozen=True)
+class LearntMethod:
+    """A segmentation method whose costs are learnt from pages that people have divided.
+
+    Attributes
+    ----------
+    name, whole, needs_maxflow : as of `Method`
+    path : path of the function from a described page and weights to the cut of the page; it is imported when it is used
+    level : of the shipped weights
+    options : ``penalty`` (lambda) or ``segments`` (the wanted number), and ``weights``, a file
+    """
+
+    name: str
+    path: str
+    level: Literal["inner", "top"] = "inner"
+    needs_maxflow: bool = False
+    whole: bool = True
+    options: tuple[str, ...] = ("penalty", "segments", "weights")
+
+    @property
+    def function(self) -> Costed:
+        """The function of the path."""
+        module, _, name = self.path.rpartition(".")
+        found: Costed = getattr(import_module(module), name)
+        return found
+
+    def labels(
+        self,
+        page: Page,
+        templateness: Floats | None,
+        *,
+        penalty: float | None = None,
+        segments: int | None = None,
+        weights: str = "",
+    ) -> Ints:
+        """(n,) Number of the segment of each run of text and of each picture, see `labels_of`."""
+        from scrapy_pagelets.papers.graph_cuts.gcuts import Described, by_number
+
+        if penalty is not None and not 0 <= penalty < math.inf:
+            raise ValueError(f"penalty is {penalty}: give a finite number, 0 or greater")
+        labels = np.full(len(page.nodes), -1)
+        if not len(page.nodes.leaves):
+            return labels
+        described, learnt = Described.of(page, templateness), self._weights(weights, rendered=page.layout is not None)
+        cut = self.function(described, learnt)
+        if segments is None:
+            leaf_labels = cut(learnt.penalties[self.name] if penalty is None else penalty)
+        else:
+            leaf_labels = by_number(cut, segments)
+        labels[described.tree.seen] = leaf_labels
+        return labels
+
+    def _weights(self, path: str, *, rendered: bool) -> Weights:
+        from scrapy_pagelets.papers.graph_cuts.segment_weights import load
+
+        own = load(path) if path else None
+        return load(self.level, rendered=rendered) if own is None or own.rendered != rendered else own
 
 
 def labels_of(page: Page, method: str, templateness: Floats | None = None, **options: Any) -> Ints:
@@ -59,61 +124,44 @@ def labels_of(page: Page, method: str, templateness: Floats | None = None, **opt
     """
     if method not in METHODS:
         raise ValueError(f"there is no segmenter {method!r}: choose one of {', '.join(METHODS)}")
-    cut, allowed = METHODS[method]
+    allowed = METHODS[method].options
     if unknown := sorted(set(options) - set(allowed)):
         raise ValueError(f"{method} has no option {', '.join(unknown)}: it takes {' and '.join(allowed)}")
-    return cut(page, templateness, **options)
+    return METHODS[method].labels(page, templateness, **options)
 
 
-def _by_links(page: Page, _: Floats | None, *, k: int, strict: bool = False) -> Ints:
-    return partition_of_rows(page.nodes, k, strict=strict)
+def _cut_by_links(page: Page, **options: Any) -> Ints:
+    from scrapy_pagelets.evidence.partition import partition_of_rows
+
+    return partition_of_rows(page.nodes, **options)
 
 
-def _by_blocks(page: Page, _: Floats | None, *, pdoc: int, strict: bool = False) -> Ints:
+def _cut_by_sight(page: Page, **options: Any) -> Ints:
+    from scrapy_pagelets.papers.vips.vips import vips_labels
+
     labels = np.full(len(page.nodes), -1)
-    labels[page.nodes.leaves] = vips_labels(page, pdoc, strict=strict)
+    labels[page.nodes.leaves] = vips_labels(page, **options)
     return labels
 
 
-def _by_costs(
-    page: Page,
-    templateness: Floats | None,
-    *,
-    name: str,
-    level: str = INNER,
-    penalty: float | None = None,
-    segments: int | None = None,
-    weights: str = "",
-) -> Ints:
-    if penalty is not None and not 0 <= penalty < math.inf:
-        raise ValueError(f"penalty is {penalty}: give a finite number, 0 or greater")
-    labels = np.full(len(page.nodes), -1)
-    if not len(page.nodes.leaves):
-        return labels
-    described, learnt = Described.of(page, templateness), _weights(weights, level, rendered=page.layout is not None)
-    cut = BY_COSTS[name](described, learnt)
-    if segments is None:
-        leaf_labels = cut(learnt.penalties[name] if penalty is None else penalty)
-    else:
-        leaf_labels = by_number(cut, segments)
-    labels[described.tree.seen] = leaf_labels
-    return labels
-
-
-def _weights(path: str, level: str, *, rendered: bool) -> Weights:
-    own = load(path) if path else None
-    return load(level, rendered=rendered) if own is None or own.rendered != rendered else own
-
-
-_LINKS, _BLOCKS = ("k",), ("pdoc",)
-_COSTS: Final = ("penalty", "segments", "weights")
-#: Method -> the function that cuts a page, and the options that it takes.
-METHODS: Final[dict[str, tuple[Callable[..., Ints], tuple[str, ...]]]] = {
-    "pagelets": (partial(_by_links, k=DEFAULT_K), _LINKS),
-    "pagelets-strict": (partial(_by_links, k=STRICT_K, strict=True), _LINKS),
-    "vips": (partial(_by_blocks, pdoc=INNER_PDOC), _BLOCKS),
-    "vips-top": (partial(_by_blocks, pdoc=TOP_PDOC), _BLOCKS),
-    "vips-strict": (partial(_by_blocks, pdoc=INNER_PDOC, strict=True), _BLOCKS),
-    **{name: (partial(_by_costs, name=name), _COSTS) for name in BY_COSTS},
-    "gcuts-top": (partial(_by_costs, name="gcuts-top", level=TOP), _COSTS),
-}
+#: All segmenters by name.
+METHODS: Final[Mapping[str, Method | LearntMethod]] = MappingProxyType(
+    {
+        method.name: method
+        for method in (
+            Method("pagelets", _cut_by_links, _LINKS, whole=False),
+            Method("pagelets-strict", partial(_cut_by_links, k=3, strict=True), _LINKS, whole=False),
+            LearntMethod("gcuts-top", "scrapy_pagelets.papers.graph_cuts.gcuts.cut_into_regions", "top"),
+            LearntMethod("gcuts", "scrapy_pagelets.papers.graph_cuts.gcuts.cut_into_blocks"),
+            LearntMethod("gcuts-strict", "scrapy_pagelets.papers.graph_cuts.gcuts.cut_by_energy", needs_maxflow=True),
+            LearntMethod("cclus", "scrapy_pagelets.papers.graph_cuts.gcuts.cut_by_clusters"),
+            Method("vips", _cut_by_sight, _SIGHT),
+            Method("vips-top", partial(_cut_by_sight, pdoc=4), _SIGHT),
+            Method("vips-strict", partial(_cut_by_sight, strict=True), _SIGHT),
+        )
+    }
+)
+#: Those whose costs are learnt, by name.
+LEARNT: Final[Mapping[str, LearntMethod]] = MappingProxyType(
+    {name: method for name, method in METHODS.items() if isinstance(method, LearntMethod)}
+)

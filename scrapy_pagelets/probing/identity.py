@@ -14,8 +14,9 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
 
-from scrapy_pagelets.session.fingerprints import known_fingerprint
+from scrapy_pagelets.session.crawl_session import session_of
 from scrapy_pagelets.session.outgoing import Obstacle, Sent
+from scrapy_pagelets.session.requests import fingerprint_of
 
 #: Request meta of a probe: the token under which its response is stored until the spider requests the page.
 HANDOVER_TOKEN: Final = "_pagelets_handover_token"
@@ -122,3 +123,13 @@ def token_of(crawler: Crawler, request: Request, identity: str) -> str | None:
     # Fingerprinters may take two URLs for one; a response belongs to the URL that was requested.
     url = blake2b(request.url.encode("utf-8", "replace"), digest_size=8).hexdigest()
     return fingerprint + identity + url
+
+
+def known_fingerprint(crawler: Crawler, request: Request) -> str | None:
+    """Return the fingerprint of a request, None if there is none: that of a project may need meta of its spiders."""
+    try:
+        return fingerprint_of(crawler, request)
+    except Exception as error:
+        sentence = "no page is loaded for a template where the request fingerprinter of the project fails (%s): %r"
+        session_of(crawler).warn("probe/failed/fingerprint", sentence, request.url, error)
+        return None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urljoin
 
+from scrapy_pagelets.base.ip_addresses import is_private
 from scrapy_pagelets.rendering.snapshot import WALK, Frame
 
 if TYPE_CHECKING:
@@ -15,26 +18,37 @@ if TYPE_CHECKING:
 
 #: Looks up a URL in an archive: its ``Content-Type`` ("" for none) and body; None if the archive does not have it.
 Lookup = Callable[[str], Awaitable[tuple[str, bytes] | None]]
+
 #: From a URL to whether it may be requested from the network.
 Permit = Callable[[str], Awaitable[bool]]
 
 _REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
+
 _MAX_REDIRECTS: Final = 10
+
 #: Frames of other origins that are walked through on one page.
 _MAX_FRAMES: Final = 20
+
 #: Local files are served to the browser under this host, because it must not read the file system.
 _FILES: Final = "http://files.invalid"
+
 #: Content types by resource type, if an archive has none.
 _TYPES: Final = {"stylesheet": "text/css", "script": "text/javascript", "document": "text/html"}
+
 #: Types of the resources that pages of a site share, which are cached.
 _SHARED_TYPES: Final = frozenset(("stylesheet", "script", "font", "image"))
+
 #: Maximal number of bytes in the cache, and of one resource in it.
 _MAX_CACHE_BYTES: Final = 64 << 20
+
 _MAX_CACHED_RESOURCE_BYTES: Final = 2 << 20
+
 #: Maximal number of declared bytes of one resource from the network, and of all of them on a page. Playwright loads a
 #: response as a whole before it shows its headers: what declares no length is limited by time alone.
 _MAX_RESOURCE_BYTES: Final = 16 << 20
+
 _MAX_PAGE_BYTES: Final = 64 << 20
+
 #: Headers that a browser needs to use a cached resource.
 _HEADERS: Final = frozenset(("content-type", "access-control-allow-origin", "cross-origin-resource-policy"))
 
@@ -219,3 +233,64 @@ async def _documents(handle: playwright.JSHandle) -> list[playwright.Frame | Non
     others = await (await handle.get_property("frames")).get_properties()
     elements = [other.as_element() for other in others.values()]
     return [await element.content_frame() if element else None for element in elements]
+
+
+#: From a host name to the addresses that it may be reached at.
+Resolve = Callable[[str], Awaitable[list[str]]]
+
+
+class ConnectProxy:
+    """Open tunnels (HTTP ``CONNECT``), so that Playwright's driver does not look up names without a check of its own.
+
+    Attributes
+    ----------
+    url : the address of the proxy, on loopback
+    """
+
+    def __init__(self, resolve: Resolve) -> None:
+        self._resolve = resolve
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._server: asyncio.Server | None = None
+        self.url = "http://{}:{}".format(*self._socket.getsockname())
+
+    async def start(self) -> None:
+        """Accept connections."""
+        self._server = await asyncio.start_server(self._tunnel, sock=self._socket)
+
+    def close(self) -> None:
+        """Accept no more connections."""
+        if self._server is not None:
+            self._server.close()
+        self._socket.close()
+
+    async def _tunnel(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            host, _, port = head.split()[1].decode("ascii").rpartition(":")
+            there = await self._connected(host.strip("[]"), int(port))
+        except (OSError, ValueError, IndexError, EOFError, asyncio.LimitOverrunError):
+            writer.close()  # the driver reports that the connection has failed
+            return
+        writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
+        await asyncio.gather(_pump(reader, there[1]), _pump(there[0], writer))
+
+    async def _connected(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        error = OSError(f"{host} has no permitted address")
+        for address in [host] if is_private(host) is not None else await self._resolve(host):
+            try:
+                return await asyncio.open_connection(address, port)
+            except OSError as failed:
+                error = failed
+        raise error
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Pass on what one side sends until it ends; then nobody needs the other side any more."""
+    try:
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+            await writer.drain()
+    except OSError:
+        pass  # a side has gone away
+    finally:
+        writer.close()

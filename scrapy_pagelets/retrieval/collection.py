@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain, islice, repeat
-from typing import Any, NamedTuple, Protocol
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, islice, pairwise, repeat
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.words import WORD
 from scrapy_pagelets.index.terms import terms
-from scrapy_pagelets.retrieval.segments import Cut, Segments, count, pagelets
+
+#: A function from the texts of a page's pagelets to the texts of its segments.
+Cut = Callable[[Sequence[str]], Sequence[str]]
+#: Number of words of a window.
+_WINDOW: Final = 200
+#: Blank lines separate the blocks of a text in the feed.
+_BLANK: Final = re.compile(r"\n\s*\n")
 
 
 class Size(NamedTuple):
@@ -89,7 +97,7 @@ class MemoryCollection:
         titled = list(islice(chain(titles, repeat("")), len(untitled)))
         self._texts = [[title, *texts] if title else texts for title, texts in zip(titled, untitled, strict=True)]
         self._cuts: dict[Cut, tuple[Segments, Ints]] = {}
-        cut_pages, _ = self._cut(pagelets)
+        cut_pages, _ = self._cut(cut_pagelets)
         self._page, self._counts = cut_pages.page, cut_pages.counts.tocsc()
         self._title = (
             np.diff(cut_pages.page, prepend=-1).astype(np.bool_)
@@ -139,3 +147,72 @@ class MemoryCollection:
         number = self._numbers.get(term)
         rows = slice(0, 0) if number is None else slice(*self._counts.indptr[number : number + 2].tolist())
         return self._counts.indices[rows].astype(np.int64), self._counts.data[rows]
+
+
+class Segments(NamedTuple):
+    """Segments of some pages.
+
+    Attributes
+    ----------
+    page : (n,) number of the page of each segment
+    vocabulary : number of each term, from 0 in order
+    counts : (n, m) number of occurrences of each term, a sparse matrix in CSR format
+    """
+
+    page: Ints
+    vocabulary: Mapping[str, int]
+    counts: Any
+
+
+def cut_whole(texts: Sequence[str]) -> Sequence[str]:
+    """FULLDOC: the page is one segment.
+
+    >>> len(cut_whole(["One", "two"]))
+    1
+    """
+    return ["\n\n".join(texts)]
+
+
+def cut_blocks(texts: Sequence[str]) -> Sequence[str]:
+    r"""DOMPS: each paragraph, heading, list or table of the extracted text is a segment.
+
+    >>> cut_blocks(["One\n\ntwo", "three"])
+    ['One', 'two', 'three']
+    """
+    return [block for text in texts for block in _BLANK.split(text)]
+
+
+def cut_windows(texts: Sequence[str]) -> Sequence[str]:
+    """Fixed blocks: each 200 words of the page, one after the other, are a segment; the last one may be shorter.
+
+    Source: Cai, Yu, Wen & Ma 2004, "Block-based Web Search" (FixedPS). The paper of 2003 names fixed-length windows as
+    the method to compare with next.
+
+    >>> [len(window.split()) for window in cut_windows(["one " * 150, "two " * 100])]
+    [200, 50]
+    """
+    [text] = cut_whole(texts)
+    starts = [word.start() for word in islice(WORD.finditer(text), _WINDOW, None, _WINDOW)]
+    return [text[start:end] for start, end in pairwise([0, *starts, len(text)])]
+
+
+def cut_pagelets(texts: Sequence[str]) -> Sequence[str]:
+    """VIPS: each pagelet is a segment. They are visual blocks if the crawl had ``PAGELETS_SEGMENTER = "vips"``."""
+    return texts
+
+
+def count(texts: Iterable[Sequence[str]]) -> tuple[dict[str, int], Any]:
+    """Vocabulary and counts of texts, each given as its terms.
+
+    >>> vocabulary, counts = count([["a", "b", "a"], [], ["b"]])
+    >>> vocabulary, counts.toarray().tolist()
+    ({'a': 0, 'b': 1}, [[2, 1], [0, 0], [0, 1]])
+    """
+    from scipy.sparse import csr_array
+
+    texts, numbers = list(texts), dict[str, int]()
+    column = [numbers.setdefault(term, len(numbers)) for term in chain.from_iterable(texts)]
+    ends = np.cumsum([0, *map(len, texts)])
+    counts = csr_array((np.ones(len(column), np.int64), column, ends), (len(texts), len(numbers)))
+    counts.sum_duplicates()
+    return numbers, counts

@@ -17,10 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.retrieval.collection import Collection
-from scrapy_pagelets.retrieval.ranking import Ranking
-from scrapy_pagelets.retrieval.segments import Cut, Segments, pagelets
-from scrapy_pagelets.retrieval.term_weights import Bm2500, Floats, expanded, relevance_weight, selection_value
+from scrapy_pagelets.retrieval.collection import Collection, Cut, Segments, cut_pagelets
+from scrapy_pagelets.retrieval.ranking import Bm2500, Floats, Ranking, expanded, relevance_weight, selection_value
 
 Query = Mapping[str, float]
 #: Values that agree to this many decimals count as equal: further digits depend on the order of a sum.
@@ -47,7 +45,7 @@ class Feedback:
     ValueError : for a number below 1, or a share or ``common`` that is not above 0
     """
 
-    cut: Cut = pagelets
+    cut: Cut = cut_pagelets
     pages: int = 80
     selected: int = 20
     terms: int = 10

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.retrieval.collection import Collection, Postings
-from scrapy_pagelets.retrieval.term_weights import Bm2500, Floats
+
+Floats = NDArray[np.float64]
+_TINY: Final = 1e-300
 
 
 @dataclass(frozen=True)
@@ -85,3 +89,128 @@ def _segment_scores(
     inner = formula.score(postings.tf, postings.length, size.words / max(1, size.segments), qtf[postings.term])
     score: Floats = np.bincount(row, weight[postings.term] * inner, len(segment)).astype(np.float64)
     return segment, score, first.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Bm2500:
+    """Parameters of BM2500; the defaults are the paper's (Section 4.1).
+
+    The paper gives 61200 as the average length of a document without its unit; here it is always that of the
+    collection, in words.
+
+    Attributes
+    ----------
+    k1 : saturation of term frequency in the document, at least 0; with 0, only the first occurrence counts
+    k3 : the same for occurrences in the query
+    b : strength of the normalisation by document length, 0 to 1
+    plus : whether 1 is added within the logarithm of (3). Without it, terms in most documents have negative weights
+
+    Raises
+    ------
+    ValueError : for a parameter outside of its range
+    """
+
+    k1: float = 1.2
+    k3: float = 1000.0
+    b: float = 0.75
+    plus: bool = False
+
+    def __post_init__(self) -> None:
+        if self.k1 < 0 or self.k3 < 0:
+            raise ValueError(f"k1 is {self.k1} and k3 is {self.k3}: give numbers from 0")
+        if not 0 <= self.b <= 1:
+            raise ValueError(f"b is {self.b}: give a number from 0 to 1")
+
+    def weight(self, n: ArrayLike, documents: int) -> Floats:
+        """w(1) of terms without relevance information: (3) with R = r = 0."""
+        return relevance_weight(n, documents, plus=self.plus)
+
+    def score(self, tf: ArrayLike, length: ArrayLike, average: float, qtf: ArrayLike = 1.0) -> Floats:
+        """Contribution of a term to the score of a document, without the factor w(1): the two fractions of (2).
+
+        Parameters
+        ----------
+        tf : occurrences of the term in the document
+        length, average : length of the document and average length of all documents, in the same unit
+        qtf : occurrences of the term in the query, or its weight there
+
+        Examples
+        --------
+        >>> Bm2500().score(tf=2, length=100, average=100).round(3).tolist()
+        1.375
+        """
+        tf, qtf = np.asarray(tf, float), np.asarray(qtf, float)
+        relative = np.asarray(length, float) / average if average else 1.0
+        k = self.k1 * ((1 - self.b) + self.b * relative)
+        # An absent term adds nothing, even if both k1 and k3 are 0.
+        of_document = (self.k1 + 1) * tf / (k + np.maximum(tf, _TINY))
+        of_query = (self.k3 + 1) * qtf / (self.k3 + np.maximum(qtf, _TINY))
+        score: Floats = of_document * of_query
+        return score
+
+
+def relevance_weight(
+    n: ArrayLike, documents: int, r: ArrayLike = 0, relevant: int = 0, *, plus: bool = False
+) -> Floats:
+    """The Robertson/Sparck Jones weight w(1) of terms: (3).
+
+    In feedback, ``n`` counts pages and ``r`` segments. As a page may have several segments, differences of the two may
+    be negative; then they count as 0.
+
+    Parameters
+    ----------
+    n : number of documents that contain the term
+    documents : number of documents, N
+    r : number of relevant documents that contain the term
+    relevant : number of relevant documents, R
+    plus : whether 1 is added within the logarithm
+
+    Examples
+    --------
+    >>> relevance_weight([1, 500, 1000], 1000).round(3).tolist()
+    [6.502, 0.0, -7.601]
+    >>> relevance_weight(10, 1000, r=5, relevant=20).round(3).tolist()
+    4.142
+    """
+    n, r = np.asarray(n, float), np.asarray(r, float)
+    among = (r + 0.5) / (relevant - r + 0.5)
+    outside = (np.maximum(n - r, 0) + 0.5) / (np.maximum(documents - n - relevant + r, 0) + 0.5)
+    weight: Floats = np.log(among / outside + plus)
+    return weight
+
+
+def selection_value(weight: ArrayLike, r: ArrayLike, relevant: int) -> Floats:
+    """Term selection value (1): the weight of a term times its share of the selected segments.
+
+    Parameters
+    ----------
+    weight : w(1) of the term
+    r : number of selected segments that contain the term
+    relevant : number of selected segments, R
+
+    Examples
+    --------
+    >>> selection_value([4.0, 2.0], [5, 20], 20).tolist()
+    [1.0, 2.0]
+    """
+    value: Floats = np.asarray(weight, float) * np.asarray(r, float) / relevant
+    return value
+
+
+def expanded(qtf: Mapping[str, float], terms: list[str], share: float = 1.0) -> dict[str, float]:
+    """Weights of the expanded query (Section 3, step 5): twice qtf, and 1 - (i - 1) / m for the i-th of m new terms.
+
+    Parameters
+    ----------
+    qtf : occurrences of each term in the query
+    terms : the new terms, best first
+    share : factor of the new terms' weights; 1 in the paper
+
+    Examples
+    --------
+    >>> expanded({"bell": 1}, ["telephone", "patent"])
+    {'bell': 2.0, 'telephone': 1.0, 'patent': 0.5}
+    """
+    weights = {term: 2.0 * count for term, count in qtf.items()}
+    weights |= {term: share * (1 - place / len(terms)) for place, term in enumerate(terms)}
+    return weights

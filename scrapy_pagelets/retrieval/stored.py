@@ -13,12 +13,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.index.base import IndexAway, IndexUnusable
-from scrapy_pagelets.index.documents import TITLE, UNSEARCHED
-from scrapy_pagelets.index.sqlite import SQLiteIndex, passes
+from scrapy_pagelets.index.interface import TITLE, UNSEARCHED, IndexAway, IndexUnusable
+from scrapy_pagelets.index.sqlite import SQLiteIndex, is_temporary
 from scrapy_pagelets.index.terms import terms
-from scrapy_pagelets.retrieval.collection import Postings, Size
-from scrapy_pagelets.retrieval.segments import Cut, Segments, count
+from scrapy_pagelets.retrieval.collection import Cut, Postings, Segments, Size, count
 
 #: The record in which FTS5 keeps the number of texts and of their tokens.
 _AVERAGES: Final = "SELECT block FROM search_data WHERE id = 1"
@@ -68,7 +66,7 @@ def stored(path: str) -> Iterator[StoredCollection]:
             index.base.execute("BEGIN")
             yield StoredCollection(index.base)
         except sqlite3.Error as error:
-            if passes(error):
+            if is_temporary(error):
                 raise IndexAway(f"{path} cannot be read now: {error}") from error
             raise IndexUnusable(f"{path} cannot be read ({error}): build the index again.") from error
 

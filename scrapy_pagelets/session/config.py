@@ -15,19 +15,12 @@ from scrapy_pagelets.duplicates.threshold import LEAST, Threshold
 from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.page.limits import Limits
 from scrapy_pagelets.papers.detections import CLASSIFIER, COUNTED, DETECTIONS, ETDM, FUSED, PAGE_LEVEL
+from scrapy_pagelets.papers.methods import LEARNT, METHODS
 from scrapy_pagelets.session import values
 
 #: The names of the fields of the feed.
 FIELDS: Final = tuple(field.name for field in FEED)
 FORMATS: Final = tuple(field.name for field in FEED if field.setting == "PAGELETS_FORMATS")
-SEGMENTERS: Final = (
-    "pagelets", "pagelets-strict", "gcuts-top", "gcuts", "gcuts-strict", "gcuts-np", "gcuts-nl", "cclus",
-    "vips", "vips-top", "vips-strict",
-)  # fmt: skip
-#: Segmenters that use maximum flows on rendered pages.
-EXPANDING: Final = ("gcuts-strict", "gcuts-np", "gcuts-nl")
-#: Segmenters with trained weights.
-LEARNT: Final = ("gcuts-top", "gcuts", *EXPANDING, "cclus")
 #: What Markdown may have beside text.
 SWITCHES: Final = tuple(field.name for field in fields(Switches))
 EXPORTS: Final = ("content", "all")
@@ -38,6 +31,12 @@ SCOPES: Final = ("auto", "all", "site")
 FEW: Final = 10
 
 _PREFIX: Final = "PAGELETS_"
+#: Settings of earlier versions, by field, and what to do instead.
+_REMOVED: Final = {
+    "settle": "set PAGELETS_FIRST_PAGES, which the spider site follows too",
+    "vips_tree": "scrapy_pagelets.papers.vips.vips.vips(page) returns the blocks of a page",
+    "duplicates_shingle": "shingles have five words",
+}
 #: Prefix of settings that are probably meant for this plugin, perhaps misspelt.
 _LIKE_OURS: Final = "PAGELET"
 _RESEMBLANCE: Final = values.decimal(f"give a resemblance from {LEAST} to 1", LEAST, 1)
@@ -65,20 +64,17 @@ class Config:
     )
     #: PAGELETS_PRIVATE_ADDRESSES: whether links to private addresses other than the start hosts are followed.
     private_addresses: bool = _setting(False, values.flag)
-    #: PAGELETS_SETTLE: number of pages of a site that the spider `site` waits for before it yields the first one.
-    settle: int = _setting(100, values.whole("give a number of pages, from 1", lambda n: n >= 1))
-    #: PAGELETS_FIRST_PAGES: number of pages of its class that must be known before the item of a page is processed.
+    #: PAGELETS_FIRST_PAGES: number of pages of its class that must be known before the item of a page is processed; of
+    #: its site with the spider `site`, which has another default.
     first_pages: int = _setting(FEW, values.whole("give a number of pages, from 1", lambda n: n >= 1))
     #: PAGELETS_MAX_NODES: maximal number of elements and comments of a page; a larger page is not cleaned.
     max_nodes: int = _setting(Limits().nodes, values.whole("give a number of nodes, from 1", lambda n: n >= 1))
     #: PAGELETS_MAX_SIZE: maximal size of a page in bytes; a larger page is not cleaned.
     max_size: int = _setting(Limits().size, values.whole("give a number of bytes, from 1", lambda n: n >= 1))
     #: PAGELETS_SEGMENTER: how pages are cut into pagelets.
-    segmenter: str = _setting("pagelets", values.choice(SEGMENTERS))
+    segmenter: str = _setting("pagelets", values.choice(METHODS))
     #: PAGELETS_SEGMENTER_WEIGHTS: file with weights for GCuts and CClus, instead of the shipped ones.
     segmenter_weights: str = _setting("", values.path)
-    #: PAGELETS_VIPS_TREE: whether items get the visual blocks of their page, a tree with degrees of coherence.
-    vips_tree: bool = _setting(False, values.flag)
     #: PAGELETS_EXPORT: which pagelets are exported.
     export: str = _setting("content", values.choice(EXPORTS))
     #: PAGELETS_FORMATS: in which formats the content is exported.
@@ -119,8 +115,6 @@ class Config:
     duplicates_threshold: float = _setting(Threshold().within, _RESEMBLANCE)
     #: PAGELETS_DUPLICATES_THRESHOLD_ACROSS: least resemblance of near-duplicates on two sites.
     duplicates_threshold_across: float = _setting(Threshold().across, _RESEMBLANCE)
-    #: PAGELETS_DUPLICATES_SHINGLE: number of words in a shingle.
-    duplicates_shingle: int = _setting(5, values.whole("give a number of words, from 1", lambda n: n >= 1))
     #: PAGELETS_DUPLICATES_SCOPE: whether a page is compared with all pages or only with those of its site; ``auto`` is
     #: ``site`` if near-duplicates are dropped, else ``all``.
     duplicates_scope: str = _setting("auto", values.choice(SCOPES))
@@ -202,7 +196,7 @@ class Config:
     @property
     def obstacle_to_rendering(self) -> str:
         """A missing requirement for cutting rendered pages, and how to install it; "" if there is none."""
-        if self.segmenter in EXPANDING and find_spec("maxflow") is None:
+        if METHODS[self.segmenter].needs_maxflow and find_spec("maxflow") is None:
             return f"{self.segmenter} needs PyMaxflow for rendered pages: pip install 'scrapy-pagelets[render]'"
         return ""
 
@@ -218,6 +212,11 @@ class Config:
         names = [name for f in FEED if f.is_on(self) and (name := self.field_name(f.name)) is not None]
         return next((name for name in names if names.count(name) > 1), None)
 
+    def blank_item(self, url: str) -> dict[str, Any]:
+        """Return an item of our spiders with the fields of the feed; the pipelines fill the blank ones."""
+        line = {field.name: [] if field.listed else None for field in FEED if not field.optional} | {"url": url}
+        return {field: value for name, value in line.items() if (field := self.field_name(name)) is not None}
+
     def field_name(self, name: str) -> str | None:
         """Return the name of a feed field in items, None if the field is left out."""
         return self.fields.get(name, name)
@@ -229,8 +228,8 @@ _READERS: Final[Mapping[str, values.Reader]] = {f.name: f.metadata["read"] for f
 def setting_of(name: str) -> str:
     """Return the name of the setting for a field of `Config`.
 
-    >>> setting_of("vips_tree")
-    'PAGELETS_VIPS_TREE'
+    >>> setting_of("max_nodes")
+    'PAGELETS_MAX_NODES'
     """
     return _PREFIX + name.upper()
 
@@ -254,11 +253,12 @@ def unknown(settings: Iterable[str]) -> Iterator[str]:
     for name in settings:
         if isinstance(name, str) and name.upper().startswith(_LIKE_OURS) and name not in known:
             # The prefix, which all have in common, would make any two names alike.
-            closest = get_close_matches(name.upper().partition("_")[2], known.values(), 1)
+            stem = name.upper().partition("_")[2]
+            closest = get_close_matches(stem, known.values(), 1)
             advice = (
                 f"did you mean {setting_of(closest[0].lower())}?" if closest else "docs/settings.md lists all of them"
             )
-            yield f"there is no setting {name}: {advice}"
+            yield f"there is no setting {name}: {_REMOVED.get(stem.lower(), advice)}"
 
 
 def focused(settings: Any) -> bool:

@@ -22,24 +22,23 @@ from scrapy_pagelets import core
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.errors import ConfigError
+from scrapy_pagelets.base.recent_keys import RecentKeys
 from scrapy_pagelets.decision.model import load
 from scrapy_pagelets.page.limits import TooLarge, memory_shortage
 from scrapy_pagelets.page.page import MAX_DEPTH, Page, decode, parse
+from scrapy_pagelets.papers import page_level
 from scrapy_pagelets.papers.detections import CLASSIFIER
 from scrapy_pagelets.papers.graph_cuts.segment_weights import load as load_weights
-from scrapy_pagelets.papers.page_alone import page_level
 from scrapy_pagelets.rendering.snapshot import page_of
 from scrapy_pagelets.rules.host_rules import Rules
 from scrapy_pagelets.rules.rules_file import read as read_rules
-from scrapy_pagelets.session.answered import AnsweredRequests
-from scrapy_pagelets.session.commands import is_for_single_pages
 from scrapy_pagelets.session.config import Config, unknown
-from scrapy_pagelets.session.leases import Leases
 from scrapy_pagelets.session.outgoing import Sent
 from scrapy_pagelets.session.progress import Progress
-from scrapy_pagelets.session.recent import RecentSet
-from scrapy_pagelets.session.rendered_response import RenderedResponse
-from scrapy_pagelets.session.response_store import ResponseStore
+from scrapy_pagelets.session.requests import AnsweredRequests, key_of
+from scrapy_pagelets.session.response_store import RenderedResponse, ResponseStore
+from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages, mark_failed
+from scrapy_pagelets.session.shared_crawl import Leases
 from scrapy_pagelets.session.threads import in_thread, in_thread_if_long, let_go
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore, meaning
@@ -113,7 +112,7 @@ class CrawlSession:
         self.resources: Resources | None = None
         #: Parsed pages, or the message of a `TooLarge`: the exception itself would keep the response alive.
         self._pages: WeakKeyDictionary[Response, Page | str] = WeakKeyDictionary()
-        self._reported: RecentSet[tuple[str, str]] = RecentSet(_REPORTED)
+        self._reported = RecentKeys(_REPORTED)
         self._lost: Counter[tuple[str, str]] = Counter()
         self._losing = Lock()
         crawler.signals.connect(self.spider_closed, signals.spider_closed)
@@ -202,11 +201,17 @@ class CrawlSession:
 
     def _warn_once(self, url: str, name: str, message: str, *arguments: object) -> None:
         # Pages that were held back, or loaded for a template, are parsed again.
-        if self._reported.add((url, name)):
+        if self._is_new(url, name):
             self.warn(f"pages/{name}", message, url, *arguments)
 
+    def _is_new(self, url: str, problem: str) -> bool:
+        """Remember a problem of a page; True if it was not known."""
+        is_new = (key := key_of(f"{url}\n{problem}")) not in self._reported
+        self._reported.add(key)
+        return is_new
+
     def _warn_of_rule(self, url: str, problem: str) -> None:
-        if self._reported.add((url, problem)):
+        if self._is_new(url, problem):
             self.warn("rules/failed", "%s", problem)
 
     def cancel_menu_loads(self) -> None:
@@ -317,11 +322,3 @@ def abort_crawl(crawler: Crawler, reason: object) -> NoReturn:
     logger.error("%s", reason)
     mark_failed(crawler)
     raise asyncio.CancelledError(str(reason))
-
-
-def mark_failed(sender: Crawler) -> None:
-    """Let `scrapy crawl` and `scrapy runspider` end with exit code 1, as they do for a crawler without a spider.
-
-    May be connected to the signal ``engine_stopped``.
-    """
-    sender.spider = None

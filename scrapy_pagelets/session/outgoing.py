@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Final, NamedTuple
 
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
+from scrapy.utils.datatypes import LocalCache
+from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.reactor import is_reactor_installed
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IHostnameResolver, IHostResolution, IResolutionReceiver
+from zope.interface import implementer
 
 from scrapy_pagelets.base.ip_addresses import is_private
 from scrapy_pagelets.page.urls import is_web
-from scrapy_pagelets.session.name_resolver import addresses, keep_public
 
 #: Request meta: one of our components found the URL on a page; neither the user nor a spider of the project chose it.
 FOLLOWED: Final = "_pagelets_followed"
@@ -73,3 +79,85 @@ async def is_forbidden(name: str, *, resolve: bool = True) -> bool:
         if not private:
             keep_public(name)
     return bool(private)
+
+
+#: Names that lead to public addresses only, as many as Scrapy caches.
+_PUBLIC: Final[LocalCache[str, bool]] = LocalCache(10000)
+
+
+def keep_public(name: str) -> None:
+    """Let a name lead to public addresses only from now on."""
+    _PUBLIC[name.lower()] = True
+
+
+async def addresses(name: str) -> list[str]:
+    """The addresses of a name, from the resolver that the download uses; none if the lookup fails."""
+    try:
+        if is_reactor_installed():
+            return [address.host for address in await maybe_deferred_to_future(_resolved(name))]
+        results = await asyncio.get_running_loop().getaddrinfo(name, None)
+    except Exception:  # the download will fail with the same error
+        return []
+    found = list(dict.fromkeys(str(address[0]) for *_, address in results))
+    return [address for address in found if _is_permitted(name, address, found)]
+
+
+def install() -> Any:
+    """Let Twisted resolve all names in this way, and return the resolver; the reactor must run."""
+    from twisted.internet import reactor
+
+    resolving: Any = reactor
+    if not isinstance(resolving.nameResolver, _Resolver):
+        resolving.installNameResolver(_Resolver(resolving.nameResolver))
+    return resolving.nameResolver
+
+
+def _is_permitted(name: str, address: str, found: list[str]) -> bool:
+    """False for a private address of a name that is known to be public; it is so once all its addresses are."""
+    if not any(map(is_private, found)):
+        keep_public(name)
+    return name.lower() not in _PUBLIC or not is_private(address)
+
+
+def _resolved(name: str) -> Deferred[list[Any]]:
+    done: Deferred[list[Any]] = Deferred()
+    install().resolveHostName(_Receiver(done.callback), name)
+    return done
+
+
+@implementer(IHostnameResolver)
+class _Resolver:
+    """Pass on what another resolver finds, without the addresses that are not permitted."""
+
+    def __init__(self, resolver: Any) -> None:
+        self._resolver = resolver
+
+    def resolveHostName(self, receiver: Any, hostName: str, *arguments: Any, **named: Any) -> Any:
+        def complete(found: list[Any]) -> None:
+            hosts = [address.host for address in found]
+            for address in found:
+                if _is_permitted(hostName, address.host, hosts):
+                    receiver.addressResolved(address)
+            receiver.resolutionComplete()
+
+        return self._resolver.resolveHostName(_Receiver(complete, receiver), hostName, *arguments, **named)
+
+
+@implementer(IResolutionReceiver)
+class _Receiver:
+    """Collect addresses for a function."""
+
+    def __init__(self, complete: Any, receiver: Any = None) -> None:
+        self._complete = complete
+        self._receiver = receiver
+        self._found: list[Any] = []
+
+    def resolutionBegan(self, resolution: IHostResolution) -> None:
+        if self._receiver is not None:
+            self._receiver.resolutionBegan(resolution)
+
+    def addressResolved(self, address: Any) -> None:
+        self._found.append(address)
+
+    def resolutionComplete(self) -> None:
+        self._complete(self._found)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from copy import copy
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from threading import RLock
 from typing import Any
-from weakref import WeakKeyDictionary, WeakSet, ref
+from weakref import WeakKeyDictionary, ref
 
 from itemadapter import ItemAdapter
-from scrapy import Item, Request
-from scrapy.crawler import Crawler
+from scrapy import Item
 from scrapy.http import HtmlResponse, Response
 
 from scrapy_pagelets.decision.decision import decided
@@ -21,8 +21,8 @@ from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.detections import FUSED
-from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
-from scrapy_pagelets.session.leases import lease_of
+from scrapy_pagelets.session.crawl_session import CrawlSession
+from scrapy_pagelets.session.shared_crawl import lease_of
 from scrapy_pagelets.session.threads import let_go
 
 _current: ContextVar[PageContext | None] = ContextVar("pagelets_context", default=None)
@@ -149,48 +149,29 @@ def current_places() -> dict[str, str]:
     return _places.get({})
 
 
-def provide_contexts(crawler: Crawler) -> None:
-    """Make `current_context` available to item pipelines; they call this when they are opened.
-
-    Scrapy passes items to the pipelines without their response. Only the scraper knows it reliably: a task inherits the
-    context variables of the response that led to its request, and items of errbacks pass no spider middleware. This
-    therefore wraps the scraper's public method for items. It also copies each item, because a spider may change an item
-    and yield it again while the pipelines still write to it. And it sees when a response is done with: Scrapy has no
-    signal for that.
-    """
-    if crawler in _wrapped:
-        return
-    _wrapped.add(crawler)
-    assert crawler.engine is not None
-    scraper: Any = crawler.engine.scraper
-    session = session_of(crawler)
-    process = scraper.start_itemproc_async
-
-    async def start_itemproc_async(item: Any, *, response: Any) -> None:
-        context = context_of(response, session)
-        context_before, places_before = _current.set(context), _places.set({})
+@contextmanager
+def current(response: Any, session: CrawlSession) -> Iterator[PageContext | None]:
+    """Make the context of a response the current one while one of its items is in the pipelines."""
+    context = context_of(response, session)
+    context_before, places_before = _current.set(context), _places.set({})
+    if context is not None:
+        context.item_arrived()
+    try:
+        yield context
+    finally:
+        _current.reset(context_before)
+        _places.reset(places_before)
         if context is not None:
-            context.item_arrived()
-        try:
-            await process(item if context is None else copied(item), response=response)
-        finally:
-            _current.reset(context_before)
-            _places.reset(places_before)
-            if context is not None:
-                context.item_left()
+            context.item_left()
 
-    finish = scraper.slot.finish_response
 
-    def finish_response(result: Any, request: Request) -> None:
-        finish(result, request)
-        if isinstance(result, HtmlResponse):
-            if (context := _contexts.get(result)) is not None:
-                context.response_left()
-            else:
-                session.forget(result)
-
-    scraper.start_itemproc_async = start_itemproc_async
-    scraper.slot.finish_response = finish_response
+def response_left(response: Any, session: CrawlSession) -> None:
+    """Let go of the page of a response of which the spider has yielded everything, as soon as its items have left."""
+    if isinstance(response, HtmlResponse):
+        if (context := _contexts.get(response)) is not None:
+            context.response_left()
+        else:
+            session.forget(response)
 
 
 def copied(item: Any) -> Any:
@@ -202,7 +183,6 @@ def copied(item: Any) -> Any:
     return item
 
 
-_wrapped: WeakSet[Crawler] = WeakSet()
 _contexts: WeakKeyDictionary[HtmlResponse, PageContext] = WeakKeyDictionary()
 
 

@@ -10,8 +10,9 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.pqueues import ScrapyPriorityQueue
 
+from scrapy_pagelets.base.recent_keys import RecentKeys
 from scrapy_pagelets.page import urls
-from scrapy_pagelets.session.recent import RecentSet
+from scrapy_pagelets.session.requests import fingerprint_of, key_of
 
 #: Request meta of a copy that overtakes its original.
 _COPY: Final = "_pagelets_raised"
@@ -26,9 +27,9 @@ class WaitingRequests:
         self._crawler = crawler
         #: Key of the URL -> the request, and how much of its priority can be replaced.
         self._waiting: OrderedDict[int, tuple[Request, int]] = OrderedDict()
-        self._left: RecentSet[bytes] = RecentSet(_MOST)
-        #: Fingerprint -> a raised request that still waits, and whether its copy has overtaken it.
-        self._raised: dict[bytes, tuple[Request, bool]] = {}
+        self._left = RecentKeys(_MOST)
+        #: Key of the fingerprint -> a raised request that still waits, and whether its copy has overtaken it.
+        self._raised: dict[int, tuple[Request, bool]] = {}
         crawler.signals.connect(self.dropped, signals.request_dropped)
 
     def add(self, request: Request, added: int = 0) -> None:
@@ -38,7 +39,7 @@ class WaitingRequests:
         ----------
         added : the part of its priority that a higher one would replace
         """
-        if request.method == "GET" and not request.body and self._fingerprint(request) not in self._left:
+        if request.method == "GET" and not request.body and self._key(request) not in self._left:
             self._waiting.setdefault(urls.key(request.url), (request, added))
             if len(self._waiting) > _MOST:
                 self._waiting.popitem(last=False)
@@ -61,7 +62,7 @@ class WaitingRequests:
         if request is None or added >= priority:
             return None
         del self._waiting[page]
-        self._raised[self._fingerprint(request)] = request, False
+        self._raised[self._key(request)] = request, False
         higher = request.priority - added + priority
         return request.replace(priority=higher, dont_filter=True, meta={**request.meta, _COPY: True})
 
@@ -70,22 +71,21 @@ class WaitingRequests:
 
         Later requests for the page, such as retries, are neither: they are served.
         """
-        fingerprint = self._fingerprint(request)
-        self._left.add(fingerprint)
+        key = self._key(request)
+        self._left.add(key)
         self._waiting.pop(urls.key(request.url), None)
-        original, is_overtaken = self._raised.get(fingerprint, (None, False))
+        original, is_overtaken = self._raised.get(key, (None, False))
         if request.meta.pop(_COPY, False):  # a retry of the copy would inherit it
             if original is not None:
-                self._raised[fingerprint] = original, True
+                self._raised[key] = original, True
             return original is not None
         if request is original:
-            del self._raised[fingerprint]
+            del self._raised[key]
             return not is_overtaken
         return True
 
-    def _fingerprint(self, request: Request) -> bytes:
-        assert self._crawler.request_fingerprinter is not None
-        return self._crawler.request_fingerprinter.fingerprint(request)
+    def _key(self, request: Request) -> int:
+        return key_of(fingerprint_of(self._crawler, request))
 
 
 _crawls: WeakKeyDictionary[Crawler, WaitingRequests] = WeakKeyDictionary()

@@ -6,30 +6,31 @@ import json
 import logging
 import shutil
 import tempfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from scrapy import Request
-from scrapy.http import Headers, Response
+from scrapy.http import Headers, HtmlResponse, Response
 from scrapy.responsetypes import responsetypes
 
 from scrapy_pagelets.rendering.snapshot import Frame
-from scrapy_pagelets.session.rendered_response import RenderedResponse
+from scrapy_pagelets.shared.server import RedisProblem, Server
 
 logger = logging.getLogger(__name__)
 
 #: Keys of request meta that are stored with a response.
 _META: Final = ("download_latency", "download_slot")
+
 #: Number of hexadecimal digits of a token of `identity.token_of` behind the fingerprint of the request.
 _REST: Final = 32
+
 #: Suffix of a file that is being written.
 _UNFINISHED: Final = ".new"
-#: With this byte begins a pickle, which an earlier version wrote: reading it could run code.
-_PICKLE: Final = b"\x80"
 
 
 class ResponseStore:
@@ -162,8 +163,6 @@ def packed(response: Response) -> bytes:
 
 def unpacked(content: bytes) -> Response:
     """Restore a response from the result of ``packed``; anything else raises some exception."""
-    if content.startswith(_PICKLE):
-        raise ValueError("it is a pickle of an earlier version, which is not read because it could run code")
     head, _, body = content.partition(b"\n")
     about = json.loads(head)
     frames, meta, address = about.pop("frames"), about.pop("meta"), about.pop("ip_address")
@@ -193,3 +192,82 @@ def _remove_unfinished(folder: Path) -> None:
     with suppress(OSError):  # a folder that cannot be changed is reported when a response is stored
         for new in folder.glob(f"*{_UNFINISHED}"):
             new.unlink()
+
+
+#: Request meta: the frames of a handed-over page that was rendered when it was loaded for a template.
+FRAMES: Final = "_pagelets_frames"
+
+
+class RenderedResponse(HtmlResponse):
+    """A response as it was received, with its rendered frames; copies keep them.
+
+    Attributes
+    ----------
+    frames : rendered frames, see `scrapy_pagelets.rendering.snapshot.page_of`
+    """
+
+    attributes = (*HtmlResponse.attributes, "frames")
+
+    def __init__(self, *args: Any, frames: Sequence[Frame] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.frames = tuple(frames)
+
+
+class SharedResponses:
+    """Responses in Redis, by token; the counterpart of `ResponseStore` for pages that are loaded for a template.
+
+    Parameters
+    ----------
+    failed : called with a sentence if a response cannot be written, or is damaged; its page will be fetched again
+    """
+
+    def __init__(self, server: Server, failed: Callable[[str], None]) -> None:
+        self._server = server
+        self._failed = failed
+        #: Fingerprints of requests in this process whose responses may be stored.
+        self._expected: set[str] = set()
+
+    def expect(self, page: str) -> None:
+        """Note that the response of a request may be stored: `has` does not ask Redis, the reactor calls it."""
+        self._expected.add(page)
+
+    def has(self, token: str) -> bool:
+        """True if the response may be stored."""
+        return page_of_token(token) in self._expected
+
+    def put(self, token: str, response: Response) -> None:
+        """Store a response."""
+        key, content = self._server.key, zlib.compress(packed(response), 1)
+
+        def put(redis: Any) -> None:
+            with redis.pipeline() as pipe:
+                pipe.hset(key + "responses", token, content)
+                pipe.sadd(key + "probed", page_of_token(token))
+                pipe.execute()
+
+        try:
+            self._server.call(put)
+        except RedisProblem as error:
+            self._failed(f"a page that was loaded for a template cannot be stored and will be fetched again: {error}")
+
+    def take(self, token: str) -> Response | None:
+        """Remove and return a response, None if there is none."""
+        key = self._server.key
+        self._expected.discard(page_of_token(token))
+
+        def take(redis: Any) -> Any:
+            # No transaction: Redis refuses those when it is full. No other process asks for this response.
+            content = redis.hget(key + "responses", token)
+            redis.hdel(key + "responses", token)
+            return content
+
+        try:
+            content = self._server.call(take)
+        except RedisProblem as error:  # the crawl is closing, or stops for this
+            logger.warning("the stored page %s cannot be read: %s", token, error)
+            return None
+        try:
+            return None if content is None else unpacked(zlib.decompress(content))
+        except Exception as error:  # damaged: what is made of it can raise anything
+            self._failed(f"the stored page {token} cannot be read and will be fetched again: {error!r}")
+            return None

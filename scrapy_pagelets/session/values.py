@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from scrapy_pagelets.base.characters import without_controls
-from scrapy_pagelets.index.base import IndexUnusable, shown
+from scrapy_pagelets.index.interface import IndexUnusable, shown
 from scrapy_pagelets.index.targets import kind_of
 
 Reader = Callable[[Any], Any]

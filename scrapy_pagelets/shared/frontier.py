@@ -8,8 +8,7 @@ from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.shared.last_seconds import LastSeconds
-from scrapy_pagelets.shared.server import RedisProblem, Server
+from scrapy_pagelets.shared.server import LastSeconds, RedisProblem, Server
 
 #: The keys of a crawl, behind its prefix; all are deleted when the crawl has finished.
 NAMES: Final = (

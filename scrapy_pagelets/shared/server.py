@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from scrapy_pagelets.base.errors import ConfigError, PageletsError
@@ -16,10 +18,14 @@ if TYPE_CHECKING:
     from redis import Redis
 
 T = TypeVar("T")
+
 #: Seconds after which a server that does not answer counts as away, and between two attempts to reach it.
 _TIMEOUT: Final = 10.0
+
 _PAUSES: Final = (0.1, 0.3, 1.0, 2.0)
+
 _RUN: Final = re.compile(rb"^run_id:(\w+)", re.MULTILINE)
+
 #: The first version of Redis whose scripts are refused as a whole when there is no memory left.
 _OLDEST: Final = (7, 0)
 
@@ -204,3 +210,25 @@ def _check(redis: Redis, name: str) -> None:
             f"Redis at {name} throws keys away when its memory is full (maxmemory-policy {policy}), so pages of the "
             "crawl would be lost: set maxmemory-policy to noeviction"
         )
+
+
+#: Redis writes its log to disk each second, and may take another one for it.
+_SECONDS: Final = 5.0
+
+
+class LastSeconds(Generic[T]):
+    """Remember what was written in the last seconds, to write it again."""
+
+    def __init__(self) -> None:
+        self._written: deque[tuple[float, T]] = deque()
+
+    def add(self, values: Iterable[T]) -> None:
+        """Remember values that are written now."""
+        now = time.monotonic()
+        self._written.extend((now, value) for value in values)
+        while self._written and self._written[0][0] < now - _SECONDS:
+            self._written.popleft()
+
+    def all(self) -> list[T]:
+        """Return what was written in the last seconds, and perhaps a little before."""
+        return [value for _, value in self._written]

@@ -18,7 +18,7 @@ from scrapy_pagelets.decision.page_features import page_features
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.decision.trees import Trees, sigmoid
 from scrapy_pagelets.page.roles import is_template
-from scrapy_pagelets.papers.page_alone.page_level import smoothed
+from scrapy_pagelets.papers.page_level import smoothed
 from scrapy_pagelets.training.labels import CONTENT, FOLDS, UNKNOWN, Example, template_share
 from scrapy_pagelets.training.synthetic_sites import evidence
 from scrapy_pagelets.training.training_tables import Leaves, Nodes, fit_rating, lexicon, marks

@@ -17,7 +17,7 @@ from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.decision.classifier import size_class
 from scrapy_pagelets.decision.page_features import Lexicon, node_features, page_features
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.page_alone.page_level import PageLevel, visual_features
+from scrapy_pagelets.papers.page_level import PageLevel, visual_features
 from scrapy_pagelets.training.labels import CONTENT, FOLDS, UNKNOWN, Example, by_sites, template_share
 from scrapy_pagelets.training.training_tables import Nodes, by_site, lexicon
 

@@ -18,10 +18,9 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.trees import Trees
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.graph_cuts.gcuts import Described
-from scrapy_pagelets.papers.graph_cuts.lmnn import Group, learn
-from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, Logistic, Weights
-from scrapy_pagelets.papers.methods import BY_COSTS, Costed
+from scrapy_pagelets.papers.graph_cuts.gcuts import Costed, Described
+from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, Group, Logistic, Weights, learn_metric
+from scrapy_pagelets.papers.methods import LEARNT
 from scrapy_pagelets.training.training_tables import read
 
 FOLDS: Final = 5
@@ -107,12 +106,12 @@ def train(examples: Sequence[SegmentedPage]) -> Weights:
     if len(examples) < FOLDS:
         raise ValueError(f"{len(examples)} pages with blocks are too few to learn from: {FOLDS} are needed at least")
     fold = _folds(examples)
-    curves = {name: np.zeros((len(GRID), 2)) for name in BY_COSTS}
+    curves = {name: np.zeros((len(GRID), 2)) for name in LEARNT}
     for number in range(FOLDS):
         weights = fit([e for e, own in zip(examples, fold, strict=True) if own != number])
         held_out = [e for e, own in zip(examples, fold, strict=True) if own == number]
-        for name, method in BY_COSTS.items():
-            curves[name] += curve(held_out, weights, method) * len(held_out) / len(examples)
+        for name, method in LEARNT.items():
+            curves[name] += curve(held_out, weights, method.function) * len(held_out) / len(examples)
     chosen = {name: best(curve) for name, curve in curves.items()}
     figures = {name: [round(float(v), 4) for v in curves[name][at]] for name, at in chosen.items()}
     penalties = {name: GRID[at] for name, at in chosen.items()}
@@ -173,7 +172,7 @@ def fit(examples: Sequence[SegmentedPage]) -> Weights:
     return Weights(
         center=center,
         scale=scale,
-        metric=learn(groups, _RANK, _ITERATIONS),
+        metric=learn_metric(groups, _RANK, _ITERATIONS),
         edge=_logistic([_edges(e) for e in examples]),
         neighbours=_logistic(followed),
         pairs=_logistic(every),

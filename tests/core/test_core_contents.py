@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.duplicates.shingles import runs_of_tokens, shingles, tokens, weighted_shingles
+from scrapy_pagelets.duplicates.shingles import runs_of_tokens, shingles, weighted_shingles, word_hashes
 from scrapy_pagelets.duplicates.sketch import minhash, minhashes
 from tests.core.test_core_shingles import texts
 
@@ -25,7 +25,7 @@ def assert_equal(found, expected):
 @example("Zß" + "x" * 200 + " " + "Y" * 64)
 @example("\0a\0")
 def test_the_words_are_equal(text):
-    assert_equal(tokens(text), in_python(tokens)(text))
+    assert_equal(word_hashes(text), in_python(word_hashes)(text))
 
 
 @given(st.lists(texts | words, max_size=6))
@@ -37,13 +37,13 @@ def test_the_runs_of_words_are_equal(runs):
 
 @given(words, sizes)
 def test_the_shingles_are_equal(text, size):
-    token = tokens(text)
+    token = word_hashes(text)
     assert_equal(shingles(token, size), in_python(shingles)(token, size))
 
 
 @given(words, sizes, st.randoms(use_true_random=False))
 def test_the_weighted_shingles_are_equal(text, size, random):
-    token = tokens(text)
+    token = word_hashes(text)
     weights = np.array([random.choice((0, 0.001, 0.25, 0.498, 0.5, 0.502, 1)) for _ in token])
     found, expected = weighted_shingles(token, weights, size), in_python(weighted_shingles)(token, weights, size)
     for one, other in zip(found, expected, strict=True):
@@ -60,13 +60,13 @@ def test_the_sketches_are_equal(lists):
 
 
 def test_columns_that_are_not_contiguous():
-    token = tokens("one two three four five six seven eight")
+    token = word_hashes("one two three four five six seven eight")
     assert_equal(shingles(token[::2], 2), in_python(shingles)(token[::2], 2))
     column = np.arange(100, dtype=np.uint32)
     assert_equal(minhash(column[::3]), in_python(minhash)(column[::3]))
 
 
-@pytest.mark.parametrize("call", [tokens, lambda text: runs_of_tokens([text])])
+@pytest.mark.parametrize("call", [word_hashes, lambda text: runs_of_tokens([text])])
 def test_other_things_than_texts_are_refused(call):
     with pytest.raises(TypeError):
         call(None)
@@ -74,4 +74,4 @@ def test_other_things_than_texts_are_refused(call):
 
 def test_a_weight_for_each_word_is_needed():
     with pytest.raises(ValueError, match="3 weights for 4 words"):
-        weighted_shingles(tokens("a b c d"), np.ones(3), 2)
+        weighted_shingles(word_hashes("a b c d"), np.ones(3), 2)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.papers.page_alone.isotonic import _tree, minimise
+from scrapy_pagelets.papers.isotonic import _tree, minimise
 from tests.unit.test_isotonic import SHAPES, levels_of, random_page, random_parent
 
 

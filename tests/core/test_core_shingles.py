@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import tokens, word_tokens
+from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import token_hashes, word_tokens
 
 SITE = Path(__file__).parents[1] / "site"
 #: Words, numbers, what separates them, and texts of other scripts; any of them may follow any other.
@@ -45,8 +45,8 @@ def test_more_words_than_are_remembered():
     strings = [f"a{chr(97 + i % 26)}{'b' * (i % 13)}{i // 338 * 'c'}d" for i in range(2000)]
     strings += ["".join(chr(97 + i // 26**place % 26) for place in range(5)) for i in range(70_000)]
     assert_equal_tokens(strings)
-    assert word_tokens(strings[:1])[1].tolist() == tokens(strings[0])
+    assert word_tokens(strings[:1])[1].tolist() == token_hashes(strings[0])
 
 
 def test_a_long_word_gives_its_runs_of_three_characters():
-    assert word_tokens(["a" * 16])[1].tolist() == tokens("aaa") * 14
+    assert word_tokens(["a" * 16])[1].tolist() == token_hashes("aaa") * 14

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
 from scrapy_pagelets.decision.content import permalinks
-from scrapy_pagelets.duplicates.certainty import runs_of_words
+from scrapy_pagelets.duplicates.shingles import runs_of_words
 from scrapy_pagelets.feed.content_words import content_of, visible_words
 from scrapy_pagelets.metadata.headline import _words, heading_text, naming
 from scrapy_pagelets.page.looks import HEADING, LANDMARKS, MENU, NOTHING

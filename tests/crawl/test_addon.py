@@ -222,10 +222,10 @@ def test_an_unusable_setting_ends_the_crawl_before_it_begins(tmp_path, setting, 
 def test_that_also_holds_with_the_pipelines_alone(project):
     with SiteServer(routes=menu_site(*NAMES)) as server:
         settings = project / "stranger" / "settings.py"
-        bad = PIPELINES + "PAGELETS_SETTLE = 0\n"
+        bad = PIPELINES + "PAGELETS_FIRST_PAGES = 0\n"
         settings.write_text(settings.read_text(encoding="utf-8") + bad, encoding="utf-8")
         command = ["crawl", "quotes", *options({}, {"base": server.url("")})]
         found = finished(scrapy(*command, cwd=project), project / "none.jsonl", code=1)
     assert len(found.errors) == 1
-    assert found.errors[0].startswith("PAGELETS_SETTLE is 0")
+    assert found.errors[0].startswith("PAGELETS_FIRST_PAGES is 0")
     assert server.hits == []

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from scrapy_pagelets.crawler.spiders.site import SiteSpider
+from scrapy_pagelets.crawler.spiders.site_spider import SiteSpider
 from tests.crawling import answer, crawl, menu_site, not_found, page, pages_asked_for, words
 from tests.server import SiteServer, redirect
 

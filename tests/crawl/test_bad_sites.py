@@ -78,7 +78,7 @@ def test_pages_are_clean_after_the_template_has_changed_during_the_crawl(tmp_pat
         return html((old_look if len(asked) <= 8 else new_look)(path))
 
     with SiteServer(routes=dict.fromkeys(MENU, route)) as server:
-        settings = {"CONCURRENT_REQUESTS": 1, "PAGELETS_SETTLE": 1}
+        settings = {"CONCURRENT_REQUESTS": 1, "PAGELETS_FIRST_PAGES": 1}
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
     assert len(found.lines) == len(MENU)
     assert found.stat("templates") == 2
@@ -145,7 +145,7 @@ def test_a_store_of_another_model_causes_a_warning(tmp_path):
 def test_two_crawls_on_one_store_at_once_add_up(tmp_path):
     """Both crawl the same site; each page counts once, and both feeds are complete."""
     names = ["home", *(f"p{i}" for i in range(30))]
-    settings = {"PAGELETS_STORE": str(tmp_path / "store"), "PAGELETS_SETTLE": 5}
+    settings = {"PAGELETS_STORE": str(tmp_path / "store"), "PAGELETS_FIRST_PAGES": 5}
     feeds = [tmp_path / "one.jsonl", tmp_path / "other.jsonl"]
     with SiteServer(routes=menu_site(*names)) as server:
         processes = [

@@ -60,7 +60,7 @@ def test_reading_a_value_twice_changes_nothing(name, value):
     [
         ("PROBE", "x", "is 'x': give 0 to load no pages, or how many must link each other, from 2"),
         ("PROBE", 2.5, "is 2.5: give 0 to load no pages"),
-        ("SETTLE", [], "is []: give a number of pages, from 1"),
+        ("FIRST_PAGES", [], "is []: give a number of pages, from 1"),
         ("RENDER", "yes", "is 'yes': give True or False, 1 or 0"),
         ("RENDER_TIMEOUT", "soon", "is 'soon': give seconds, from 1 to 3600"),
         ("EXPORT", 3, "has 3: choose from content, all"),
@@ -132,6 +132,15 @@ def test_unknown_settings_that_look_like_ours():
         ["pagelets_store:", "did", "you", "mean", "PAGELETS_STORE?"],
     ]
     assert len(found) == 4
+
+
+def test_settings_of_earlier_versions():
+    names = ["PAGELETS_SETTLE", "PAGELETS_VIPS_TREE", "PAGELETS_DUPLICATES_SHINGLE"]
+    assert [sentence.partition(": ")[2] for sentence in unknown(names)] == [
+        "set PAGELETS_FIRST_PAGES, which the spider site follows too",
+        "scrapy_pagelets.papers.vips.vips.vips(page) returns the blocks of a page",
+        "shingles have five words",
+    ]
 
 
 def test_unknown_settings_are_reported_once_each_and_the_crawl_goes_on(tmp_path):

@@ -96,7 +96,7 @@ def test_concurrency_changes_nothing(tmp_path, whole, concurrent):
 
 def test_a_small_scraper_slot_does_not_lock_the_crawl(tmp_path):
     with SiteServer(routes=menu_site(*SMALL)) as server:
-        settings = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "CONCURRENT_ITEMS": 1, "PAGELETS_SETTLE": 5}
+        settings = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "CONCURRENT_ITEMS": 1, "PAGELETS_FIRST_PAGES": 5}
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
     assert_complete(found, server, server.routes)
 
@@ -115,7 +115,7 @@ def test_a_second_crawl_is_answered_by_the_cache(tmp_path):
 
 @pytest.mark.parametrize("settle", [4, 100])
 def test_an_interrupted_job_continues(tmp_path, settle):
-    settings = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_SETTLE": settle, "CONCURRENT_REQUESTS": 2}
+    settings = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_FIRST_PAGES": settle, "CONCURRENT_REQUESTS": 2}
     with SiteServer(routes=menu_site(*SMALL)) as server:
         url = server.url("")
         first = crawl(tmp_path, "site", url=url, settings=settings | {"CLOSESPIDER_PAGECOUNT": 6})
@@ -333,7 +333,7 @@ def test_a_menu_of_500_links_is_crawled_with_eight_pages_loaded(tmp_path):
     menu = ["/", *(f"/p{n}" for n in range(500))]
     routes = {"/": answer(page("home", menu)), "/p*": lambda path: html(page(path[1:]))}  # nobody links back
     with SiteServer(routes=routes) as server:
-        found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_SETTLE": 50})
+        found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_FIRST_PAGES": 50})
     assert len(found.lines) == 501
     assert set(Counter(pages_asked_for(server.hits)).values()) == {1}
     assert found.stat("probe/loaded") <= 8 * found.stat("templates/probed")

@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 import pytest
 from datasketch import LeanMinHash
 
-from scrapy_pagelets.duplicates.shingles import jaccard, shingles, tokens
+from scrapy_pagelets.duplicates.shingles import jaccard, shingles, word_hashes
 from tests.crawl.test_archive_spider import warc
 from tests.crawling import answer, crawl, menu_site, page, run_spider, scrapy, words
 from tests.server import SiteServer
@@ -74,7 +74,7 @@ def test_similarity_is_that_of_the_texts(flagged):
     similarities = []
     for line in flagged.lines:
         if line["near_duplicate_of"]:
-            one, other = (shingles(tokens(texts[url])) for url in (line["url"], line["near_duplicate_of"]))
+            one, other = (shingles(word_hashes(texts[url])) for url in (line["url"], line["near_duplicate_of"]))
             assert line["similarity"] == round(jaccard(one, other), 4)
             similarities.append(line["similarity"])
         else:
@@ -115,7 +115,7 @@ def test_the_page_that_canonical_links_name_is_kept_though_its_copies_come_first
         **{path: answer(declared(content("a"), "/a")) for path in ("/a", "/a-print", "/a-session")},
         "/gone-print": answer(declared(content("zed"), "/gone")),
     }
-    settings = {"PAGELETS_DUPLICATES": "drop" if drop else "flag", "PAGELETS_SETTLE": 1, "PAGELETS_PROBE": 0}
+    settings = {"PAGELETS_DUPLICATES": "drop" if drop else "flag", "PAGELETS_FIRST_PAGES": 1, "PAGELETS_PROBE": 0}
     with SiteServer(routes=routes) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings | {"CONCURRENT_REQUESTS": 1})
     copies = {} if drop else dict.fromkeys(["/a-print", "/a-session"], server.url("a"))
@@ -167,7 +167,6 @@ def test_nothing_is_compared_if_duplicates_are_off(tmp_path):
         ),
         ("PAGELETS_DUPLICATES_THRESHOLD", "nan", "PAGELETS_DUPLICATES_THRESHOLD is nan: give a resemblance"),
         ("PAGELETS_DUPLICATES_THRESHOLD_ACROSS", "1.5", "PAGELETS_DUPLICATES_THRESHOLD_ACROSS is 1.5: give a"),
-        ("PAGELETS_DUPLICATES_SHINGLE", "0", "PAGELETS_DUPLICATES_SHINGLE is 0: give a number of words, from 1"),
     ],
 )
 def test_settings_out_of_range_end_the_crawl_before_it_begins(tmp_path, name, value, sentence):
@@ -178,7 +177,7 @@ def test_settings_out_of_range_end_the_crawl_before_it_begins(tmp_path, name, va
 
 @pytest.mark.parametrize("settle", [3, 100])
 def test_an_interrupted_job_finds_the_same_groups(tmp_path, settle):
-    job = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_SETTLE": settle, "CONCURRENT_REQUESTS": 2}
+    job = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_FIRST_PAGES": settle, "CONCURRENT_REQUESTS": 2}
     with SiteServer(routes=routes()) as server:
         first = crawl(tmp_path, "site", url=server.url(""), settings=job | {"CLOSESPIDER_PAGECOUNT": 6})
         assert len(first.lines) < len(server.routes)
@@ -193,7 +192,7 @@ def test_a_store_with_other_settings_is_set_aside(tmp_path):
     job = {"JOBDIR": str(tmp_path / "job")}
     with SiteServer(routes=routes()) as server:
         crawl(tmp_path, "site", url=server.url(""), settings=job | {"CLOSESPIDER_PAGECOUNT": 4})
-        found = crawl(tmp_path, "site", url=server.url(""), settings=job | {"PAGELETS_DUPLICATES_SHINGLE": 3})
+        found = crawl(tmp_path, "site", url=server.url(""), settings=job | {"PAGELETS_DUPLICATES_SCOPE": "site"})
     assert found.stat("duplicates/set_aside") == 1
     assert len(found.warnings) == 1
     assert "is set aside, pages are not compared with those of earlier runs: it cannot be used" in found.warnings[0]
@@ -263,7 +262,7 @@ def test_shingles_are_weighed_across_sites_unless_the_user_has_set_the_text(tmp_
     settings = {"CONCURRENT_REQUESTS": 1, "PAGELETS_PROBE": 0, **edited_text}
     with SiteServer(routes=texts) as server:
         found = run_spider(tmp_path, TWO_SITES, base=server.url("")[:-1], settings=settings)
-    one, other = (shingles(tokens(line["text"])) for line in found.lines)
+    one, other = (shingles(word_hashes(line["text"])) for line in found.lines)
     [similarity] = (line["similarity"] for line in found.lines if line["near_duplicate_of"])
     assert (similarity == round(jaccard(one, other), 4)) == changed
 

@@ -82,9 +82,9 @@ def test_exported_templates_have_the_fields_of_the_schema():
     check(one.record(), TEMPLATES)
 
 
-@pytest.mark.parametrize("optional", [(), ("html", "blocks", "chunks")])
+@pytest.mark.parametrize("optional", [(), ("html", "chunks")])
 def test_a_crawl_writes_the_fields_of_the_schema(tmp_path, optional):
-    settings = {"PAGELETS_FORMATS": "text,html", "PAGELETS_VIPS_TREE": 1, "PAGELETS_CHUNKS": 20} if optional else {}
+    settings = {"PAGELETS_FORMATS": "text,html", "PAGELETS_CHUNKS": 20} if optional else {}
     with SiteServer(routes=menu_site("one")) as server:
         found = crawl(tmp_path, "site", url=server.url(""), settings=settings)
     assert any(line["template"] for line in found.lines)

@@ -17,12 +17,11 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 
 from scrapy_pagelets.base.words import WORD
-from scrapy_pagelets.crawler.fingerprint import PageFingerprinter
+from scrapy_pagelets.crawler.preparation import GarbageCollector
 from scrapy_pagelets.duplicates.shingles import _kinds
 from scrapy_pagelets.rendering.snapshot import Frame
-from scrapy_pagelets.session.garbage import GarbageCollector
-from scrapy_pagelets.session.rendered_response import RenderedResponse
-from scrapy_pagelets.session.response_store import ResponseStore
+from scrapy_pagelets.session.requests import PageFingerprinter
+from scrapy_pagelets.session.response_store import RenderedResponse, ResponseStore
 from scrapy_pagelets.session.threads import GIVE_BACK, in_thread, let_go
 from tests.crawling import ROOT, SITE, crawl, menu_site, run_spider
 from tests.server import SiteServer
@@ -94,12 +93,12 @@ from ipaddress import ip_address
 from pathlib import Path
 from scrapy_pagelets import Page
 from scrapy_pagelets.decision.decision import decided
-from scrapy_pagelets.duplicates.certainty import word_weights
+from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.papers.methods import labels_of
 from scrapy_pagelets.feed.pagelet import pagelets_of
 from scrapy_pagelets.session import crawl_session
 from scrapy_pagelets.session.config import Config
-from scrapy_pagelets.session.preparation import prepare
+from scrapy_pagelets.crawler.preparation import prepare
 from scrapy_pagelets.decision.site import Site
 
 prepare(Config())

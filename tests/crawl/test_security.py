@@ -12,7 +12,7 @@ from threading import Event
 import pytest
 from scrapy.http import Response
 
-from scrapy_pagelets.crawler.spiders.sitemaps import sitemaps_of
+from scrapy_pagelets.crawler.spiders.start_pages import sitemaps_of
 from scrapy_pagelets.page.page import Page
 from tests.crawling import answer, crawl, menu_site, options, page, pages_asked_for, run_spider, scrapy, start
 from tests.server import Reply, SiteServer, html, redirect
@@ -173,7 +173,7 @@ socket.gethostbyname = lambda name: answers.pop() if answers and name == "localh
 @pytest.mark.parametrize("dns_cache", [0, 1])
 def test_a_name_that_was_public_leads_to_no_private_address(tmp_path, dns_cache):
     source = f"""{REBINDING}
-from scrapy_pagelets.crawler.spiders.site import SiteSpider
+from scrapy_pagelets.crawler.spiders.site_spider import SiteSpider
 class Spider(SiteSpider):
     name = "stranger"
 """

@@ -14,11 +14,11 @@ from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import body_of
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.shared_pagelets import relational
 from scrapy_pagelets.papers.shared_pagelets.incremental import FORMS, RepeatedPagelets, Shares, Sisters
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore
 from tests.crawling import SITE, answer, crawl, page
+from tests.oracles.shared_templates import global_templates, local_templates
 from tests.server import SiteServer
 
 MENU = "".join(f"<li><a href=/{name}>Entry {name}</a>" for name in "abcdef")
@@ -46,25 +46,25 @@ def bundled():
     return [Page.parse(path.read_bytes(), f"http://example.com/{path.relative_to(SITE)}") for path in files]
 
 
-def by_relations(found, pages, form):
-    """Templateness computed in SQL on DuckDB from the shingles of all pages at once."""
+def by_definition(found, pages, form):
+    """Templateness by the definitions, from the shingles of all pages at once."""
     cut = {one.key: partition(one.nodes, STRICT_K, strict=True) for one in pages}
     table = [(key, i, s) for key in cut for i, row in enumerate(found._rows[key].tolist()) for s in row]
     bodies = {one.key: body_of(one) for one in pages}
     least = math.ceil(len({*bodies.values()}) / 5)
     if form == "local":
-        templates = relational.local_templates(table, sketches=bodies, least=least)
+        templates = local_templates(table, sketches=bodies, least=least)
     else:
         links = [(one.key, int(key)) for one in pages for key in one.nodes.links.key]
-        templates = relational.global_templates(table, links, sketches=bodies, least=least)
+        templates = global_templates(table, links, sketches=bodies, least=least)
     places = {place for template in templates for place in template.pagelets}
     return [np.array([(one.key, i) in places for i in cut[one.key].tolist()], np.float64) for one in pages]
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_page_by_page_is_what_the_relations_give(bundled, form):
+def test_page_by_page_is_what_the_definitions_give(bundled, form):
     found = taught(bundled)
-    expected = by_relations(found, bundled, form)
+    expected = by_definition(found, bundled, form)
     assert [one.tolist() for one in expected] == [found.templateness(one, form).tolist() for one in bundled]
     assert 0.2 < np.concatenate(expected).mean() < 0.95
 

@@ -27,7 +27,7 @@ PATHS = ["/", *(f"/{name}" for name in NAMES[1:])]
 #: The spider `site`; from some response on, no file can grow.
 SPIDER = """
 import resource
-from scrapy_pagelets.crawler.spiders.site import SiteSpider
+from scrapy_pagelets.crawler.spiders.site_spider import SiteSpider
 
 class Site(SiteSpider):
     name = "stranger"
@@ -309,7 +309,7 @@ def test_parquet_without_its_library_is_refused_at_the_start(tmp_path, monkeypat
 @pytest.mark.parametrize("name", ["pages.sqlite", "pages.ndjson"])
 def test_pages_that_an_index_has_lost_are_reported_at_the_end(tmp_path, disk, name):
     index = disk.folder / name
-    settings = {"PAGELETS_INDEX": str(index), "PAGELETS_INDEX_PURGE": 1, "PAGELETS_SETTLE": 2}
+    settings = {"PAGELETS_INDEX": str(index), "PAGELETS_INDEX_PURGE": 1, "PAGELETS_FIRST_PAGES": 2}
     found = crawl_until_full(tmp_path, disk, 20, 1, settings)
     assert found.stat("lost") == found.stat("index/lost") >= 1
     assert len(found.errors) == 1

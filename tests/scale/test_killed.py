@@ -68,7 +68,7 @@ def paths(found: Crawl) -> list[str]:
 
 def test_pages_that_scrapy_considers_answered_are_yielded_after_the_process_was_killed(tmp_path):
     """Scrapy has saved the fingerprints of these requests, but not that most of them are still pending."""
-    settings = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_SETTLE": 400}
+    settings = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_FIRST_PAGES": 400}
     site = Site(100, paths=["/", *(f"/p{number}" for number in range(240))])
     with SiteServer(routes=site.routes()) as server:
         held = killed(tmp_path, site, server.url(""), settings)
@@ -82,7 +82,7 @@ def test_pages_that_scrapy_considers_answered_are_yielded_after_the_process_was_
 
 @pytest.mark.parametrize(("settle", "kills"), [(100, [30]), (100, [15, 40]), (10, [35]), (1, [20])])
 def test_every_page_is_yielded_once_although_the_process_was_killed(tmp_path, settle, kills):
-    settings = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_SETTLE": settle}
+    settings = {"JOBDIR": str(tmp_path / "job"), "PAGELETS_FIRST_PAGES": settle}
     site = Site(*kills)
     with SiteServer(routes=site.routes()) as server:
         for _ in kills:

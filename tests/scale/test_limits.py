@@ -220,7 +220,7 @@ def test_a_bomb_in_a_site(tmp_path, bomb, settle):
     body = gzip.compress(f"<title>B</title><a href=/after>x</a>{BOMBS[bomb]}>".encode())
     menu, routes = bomb_site(body)
     with SiteServer(routes=routes) as server:
-        found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_SETTLE": settle})
+        found = crawl(tmp_path, "site", url=server.url(""), settings={"PAGELETS_FIRST_PAGES": settle})
         bombed = server.url("/bomb")
     lines = {line["url"]: line for line in found.lines}
     assert len(lines) == len(found.lines) == len(menu)

@@ -31,12 +31,11 @@ from scrapy_pagelets.corpus.page_cleaning import record_of
 from scrapy_pagelets.corpus.row_groups import groups, whole_groups
 from scrapy_pagelets.corpus.site_learning import PageParser, learn
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.duplicates.certainty import word_weights
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
+from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.shared_pagelets import relational
-from scrapy_pagelets.papers.shared_pagelets.batch import global_templates, local_templates
 from tests.corpora import (
     DATE,
     TABLES,
@@ -53,6 +52,7 @@ from tests.corpora import (
     warc,
 )
 from tests.crawling import LIMIT, SITE, crawl, everything_is_template, scrapy, start
+from tests.oracles.shared_templates import global_templates, local_templates
 from tests.row_functions import EndsOn
 
 
@@ -136,7 +136,7 @@ def test_pagelets_have_all_words_of_the_pages(corpus):
 
 
 def test_templates_are_those_of_the_paper(corpus):
-    """The statements on columns of all pages give what `batch` finds in tables of each site, and of all."""
+    """The statements on columns of all pages give what the definitions say of each site, and of all."""
     from scrapy_pagelets.evidence.partition import STRICT_K, partition
     from scrapy_pagelets.papers.shared_pagelets.incremental import Pagelets
 
@@ -147,9 +147,10 @@ def test_templates_are_those_of_the_paper(corpus):
     by_key = {page.key: page.url for page in pages}
     links = [(url, by_key[key]) for url, one in made.items() for key in one.links.tolist() if key in by_key]
     bodies: dict[int | str, int] = {url: one.body for url, one in made.items()}
+    sites = {url: one.site for url, one in made.items()}
     wanted = sorted(
         (template.shingle, len(template.pages))
-        for template in global_templates(rows, links, authority="either", sketches=bodies)
+        for template in global_templates(rows, links, sites=sites, sketches=bodies)
     )
     found = [row for row in table(folder / "out", "templates") if row["detection"] == "global"]
     assert sorted((row["shingle"], row["pages"]) for row in found) == wanted

@@ -17,13 +17,12 @@ from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.session.leases import Leases
-from scrapy_pagelets.session.request_json import from_json, to_json
-from scrapy_pagelets.session.shared_responses import SharedResponses
+from scrapy_pagelets.session.requests import from_json, to_json
+from scrapy_pagelets.session.response_store import SharedResponses
+from scrapy_pagelets.session.shared_crawl import Leases
 from scrapy_pagelets.shared.frontier import CrawlLost, Frontier, Waiting
 from scrapy_pagelets.shared.server import RedisAway, RedisFull, Server, shown
-from scrapy_pagelets.shared.shared_contents import SharedContents
-from scrapy_pagelets.shared.shared_sites import SharedSites
+from scrapy_pagelets.shared.shared_stores import SharedContents, SharedSites
 from tests.malicious import Malicious
 from tests.redis_server import RedisServer
 

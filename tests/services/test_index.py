@@ -17,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_pagelets.feed.pagelet import segment
-from scrapy_pagelets.index.base import IndexAway, IndexUnusable, shown
-from scrapy_pagelets.index.documents import key_of, line_of, now, page_of, storable
+from scrapy_pagelets.index.interface import IndexAway, IndexUnusable, key_of, line_of, now, page_of, shown, storable
 from scrapy_pagelets.index.postgres import PostgresIndex
 from scrapy_pagelets.index.sqlite import _TOKENIZER, SQLiteIndex
 from scrapy_pagelets.index.tantivy import TantivyIndex

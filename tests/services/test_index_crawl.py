@@ -17,7 +17,7 @@ from tests.server import SiteServer
 
 NAMES = ["home", *"abcdefgh"]
 #: Pages go to the index one by one, as soon as they arrive.
-ONE_BY_ONE = {"PAGELETS_SETTLE": 1, "CONCURRENT_REQUESTS": 1, "PAGELETS_PROBE": 0}
+ONE_BY_ONE = {"PAGELETS_FIRST_PAGES": 1, "CONCURRENT_REQUESTS": 1, "PAGELETS_PROBE": 0}
 
 
 def indexed(target):
@@ -86,7 +86,7 @@ def test_two_crawls_at_once_fill_one_index(tmp_path):
     path, processes = str(tmp_path / "pages.sqlite"), []
     with SiteServer(routes=menu_site(*NAMES)) as one, SiteServer(routes=menu_site(*NAMES)) as other:
         for number, server in enumerate((one, other)):
-            settings = options({"PAGELETS_INDEX": path, "PAGELETS_SETTLE": 1}, {"url": server.url("")})
+            settings = options({"PAGELETS_INDEX": path, "PAGELETS_FIRST_PAGES": 1}, {"url": server.url("")})
             processes.append(start("crawl", "site", "-o", str(tmp_path / f"{number}.jsonl"), *settings))
         crawls = []
         for number, process in enumerate(processes):

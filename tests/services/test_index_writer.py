@@ -12,7 +12,7 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from scrapy_pagelets.index.documents import line_of
+from scrapy_pagelets.index.interface import line_of
 from scrapy_pagelets.index.pending_pages import BATCH_PAGES, PendingPages
 from scrapy_pagelets.index.sqlite import SQLiteIndex
 from scrapy_pagelets.index.targets import open_index

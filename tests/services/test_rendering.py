@@ -11,8 +11,9 @@ from warcio.warcwriter import WARCWriter
 
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.base.errors import ConfigError
+from scrapy_pagelets.papers.methods import METHODS
 from scrapy_pagelets.rendering.browser import launch_options
-from scrapy_pagelets.session.config import EXPANDING, Config
+from scrapy_pagelets.session.config import Config
 from tests.browsing import LEAKS
 from tests.crawl.test_security import REBINDING
 from tests.crawling import ROOT, answer, crawl, menu_site, pages_asked_for, run_spider
@@ -309,7 +310,7 @@ def test_a_segmenter_that_lacks_its_library_cuts_the_page_as_received(tmp_path):
     assert warning.endswith(FLOWS)
 
 
-@pytest.mark.parametrize("segmenter", sorted(EXPANDING))
+@pytest.mark.parametrize("segmenter", [name for name, method in METHODS.items() if method.needs_maxflow])
 def test_what_a_segmenter_needs_is_asked_for_only_where_it_is_used(monkeypatch, segmenter):
     assert Config(render=True, segmenter=segmenter).segmenter == segmenter
     monkeypatch.setitem(sys.modules, "maxflow", None)

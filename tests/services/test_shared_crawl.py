@@ -20,7 +20,7 @@ from scrapy import Request
 
 from scrapy_pagelets.crawler.commands import merge as merge_command
 from scrapy_pagelets.crawler.commands import run_command
-from scrapy_pagelets.crawler.fingerprint import PageFingerprinter
+from scrapy_pagelets.session.requests import PageFingerprinter
 from scrapy_pagelets.shared.frontier import Frontier
 from scrapy_pagelets.shared.server import Server
 from tests.crawling import SETTINGS, SITE, options, scrapy, start
@@ -240,7 +240,7 @@ def compared(workers: Workers) -> int:
 
 def test_a_crawl_that_redis_has_lost_ends_with_one_sentence(workers):
     gate = closed_gate(workers.server)
-    workers.start(PAGELETS_PROBE=0, PAGELETS_SETTLE=1)
+    workers.start(PAGELETS_PROBE=0, PAGELETS_FIRST_PAGES=1)
     until(lambda: GATE in workers.server.hits and compared(workers) > 1)
     workers.redis.client.flushall()
     gate.set()
@@ -252,7 +252,7 @@ def test_a_crawl_that_redis_has_lost_ends_with_one_sentence(workers):
 
 def test_what_a_restarted_redis_has_lost_is_done_again_or_told_again(workers, alone):
     gate = closed_gate(workers.server)
-    workers.start(PAGELETS_PROBE=0, PAGELETS_SETTLE=1)
+    workers.start(PAGELETS_PROBE=0, PAGELETS_FIRST_PAGES=1)
     until(lambda: bool(compared(workers)))
     with workers.redis.lost():
         before = compared(workers)
@@ -266,7 +266,7 @@ def test_what_a_restarted_redis_has_lost_is_done_again_or_told_again(workers, al
 
 def test_entries_that_cannot_be_read_are_left_out_and_reported(workers, alone, tmp_path):
     gate = closed_gate(workers.server)
-    workers.start(PAGELETS_PROBE=0, PAGELETS_SETTLE=1)
+    workers.start(PAGELETS_PROBE=0, PAGELETS_FIRST_PAGES=1)
     until(lambda: GATE in workers.server.hits and bool(compared(workers)))
     client: Any = workers.redis.client
     [key] = client.keys("*:contents")

@@ -12,14 +12,11 @@ from scrapy_pagelets.base.characters import readable
 from scrapy_pagelets.page.layout import DISPLAY, POSITION
 from scrapy_pagelets.page.nodes import TAG, TEXT
 from scrapy_pagelets.page.text import paths_of
-from scrapy_pagelets.papers.vips.vips import INNER_PDOC, TOP_PDOC, vips, vips_labels
-from scrapy_pagelets.papers.vips.vips_lite import guessed
-from scrapy_pagelets.papers.vips.vips_separators import crossed, separators
+from scrapy_pagelets.papers.vips.vips import INNER_PDOC, TOP_PDOC, guess_layout, vips, vips_labels
+from scrapy_pagelets.papers.vips.vips_blocks import crossed, separators
 from scrapy_pagelets.papers.vips.vips_strict import Strict
 from scrapy_pagelets.papers.vips.vips_visual import Visual
 from tests.browsing import rendered
-from tests.crawling import menu_site, run_spider
-from tests.server import SiteServer
 from tests.trees import URL, page, soups
 
 intervals = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)).map(lambda p: (p[0], p[0] + p[1])), min_size=1)
@@ -44,7 +41,7 @@ def laid(html, boxes, **columns):
             high = np.maximum(ours[:2] + ours[2:], theirs[:2] + theirs[2:]) if visible[above] else ours[:2] + ours[2:]
             box[above], visible[above] = (*low, *(high - low)), True
     x, y, width, height = box.T
-    layout = replace(guessed(nodes), x=x, y=y, width=width, height=height, visible=visible, page_height=1000)
+    layout = replace(guess_layout(nodes), x=x, y=y, width=width, height=height, visible=visible, page_height=1000)
     for name, values in columns.items():
         column = getattr(layout, name).copy()
         for key, value in values.items():
@@ -300,7 +297,7 @@ def test_children_that_fill_their_parent_are_not_larger_than_it():
 def separator(above, below):
     """The weight of the separator between two blocks, one above the other."""
     parsed = page(above + below)
-    strict = Strict(parsed.nodes, guessed(parsed.nodes))
+    strict = Strict(parsed.nodes, guess_layout(parsed.nodes))
     (body,) = np.flatnonzero(parsed.nodes.tag == TAG["body"])
     pool = np.flatnonzero(parsed.nodes.parent == body)
     (weight,) = strict.weights(pool, separators(np.array([0.0, 50]), np.array([40.0, 90])), horizontal=True).tolist()
@@ -361,7 +358,7 @@ def test_structures_are_coherent_downwards_and_partition_the_leaves(html, strict
 @given(soups)
 def test_segments_are_whole_subtrees_and_leave_inline_elements_whole(html):
     parsed = page(html)
-    nodes, blocks = parsed.nodes, Visual(parsed.nodes, guessed(parsed.nodes)).blocks
+    nodes, blocks = parsed.nodes, Visual(parsed.nodes, guess_layout(parsed.nodes)).blocks
     tree = vips(parsed)
     labels = tree.labels(10)
     for start, end, level, valid in zip(
@@ -407,49 +404,10 @@ def test_a_hundred_thousand_nodes_are_weighed_few_times_each(html):
             return super().weigh(pool, strips, horizontal=horizontal)
 
     nodes = page(html).nodes
-    tree = Counted(nodes, guessed(nodes)).structure()
+    tree = Counted(nodes, guess_layout(nodes)).structure()
     assert len(nodes) > 90_000
     assert sum(weighed) < 5 * len(nodes)
     assert len(np.unique(tree.labels(10))) > 30_000
-
-
-def test_the_tree_is_a_record():
-    parsed = page("<nav><ul><li><a href=/a>A</a><li><a href=/b>B</a></ul></nav><main><h1>Title</h1><p>Words.</main>")
-    tree = vips(parsed, INNER_PDOC)
-    record = tree.record(parsed)
-    assert record[0]["parent"] is None
-    assert [block["id"] for block in record] == list(range(len(tree)))
-    assert all(block["doc"] >= record[block["parent"]]["doc"] for block in record[1:])
-    paths = [path for block in record for path in block["xpaths"]]
-    assert len(paths) == len(set(paths)) > 0
-
-
-def test_the_record_of_a_rendered_page_names_nodes_of_the_page_as_received():
-    html = "<script>document.body.prepend('added')</script><div><p>one</p></div><footer>two</footer>"
-    (parsed,) = rendered(html, source=True)
-    paths = [path for block in vips(parsed).record(parsed) for path in block["xpaths"]]
-    assert sorted(text for path in paths for text in texts_at(parsed.source, path)) == ["one", "two"]
-
-
-@pytest.mark.parametrize("settings", [{}, {"PAGELETS_VIPS_TREE": 1}])
-def test_the_feed_has_the_tree_on_request(tmp_path, settings):
-    with SiteServer(routes=menu_site("home", "a", "b")) as server:
-        source = """
-    class Spider(scrapy.Spider):
-        name = "stranger"
-        async def start(self):
-            yield Request(self.base)
-        def parse(self, response):
-            yield {"body": response.text}
-    """
-        crawled = run_spider(tmp_path, source, base=server.url(""), settings=settings | {"PAGELETS_PROBE": 0})
-    [line] = crawled.lines
-    if not settings:
-        assert "blocks" not in line
-        return
-    received = Page.parse(line["body"].encode(), URL)
-    assert line["blocks"] == vips(received).record(received)
-    assert len(line["blocks"]) > 1
 
 
 @pytest.mark.parametrize("pdoc", [0, 11, -1])
@@ -464,7 +422,7 @@ def test_a_bad_pdoc_is_refused(pdoc):
 @given(soups)
 def test_a_guessed_layout_puts_children_into_their_parents(html):
     nodes = page(html).nodes
-    layout = guessed(nodes)
+    layout = guess_layout(nodes)
     seen = np.flatnonzero(layout.visible[1:]) + 1
     above = nodes.parent[seen]
     assert (layout.x[seen] >= layout.x[above] - 0.1).all()
@@ -476,7 +434,7 @@ def test_a_guessed_layout_puts_children_into_their_parents(html):
 
 def test_a_guessed_layout_puts_cells_beside_each_other():
     nodes = page("<table><tr><td>a long text<td>b<tr><td>c</table><p>d").nodes
-    layout = guessed(nodes)
+    layout = guess_layout(nodes)
     a, b, c, d = nodes.leaves
     assert layout.y[a] == layout.y[b] < layout.y[c] < layout.y[d]
     assert layout.x[b] == pytest.approx(layout.x[a] + layout.width[nodes.parent[a]])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.papers.graph_cuts.cclus import cluster, cost, joining
+from scrapy_pagelets.papers.graph_cuts.gcuts import cluster, cost, joining
 
 
 def random_probabilities(seed, count):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets.links.distiller import Distiller
+from scrapy_pagelets.links.relevance import Distiller
 
 pages = st.integers(0, 9)
 visits = st.lists(
@@ -47,7 +47,7 @@ def test_old_pagelets_are_forgotten():
 
 
 def test_old_pages_are_forgotten(monkeypatch):
-    monkeypatch.setattr("scrapy_pagelets.links.distiller._VISITED", 2)
+    monkeypatch.setattr("scrapy_pagelets.links.relevance._VISITED", 2)
     distiller = Distiller()
     for page in range(1, 5):
         distiller.add(page, 0.5, [])

@@ -11,11 +11,17 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from scrapy_pagelets.page.nodes import TAG, TEXT
-from scrapy_pagelets.papers.graph_cuts import expansion as expansions
-from scrapy_pagelets.papers.graph_cuts.cover import cover, segments_of
-from scrapy_pagelets.papers.graph_cuts.energy import INVISIBLE, Energy
-from scrapy_pagelets.papers.graph_cuts.exact import exact
-from scrapy_pagelets.papers.graph_cuts.expansion import expand, expansion, quantised
+from scrapy_pagelets.papers.graph_cuts import energy as expansions
+from scrapy_pagelets.papers.graph_cuts.energy import (
+    INVISIBLE,
+    Energy,
+    cheapest_cover,
+    expand,
+    expansion,
+    minimise,
+    quantised,
+    segments_of,
+)
 from scrapy_pagelets.papers.graph_cuts.tree import compact
 from tests.oracles.constraints import feasible
 from tests.trees import page, soups
@@ -73,7 +79,7 @@ def test_the_energy_is_the_sum_of_its_terms(shape, seed):
 @given(shapes, seeds)
 def test_the_exact_program_equals_brute_force(shape, seed):
     energy = energy_of(tree_of(shape), seed, chain=True)
-    result = exact(energy)
+    result = minimise(energy)
     assert feasible(energy.tree, result)
     least = min(energy.of(labels) for labels in labellings(energy.tree, 3))
     assert energy.of(result) == pytest.approx(least)
@@ -83,7 +89,7 @@ def test_the_exact_program_equals_brute_force(shape, seed):
 def test_the_cover_equals_brute_force(shape, seed):
     tree = tree_of(shape)
     hidden = np.random.default_rng(seed).normal(size=len(tree))
-    roots = cover(tree, hidden)
+    roots = cheapest_cover(tree, hidden)
 
     def cost(invisible):
         return sum(hidden[v] for v in invisible)
@@ -113,7 +119,7 @@ def test_an_expansion_equals_brute_force(shape, seed, label):
 @given(shapes, seeds)
 def test_expansions_never_raise_the_energy_and_stay_feasible(shape, seed):
     energy = energy_of(tree_of(shape), seed)
-    start = exact(energy)
+    start = minimise(energy)
     result = expand(energy, start)
     assert feasible(energy.tree, result)
     integral = quantised(energy)
@@ -124,7 +130,7 @@ def test_expansions_never_raise_the_energy_and_stay_feasible(shape, seed):
 @given(shapes, seeds)
 def test_expansions_cannot_improve_the_exact_program(shape, seed):
     energy = quantised(energy_of(tree_of(shape), seed, chain=True))
-    start = exact(energy)
+    start = minimise(energy)
     for label in range(3):
         assert expansion(energy, start, label)[1] == energy.of(start)
 
@@ -135,7 +141,7 @@ def test_the_exact_program_is_a_lower_bound_without_the_other_pairs(shape, seed)
     beside = energy.other == energy.one + 1
     chain = replace(energy, one=energy.one[beside], other=energy.other[beside], weight=energy.weight[beside])
     least = min(energy.of(labels) for labels in labellings(energy.tree, 2))
-    assert chain.of(exact(energy)) <= least + 1e-9
+    assert chain.of(minimise(energy)) <= least + 1e-9
 
 
 def test_the_star_on_which_the_start_of_the_paper_fails():
@@ -153,7 +159,7 @@ def test_the_star_on_which_the_start_of_the_paper_fails():
     constant = np.zeros(children + 1, np.int64)
     assert energy.of(constant) == 8
     assert energy.of(expand(energy, constant)) == 8
-    assert energy.of(exact(energy)) == 1.5
+    assert energy.of(minimise(energy)) == 1.5
 
 
 class ScipyGraph:

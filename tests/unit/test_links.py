@@ -15,13 +15,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from scrapy_pagelets.base.errors import QueryError
-from scrapy_pagelets.links.clever import BEST, ROOTS, VERSIONS, base_set, clever, roots
-from scrapy_pagelets.links.cocitation import cocitations, related
-from scrapy_pagelets.links.hits import hits
-from scrapy_pagelets.links.link_tables import TableError, read
-from scrapy_pagelets.links.pagerank import pagerank
-from scrapy_pagelets.links.query import Query
-from scrapy_pagelets.links.votes import Votes, host_weights, votes
+from scrapy_pagelets.links.clever import BEST, ROOTS, VERSIONS, base_set, clever, hits, roots
+from scrapy_pagelets.links.link_tables import Query, TableError, read
+from scrapy_pagelets.links.votes import Votes, cocitations, host_weights, pagerank, related, votes
 
 
 def pagelet(text, *urls, role="content", number=0):
@@ -490,7 +486,7 @@ class TestCocitation:
 
 def test_heavy_libraries_wait_until_they_are_needed():
     code = """import sys
-import scrapy_pagelets.links.clever, scrapy_pagelets.links.cocitation, scrapy_pagelets.links.pagerank
+import scrapy_pagelets.links.clever, scrapy_pagelets.links.votes, scrapy_pagelets.links.votes
 import scrapy_pagelets.crawler.commands.rank
 assert not {"scipy", "sklearn"} & set(sys.modules)"""
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

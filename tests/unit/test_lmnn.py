@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.papers.graph_cuts.lmnn import NEIGHBOURS, Group, learn, loss
+from scrapy_pagelets.papers.graph_cuts.segment_weights import NEIGHBOURS, Group, learn_metric, loss
 
 
 def groups_of(seed, count=2, size=9, features=3):
@@ -75,7 +75,7 @@ def test_the_learnt_metric_uses_the_feature_that_separates_segments():
         columns[:, 0] = segment + 0.05 * random.normal(size=30)  # the other features are noise
         groups.append(Group.of(columns, segment))
     start = np.eye(5)
-    learnt = learn(groups, rank=2, iterations=100)
+    learnt = learn_metric(groups, rank=2, iterations=100)
     assert learnt.shape == (2, 5)
     assert loss(groups, learnt)[0] < 0.5 * loss(groups, start)[0]
     strength = (learnt**2).sum(axis=0)
@@ -86,4 +86,4 @@ def test_segments_of_one_node_teach_nothing():
     group = Group.of(np.eye(3), np.arange(3))
     assert group.target.shape == (0, 2)
     with pytest.raises(ValueError, match="no segment has two nodes"):
-        learn([group], rank=2, iterations=5)
+        learn_metric([group], rank=2, iterations=5)

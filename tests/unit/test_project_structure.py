@@ -33,10 +33,8 @@ EXCEPTIONS = {("scrapy_pagelets", "scrapy_pagelets.crawler.addon"), ("scrapy_pag
 PUBLIC = {"_asdict", "_c_node", "_doc", "_fields", "_make", "_replace"}
 #: Where a crawl or a command begins.
 ENTRIES = ("scrapy_pagelets", "scrapy_pagelets.crawler.addon", "scrapy_pagelets.crawler.settings",
-           "scrapy_pagelets.crawler.commands", "scrapy_pagelets.crawler.spiders.site",
+           "scrapy_pagelets.crawler.commands", "scrapy_pagelets.crawler.spiders.site_spider",
            "scrapy_pagelets.crawler.spiders.archive")  # fmt: skip
-#: Deprecated aliases: paths that documents of an earlier version name.
-DEPRECATED = {"scrapy_pagelets.crawler.report", "scrapy_pagelets.links.tables"}
 #: Commands, spiders and pipelines have the names of what they are about.
 ADAPTERS = ("scrapy_pagelets.crawler.commands.", "scrapy_pagelets.crawler.spiders.", "scrapy_pagelets.pipelines.")
 
@@ -246,7 +244,7 @@ def test_every_module_is_reached_from_a_crawl_or_a_command():
     reached = set().union(*(nx.descendants(graph(), entry) | {entry} for entry in ENTRIES))
     packages = {name_of(module) for module in modules() if module.name == "__init__.py"}
     compiled = {name_of(module) for module in compiled_sources()}  # `core` imports all that were built
-    assert set(graph()) - packages - compiled - reached == DEPRECATED
+    assert set(graph()) - packages - compiled - reached == set()
 
 
 def test_no_two_modules_have_one_name():

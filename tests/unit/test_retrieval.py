@@ -13,17 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scrapy_pagelets.base.errors import QueryError
-from scrapy_pagelets.index.documents import now, page_of
+from scrapy_pagelets.index.interface import now, page_of
 from scrapy_pagelets.index.sqlite import SQLiteIndex
 from scrapy_pagelets.index.terms import terms
-from scrapy_pagelets.retrieval.collection import MemoryCollection, Size
+from scrapy_pagelets.retrieval.answers import FEEDBACK, highlighted, query_of, search
+from scrapy_pagelets.retrieval.collection import MemoryCollection, Size, cut_blocks, cut_pagelets, cut_whole
 from scrapy_pagelets.retrieval.feedback import Feedback, best_segments, by_model, by_segments
-from scrapy_pagelets.retrieval.highlight import highlighted
-from scrapy_pagelets.retrieval.ranking import rank
-from scrapy_pagelets.retrieval.search import FEEDBACK, query_of, search
-from scrapy_pagelets.retrieval.segments import blocks, pagelets, whole
+from scrapy_pagelets.retrieval.ranking import Bm2500, expanded, rank, relevance_weight, selection_value
 from scrapy_pagelets.retrieval.stored import stored
-from scrapy_pagelets.retrieval.term_weights import Bm2500, expanded, relevance_weight, selection_value
 
 STRICT, PLUS = Bm2500(), Bm2500(plus=True)
 
@@ -182,7 +179,7 @@ def test_feedback_by_hand():
     collection = memory(*BELL)
     first = rank(collection, {"bell": 1.0}, STRICT)
     assert sorted(first.page.tolist()) == [0, 1, 2]
-    weights = by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(whole, terms=3))
+    weights = by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(cut_whole, terms=3))
     # R = 3, N = 10. telephone: n = 3, r = 2, log((2.5 / 1.5) / (1.5 / 6.5)) * 2 / 3 = 1.318;
     # gorman, patent, path: n = r = 1, log((1.5 / 2.5) / (0.5 / 7.5)) / 3 = 0.732, in alphabetical order
     assert list(weights.items()) == [("bell", 2), ("telephone", 1), ("gorman", 1 - 1 / 3), ("patent", 1 - 2 / 3)]
@@ -194,8 +191,8 @@ def test_segments_leave_out_what_stands_beside_them():
     pages += [[f"page {n}", f"other text {n}"] for n in range(30)]
     collection = MemoryCollection(pages)
     first = rank(collection, {"bell": 1.0}, STRICT)
-    by_pages = by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(whole, pages=10, selected=10))
-    by_pagelets = by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(pagelets))
+    by_pages = by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(cut_whole, pages=10, selected=10))
+    by_pagelets = by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(cut_pagelets))
     assert {"iath", "gorman"} <= set(by_pages)
     assert {"iath", "gorman"}.isdisjoint(by_pagelets)
     assert "telephone" in by_pagelets
@@ -204,8 +201,8 @@ def test_segments_leave_out_what_stands_beside_them():
 def test_terms_on_most_pages_are_not_added():
     collection = MemoryCollection([["bell the telephone"], ["bell the wire"], ["the sea"], ["a boat"], ["a wave"]])
     first = rank(collection, {"bell": 1.0}, STRICT)
-    assert "the" not in by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(whole))
-    assert "the" in by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(whole, common=1.0))
+    assert "the" not in by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(cut_whole))
+    assert "the" in by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(cut_whole, common=1.0))
 
 
 def test_terms_stay_when_the_collection_is_doubled():
@@ -215,7 +212,7 @@ def test_terms_stay_when_the_collection_is_doubled():
         collection = MemoryCollection(pages * times)
         first = rank(collection, {"bell": 1.0}, STRICT)
         expansions.append(
-            by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(whole, terms=4, selected=20 * times))
+            by_segments(collection, {"bell": 1.0}, first, STRICT, Feedback(cut_whole, terms=4, selected=20 * times))
         )
     assert expansions[0] == expansions[1]
 
@@ -230,7 +227,7 @@ def test_short_segments_do_not_win_by_their_length_alone():
 def test_rm3_is_that_of_a_plain_dictionary():
     collection, asked = memory(*BELL), {"bell": 1.0, "telephone": 1.0}
     first = rank(collection, asked, PLUS)
-    mixture = by_model(collection, asked, first, PLUS, Feedback(whole, pages=2, selected=2, terms=4))
+    mixture = by_model(collection, asked, first, PLUS, Feedback(cut_whole, pages=2, selected=2, terms=4))
     scores = plain([[text] for text in BELL], asked, PLUS)
     top = sorted(scores, key=lambda page: -scores[page])[:2]
     # The average length is that of the two candidates, not that of all pages.
@@ -341,7 +338,7 @@ def test_template_is_not_searched(tmp_path):
         assert collection.size == Size(1, 1, 3)
         assert collection.page_lengths(np.array([1])).tolist() == [3]
         assert len(collection.postings(["menu"]).term) == 0
-        assert collection.segments(np.array([1]), pagelets).counts.sum() == 3
+        assert collection.segments(np.array([1]), cut_pagelets).counts.sum() == 3
 
 
 def test_reads_are_consistent(tmp_path):
@@ -373,10 +370,10 @@ def test_only_texts_of_the_best_pages_are_read(tmp_path):
 
 def test_cuts():
     page = ["Title\n\nFirst paragraph\nof two lines\n \nSecond", "a\tb"]
-    assert blocks(page) == ["Title", "First paragraph\nof two lines", "Second", "a\tb"]
-    assert pagelets(page) == page
-    assert len(whole(page)) == 1
-    assert [terms(text) for text in whole(page)] == [list(chain.from_iterable(map(terms, page)))]
+    assert cut_blocks(page) == ["Title", "First paragraph\nof two lines", "Second", "a\tb"]
+    assert cut_pagelets(page) == page
+    assert len(cut_whole(page)) == 1
+    assert [terms(text) for text in cut_whole(page)] == [list(chain.from_iterable(map(terms, page)))]
 
 
 @given_few(st.lists(words, max_size=30), st.sets(words, max_size=3), st.integers(1, 8))

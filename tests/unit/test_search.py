@@ -10,11 +10,10 @@ import pytest
 
 from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.crawler.commands.search import add_arguments, run
-from scrapy_pagelets.index.documents import now, page_of
+from scrapy_pagelets.index.interface import now, page_of
 from scrapy_pagelets.index.sqlite import SQLiteIndex
 from scrapy_pagelets.retrieval.collection import MemoryCollection
-from scrapy_pagelets.retrieval.ranking import rank
-from scrapy_pagelets.retrieval.term_weights import Bm2500
+from scrapy_pagelets.retrieval.ranking import Bm2500, rank
 
 PAGES = {
     "bell": ("Bell", ["Alexander Graham Bell made the telephone", "The patent of the telephone of Bell"]),

@@ -20,7 +20,7 @@ from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import (
     resemblance,
     shingles,
     super_shingles,
-    tokens,
+    token_hashes,
 )
 from tests.oracles.near_groups import group_near
 
@@ -45,7 +45,7 @@ def same(one: str, other: str, **urls: str) -> bool:
 def test_values_stay():
     """Shingles are stored, so they must be the same in other versions, on other machines and in other processes."""
     found = whole("<p>Page 1: <a href=/a>one</a> <a href=/b>two</a> and <b>some</b> more words")
-    assert tokens("page") == [8720896029100270081]
+    assert token_hashes("page") == [8720896029100270081]
     assert found.exact.tolist() == [3403944167235371306]
     assert found.near[0, :2].tolist() == [1013042520197218092, 816026772249633658]
 
@@ -64,7 +64,7 @@ def test_values_stay():
     ],
 )
 def test_tokens_are_equal(one, other):
-    assert tokens(one) == tokens(other)
+    assert token_hashes(one) == token_hashes(other)
 
 
 @pytest.mark.parametrize(
@@ -84,14 +84,14 @@ def test_tokens_are_equal(one, other):
     ],
 )
 def test_number_of_tokens(text, count):
-    assert len(tokens(text)) == count
+    assert len(token_hashes(text)) == count
 
 
 def test_tokens_of_a_page_are_those_of_its_texts():
     strings = ["plain text", "größer", "登録情報です", "", "more 17 text", "ｆｕｌｌ width", "Donaudampfschifffahrt"]
     page = Page.parse("".join(f"<p>{s}</p>" for s in strings).encode(), "http://example.com/")
     pagelets = shingles(page, np.arange(len(page.nodes.leaves)))
-    assert pagelets.tokens.tolist() == [len(tokens(s)) for s in strings if s]
+    assert pagelets.tokens.tolist() == [len(token_hashes(s)) for s in strings if s]
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_resemblance_of_any_texts(one, other):
     near, near_ = near_of(" ".join(one)), near_of(" ".join(other))
     assert resemblance(near, near) == 1
     assert resemblance(near, near_) == resemblance(near_, near)
-    if tokens(" ".join(one)) == tokens(" ".join(other)):
+    if token_hashes(" ".join(one)) == token_hashes(" ".join(other)):
         assert (near == near_).all()
 
 

@@ -6,15 +6,20 @@ Source: Chakrabarti, Kumar, Punera 2008, equation (1) with the constraints (3) t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Floats, Ints
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.papers.graph_cuts.tree import Tree
 
 #: The label of nodes that only hold the tree together. Leaves never have it; the parent of an invisible node does.
 INVISIBLE = -1
+#: Integer steps per unit of cost: the cuts are computed in integers, as sums of floats are not exact.
+_SCALE: Final = 10_000
+_SWEEPS: Final = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,3 +65,199 @@ class Energy:
         weights = np.zeros(len(self.tree.leaves), self.weight.dtype)
         weights[self.other[beside]] = self.weight[beside]
         return weights
+
+
+def cheapest_cover(tree: Tree, hidden: Floats) -> Bools:
+    """(k,) Nodes that are segments: the cheapest of all sets of subtrees that contain each leaf once.
+
+    This is the energy of GCuts where only the subtree of a node may take its label, at no cost. What remains are the
+    costs of the invisible nodes. The minimum takes linear time.
+
+    Parameters
+    ----------
+    hidden : (k,) cost of each inner node that is divided
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> from scrapy_pagelets.papers.graph_cuts.tree import compact
+    >>> tree = compact(Page.parse(b"<p>one<b>two</b></p><p>three", "http://example.com/").nodes)
+    >>> cheapest_cover(tree, np.array([-1.0, 0.5, 0, 0, 0])).tolist()  # body is divided, the first p is not
+    [False, True, False, False, True]
+    """
+    # Cost of each node if it is divided, with the best choice for each node below it.
+    divided = np.where(tree.inner, hidden, 0.0)
+    for level in reversed(tree.levels[1:]):
+        np.add.at(divided, tree.parent[level], np.minimum(divided[level], 0))
+    invisible: Bools = tree.inner & (divided < 0)
+    for level in tree.levels[1:]:
+        invisible[level] &= invisible[tree.parent[level]]
+    below = np.ones(len(tree), np.bool_)
+    below[1:] = invisible[tree.parent[1:]]
+    return below & ~invisible
+
+
+def segments_of(tree: Tree, roots: Bools) -> Ints:
+    """(m,) Number of the segment of each leaf, from the nodes that are segments."""
+    starts = np.zeros(len(tree.leaves), np.int64)
+    starts[tree.first[roots]] = 1
+    return np.cumsum(starts) - 1
+
+
+def minimise(energy: Energy) -> Ints:
+    """(k,) Labelling of least energy; neighbours that are not consecutive are ignored.
+
+    Time and memory grow with the product of nodes and labels.
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> from scrapy_pagelets.papers.graph_cuts.tree import compact
+    >>> tree = compact(Page.parse(b"<p>one<b>two</b></p><p>three", "http://example.com/").nodes)
+    >>> data = np.array([[1.0, 1], [0, 1], [0, 1], [0, 1], [1, 0]])  # body, p, its leaves, the other p
+    >>> zero, none = np.zeros(5), np.zeros(0, np.int64)
+    >>> minimise(Energy(tree, data, zero, zero, none, none, zero[:0])).tolist()
+    [-1, 0, 0, 0, 1]
+    """
+    tree, between = energy.tree, energy.between
+    visible = tree.total(energy.data) - tree.total(np.where(tree.inner, energy.hidden, 0))[:, None]
+    visible[1:] += energy.edge[1:, None]
+    count, labels = len(tree.leaves), energy.data.shape[1]
+    best = np.zeros((count + 1, labels))  # least energy of the first leaves, by the label of the last of them
+    before = np.zeros((count + 1, labels))  # the same, by the label of the leaf that follows them
+    chosen = np.zeros((count + 1, labels), np.int64)
+    column = np.arange(labels)
+    order = np.argsort(tree.last, kind="stable")
+    ends = np.searchsorted(tree.last[order], np.arange(1, count + 2)).tolist()
+    for leaf, (start, stop) in enumerate(pairwise(ends), 1):
+        nodes = order[start:stop]
+        costs = before[tree.first[nodes]] + visible[nodes]
+        pick = costs.argmin(axis=0)
+        chosen[leaf] = nodes[pick]
+        best[leaf] = costs[pick, column]
+        if leaf < count:
+            np.minimum(best[leaf], best[leaf].min() + between[leaf], out=before[leaf])
+    return _traced_back(energy, best, before, chosen)
+
+
+def _traced_back(energy: Energy, best: Floats, before: Floats, chosen: Ints) -> Ints:
+    """The labelling, traced back from its last leaf."""
+    tree = energy.tree
+    labels = np.full(len(tree), INVISIBLE)
+    leaf = len(tree.leaves)
+    label = int(best[leaf].argmin())
+    while leaf:
+        node = chosen[leaf, label]
+        labels[node : tree.end[node]] = label
+        leaf = int(tree.first[node])
+        if before[leaf, label] < best[leaf, label]:
+            label = int(best[leaf].argmin())
+    return labels
+
+
+def expand(energy: Energy, labels: Ints) -> Ints:
+    """(k,) Labelling that no expansion improves, or the one after five sweeps over the labels.
+
+    Parameters
+    ----------
+    labels : (k,) a feasible labelling to start from; in whole steps of cost, the result has no more energy
+
+    Raises
+    ------
+    ImportError : without PyMaxflow
+    """
+    integral = quantised(energy)
+    least = integral.of(labels)
+    order = np.random.default_rng(0)
+    for _ in range(_SWEEPS):
+        before = least
+        for label in order.permutation(energy.data.shape[1]).tolist():
+            candidate, value = expansion(integral, labels, label)
+            assert value <= least, "an expansion has raised the energy"
+            if value < least:
+                labels, least = candidate, value
+        if least == before:
+            break
+    return labels
+
+
+def quantised(energy: Energy) -> Energy:
+    """The same energy in whole steps of cost."""
+    names = ("data", "hidden", "edge", "weight")
+    return replace(energy, **{name: np.rint(getattr(energy, name) * _SCALE).astype(np.int64) for name in names})
+
+
+def expansion(energy: Energy, labels: Ints, label: int) -> tuple[Ints, float]:
+    """(k,) Best labelling in which each node takes the label, keeps its own, or is invisible; its energy.
+
+    Parameters
+    ----------
+    energy : in whole steps, see ``quantised``
+    labels : (k,) a feasible labelling
+    """
+    tree, visible = energy.tree, labels != INVISIBLE
+    size = len(tree)
+    # Vertex v: on the sink's side if node v takes the label. Vertex size + v: on the source's side if it keeps its own.
+    double = tree.inner & visible & (labels != label)
+    linear = np.zeros(2 * size, np.int64)
+    taken, hidden = energy.data[:, label], _hidden(energy)
+    kept = energy.data[np.arange(size), np.where(visible, labels, label)]
+    linear[:size] = taken - np.where(tree.inner, hidden, kept)
+    linear[size:] = np.where(double, hidden - kept, 0)
+    pairs = _pairs(energy, labels, label, linear)
+    never = int(np.abs(linear).sum() + pairs[2].sum()) + 1
+    keeping = np.where(tree.inner, size, 0) + np.arange(size)
+    parent, child = tree.parent[1:], np.arange(1, size)
+    both, under = np.flatnonzero(double), double[parent]
+    forbidden = (
+        np.concatenate((keeping[both], keeping[parent][under], child)),
+        np.concatenate((both, keeping[child][under], parent)),
+    )
+    sink = _cut(linear, pairs, forbidden, never)
+    rest = np.where(~tree.inner | (double & ~sink[size:]), labels, INVISIBLE)
+    expanded = np.where(sink[:size], label, rest)
+    return expanded, energy.of(expanded)
+
+
+def _hidden(energy: Energy) -> Floats:
+    """(k,) Cost of making a node invisible.
+
+    The parent of an invisible child is invisible too. So making the child invisible saves the cost of the edge between
+    them.
+    """
+    tree = energy.tree
+    edge = np.where(tree.parent < 0, 0, energy.edge)
+    below = np.zeros_like(edge)
+    np.add.at(below, tree.parent[1:], edge[1:])
+    hidden: Floats = energy.hidden + below - edge
+    return hidden
+
+
+def _pairs(energy: Energy, labels: Ints, label: int, linear: Ints) -> tuple[Ints, Ints, Ints]:
+    """Edges between neighbours, and their capacities; terms of a single vertex are added to ``linear``."""
+    one, other = energy.tree.leaves[energy.one], energy.tree.leaves[energy.other]
+    now = np.where(labels[one] != labels[other], energy.weight, 0)
+    first_keeps = np.where(labels[one] != label, energy.weight, 0)
+    other_keeps = np.where(labels[other] != label, energy.weight, 0)
+    np.add.at(linear, one, other_keeps - now)
+    np.subtract.at(linear, other, other_keeps)
+    return one, other, first_keeps + other_keeps - now
+
+
+def _cut(linear: Ints, pairs: tuple[Ints, Ints, Ints], forbidden: tuple[Ints, Ints], never: int) -> Any:
+    """(v,) Whether each vertex is on the sink's side of a minimum cut."""
+    graph = _graph()
+    vertices = graph.add_grid_nodes(len(linear))
+    graph.add_grid_tedges(vertices, np.maximum(linear, 0), np.maximum(-linear, 0))
+    for start, end, capacity in (pairs, (*forbidden, np.full(len(forbidden[0]), never))):
+        graph.add_edges(start, end, capacity, np.zeros_like(capacity))
+    graph.maxflow()
+    return graph.get_grid_segments(vertices)
+
+
+def _graph() -> Any:
+    try:
+        from maxflow import GraphInt
+    except ImportError:
+        raise ImportError("label expansion needs PyMaxflow: pip install 'scrapy-pagelets[render]'") from None
+    return GraphInt()

@@ -3,16 +3,19 @@
 Source: Chakrabarti, Kumar, Punera 2008, *A Graph-Theoretic Approach to Webpage Segmentation*; see
 ``docs/algorithms/gcuts-2008.md``.
 
-``strict`` is the paper's energy. A node pays its distance to the node whose label it has, by a learnt metric.
-Neighbouring leaves pay for being separated, and so do visible children of invisible nodes. Logistic regressions give
-these costs. If only leaves that are consecutive in the document are neighbours, the energy is minimised exactly. On a
-rendered page, label expansion starts from that minimum.
+``cut_by_energy`` minimises the paper's energy. A node pays its distance to the node whose label it has, by a learnt
+metric. Neighbouring leaves pay for being separated, and so do visible children of invisible nodes. Logistic regressions
+give these costs. If only leaves that are consecutive in the document are neighbours, the energy is minimised exactly.
+On a rendered page, label expansion starts from that minimum.
 
 Two forms are ours. They keep the part of the paper that its own ablation finds to matter, the tree: each node is a
-label of its own, and only invisible nodes cost anything. The paper leaves that cost open. In ``regions`` it is learnt
-from features of a node, its children, its siblings and its parent. In ``blocks``, two more estimates count: the paper's
-regression over pairs of leaves, and the blocks of VIPS. What one of them has learnt from the look of some pages, the
-others do not repeat.
+label of its own, and only invisible nodes cost anything. The paper leaves that cost open. ``cut_into_regions`` learns
+it from features of a node, its children, its siblings and its parent. ``cut_into_blocks`` adds two estimates: the
+paper's regression over pairs of leaves, and the blocks of VIPS. The three make different errors on unseen pages.
+
+``cut_by_clusters`` is CClus, the paper's baseline (section 4.1, after Ailon, Charikar, Newman 2005). Two leaves in
+different segments cost lambda times the probability that they belong together. Two leaves in one segment cost the
+probability that they do not. Moves of single leaves are ours.
 """
 
 from __future__ import annotations
@@ -23,32 +26,28 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Floats, Ints
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.graph_cuts.appearance import appearance, pair_appearance, situation_appearance
-from scrapy_pagelets.papers.graph_cuts.cover import cover, segments_of
-from scrapy_pagelets.papers.graph_cuts.energy import Energy
-from scrapy_pagelets.papers.graph_cuts.exact import exact
-from scrapy_pagelets.papers.graph_cuts.expansion import expand
-from scrapy_pagelets.papers.graph_cuts.neighbours import following, rendered
+from scrapy_pagelets.papers.graph_cuts.energy import Energy, cheapest_cover, expand, minimise, segments_of
 from scrapy_pagelets.papers.graph_cuts.segment_features import (
     NODE_FEATURES,
+    beside,
+    consecutive,
     node_features,
     pair_features,
     situation_features,
 )
-from scrapy_pagelets.papers.graph_cuts.segment_weights import Weights
+from scrapy_pagelets.papers.graph_cuts.segment_weights import Logistic, Weights
 from scrapy_pagelets.papers.graph_cuts.tree import Tree, compact
 from scrapy_pagelets.papers.vips.vips import vips
 
-#: The paper's energy; the same without the costs of parents and children; the same with nothing learnt.
-STRICT, NO_PARENTS, NOT_LEARNT = "strict", "np", "nl"
 #: Each inner node is a label, as in the paper, up to this many costs of a page (nodes times labels): time and memory
 #: grow with them. Only pages of several thousand nodes have more.
 _COSTS: Final = 4_000_000
-#: Number of leaves of a page, evenly spaced, whose pairs are asked for in ``blocks``: the cost is quadratic in it.
+#: Number of leaves of a page, evenly spaced, whose pairs are asked for in ``cut_into_blocks``: a quadratic number.
 _LEAVES: Final = 100
 #: Permitted degrees of coherence at which VIPS is asked, from regions to small blocks.
 _COHERENCES: Final = range(5, 10)
@@ -56,6 +55,15 @@ _COHERENCES: Final = range(5, 10)
 _SURE: Final = 4.0
 #: The penalty for a given number of segments is searched between 2**-_RANGE and 2**_RANGE; halvings of that range.
 _RANGE, _HALVINGS = 20, 40
+#: A function from the penalty, the paper's lambda, to the number of the segment of each leaf of a tree, (m,).
+Cut = Callable[[float], Ints]
+#: Number of random pivot orders to try.
+_TRIALS: Final = 10
+#: Largest number of items to cluster: the number of pairs is quadratic. On larger pages, small subtrees are clustered
+#: instead of leaves.
+_MAX_ITEMS: Final = 800
+#: Number of pairs whose features are computed at once.
+_CHUNK: Final = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +111,11 @@ class Described:
         return np.hstack((features, pair_appearance(self.tree, layout, self.columns[:, own:], one, other)))
 
 
-#: A function from the penalty, the paper's lambda, to the number of the segment of each leaf of a tree, (m,).
-Cut = Callable[[float], Ints]
+#: A function from a described page and weights to the cut of the page.
+Costed = Callable[[Described, Weights], Cut]
 
 
-def regions(described: Described, weights: Weights) -> Cut:
+def cut_into_regions(described: Described, weights: Weights) -> Cut:
     """Return the cut of a page by the learnt cost of nodes alone.
 
     The penalty weighs separating what belongs together against joining what does not.
@@ -115,7 +123,7 @@ def regions(described: Described, weights: Weights) -> Cut:
     return _by_tree(described.tree, weights.whole(described.situation.astype(np.float32)))
 
 
-def blocks(described: Described, weights: Weights) -> Cut:
+def cut_into_blocks(described: Described, weights: Weights) -> Cut:
     """Return the cut of a page by the mean log odds of three estimates that a node is in one segment.
 
     They are the learnt cost of nodes, the mean probability of the pairs of leaves that meet at the node, and the share
@@ -140,7 +148,7 @@ def blocks(described: Described, weights: Weights) -> Cut:
 def _by_tree(tree: Tree, odds: Floats) -> Cut:
     """The cut of a page by the log odds that all leaves of each node are in one segment, (k,)."""
     whole = sigmoid(np.clip(odds, -30, 30))
-    return lambda penalty: segments_of(tree, cover(tree, tree.size * (penalty * whole - (1 - whole))))
+    return lambda penalty: segments_of(tree, cheapest_cover(tree, tree.size * (penalty * whole - (1 - whole))))
 
 
 def _log_odds(probability: Floats) -> Floats:
@@ -149,22 +157,18 @@ def _log_odds(probability: Floats) -> Floats:
     return np.log(likely / (1 - likely))
 
 
-def labelled(described: Described, weights: Weights, form: str = STRICT) -> Cut:
+def cut_by_energy(described: Described, weights: Weights) -> Cut:
     """Return the cut of a page by the paper's energy: connected leaves of one label are a segment.
-
-    Parameters
-    ----------
-    form : ``STRICT``, ``NO_PARENTS`` or ``NOT_LEARNT``
 
     Raises
     ------
     ImportError : if a rendered page is cut without PyMaxflow
     """
-    costs = energy_of(described, weights, form)
+    costs = energy_of(described, weights)
 
     def cut(penalty: float) -> Ints:
         energy = replace(costs, edge=penalty * costs.edge, weight=penalty * costs.weight)
-        labels = exact(energy)
+        labels = minimise(energy)
         if described.page.layout is not None:
             labels = expand(energy, labels)
         return _components(energy, labels[described.tree.leaves])
@@ -172,24 +176,16 @@ def labelled(described: Described, weights: Weights, form: str = STRICT) -> Cut:
     return cut
 
 
-def energy_of(described: Described, weights: Weights, form: str) -> Energy:
+def energy_of(described: Described, weights: Weights) -> Energy:
     """The paper's energy of a page, with a penalty of 1."""
-    tree, learnt = described.tree, form != NOT_LEARNT
-    space = (described.columns - weights.center) / weights.scale
-    space = space @ weights.metric.T if learnt else space / np.sqrt(space.shape[1])
+    tree = described.tree
+    space = (described.columns - weights.center) / weights.scale @ weights.metric.T
     labels = space[_prototypes(tree, space)]
     squares = (space**2).sum(axis=1)[:, None] + (labels**2).sum(axis=1) - 2 * space @ labels.T
     layout = described.page.layout
-    one, other = following(tree) if layout is None else rendered(tree, layout)
-    if learnt:
-        p, q = tree.leaves[one], tree.leaves[other]
-        edge = weights.edge(described.situation)
-        weight = weights.neighbours(described.pairs(p, q))
-    else:
-        edge = _similarity(space, np.arange(len(tree)), np.maximum(tree.parent, 0))
-        weight = _similarity(space, tree.leaves[one], tree.leaves[other])
-    if form == NO_PARENTS:
-        edge = np.zeros(len(tree))
+    one, other = consecutive(tree) if layout is None else beside(tree, layout)
+    edge = weights.edge(described.situation)
+    weight = weights.neighbours(described.pairs(tree.leaves[one], tree.leaves[other]))
     return Energy(tree, np.sqrt(np.maximum(0, squares)), np.zeros(len(tree)), edge, one, other, weight)
 
 
@@ -239,11 +235,6 @@ def _prototypes(tree: Tree, space: Floats) -> Ints:
     return np.array(chosen)
 
 
-def _similarity(space: Floats, one: Ints, other: Ints) -> Floats:
-    """(e,) Similarity of nodes, at most 1, by the unweighted sum of the differences of their features."""
-    return 2 * sigmoid(-np.abs(space[one] - space[other]).sum(axis=1) / np.sqrt(space.shape[1]))
-
-
 def _components(energy: Energy, labels: Ints) -> Ints:
     """(m,) Number of the component of each leaf: connected leaves of one label."""
     from scipy.sparse import csr_array
@@ -253,3 +244,87 @@ def _components(energy: Energy, labels: Ints) -> Ints:
     ends = energy.one[same], energy.other[same]
     graph = csr_array((np.ones(len(ends[0]), np.int8), ends), shape=(len(labels), len(labels)))
     return np.asarray(connected_components(graph, directed=False)[1], np.int64)
+
+
+def cut_by_clusters(described: Described, weights: Weights) -> Cut:
+    """Return the cut of a page: a function from the penalty to the number of the cluster of each leaf of the tree."""
+    nodes = _items(described.tree)
+    together = probabilities(described, nodes, weights.pairs)
+    part = np.repeat(np.arange(len(nodes)), described.tree.size[nodes])
+    return lambda penalty: cluster(together, penalty)[part]
+
+
+def probabilities(described: Described, nodes: Ints, model: Logistic) -> Floats:
+    """(k, k) Probability that two of the nodes are in one segment, for all pairs; 1 on the diagonal."""
+    one, other = np.triu_indices(len(nodes), 1)
+    together = np.eye(len(nodes))
+    for at in range(0, len(one), _CHUNK):
+        i, j = one[at : at + _CHUNK], other[at : at + _CHUNK]
+        together[i, j] = together[j, i] = model(described.pairs(nodes[i], nodes[j]))
+    return together
+
+
+def cluster(together: Floats, penalty: float) -> Ints:
+    """(k,) Number of the cluster of each item: the best of some runs with random pivots, improved by single moves.
+
+    Parameters
+    ----------
+    together : (k, k) probability that two items belong together
+    penalty : lambda
+    """
+    joined = joining(together, penalty)
+    count = len(joined)
+    random = np.random.default_rng(0)
+    starts = [np.zeros(count, np.int64), np.arange(count)]
+    starts += [_pivots(joined <= 0, random.permutation(count)) for _ in range(_TRIALS)]
+    best = min(starts, key=lambda labels: cost(joined, labels))
+    return np.unique(_moved(joined, best), return_inverse=True)[1].astype(np.int64)
+
+
+def joining(together: Floats, penalty: float) -> Floats:
+    """(k, k) Cost of having two items in one cluster rather than in two."""
+    joined = 1 - together - penalty * together
+    np.fill_diagonal(joined, 0)
+    return joined
+
+
+def cost(joined: Floats, labels: Ints) -> float:
+    """Cost of a clustering, minus the cost of the clustering with each item alone."""
+    return float(joined[labels[:, None] == labels].sum() / 2)
+
+
+def _pivots(alike: Bools, order: Ints) -> Ints:
+    """(k,) Clusters of pivots: each takes the remaining items that cost no more with it than apart from it."""
+    labels = np.full(len(order), -1)
+    for pivot in order.tolist():
+        if labels[pivot] < 0:
+            labels[(labels < 0) & alike[pivot]] = pivot
+    return labels
+
+
+def _moved(joined: Floats, labels: Ints) -> Ints:
+    """Move single items to the cluster where they cost least, until none moves. Each move lowers the cost."""
+    labels = np.unique(labels, return_inverse=True)[1]
+    moved = True
+    while moved:
+        moved = False
+        for item in range(len(labels)):
+            cluster_costs = np.bincount(labels, weights=joined[item], minlength=len(labels) + 1)
+            least = int(cluster_costs.argmin())
+            if cluster_costs[least] < cluster_costs[labels[item]] - 1e-9:
+                cluster_sizes = np.bincount(labels, minlength=len(labels) + 1)
+                labels[item] = least if cluster_sizes[least] else int(cluster_sizes.argmin())
+                moved = True
+    return labels
+
+
+def _items(tree: Tree) -> Ints:
+    """The smallest nodes that contain each leaf once and are at most ``_MAX_ITEMS``."""
+    size = 1
+    while True:
+        small = tree.size <= size
+        small[1:] &= tree.size[tree.parent[1:]] > size
+        nodes = np.flatnonzero(small)
+        if len(nodes) <= _MAX_ITEMS:
+            return nodes
+        size *= 2

@@ -14,6 +14,7 @@ from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.hashing import mix
 from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.decision.page_features import tokens
+from scrapy_pagelets.page.layout import Layout
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.graph_cuts.tree import Tree
@@ -42,7 +43,6 @@ _INPUTS: Final = np.array([TAG[t] for t in "input select textarea button".split(
 _BLOCKS: Final = np.array([TAG[t] for t in "div p table ul ol li tr td section article h1 h2 h3 h4 h5 h6 form".split()])
 #: A run of text of at least this many words counts as a sentence rather than a label.
 _SENTENCE: Final = 10
-
 _NODE: Final = (
     "words", "leaves", "words_per_leaf", "link_words", "links_per_leaf", "images_per_leaf", "has_image",
     "headings_per_leaf", "headings", "inputs", "blocks", "blocks_per_leaf", "sentences_per_leaf", "sentences",
@@ -61,10 +61,14 @@ _OF_PARENT: Final = (
     "child_templateness_spread", "leaf_children", "blocks_per_leaf",
 )  # fmt: skip
 _PAIR: Final = ("distance", "tree_distance", "one_parent", "alike", "one_shape")
-
 NODE_FEATURES: Final = _NODE
 SITUATION_FEATURES: Final = (*_NODE, *(f"parent_{name}" for name in _OF_PARENT), *_SITUATION)
 PAIR_FEATURES: Final = (*(f"{name}_step" for name in _NODE), *(f"meeting_{name}" for name in _NODE), *_PAIR)
+#: Number of rows that are compared with all others at once; if more leaves than this are visible, only document order
+#: counts.
+_CHUNK, _MAX_LEAVES = 256, 5_000
+#: Pixels by which boxes may overlap and still be side by side.
+_OVERLAP: Final = 2
 
 
 def node_features(page: Page, tree: Tree, templateness: Floats) -> Floats:
@@ -231,3 +235,44 @@ def pair_features(nodes: NodeTable, tree: Tree, columns: Floats, one: Ints, othe
     apart = np.log1p(tree.depth[one] + tree.depth[other] - 2 * tree.depth[meeting])
     same = (column[one] == column[other] for column in (tree.parent, kind, shape))
     return np.column_stack((np.abs(columns[one] - columns[other]), columns[meeting], far, apart, *same))
+
+
+def consecutive(tree: Tree) -> tuple[Ints, Ints]:
+    """Pairs of consecutive leaves."""
+    one = np.arange(len(tree.leaves) - 1)
+    return one, one + 1
+
+
+def beside(tree: Tree, layout: Layout) -> tuple[Ints, Ints]:
+    """Pairs of consecutive leaves, and pairs of a visible leaf and the nearest one to its right or below it.
+
+    The nearest leaf is chosen among the visible ones whose boxes overlap in the other direction.
+    """
+    pairs = [consecutive(tree)]
+    seen = np.flatnonzero(layout.visible[tree.seen])
+    if len(seen) <= _MAX_LEAVES:
+        rows = tree.seen[seen]
+        x, y = layout.x[rows].astype(np.float64), layout.y[rows].astype(np.float64)
+        right, bottom = x + layout.width[rows], y + layout.height[rows]
+        for box in ((x, right, y, bottom), (y, bottom, x, right)):
+            one, other = _nearest(*box)
+            pairs.append((seen[one], seen[other]))
+    one, other = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    both = np.unique(np.stack((np.minimum(one, other), np.maximum(one, other))), axis=1)
+    return both[0], both[1]
+
+
+def _nearest(low: Floats, high: Floats, start: Floats, end: Floats) -> tuple[Ints, Ints]:
+    """Pairs of a box and the nearest one after it: its ``low`` is after the ``high``, and ``start:end`` overlap."""
+    pairs = []
+    for at in range(0, len(low), _CHUNK):
+        own = slice(at, at + _CHUNK)
+        gap = low - high[own, None]
+        beside = (start < end[own, None]) & (start[own, None] < end) & (gap >= -_OVERLAP)
+        gap = np.where(beside, gap, np.inf)
+        gap[np.arange(len(gap)), np.arange(at, at + len(gap))] = np.inf
+        nearest = gap.argmin(axis=1)
+        near = np.isfinite(gap[np.arange(len(gap)), nearest])
+        pairs.append((at + np.flatnonzero(near), nearest[near]))
+    empty = np.zeros(0, np.int64)
+    return tuple(np.concatenate(part) for part in zip((empty, empty), *pairs, strict=True))  # type: ignore[return-value]

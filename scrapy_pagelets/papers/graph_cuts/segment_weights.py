@@ -6,6 +6,7 @@ One file is for pages as received, the other for rendered pages, whose nodes hav
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -16,7 +17,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Floats
+from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.decision.trees import Trees, sigmoid
 from scrapy_pagelets.papers.graph_cuts.appearance import APPEARANCE, PAIR_APPEARANCE, SITUATION_APPEARANCE
@@ -29,6 +30,10 @@ VERSION: Final = 2
 _SPACE, _LOGISTIC = ("center", "scale", "metric"), ("edge", "neighbours", "pairs")
 _PLAIN: Final = [*NODE_FEATURES, *SITUATION_FEATURES, *PAIR_FEATURES]
 _RENDERED: Final = [*_PLAIN, *APPEARANCE, *SITUATION_APPEARANCE, *PAIR_APPEARANCE]
+#: Nodes of the same segment that each node should be close to.
+NEIGHBOURS: Final = 3
+#: Weight of the impostors; that of far neighbours is 1 - _PUSH.
+_PUSH: Final = 0.5
 
 
 class WeightsError(ConfigError):
@@ -139,3 +144,94 @@ def _weights(data: dict[str, NDArray[Any]]) -> Weights:
     parts |= {name: Logistic(data[name][:-1], float(data[name][-1])) for name in _LOGISTIC}
     whole = Trees(data["feature"].astype(np.int64), data["border"], data["value"], float(data["bias"]))
     return Weights(**parts, whole=whole, penalties=about.pop("penalties"), about=about)
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Nodes of one page.
+
+    Attributes
+    ----------
+    columns : (n, F) their features
+    segment : (n,) number of their segment
+    target : (t, 2) pairs of a node and one of the nearest nodes of its segment
+    """
+
+    columns: Floats
+    segment: Ints
+    target: Ints
+
+    @classmethod
+    def of(cls, columns: Floats, segment: Ints) -> Group:
+        """Make a group whose targets are the ``NEIGHBOURS`` nearest nodes in the space of the features."""
+        distance = _squares(columns)
+        distance[segment[:, None] != segment] = np.inf
+        np.fill_diagonal(distance, np.inf)
+        nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEIGHBOURS]
+        node, rank = np.nonzero(np.isfinite(np.take_along_axis(distance, nearest, axis=1)))
+        return cls(columns, segment, np.column_stack((node, nearest[node, rank])))
+
+
+def learn_metric(groups: Sequence[Group], rank: int, iterations: int) -> Floats:
+    """(rank, F) The linear map; the learnt distance is the Euclidean distance of images.
+
+    Parameters
+    ----------
+    groups : one for each page, with centred and scaled features
+    rank : dimensions of the image
+    iterations : largest number of steps of L-BFGS
+
+    Raises
+    ------
+    ValueError : if no segment has two nodes
+    """
+    from scipy.optimize import minimize
+
+    if not sum(len(group.target) for group in groups):
+        raise ValueError("no segment has two nodes: a metric needs pairs that belong together")
+    features = groups[0].columns.shape[1]
+    start = np.linalg.svd(np.vstack([group.columns for group in groups]), full_matrices=False)[2][:rank]
+
+    def objective(flat: Floats) -> tuple[float, Floats]:
+        value, gradient = loss(groups, flat.reshape(-1, features))
+        return value, gradient.ravel()
+
+    result = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": iterations})
+    learnt: Floats = result.x.reshape(-1, features)
+    return learnt
+
+
+def loss(groups: Sequence[Group], linear: Floats) -> tuple[float, Floats]:
+    """Mean cost of a target pair with its impostors; (rank, F) the gradient."""
+    value, gradient = 0.0, np.zeros_like(linear)
+    for group in groups:
+        image = group.columns @ linear.T
+        own, weight = _pairs(_squares(image), group)
+        value += own
+        # The sum of w_ab |L(x_a - x_b)|^2 has the gradient 2 L X^T (degree - w - w^T) X.
+        both = weight + weight.T
+        gradient += 2 * ((both.sum(axis=1)[:, None] * image - both @ image).T @ group.columns)
+    count = sum(len(group.target) for group in groups)
+    return value / count, gradient / count
+
+
+def _pairs(square: Floats, group: Group) -> tuple[float, Floats]:
+    """The group's loss; (n, n) its derivative by each squared distance."""
+    node, near = group.target.T
+    pull = square[node, near]
+    margin = 1 + pull[:, None] - square[node]
+    margin[(margin < 0) | (group.segment[node][:, None] == group.segment)] = 0
+    active = (margin > 0) * _PUSH
+    weight = np.zeros_like(square)
+    np.add.at(weight, (node, near), 1 - _PUSH + active.sum(axis=1))
+    # The rows of one node are consecutive.
+    nodes, starts = np.unique(node, return_index=True)
+    weight[nodes] -= np.add.reduceat(active, starts) if len(starts) else 0
+    return float((1 - _PUSH) * pull.sum() + _PUSH * margin.sum()), weight
+
+
+def _squares(columns: Floats) -> Floats:
+    """(n, n) Squared distances."""
+    norm = (columns**2).sum(axis=1)
+    square: Floats = np.maximum(0, norm[:, None] + norm - 2 * columns @ columns.T)
+    return square

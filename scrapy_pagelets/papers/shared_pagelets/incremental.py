@@ -20,7 +20,7 @@ from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import body_of
 from scrapy_pagelets.evidence.unsaved import Unsaved
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.shared_pagelets.batch import GlobalTemplates
+from scrapy_pagelets.papers.shared_pagelets.global_templates import GlobalTemplates
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import (
     LEAST_TOKENS,
     NEAR,
@@ -220,7 +220,7 @@ class RepeatedPagelets(Unsaved[Pagelets]):
 
     def _owners(self) -> Iterator[set[str]]:
         """The sites of each template."""
-        for template in self._linked.templates(_LEAST):
+        for template in self._linked.templates():
             yield {self._sites[int(page)] for page in template.pages}
 
     def _repeated(self, pages: set[int], site: str, rows: Ints, form: Form) -> Bools:

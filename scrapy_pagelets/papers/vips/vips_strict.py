@@ -17,7 +17,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.page.layout import Layout
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
-from scrapy_pagelets.papers.vips.vips_separators import Strips, crossed, separators
+from scrapy_pagelets.papers.vips.vips_blocks import Strips, crossed, separators
 from scrapy_pagelets.papers.vips.vips_tree import GREATEST, LEAST, BlockTree, Growing
 
 #: Shares of the page's area below which a block is small (rules 9 and 10), and above which it is less coherent.
@@ -39,10 +39,8 @@ _DISTANCES: Final = np.array([8, 15, 25, 35, 45, 55])
 _DISTANCE_WEIGHTS: Final = np.array([1, 2, 4, 6, 8, 10, 12])
 _RULER = _BACKGROUND = _FONT = 2
 _ALIKE: Final = -2
-
 _TABLES: Final = frozenset(TAG[tag] for tag in ("table", "thead", "tbody", "tfoot", "tr"))
 _CELLS: Final = frozenset((TAG["td"], TAG["th"]))
-
 _CUT, _DIVIDE, _DIVIDE_PARTLY, _KEEP = "cut", "divide", "part", "keep"
 
 

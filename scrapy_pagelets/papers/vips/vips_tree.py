@@ -6,18 +6,14 @@ Source: Yu, Cai, Wen, Ma 2003, section 2.1; see ``docs/algorithms/vips-feedback-
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.page.nodes import NodeTable
-from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.text import paths_of
 
 #: Least and greatest degree of coherence.
 LEAST, GREATEST = 1, 10
-
 #: A half-open range of rows: the subtrees of some adjacent siblings.
 Span = tuple[int, int]
 
@@ -87,34 +83,6 @@ class BlockTree:
             if coherent[above]:
                 kept[block] = kept[above]
         return np.array(kept, np.int64)
-
-    def record(self, page: Page) -> list[dict[str, Any]]:
-        """The tree as records of the feed; ``xpaths`` lead to the text of a block that is in none of its inner blocks.
-
-        Parameters
-        ----------
-        page : the page of this tree; for a rendered page, the paths are those of the page as received
-        """
-        owner = self.owner[self.nodes.leaves]
-        order = np.argsort(owner, kind="stable")
-        ends = np.searchsorted(owner[order], np.arange(len(self) + 1))
-        return [
-            {
-                "id": block,
-                "parent": int(self.parent[block]) if block else None,
-                "doc": int(self.doc[block]),
-                "box": [round(float(edge)) for edge in self.box[block]],
-                "xpaths": _paths(page, np.sort(order[ends[block] : ends[block + 1]])),
-            }
-            for block in range(len(self))
-        ]
-
-
-def _paths(page: Page, index: Ints) -> list[str]:
-    if page.source is None:
-        return paths_of(page.nodes, index)
-    received = page.received[index]
-    return paths_of(page.source.nodes, received[received >= 0])
 
 
 class Growing:

@@ -28,7 +28,7 @@ from scrapy_pagelets.page.layout import Layout
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.detections import PAGE_LEVEL
-from scrapy_pagelets.papers.page_alone.isotonic import smooth
+from scrapy_pagelets.papers.isotonic import smooth
 
 #: Features of a node of a rendered page, after ``NODE_FEATURES``. Source: the slides, "Cues used Implicitly by Humans":
 #: placement on screen, aspect ratio, background colour.
@@ -76,7 +76,7 @@ def load(name: str = PAGE_LEVEL) -> PageLevel:
     ------
     ModelError : if there is no such file, or if it was not written by this version
     """
-    path = files("scrapy_pagelets.papers.page_alone").joinpath(f"{name}.npz") if name == PAGE_LEVEL else Path(name)
+    path = files("scrapy_pagelets.papers").joinpath(f"{name}.npz") if name == PAGE_LEVEL else Path(name)
     try:
         with path.open("rb") as file, np.load(file) as data:
             return _page_level(data)

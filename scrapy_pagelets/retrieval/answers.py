@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
@@ -12,13 +13,12 @@ import numpy as np
 
 from scrapy_pagelets.base.characters import without_controls
 from scrapy_pagelets.base.errors import QueryError
-from scrapy_pagelets.index.base import QUERY_TERMS
+from scrapy_pagelets.base.words import WORD
+from scrapy_pagelets.index.interface import QUERY_TERMS
 from scrapy_pagelets.index.terms import terms
-from scrapy_pagelets.retrieval.collection import Collection
+from scrapy_pagelets.retrieval.collection import Collection, cut_blocks, cut_pagelets, cut_whole, cut_windows
 from scrapy_pagelets.retrieval.feedback import Feedback, expand
-from scrapy_pagelets.retrieval.ranking import Ranking, rank
-from scrapy_pagelets.retrieval.segments import blocks, pagelets, whole, windows
-from scrapy_pagelets.retrieval.term_weights import Bm2500
+from scrapy_pagelets.retrieval.ranking import Bm2500, Ranking, rank
 
 #: BM2500 of the paper, except that terms on most pages have a weight near 0 instead of a negative one.
 FORMULA: Final = Bm2500(plus=True)
@@ -30,12 +30,17 @@ TITLE: Final = 10.0
 _SHARE: Final = 0.1
 #: Methods of feedback, each with the numbers of pages and segments that were best in the paper (Section 4.2).
 FEEDBACK: Final[Mapping[str, Feedback]] = {
-    "segments": Feedback(pagelets, pages=80, selected=20, share=_SHARE),
-    "blocks": Feedback(blocks, pages=80, selected=50, share=_SHARE),
-    "windows": Feedback(windows, pages=80, selected=20, share=_SHARE),
-    "pages": Feedback(whole, pages=10, selected=10, share=_SHARE),
-    "rm3": Feedback(whole, pages=10, selected=10, model=True),
+    "segments": Feedback(cut_pagelets, pages=80, selected=20, share=_SHARE),
+    "blocks": Feedback(cut_blocks, pages=80, selected=50, share=_SHARE),
+    "windows": Feedback(cut_windows, pages=80, selected=20, share=_SHARE),
+    "pages": Feedback(cut_whole, pages=10, selected=10, share=_SHARE),
+    "rm3": Feedback(cut_whole, pages=10, selected=10, model=True),
 }
+_RUN: Final = re.compile(r"\S+")
+#: Splits a text into words and the strings between them.
+_PIECES: Final = re.compile(f"({WORD.pattern})")
+#: Only this many runs of a text are searched, so that a huge text does not delay the answer.
+_MAX_RUNS: Final = 20_000
 
 
 @dataclass(frozen=True)
@@ -151,3 +156,52 @@ def is_common(collection: Collection, query: Mapping[str, float], share: float =
     """Whether each term of a query that occurs at all is on more than the given share of the pages."""
     n = collection.frequencies(list(query))
     return bool(np.all(n[n > 0] > share * collection.size.pages))
+
+
+def highlighted(text: str, wanted: Iterable[str], words: int = 40, marks: tuple[str, str] = ("**", "**")) -> str:
+    r"""The passage with the most distinct terms, on one line, each term between marks.
+
+    Parameters
+    ----------
+    wanted : terms, see `terms`
+    words : length of the passage, in runs without white space
+
+    Examples
+    --------
+    >>> highlighted("Once upon a time\nbells rang, old BELLS!", ["bells", "old"], words=4)
+    '... **bells** rang, **old** **BELLS**!'
+    """
+    runs, wanted = _RUN.findall(text)[:_MAX_RUNS], frozenset(wanted)
+    has = [frozenset(terms(run)).intersection(wanted) for run in runs]
+    start = _best_start(has, words)
+    passage = " ".join(_marked(run, wanted, marks) if has[place] else run for place, run in _part(runs, start, words))
+    return "... " * (start > 0) + passage + " ..." * (start + words < len(runs))
+
+
+def _part(runs: list[str], start: int, words: int) -> list[tuple[int, str]]:
+    return list(enumerate(runs))[start : start + words]
+
+
+def _best_start(has: list[frozenset[str]], words: int) -> int:
+    """Start of the passage with the most distinct terms; of several, the one with the most terms, then the first."""
+    count, total, best, start = dict[str, int](), 0, (0, 0), 0
+    for end, terms_here in enumerate(has):
+        for term in terms_here:
+            count[term] = count.get(term, 0) + 1
+        total += len(terms_here)
+        if end >= words:
+            for term in has[end - words]:
+                count[term] -= 1
+            total -= len(has[end - words])
+        worth = sum(number > 0 for number in count.values()), total
+        if worth > best:
+            best, start = worth, max(0, end - words + 1)
+    return start
+
+
+def _marked(run: str, wanted: frozenset[str], marks: tuple[str, str]) -> str:
+    """A run with its terms between marks; in scripts without spaces, each character is marked by itself."""
+    return "".join(
+        marks[0] + piece + marks[1] if any(term in wanted for term in terms(piece)) else piece
+        for piece in _PIECES.split(run)
+    )

@@ -1,4 +1,4 @@
-"""Items of the first pages of a class, which wait until more pages of the class are known."""
+"""Items on their way to the pipelines: they get the context of their page, and those of first pages wait."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from scrapy.http import HtmlResponse
 from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.session.closing import before_closing
 from scrapy_pagelets.session.crawl_session import session_of
-from scrapy_pagelets.session.leases import lease_of
-from scrapy_pagelets.session.page_context import PageContext, context_of, copied
+from scrapy_pagelets.session.page_context import PageContext, context_of, copied, current, response_left
+from scrapy_pagelets.session.scrapy_hooks import after_responses, before_closing, before_scraper_closes, wrap_items
+from scrapy_pagelets.session.shared_crawl import lease_of
 
 #: Seconds that an item waits at most.
 LIMIT: Final = 15.0
+
 #: Items that wait at the same time; their responses have no more bytes than the scraper may process at once.
 _MOST: Final = 32
 
@@ -53,7 +54,6 @@ class FirstPages:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        assert crawler.engine is not None
         self.crawler = crawler
         self.session = session_of(crawler)
         self._held: list[_Held] = []
@@ -62,14 +62,13 @@ class FirstPages:
         self._closing = False
         self._room = asyncio.Semaphore(max(1, crawler.settings.getint("CONCURRENT_ITEMS")))
         self._max_size = crawler.settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE")
-        scraper: Any = crawler.engine.scraper
-        self._process, scraper.start_itemproc_async = scraper.start_itemproc_async, self.start_itemproc_async
-        self._close_scraper, scraper.close_spider_async = scraper.close_spider_async, self.close_spider_async
+        self._process = wrap_items(crawler, self.process_or_hold)
         before_closing(crawler, self._close)
+        before_scraper_closes(crawler, self._close_and_wait)
         crawler.signals.connect(self.spider_idle, signals.spider_idle)
         crawler.signals.connect(self._release_ready, signals.response_received)
 
-    async def start_itemproc_async(self, item: Any, *, response: Any) -> None:
+    async def process_or_hold(self, item: Any, *, response: Any) -> None:
         """Process an item, or let it wait."""
         context = None if self._closing else self._context(response)
         held = None
@@ -147,18 +146,31 @@ class FirstPages:
         self._closing = True
         self._release_all("closing")
 
-    async def close_spider_async(self) -> None:
-        """Close the scraper after the last item that waited: the scraper itself waits for responses only."""
+    async def _close_and_wait(self) -> None:
         self._close()
         await asyncio.gather(*self._running)
-        await self._close_scraper()
 
 
-def hold_first_pages(crawler: Crawler) -> None:
-    """Let the items of first pages wait; item pipelines call this when they are opened."""
-    if crawler not in _holding and session_of(crawler).config.first_pages > 1 and is_asyncio_available():
-        _holding.add(crawler)
+def follow_items(crawler: Crawler) -> None:
+    """Make `current_context` available to item pipelines, and let the items of first pages wait.
+
+    Item pipelines call this when they are opened. Each item is copied, because a spider may change it and yield it
+    again while the pipelines still write to it.
+    """
+    if crawler in _followed:
+        return
+    _followed.add(crawler)
+    session = session_of(crawler)
+
+    async def process_in_context(item: Any, *, response: Any) -> None:
+        with current(response, session) as context:
+            await process(item if context is None else copied(item), response=response)
+
+    process = wrap_items(crawler, process_in_context)
+    after_responses(crawler, lambda response: response_left(response, session))
+    waits = session.config.first_pages > 1 and not getattr(crawler.spider, "holds_first_pages", False)
+    if waits and is_asyncio_available():
         FirstPages(crawler)
 
 
-_holding: WeakSet[Crawler] = WeakSet()
+_followed: WeakSet[Crawler] = WeakSet()

@@ -22,31 +22,40 @@ from twisted.python.failure import Failure
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.base.recent_keys import RecentKeys
-from scrapy_pagelets.crawler.items import page_item
-from scrapy_pagelets.crawler.spiders import arguments, failures, sitemaps
+from scrapy_pagelets.crawler.spiders import start_pages
 from scrapy_pagelets.crawler.spiders.request_journal import FORMER_JOB, RequestJournal
 from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import host_of, is_page, key
-from scrapy_pagelets.session.crawl_session import abort_crawl, mark_failed, session_of
-from scrapy_pagelets.session.fingerprints import fingerprint_of
+from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.outgoing import FOLLOWED, requested_url
+from scrapy_pagelets.session.requests import fingerprint_of
+from scrapy_pagelets.session.scrapy_hooks import before_scraper_closes, mark_failed
 from scrapy_pagelets.session.threads import in_waiting_thread
 
 logger = logging.getLogger(__name__)
 
+#: Default of PAGELETS_FIRST_PAGES: more than for other spiders, since pages wait on disk.
+_FIRST_PAGES: Final = 100
 #: With a limited number of pages: URLs in reserve, to replace pages that fail.
 _SPARE: Final = 10_000
+
 #: In the job directory: our journal of requests, and Scrapy's request queue.
 _JOURNAL: Final = "pagelets-journal.sqlite"
+
 _QUEUE: Final = "requests.queue"
+
 #: The requests that Scrapy has seen, in the job directory.
 _SEEN: Final = "requests.seen"
+
 _NOT_SHARED: Final = "-a pages cannot be combined with PAGELETS_REDIS: each process would count its own pages"
+
 #: Pages of sitemaps whose keys are kept: probes prefer them.
 _MAX_LISTED: Final = 100_000
+
 #: Links of a crawl that are remembered: as many as a table can hold.
 _MAX_LINKS: Final = 1 << 31
+
 _ARGUMENTS: Final = "url, urls, depth, pages and sitemap"
 
 
@@ -61,8 +70,8 @@ class SiteSpider(Spider):
     pages : maximal number of pages; 0, the default, is no limit
     sitemap : ``1`` to start from the site's sitemaps as well
 
-    The first ``PAGELETS_SETTLE`` pages of a site are held back on disk until that many have arrived or the crawl ends,
-    so that the first page is as clean as the last.
+    The first ``PAGELETS_FIRST_PAGES`` pages of a site, by default 100, are held back on disk until that many have
+    arrived or the crawl ends, so that the first page is as clean as the last.
 
     With ``JOBDIR``, a journal records every request and its outcome immediately. The next run of the job sends the
     requests without a response again, even if the run before was killed.
@@ -71,15 +80,17 @@ class SiteSpider(Spider):
     name = "site"
     #: The pipelines fill blank fields of its items.
     yields_blanks = True
+    #: Its pages wait on disk, see `SettlingPages`; those of other spiders wait in memory, see `session.items`.
+    holds_first_pages = True
 
     def __init__(
         self, url: str = "", urls: str = "", depth: str = "0", pages: str = "0", sitemap: str = "0", **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        self.start_urls = arguments.start_urls(url, urls)
-        self.depth, self.pages = arguments.number("depth", depth), arguments.number("pages", pages)
-        self.sitemap = arguments.flag("sitemap", sitemap)
-        if problem := arguments.unknown(kwargs, _ARGUMENTS):
+        self.start_urls = start_pages.start_urls(url, urls)
+        self.depth, self.pages = start_pages.number("depth", depth), start_pages.number("pages", pages)
+        self.sitemap = start_pages.flag("sitemap", sitemap)
+        if problem := start_pages.unknown(kwargs, _ARGUMENTS):
             logger.warning("%s", problem)
         self.journal = RequestJournal(None)
         self._requested = self._received = self._lost_starts = 0
@@ -91,7 +102,7 @@ class SiteSpider(Spider):
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
-        settings.set("PAGELETS_FIRST_PAGES", 1, "spider")  # its first pages wait on disk instead, see `SettlingPages`
+        settings.setdefault("PAGELETS_FIRST_PAGES", _FIRST_PAGES)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -115,7 +126,7 @@ class SiteSpider(Spider):
         crawler.signals.connect(spider.request_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.request_dropped, signals.request_dropped)
         crawler.signals.connect(spider.spider_idle, signals.spider_idle)
-        failures.mute("scrapy.downloadermiddlewares.robotstxt", "scrapy.downloadermiddlewares.retry")
+        start_pages.mute("scrapy.downloadermiddlewares.robotstxt", "scrapy.downloadermiddlewares.retry")
         return spider
 
     async def start(self) -> AsyncIterator[Any]:
@@ -150,7 +161,7 @@ class SiteSpider(Spider):
 
     def item(self, response: HtmlResponse) -> Any:
         """Return the item of a page, whose fields the pipelines fill."""
-        return page_item(response.url, self.session.config)
+        return self.session.config.blank_item(response.url)
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         start = response.meta.get("pagelets_start", False)
@@ -182,7 +193,7 @@ class SiteSpider(Spider):
 
     def parse_robots(self, response: Response) -> Iterator[Request]:
         response.meta["depth"] = -1  # pages in a sitemap have depth 0, like start pages
-        for url in filter(None, map(requested_url, sitemaps.sitemaps_of(response))):
+        for url in filter(None, map(requested_url, start_pages.sitemaps_of(response))):
             yield self._sitemap(url)
         self._settle(response.request)
 
@@ -190,7 +201,7 @@ class SiteSpider(Spider):
         response.meta["depth"] = -1
         self._settle(response.request)
         try:
-            entries = sitemaps.entries(response)
+            entries = start_pages.entries(response)
         except ValueError as error:
             self.session.warn("sitemaps/failed", "%s", error)
             return
@@ -203,7 +214,7 @@ class SiteSpider(Spider):
     def start_failed(self, failure: Failure) -> None:
         """Log in a sentence why there is nothing to crawl."""
         self._settle(failure.request)  # type: ignore[attr-defined]
-        self._lose_start("%s", failures.reason(failure))
+        self._lose_start("%s", start_pages.reason(failure))
 
     def _lose_start(self, message: str, *arguments: str) -> None:
         """Report a start page that cannot be used; a crawl that has no other does not end with exit code 0."""
@@ -215,7 +226,7 @@ class SiteSpider(Spider):
 
     def failed(self, failure: Failure) -> Iterator[Request]:
         """Count a failed page. After a 404 of ``/page/`` try ``/page``: static hosts serve both, their mirrors one."""
-        stat = failures.stat_of(failure)
+        stat = start_pages.stat_of(failure)
         self.session.count(f"pages/missing/{stat}")
         request: Request = failure.request  # type: ignore[attr-defined]
         self._settle(request)
@@ -226,7 +237,7 @@ class SiteSpider(Spider):
     def sitemap_failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]
         self._settle(request)
-        self.session.warn("sitemaps/failed", "%s cannot be loaded (%s)", request.url, failures.stat_of(failure))
+        self.session.warn("sitemaps/failed", "%s cannot be loaded (%s)", request.url, start_pages.stat_of(failure))
 
     def request_scheduled(self, request: Request) -> None:
         """Drop redirects to other sites, except those of start pages, and write requests into the journal."""
@@ -277,19 +288,12 @@ class SiteSpider(Spider):
         # Connected after the feeds: a request is settled only when they have its item.
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             self.crawler.signals.connect(self.item_made, signal)
-        assert self.crawler.engine is not None
-        scraper: Any = self.crawler.engine.scraper
-        close = scraper.close_spider_async
+        before_scraper_closes(self.crawler, self._release_last)
 
-        async def close_spider_async() -> None:
-            try:
-                # Pages on disk stay for the next run of the job, if the journal tells it about them.
-                postponed = not self._finished and job_dir(self.settings) and self.journal.complete
-                await self.held.release(lasting=not postponed)
-            finally:
-                await close()
-
-        scraper.close_spider_async = close_spider_async
+    async def _release_last(self) -> None:
+        # Pages on disk stay for the next run of the job, if the journal tells it about them.
+        postponed = not self._finished and job_dir(self.settings) and self.journal.complete
+        await self.held.release(lasting=not postponed)
 
     def spider_idle(self) -> None:
         """Request spare pages instead of those that failed, if the number of pages is limited."""

@@ -1,0 +1,187 @@
+"""Checks of spider arguments (``-a name=value``)."""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+from lxml import etree
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
+from scrapy.spidermiddlewares.httperror import HttpError
+from scrapy.utils.gz import gunzip, gzip_magic_number
+from twisted.python.failure import Failure
+
+from scrapy_pagelets.session.outgoing import ForbiddenAddress
+
+_START: Final = "the spider site needs a start page: -a url=https://example.com/, or -a urls=FILE with one per line"
+
+
+def start_urls(url: str, urls: str) -> list[str]:
+    """Return the start pages: the argument ``url``, or the lines of the file ``urls``.
+
+    Raises
+    ------
+    ValueError : if the arguments cannot be used; the message says what to give
+
+    Examples
+    --------
+    >>> start_urls("example.com/a", "")
+    ['https://example.com/a']
+    """
+    if bool(url) == bool(urls):
+        raise ValueError(f"{_START}, not both" if url else _START)
+    lines = _lines(urls) if urls else [url]
+    pages = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
+    if not pages:
+        raise ValueError(f"{urls} has no start page: write one per line")
+    return [_absolute(page) for page in pages]
+
+
+def _lines(name: str) -> list[str]:
+    try:
+        return Path(name).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"the file of start pages cannot be read: {error}") from error
+
+
+def _absolute(url: str) -> str:
+    absolute = url if "://" in url else f"https://{url}"
+    try:
+        parts = urlsplit(absolute)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or " " in absolute:
+        raise ValueError(f"{url!r} is not the URL of a page: give one like https://example.com/")
+    return absolute
+
+
+def number(name: str, value: str) -> int:
+    """Return the value of an argument that takes a whole number.
+
+    >>> number("depth", "3")
+    3
+    """
+    if not (value.isascii() and value.isdecimal()):
+        raise ValueError(f"{name} is {value!r}: give a whole number, 0 for no limit")
+    return int(value)
+
+
+def beginning(name: str, value: str) -> str:
+    """Return the value of an argument that takes a URL prefix, "" for none."""
+    if value and not value.lower().startswith(("http://", "https://", "file://")):
+        raise ValueError(f"{name} is {value!r}: give the beginning of a URL, like https://example.com/")
+    return value
+
+
+def flag(name: str, value: str) -> bool:
+    """Return the value of an argument that takes 0 or 1."""
+    if value not in ("", "0", "1"):
+        raise ValueError(f"{name} is {value!r}: give 1 for yes or 0 for no")
+    return value == "1"
+
+
+def unknown(names: dict[str, object], known: str) -> str:
+    """Return a sentence about unknown arguments, "" if there are none; tools like scrapyd pass some like ``_job``."""
+    unknown_names = [name for name in names if not name.startswith("_")]
+    return f"unknown argument {', '.join(unknown_names)}: the spider takes {known}" if unknown_names else ""
+
+
+#: Bytes of an unpacked sitemap: the protocol allows 50 MB, and a compressed one may be a bomb.
+_MAX_SIZE: Final = 50 << 20
+
+_SITEMAP_LINE: Final = re.compile(r"^[ \t]*sitemap[ \t]*:[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
+
+#: Bytes of robots.txt that are read (RFC 9309).
+_MAX_ROBOTS: Final = 500 << 10
+
+
+class Entry(NamedTuple):
+    """The URL of a page or of another sitemap, as a sitemap lists it."""
+
+    url: str
+    is_sitemap: bool
+
+
+def sitemaps_of(robots: Response) -> list[str]:
+    """Return the URLs of the sitemaps in robots.txt; without one, ``/sitemap.xml``."""
+    listed = _SITEMAP_LINE.findall(robots.body[:_MAX_ROBOTS].decode("utf-8", "replace")) if robots.status == 200 else []
+    return [_joined(robots.url, url) for url in listed] or [urljoin(robots.url, "/sitemap.xml")]
+
+
+def entries(response: Response) -> list[Entry]:
+    """Return the entries of a sitemap or a sitemap index.
+
+    Raises
+    ------
+    ValueError : if the response is neither
+    """
+    parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, huge_tree=True)
+    try:
+        body = gunzip(response.body, max_size=_MAX_SIZE) if gzip_magic_number(response) else response.body
+        root = etree.fromstring(body, parser)
+    except (etree.LxmlError, OSError, EOFError, ValueError) as error:
+        raise ValueError(f"{response.url} is not a sitemap: {error}") from None
+    kind = "nothing" if root is None else etree.QName(root).localname
+    if kind not in ("urlset", "sitemapindex"):
+        raise ValueError(f"{response.url} is not a sitemap: it begins with {kind}")
+    locs = root.xpath("*[local-name() = 'url' or local-name() = 'sitemap']/*[local-name() = 'loc']")
+    return [Entry(_joined(response.url, (loc.text or "").strip()), kind == "sitemapindex") for loc in locs]
+
+
+def _joined(base: str, url: str) -> str:
+    """Return the absolute URL; "" for one that cannot be read, such as ``http://[half``."""
+    try:
+        return urljoin(base, url)
+    except ValueError:
+        return ""
+
+
+def reason(failure: Failure) -> str:
+    """Return a sentence that tells the user why the start page failed."""
+    error, url = failure.value, failure.request.url  # type: ignore[attr-defined]
+    if isinstance(error, HttpError):
+        return f"{url} returned status {error.response.status}: nothing to crawl; check the URL"
+    if not isinstance(error, IgnoreRequest):
+        return f"{url} cannot be loaded: {_message(error)}; check the URL and whether the site is up"
+    if isinstance(error, ForbiddenAddress):
+        return f"{error}"
+    message = str(error).lower()
+    if "robots.txt" in message:
+        return f"robots.txt of {urlsplit(url).netloc} forbids {url}: nothing to crawl (ROBOTSTXT_OBEY)"
+    if "redirection" in message:
+        return f"{url} redirects in a loop: nothing to crawl; check the URL"
+    return f"{url} was not loaded: {message or 'the request was refused'}"
+
+
+def stat_of(failure: Failure) -> str:
+    """Return the last part of the stat that counts the failure."""
+    error = failure.value
+    if isinstance(error, HttpError):
+        return str(error.response.status)
+    if not isinstance(error, IgnoreRequest):
+        return type(error).__name__
+    if isinstance(error, ForbiddenAddress):
+        return "private"
+    return "forbidden" if "robots.txt" in str(error) else "ignored"
+
+
+def _message(error: BaseException | None) -> str:
+    return str(error).strip().rstrip(".") or type(error).__name__
+
+
+def mute(*loggers: str) -> None:
+    """Log the errors of other loggers at INFO level without tracebacks: the spider reports failed pages itself."""
+    for logger in loggers:
+        logging.getLogger(logger).addFilter(_muted)
+
+
+def _muted(record: logging.LogRecord) -> bool:
+    record.exc_info = None
+    if record.levelno > logging.INFO:
+        record.levelno, record.levelname = logging.INFO, "INFO"
+    return True

@@ -1,1 +1,0 @@
-"""Template detection by the page alone: isotonic smoothing of a classifier (Chakrabarti, Kumar, Punera 2007)."""

@@ -1,0 +1,141 @@
+"""All patches of Scrapy: methods that are wrapped because Scrapy has no signal or argument for what we need.
+
+Each function wraps one attribute of the objects of a crawl; the last one is of the class, for the whole process. All
+have been the same from Scrapy 2.14 to 2.19. The wrapped method is always called, so patches of others work beside
+ours.
+
+| function | what is wrapped | what Scrapy would need instead |
+|---|---|---|
+| `wrap_items` | ``engine.scraper.start_itemproc_async`` | item pipelines that get the response |
+| `after_responses` | ``engine.scraper.slot.finish_response`` | a signal when a response and its items are through |
+| `after_requests` | ``engine._slot.remove_request`` | a signal when the engine is through with a request |
+| `before_closing` | ``engine.close_spider_async`` | a signal before the engine waits for responses |
+| `before_scraper_closes` | ``engine.scraper.close_spider_async`` | a signal before the pipelines close |
+| `mark_failed` | ``crawler.spider`` | a way to end ``scrapy crawl`` with exit code 1 |
+| `before_options_are_checked` | ``ScrapyCommand.process_options`` | add-ons that are loaded before ``-o`` is checked |
+
+Scrapy's command imports this module at each start, so it imports nothing slow.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from scrapy import Request, signals
+from scrapy.commands import ScrapyCommand
+from scrapy.crawler import Crawler
+from scrapy.utils.spider import DefaultSpider
+
+#: Passes an item on to the pipelines: ``await process(item, response=response)``.
+ProcessItem = Callable[..., Awaitable[None]]
+_COMMANDS: Final = "scrapy.commands."
+
+
+def wrap_items(crawler: Crawler, process: ProcessItem) -> ProcessItem:
+    """Call a function in the place of the scraper's method for items, and return that method.
+
+    Scrapy passes items to the pipelines without their response. Only the scraper knows it reliably: a task inherits the
+    context variables of the response that led to its request, and items of errbacks pass no spider middleware.
+    """
+    scraper = _engine(crawler).scraper
+    wrapped: ProcessItem = scraper.start_itemproc_async
+    scraper.start_itemproc_async = process
+    return wrapped
+
+
+def after_responses(crawler: Crawler, callback: Callable[[Any], None]) -> None:
+    """Call a function with each response, or failure, of which the spider has yielded everything."""
+    slot = _engine(crawler).scraper.slot
+    finish = slot.finish_response
+
+    def finish_response(result: Any, request: Request) -> None:
+        finish(result, request)
+        callback(result)
+
+    slot.finish_response = finish_response
+
+
+def after_requests(crawler: Crawler, callback: Callable[[Request], None]) -> None:
+    """Call a function with each request that the engine is through with: its callback and its items are."""
+    slot = _engine(crawler)._slot
+    remove = slot.remove_request
+
+    def remove_request(request: Request) -> None:
+        remove(request)
+        callback(request)
+
+    slot.remove_request = remove_request
+
+
+def before_closing(crawler: Crawler, callback: Callable[[], None]) -> None:
+    """Call a function as soon as a spider begins to close, for whatever reason.
+
+    Scrapy waits for pending responses before it sends ``spider_closed``, also for those that we let wait.
+    """
+
+    def spider_opened() -> None:
+        engine = _engine(crawler)
+        close = engine.close_spider_async
+
+        async def close_spider_async(**kwargs: Any) -> None:
+            callback()
+            await close(**kwargs)
+
+        engine.close_spider_async = close_spider_async
+
+    # Scrapy's default is a weak reference, which would not outlive this function.
+    crawler.signals.connect(spider_opened, signals.spider_opened, weak=False)
+
+
+def before_scraper_closes(crawler: Crawler, callback: Callable[[], Awaitable[None]]) -> None:
+    """Wait for a function before the scraper closes, and with it the pipelines: it waits for responses only."""
+    scraper = _engine(crawler).scraper
+    close = scraper.close_spider_async
+
+    async def close_spider_async() -> None:
+        try:
+            await callback()
+        finally:
+            await close()
+
+    scraper.close_spider_async = close_spider_async
+
+
+def mark_failed(sender: Crawler) -> None:
+    """Let `scrapy crawl` and `scrapy runspider` end with exit code 1, as they do for a crawler without a spider.
+
+    May be connected to the signal ``engine_stopped``.
+    """
+    sender.spider = None
+
+
+def before_options_are_checked(callback: Callable[[ScrapyCommand, argparse.Namespace], None]) -> None:
+    """Call a function with any command and its options before Scrapy checks ``-o`` and ``-O``.
+
+    Commands read all other options, such as ``-s ADDONS=...``, with this method of their base class.
+    """
+    process = ScrapyCommand.process_options
+
+    def process_options(command: ScrapyCommand, args: list[str], options: argparse.Namespace) -> None:
+        process(command, args, options)
+        callback(command, options)
+
+    ScrapyCommand.process_options = process_options  # type: ignore[method-assign, assignment]
+
+
+def is_for_single_pages(crawler: Crawler) -> bool:
+    """Return True if a command shows or checks single pages: ``shell``, ``fetch``, ``view``, ``parse``, ``check``.
+
+    These commands have no spider, or put their own requests in the place of those with which a spider starts.
+    """
+    spider = crawler.spider
+    if spider is None or isinstance(spider, DefaultSpider):
+        return True
+    return type(spider).start.__module__.startswith(_COMMANDS)
+
+
+def _engine(crawler: Crawler) -> Any:
+    assert crawler.engine is not None
+    return crawler.engine
