@@ -12,7 +12,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from scrapy_pagelets.base.wording import counted
-from scrapy_pagelets.feed.stripped import StrippedClass, StrippedTemplates, stripped_runs
+from scrapy_pagelets.feed.class_templates import StrippedClass, StrippedTemplates, stripped_runs
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.pipelines.base import PagePipeline
 from scrapy_pagelets.session.crawl_session import abort_crawl

@@ -16,9 +16,8 @@ import pyarrow.dataset as ds
 from warcio.warcwriter import WARCWriter
 
 from scrapy_pagelets.corpus.embedded import EmbeddedEngine
-from scrapy_pagelets.corpus.inputs import sources_of
+from scrapy_pagelets.corpus.inputs import CorpusOptions, sources_of
 from scrapy_pagelets.corpus.job import CorpusJob, Report, prepared
-from scrapy_pagelets.corpus.options import CorpusOptions
 from tests.crawling import page, words
 from tests.unit.test_archives import response
 

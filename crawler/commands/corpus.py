@@ -19,8 +19,8 @@ from scrapy_pagelets.session.config import Config
 
 if TYPE_CHECKING:
     from scrapy_pagelets.corpus.engines import Engine
+    from scrapy_pagelets.corpus.inputs import CorpusOptions
     from scrapy_pagelets.corpus.job import Report
-    from scrapy_pagelets.corpus.options import CorpusOptions
 
 _ENGINES: Final = ("duckdb", "spark")
 #: What each engine needs, and the extra that installs it.
@@ -84,7 +84,7 @@ def corpus_options(config: Config) -> CorpusOptions:
     ------
     ConfigError : for a setting that it cannot follow
     """
-    from scrapy_pagelets.corpus.options import CorpusOptions
+    from scrapy_pagelets.corpus.inputs import CorpusOptions
     from scrapy_pagelets.decision.model import load
     from scrapy_pagelets.duplicates.threshold import Threshold
     from scrapy_pagelets.papers import page_level

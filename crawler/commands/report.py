@@ -78,8 +78,7 @@ def _write(summary: Summary, feed: str, name: str, *, inspect: bool) -> None:
 
 def _inspected(summary: Summary, feed: str, report: Path) -> dict[str, str]:
     """Write what a feed has of each doubtful page beside the report; return the files, relative to it, by URL."""
-    from scrapy_pagelets.inspector.contents import contents
-    from scrapy_pagelets.inspector.document import document
+    from scrapy_pagelets.inspector.contents import contents, document
     from scrapy_pagelets.inspector.inspection import from_feed
     from scrapy_pagelets.inspector.source import feed_of
 

@@ -251,7 +251,7 @@ def _environment() -> dict[str, str]:
 
 def _of_feed(path: str) -> Iterator[_Class]:
     """The classes of a feed; their templates are read from it when they are needed."""
-    from scrapy_pagelets.feed.skeleton import Skeleton
+    from scrapy_pagelets.feed.class_templates import Skeleton
 
     feed = Feed(path, ("template", "pagelets"), ("role", "text", "xpaths"))
     found: dict[str, Skeleton] = {}
@@ -277,7 +277,7 @@ def _of_feed(path: str) -> Iterator[_Class]:
 
 def _with_template(feed: Feed) -> Iterator[tuple[str, Line]]:
     """The pages of a feed that have a template, after its id."""
-    from scrapy_pagelets.feed.skeleton import is_path
+    from scrapy_pagelets.feed.class_templates import is_path
 
     for line in feed:
         for pagelet in line.get("pagelets", ()):

@@ -246,8 +246,7 @@ def _inspected(options: argparse.Namespace, config: Config, page: Page | None, s
 
 
 async def _save(name: str, inspected: Inspected) -> None:
-    from scrapy_pagelets.inspector.contents import contents
-    from scrapy_pagelets.inspector.document import document
+    from scrapy_pagelets.inspector.contents import contents, document
 
     written = document(contents(inspected), inspected.picture.jpeg if inspected.picture else b"")
     if _suffix(name) in _PICTURES:

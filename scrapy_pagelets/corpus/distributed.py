@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from scrapy_pagelets.corpus.options import CorpusError
+from scrapy_pagelets.corpus.engines import whole_groups
+from scrapy_pagelets.corpus.inputs import CorpusError
 from scrapy_pagelets.corpus.raw_pages import TableFunction
-from scrapy_pagelets.corpus.row_groups import whole_groups
 
 #: Spark 4 needs this version of Java.
 _JAVA: Final = 17

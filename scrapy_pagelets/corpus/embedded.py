@@ -19,10 +19,9 @@ import duckdb
 import pyarrow as pa
 from pyarrow.parquet import ParquetWriter
 
-from scrapy_pagelets.corpus.options import CorpusError
+from scrapy_pagelets.corpus.engines import RAW, whole_groups
+from scrapy_pagelets.corpus.inputs import CorpusError
 from scrapy_pagelets.corpus.raw_pages import TableFunction
-from scrapy_pagelets.corpus.row_groups import whole_groups
-from scrapy_pagelets.corpus.schemas import RAW
 
 #: Rows that a worker gets at once, at least; and those without groups, each of which takes little time.
 _ROWS: Final = 64

@@ -19,13 +19,24 @@ import pyarrow as pa
 
 from scrapy_pagelets.base.whole_files import whole_file
 from scrapy_pagelets.base.wording import counted
-from scrapy_pagelets.corpus import near_duplicates, statements
-from scrapy_pagelets.corpus.engines import RESULTS, WORK, Engine, TableFolders, store
-from scrapy_pagelets.corpus.inputs import Source
-from scrapy_pagelets.corpus.options import CorpusError, CorpusOptions
+from scrapy_pagelets.corpus import statements
+from scrapy_pagelets.corpus import statements as near_duplicates
+from scrapy_pagelets.corpus.engines import (
+    COUNTS,
+    PAIRS,
+    RAW,
+    RESULTS,
+    SOURCES,
+    WORK,
+    Engine,
+    TableFolders,
+    cleaned_schema,
+    feed_fields,
+    store,
+)
+from scrapy_pagelets.corpus.inputs import CorpusError, CorpusOptions, Source
 from scrapy_pagelets.corpus.page_cleaning import CleanSites
 from scrapy_pagelets.corpus.raw_pages import BROKEN, ReadPages, TableFunction
-from scrapy_pagelets.corpus.schemas import COUNTS, PAIRS, RAW, SOURCES, cleaned_schema, feed_fields
 from scrapy_pagelets.corpus.site_learning import LearnParts, MergeParts
 from scrapy_pagelets.papers.shared_pagelets import relational
 

@@ -13,11 +13,10 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.hashing import band_hashes, mix
-from scrapy_pagelets.corpus.near_duplicates import LAST
-from scrapy_pagelets.corpus.options import CorpusOptions
-from scrapy_pagelets.corpus.row_groups import groups
-from scrapy_pagelets.corpus.schemas import cleaned_schema, union
+from scrapy_pagelets.corpus.engines import cleaned_schema, groups, union
+from scrapy_pagelets.corpus.inputs import CorpusOptions
 from scrapy_pagelets.corpus.site_learning import PageParser, counts_of, learn, rows_of
+from scrapy_pagelets.corpus.statements import LAST
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.shingles import SIZE, shingles, weighted_shingles, word_hashes, word_weights

@@ -20,9 +20,8 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.archives import reader
 from scrapy_pagelets.archives.record import Record, SkipRecord, checked
-from scrapy_pagelets.corpus.inputs import Source, file_system, is_remote, reading
-from scrapy_pagelets.corpus.options import BUCKETS
-from scrapy_pagelets.corpus.schemas import RAW
+from scrapy_pagelets.corpus.engines import RAW
+from scrapy_pagelets.corpus.inputs import BUCKETS, Source, file_system, is_remote, reading
 from scrapy_pagelets.page import urls
 
 #: Bits of a page number that count the pages of a source.

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
+from importlib.resources import files
+from string import Template
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -11,7 +16,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.feed.pagelet import Pagelet
-from scrapy_pagelets.inspector.rule_lines import rule
+from scrapy_pagelets.inspector.reasons import rule
 from scrapy_pagelets.page.marks import KEEP, STRIP, nearest
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable
 from scrapy_pagelets.page.page import Page
@@ -24,15 +29,21 @@ from scrapy_pagelets.papers.vips.vips_tree import GREATEST, LEAST
 
 #: Runs of text that are shown, and characters of each; more would make the file too large for a browser.
 _LEAVES: Final = 20_000
+
 _RUN: Final = 2_000
+
 #: Pagelets that are listed, each with its reasons and its rule.
 _PAGELETS: Final = 1_000
+
 #: Characters of each of the texts.
 _TEXT: Final = 500_000
+
 #: Runs of text of a page whose segmentations are computed.
 _SEGMENTED: Final = 4_000
+
 #: The penalties of the slider for GCuts.
 _PENALTIES: Final = tuple(2.0**k for k in range(-4, 5))
+
 #: How the inspector writes a run of text: by the nearest of these elements.
 _FORMS: Final = {
     **{f"h{level}": "heading" for level in range(1, 7)},
@@ -219,3 +230,44 @@ def _texts(record: PageRecord) -> dict[str, str]:
 def _first(text: str, most: int) -> str:
     """The beginning of a text, which says how much of it is left out."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
+
+
+#: Only the script and the style sheet of this file, by their hashes, and pictures that are in it.
+_POLICY: Final = (
+    "default-src 'none'; img-src data:; style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'"
+)
+
+
+def document(contents: dict[str, Any], picture: bytes = b"") -> str:
+    """The HTML file.
+
+    Nothing in ``contents`` is written as HTML: it is JSON in an element that browsers do not run, from which the script
+    makes texts.
+
+    Parameters
+    ----------
+    contents : see `contents.contents`
+    picture : the page as a browser shows it, JPEG; empty if it was not rendered
+    """
+    style, script = (_file(name) for name in ("inspector.css", "inspector.js"))
+    return Template(_file("inspector.html")).substitute(
+        policy=_POLICY.format(style=_hash(style), script=_hash(script)),
+        style=style,
+        script=script,
+        data=_json(contents),
+        picture=f"data:image/jpeg;base64,{b64encode(picture).decode()}" if picture else "",
+    )
+
+
+def _json(value: dict[str, Any]) -> str:
+    """JSON that contains no tag, comment or entity for a parser of HTML."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _file(name: str) -> str:
+    return files("scrapy_pagelets.inspector").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappush, heappushpop, nlargest
@@ -10,40 +11,60 @@ from typing import Final
 
 from scrapy_pagelets.feed.feed_reader import CONTENT, Line, pagelets
 from scrapy_pagelets.page.urls import site_of
-from scrapy_pagelets.report.frequent import Frequent
 
 NO_CLASS: Final = "no template"
+
 #: The site of files that were read without the beginning of their URLs.
 NO_SITE: Final = "no site"
+
 #: Content repeats if at least this many pages of a site have it, and at least this share of them.
 _LEAST: Final = 3
+
 _REPEATED: Final = 0.1
+
 #: Shorter pagelets, in words, may repeat by chance.
 _WORDS: Final = 4
+
 #: Texts that are counted of each class and of each site, at most, and in all of them together, as long as they are few.
 _TEXTS: Final = 2_000
+
 _ALL_TEXTS: Final = 200_000
+
 _LEAST_TEXTS: Final = 5
+
 #: Characters of a text that are kept.
 _LONGEST: Final = 160
+
 #: Pages that are named as doubtful, groups of duplicates, pages of a group, and duplicates whose group is remembered.
 _DOUBTFUL: Final = 50
+
 _GROUPS: Final = 50
+
 _NAMED: Final = 5
+
 _REMEMBERED: Final = 200_000
+
 #: A class needs this many pages before one of them can be the odd one out.
 _KNOWN: Final = 10
+
 #: A page is the odd one out if its share differs from the mean by so many standard deviations, and by so much.
 _DEVIATIONS: Final = 3.0
+
 _DIFFERENCE: Final = 0.3
+
 #: Little is left if these words, and this part of the mean of the class, are not reached.
 _FEW_WORDS: Final = 20
+
 _FEW: Final = 0.1
+
 #: Templateness at which a pagelet could as well be decided otherwise, and the share of such words that is doubtful.
 _UNSURE: Final = (0.3, 0.7)
+
 _MOSTLY: Final = 0.5
+
 #: Points of the curves, half of the most.
 _POINTS: Final = 25
+
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
 
 
@@ -298,3 +319,48 @@ def _pairs(points: list[Totals]) -> Iterator[Totals]:
     for first, second in zip(points[::2], points[1::2], strict=True):
         first.count(second)
         yield first
+
+
+class Frequent:
+    """Counts of texts, of which the rarest are dropped when there are too many.
+
+    A text that is dropped and comes back is counted anew, so a count may be too low by `missed` at most.
+    Source: Manku, Motwani 2002, lossy counting, with rounds that end when the memory is full.
+
+    Parameters
+    ----------
+    most : texts that are kept
+
+    Attributes
+    ----------
+    missed : the greatest count of a text that was dropped
+
+    Examples
+    --------
+    >>> counts = Frequent(2)
+    >>> for text in "a a b c a d".split():
+    ...     counts.add(text)
+    >>> counts.top(1)
+    [('a', 3)]
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._counts: Counter[str] = Counter()
+        self.missed = 0
+
+    def add(self, text: str, by: int = 1) -> None:
+        """Count a text."""
+        self._counts[text] += by
+        if len(self._counts) > 2 * self._most:
+            kept = self._counts.most_common(self._most)
+            self.missed = max(self.missed, self._counts.most_common()[self._most][1])
+            self._counts = Counter(dict(kept))
+
+    def top(self, number: int) -> list[tuple[str, int]]:
+        """The most frequent texts and their counts."""
+        return self._counts.most_common(number)
+
+    def at_least(self, least: float) -> list[tuple[str, int]]:
+        """The texts with at least this count."""
+        return [(text, count) for text, count in self._counts.items() if count >= least]

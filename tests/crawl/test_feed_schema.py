@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scrapy_pagelets.feed.class_templates import StrippedClass, stripped_runs
 from scrapy_pagelets.feed.feed_schema import (
     CHUNK,
     FEED,
@@ -17,7 +18,6 @@ from scrapy_pagelets.feed.feed_schema import (
     FeedField,
 )
 from scrapy_pagelets.feed.pagelet import segment
-from scrapy_pagelets.feed.stripped import StrippedClass, stripped_runs
 from scrapy_pagelets.page.page import Page
 from tests.crawling import crawl, menu_site
 from tests.server import SiteServer

@@ -23,13 +23,10 @@ from s3fs import S3FileSystem
 
 from scrapy_pagelets.corpus import page_cleaning, statements
 from scrapy_pagelets.corpus.embedded import EmbeddedEngine
-from scrapy_pagelets.corpus.engines import store
-from scrapy_pagelets.corpus.inputs import sources_of
-from scrapy_pagelets.corpus.merged_counts import merged
-from scrapy_pagelets.corpus.options import CorpusError, CorpusOptions
+from scrapy_pagelets.corpus.engines import groups, store, whole_groups
+from scrapy_pagelets.corpus.inputs import CorpusError, CorpusOptions, sources_of
 from scrapy_pagelets.corpus.page_cleaning import record_of
-from scrapy_pagelets.corpus.row_groups import groups, whole_groups
-from scrapy_pagelets.corpus.site_learning import PageParser, learn
+from scrapy_pagelets.corpus.site_learning import PageParser, learn, merged
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.duplicates.shingles import word_weights

@@ -11,9 +11,8 @@ from playwright.async_api import Page as Tab
 
 from scrapy_pagelets.crawler import extensions as crawl_report
 from scrapy_pagelets.crawler.commands.report import entries, most_stripped
-from scrapy_pagelets.report.frequent import Frequent
 from scrapy_pagelets.report.html_report import document
-from scrapy_pagelets.report.summary import Summary, summary_of
+from scrapy_pagelets.report.summary import Frequent, Summary, summary_of
 from tests.browsing import in_tab
 from tests.crawling import scrapy
 
