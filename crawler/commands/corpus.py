@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the job; the exit code is 1 if a source could not be read to its end."""
     _check_libraries(options.engine)
     from scrapy_pagelets.corpus.inputs import sources_of
-    from scrapy_pagelets.corpus.job import CorpusJob, prepared
+    from scrapy_pagelets.corpus.job import CorpusJob, prepare_job
 
     if options.workers < 0:
         raise ConfigError(f"--workers is {options.workers}: give the number of processes, from 1")
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"{options.output} is no folder: the tables are written to a folder; copy them from there")
     sources = sources_of(options.input, options.base)
     out = Path(options.output)
-    wanted = prepared(out, sources, wanted, options.engine)
+    wanted = prepare_job(out, sources, wanted, options.engine)
     engine = _engine(options, out)
     try:
         report = CorpusJob(engine, out, sources, wanted, warn).run()

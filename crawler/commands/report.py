@@ -65,11 +65,11 @@ def feed_of(path: str) -> Feed:
 
 
 def _write(summary: Summary, feed: str, name: str, *, inspect: bool) -> None:
-    from scrapy_pagelets.report.html_report import document
+    from scrapy_pagelets.report.html_report import html_file
 
     try:
         links = _inspected(summary, feed, Path(name)) if inspect else {}
-        Path(name).write_text(document(summary, feed, links=links), encoding="utf-8")
+        Path(name).write_text(html_file(summary, feed, links=links), encoding="utf-8")
     except ImportError:
         raise CommandError("--html needs matplotlib: pip install 'scrapy-pagelets[report]'") from None
     except OSError as error:
@@ -78,7 +78,7 @@ def _write(summary: Summary, feed: str, name: str, *, inspect: bool) -> None:
 
 def _inspected(summary: Summary, feed: str, report: Path) -> dict[str, str]:
     """Write what a feed has of each doubtful page beside the report; return the files, relative to it, by URL."""
-    from scrapy_pagelets.inspector.contents import contents, document
+    from scrapy_pagelets.inspector.contents import contents, html_file
     from scrapy_pagelets.inspector.inspection import from_feed
     from scrapy_pagelets.inspector.source import feed_of
 
@@ -87,7 +87,7 @@ def _inspected(summary: Summary, feed: str, report: Path) -> dict[str, str]:
     links = {page.url: f"{folder.name}/{number}.html" for number, page in enumerate(summary.doubtful, 1)}
     for line in feed_of(feed):
         if line["url"] in links:
-            (report.parent / links[line["url"]]).write_text(document(contents(from_feed(line)), b""), encoding="utf-8")
+            (report.parent / links[line["url"]]).write_text(html_file(contents(from_feed(line)), b""), encoding="utf-8")
     return links
 
 

@@ -238,7 +238,7 @@ def _inspected(options: argparse.Namespace, config: Config, page: Page | None, s
         raise ValueError(f"the folder {store} has no store of sites: give the PAGELETS_STORE or JOBDIR of a crawl")
     sites = known_sites(page, store, config.model, config.detection, config.strict, config.classifier)
     if source.line is not None:
-        return by_feed(page, source.line, sites, told=bool(store))
+        return by_feed(page, source.line, sites, stored=bool(store))
     method = options.method or config.segmenter
     given: dict[str, Any] = config.segmenter_options if method == config.segmenter else {}
     wanted = {"segments": options.segments} if options.segments else {}
@@ -246,9 +246,9 @@ def _inspected(options: argparse.Namespace, config: Config, page: Page | None, s
 
 
 async def _save(name: str, inspected: Inspected) -> None:
-    from scrapy_pagelets.inspector.contents import contents, document
+    from scrapy_pagelets.inspector.contents import contents, html_file
 
-    written = document(contents(inspected), inspected.picture.jpeg if inspected.picture else b"")
+    written = html_file(contents(inspected), inspected.picture.jpeg if inspected.picture else b"")
     if _suffix(name) in _PICTURES:
         await _draw(name, written)
     else:

@@ -20,22 +20,22 @@ from scrapy_pagelets.page.limits import Limits
 from scrapy_pagelets.papers.detections import FUSED, PAGE_LEVEL
 
 _SOURCE: Final = re.compile(r"\.(warc(\.(gz|zst|zstd))?|wacz|parquet)$", re.IGNORECASE)
-
 _LIST: Final = re.compile(r"\.paths(\.gz)?$", re.IGNORECASE)
-
 _INDEX: Final = re.compile(r"\.cdxj?(\.gz)?$", re.IGNORECASE)
-
 _REMOTE: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
-
 #: Columns of Common Crawl's index as Parquet.
 _FILE, _OFFSET, _LENGTH = COLUMNS = ("warc_filename", "warc_record_offset", "warc_record_length")
-
 _ADVICE: Final = (
     "give WARC (.warc, .warc.gz, .warc.zst), .wacz or .parquet files, a folder or a glob of them, a list of files "
     "(.paths) or an index (.cdx, .cdxj, Common Crawl's as .parquet)"
 )
+#: A site with more pages than this is divided: its pages are learnt, and cleaned, by several tasks.
+PART: Final = 1000
+#: A site with more pages than this is learnt from this number of its pages.
+SAMPLE: Final = 4000
+#: Sites are hashed to this number of buckets, by which a job is divided into rounds.
+BUCKETS: Final = 1024
 
 
 @dataclass
@@ -228,16 +228,6 @@ def reading(path: str) -> Iterator[IO[bytes]]:
     else:
         with open(path, "rb") as file:
             yield file
-
-
-#: A site with more pages than this is divided: its pages are learnt, and cleaned, by several tasks.
-PART: Final = 1000
-
-#: A site with more pages than this is learnt from this number of its pages.
-SAMPLE: Final = 4000
-
-#: Sites are hashed to this number of buckets, by which a job is divided into rounds.
-BUCKETS: Final = 1024
 
 
 class CorpusError(PageletsError, ValueError):

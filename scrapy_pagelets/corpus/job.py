@@ -75,7 +75,7 @@ class Report:
     failures: list[tuple[str, int, str]] = field(default_factory=list)
 
 
-def prepared(out: Path, sources: Sequence[Source], options: CorpusOptions, engine: str) -> CorpusOptions:
+def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, engine: str) -> CorpusOptions:
     """Make the output folder of a new job, or find an unfinished one there; return the options with the job's time.
 
     Parameters
@@ -124,7 +124,7 @@ class CorpusJob:
 
     Parameters
     ----------
-    out : the output folder, see `prepared`
+    out : the output folder, see `prepare_job`
     progress : called with a sentence now and then
     """
 

@@ -13,7 +13,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.hashing import band_hashes, mix
-from scrapy_pagelets.corpus.engines import cleaned_schema, groups, union
+from scrapy_pagelets.corpus.engines import cleaned_schema, groups, union_rows
 from scrapy_pagelets.corpus.inputs import CorpusOptions
 from scrapy_pagelets.corpus.site_learning import PageParser, counts_of, learn, rows_of
 from scrapy_pagelets.corpus.statements import LAST
@@ -70,9 +70,9 @@ class CleanSites:
             for number, row in enumerate(rows_of(group), 1):
                 self._clean(row, pages.pop(row["page"], None), site, rows)
                 if number % _BLOCK == 0:
-                    yield union(rows, schema)
+                    yield union_rows(rows, schema)
                     rows.clear()
-            yield union(rows, schema)
+            yield union_rows(rows, schema)
 
     def _pages(self, group: pa.Table, kept: dict[int, Page]) -> Iterator[Page]:
         """Parse the pages of a group, and keep the first ones; a failure is reported when they are cleaned."""

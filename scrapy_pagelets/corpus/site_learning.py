@@ -18,6 +18,10 @@ from scrapy_pagelets.rules.host_rules import Rules
 from scrapy_pagelets.rules.rules_file import read
 from scrapy_pagelets.sites.site_store import pack, unpack
 
+#: Tables of a site, and those whose last columns count the pages of each class.
+_TABLES: Final = ("text", "path", "placed", "exact", "links", "target", "shape")
+_BY_CLASS: Final = ("text", "path")
+
 
 class PageParser:
     """Parse raw pages, and mark what the rules of the user name; the rules are read in the process that needs them."""
@@ -76,7 +80,7 @@ class MergeParts:
         """Yield a table of the schema ``COUNTS`` for each site."""
         for parts in groups(table, ("site",)):
             name = parts["site"][0].as_py()
-            counts = merged(name, [counts_of(name, content.as_py()) for content in parts["counts"]])
+            counts = merge_counts(name, [counts_of(name, content.as_py()) for content in parts["counts"]])
             yield pa.Table.from_pylist([{"site": name, "part": 0, "counts": pack(counts.arrays())}], COUNTS)
 
 
@@ -91,13 +95,7 @@ def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
         yield from batch.to_pylist()
 
 
-#: Tables of a site, and those whose last columns count the pages of each class.
-_TABLES: Final = ("text", "path", "placed", "exact", "links", "target", "shape")
-
-_BY_CLASS: Final = ("text", "path")
-
-
-def merged(name: str, parts: Sequence[SiteCounts]) -> SiteCounts:
+def merge_counts(name: str, parts: Sequence[SiteCounts]) -> SiteCounts:
     """The counts of a site from those of its parts: the sums of all counts, by class.
 
     Exact but for two things: a page in one part that is a copy of a page in another counts twice, and the first pages
@@ -111,28 +109,28 @@ def merged(name: str, parts: Sequence[SiteCounts]) -> SiteCounts:
     """
     whole = parts[0]
     for part in parts[1:]:
-        whole = _added(name, whole, part)
+        whole = _add_counts(name, whole, part)
     return whole
 
 
-def _added(name: str, one: SiteCounts, other: SiteCounts) -> SiteCounts:
-    one, numbers = _with_classes_of(name, one, other)
+def _add_counts(name: str, one: SiteCounts, other: SiteCounts) -> SiteCounts:
+    one, numbers = _add_classes(name, one, other)
     columns, more = one.arrays(), other.arrays()
     columns["pages"] = columns["pages"] + more["pages"]
     for table in _TABLES:
         sums = more[f"{table}_sums"]
         if table in _BY_CLASS:
-            sums = _renumbered(sums, numbers)
-        columns |= _sum_of_tables(table, columns, more[f"{table}_keys"], sums)
+            sums = _renumber_classes(sums, numbers)
+        columns |= _add_tables(table, columns, more[f"{table}_keys"], sums)
     pages = columns["template_pages"].copy()
     np.add.at(pages, numbers, more["template_pages"])
     columns["template_pages"] = pages
-    columns["seen"], columns["seen_template"] = _joined_pages(columns, more, numbers)
+    columns["seen"], columns["seen_template"] = _join_pages(columns, more, numbers)
     columns["bodies"] = np.array(list(dict.fromkeys([*columns["bodies"].tolist(), *more["bodies"].tolist()])), np.int64)
     return SiteCounts.from_arrays(name, columns)
 
 
-def _with_classes_of(name: str, one: SiteCounts, other: SiteCounts) -> tuple[SiteCounts, list[int]]:
+def _add_classes(name: str, one: SiteCounts, other: SiteCounts) -> tuple[SiteCounts, list[int]]:
     """The first counts with the classes of the second ones, and the number that each of these has there."""
     numbers = []
     for known in other.classes:
@@ -149,7 +147,7 @@ def _with_classes_of(name: str, one: SiteCounts, other: SiteCounts) -> tuple[Sit
     return one, numbers
 
 
-def _renumbered(sums: Column, numbers: Sequence[int]) -> Column:
+def _renumber_classes(sums: Column, numbers: Sequence[int]) -> Column:
     """Sums whose last columns, one for each class, have the numbers of the other counts."""
     renumbered = sums.copy()
     renumbered[:, -CLASSES:] = 0
@@ -158,7 +156,7 @@ def _renumbered(sums: Column, numbers: Sequence[int]) -> Column:
     return renumbered
 
 
-def _sum_of_tables(table: str, columns: dict[str, Column], keys: Column, sums: Column) -> dict[str, Column]:
+def _add_tables(table: str, columns: dict[str, Column], keys: Column, sums: Column) -> dict[str, Column]:
     every = np.concatenate([columns[f"{table}_keys"], keys])
     distinct, place = np.unique(every, return_inverse=True)
     total = np.zeros((len(distinct), sums.shape[1]), np.float32)
@@ -166,7 +164,7 @@ def _sum_of_tables(table: str, columns: dict[str, Column], keys: Column, sums: C
     return {f"{table}_keys": distinct, f"{table}_sums": total}
 
 
-def _joined_pages(columns: dict[str, Column], more: dict[str, Column], numbers: Sequence[int]) -> tuple[Column, Column]:
+def _join_pages(columns: dict[str, Column], more: dict[str, Column], numbers: Sequence[int]) -> tuple[Column, Column]:
     classes = dict(zip(columns["seen"].tolist(), columns["seen_template"].tolist(), strict=True))
     for key, number in zip(more["seen"].tolist(), more["seen_template"].tolist(), strict=True):
         classes.setdefault(key, numbers[number])

@@ -22,7 +22,6 @@ LARGE_SITES: Final = """
     SELECT site, COUNT(*) AS pages, MIN(bucket) AS bucket FROM raw WHERE site IS NOT NULL
     GROUP BY site HAVING COUNT(*) > {part}
 """
-
 #: The pages of large sites: which chunk of its site each page is in, and which page of that it is.
 PLACES: Final = """
     SELECT page, site, key, CAST(FLOOR((place - 1) / {part}) AS BIGINT) AS chunk, (place - 1) % {part} AS nth FROM (
@@ -30,7 +29,6 @@ PLACES: Final = """
         FROM raw r JOIN large_sites l ON l.site = r.site
     ) numbered
 """
-
 #: The pages that large sites are learnt from: those with the smallest hashes of their URLs, each URL once. Pages are
 #: ranked within the chunks of a site first, so that the ranking of the largest site has few rows.
 SAMPLE: Final = """
@@ -44,12 +42,10 @@ SAMPLE: Final = """
         ) distinct_urls
     ) ranked WHERE place <= {sample}
 """
-
 SAMPLED: Final = """
     SELECT s.site, s.part, s.page, r.url, r.content_type, r.body FROM sample s
     JOIN raw r ON r.page = s.page AND r.site = s.site
 """
-
 #: Pages of small sites in some buckets, and those of some chunks of large sites; the first page of a chunk brings what
 #: was learnt of its site.
 SMALL: Final = """
@@ -58,45 +54,36 @@ SMALL: Final = """
     FROM raw r LEFT JOIN large_sites l ON l.site = r.site
     WHERE l.site IS NULL AND r.bucket BETWEEN {first} AND {last}
 """
-
 LARGE: Final = """
     SELECT p.site, p.chunk, p.page, r.url, r.fetched_at, r.content_type, r.body, c.counts
     FROM places p JOIN raw r ON r.page = p.page AND r.site = p.site
     LEFT JOIN site_counts c ON c.site = p.site AND p.nth = 0
     WHERE p.chunk BETWEEN {first} AND {last} AND r.bucket IN ({buckets})
 """
-
 SMALL_SIZES: Final = """
     SELECT r.bucket, COUNT(*) FROM raw r LEFT JOIN large_sites l ON l.site = r.site
     WHERE l.site IS NULL AND r.site IS NOT NULL GROUP BY r.bucket ORDER BY r.bucket
 """
-
 CHUNK_SIZES: Final = "SELECT chunk, COUNT(*) FROM places GROUP BY chunk ORDER BY chunk"
-
 #: LINKS: the links of all pagelets; ``target`` is the page that a link leads to, if it is in the corpus.
 LINKS: Final = """
     SELECT l.page, l.url, l.pagelet, l.role, l.target_url, l.anchor, t.page AS target FROM found_links l
     LEFT JOIN (SELECT key, MIN(page) AS page FROM origins GROUP BY key) t ON t.key = l.key AND l.key <> 0
 """
-
 #: The feed, with what was found of near-duplicates.
 FEED: Final = """
     SELECT {columns} FROM cleaned_pages p
     LEFT JOIN verdicts v ON v.page % {last} = p.page LEFT JOIN contents d ON d.page = v.duplicate_of {where}
 """
-
 #: Problems with sources, as JSON, and pages that could not be cleaned.
 SKIPPED: Final = "SELECT skipped FROM raw WHERE skipped IS NOT NULL ORDER BY page"
-
 FAILURES: Final = "SELECT reason, COUNT(*), MIN(url) FROM failures GROUP BY reason ORDER BY reason"
-
 #: The tables that ``relational`` reads, for local templates (the shingles of a site apart from those of others) and
 #: for global ones. Pages of one site are connected by the site, so only links between sites have to be followed.
 LOCAL: Final = (
     ("pages", "SELECT page, body_of_site AS sketch FROM origins"),
     ("pagelets", "SELECT page, pagelet, of_site AS shingle FROM shingles"),
 )
-
 GLOBAL: Final = (
     ("pages", "SELECT page, body AS sketch FROM origins"),
     ("sites", "SELECT page, site FROM origins"),
@@ -109,17 +96,13 @@ GLOBAL: Final = (
         """,
     ),
 )
-
 #: Step 3 of Figure 5: pages are connected by links, and by their site.
 CANDIDATE_LINKS: Final = relational.CANDIDATE_LINKS
-
 GLOBAL_EDGES: Final = relational.TEMPLATE_LINKS
-
 #: One round of large-star and small-star as one statement.
 ROUND: Final = (
     f"WITH {', '.join(f'{name} AS ({select})' for name, select in relational.ROUND[:-1])} {relational.ROUND[-1][1]}"
 )
-
 #: TEMPLATES: one row for each group of pages with a pagelet.
 TEMPLATES: Final = """
     SELECT '{form}' AS detection, x.shingle, t.pages, t.sites, o.site, o.url AS first_url, x.text FROM (
@@ -132,36 +115,28 @@ TEMPLATES: Final = """
         SELECT page, {column} AS own, MIN(shingle) AS shingle, MIN(text) AS text FROM shingles GROUP BY page, {column}
     ) x ON x.page = t.page AND x.own = t.shingle
 """
-
 #: More than any number of a page.
 LAST: Final = 1 << 62
-
 #: Earlier pages with the same band that a page is compared with, and pages with the most common bands of all those.
 NEIGHBOURS: Final = 8
-
 VERIFIED: Final = 8
-
 #: Contents, of which the first page with the same words in the same order counts.
 ORIGINALS: Final = "SELECT page, MIN(page) OVER (PARTITION BY exact) AS original FROM contents"
-
 #: Pages by band; ``place`` numbers those with the same band.
 BAND_PLACES: Final = """
     SELECT b.key, b.page, ROW_NUMBER() OVER (PARTITION BY b.key ORDER BY b.page) AS place FROM bands b
     JOIN copies o ON o.page = b.page AND o.original = b.page
 """
-
 #: A row for each band that two pages have in common: by equality of band and place, so no band is too common.
 _PAIRED: Final = """
     SELECT a.page, b.page AS earlier FROM band_places a JOIN band_places b ON b.key = a.key AND b.place =
 """
-
 _MEETINGS: Final = " UNION ALL ".join(
     [
         *(f"{_PAIRED} a.place - {step}" for step in range(1, NEIGHBOURS + 1)),
         f"{_PAIRED} 1 WHERE a.place > {NEIGHBOURS + 1}",
     ]
 )
-
 #: The earlier page with the same canonical address is a candidate as well, whatever its bands.
 _CANONICAL: Final = """
     SELECT c.page, f.earlier FROM contents c JOIN copies o ON o.page = c.page AND o.original = c.page
@@ -169,7 +144,6 @@ _CANONICAL: Final = """
           JOIN copies p ON p.page = x.page GROUP BY x.address) f
     ON f.address = c.address AND f.earlier < c.page
 """
-
 CANDIDATES: Final = f"""
     SELECT page, earlier, FALSE AS canonical FROM (
         SELECT page, earlier, ROW_NUMBER() OVER (PARTITION BY page ORDER BY common DESC, earlier) AS place FROM (
@@ -178,7 +152,6 @@ CANDIDATES: Final = f"""
     ) ranked WHERE place <= {VERIFIED}
     UNION ALL SELECT page, earlier, TRUE AS canonical FROM ({_CANONICAL}) addresses
 """
-
 #: What `Compare` needs to know of the two pages of a pair; another version of a page is no duplicate of it. The rows
 #: are not sorted: with the shingles of both pages, they have many times the bytes of all contents.
 COMPARED: Final = """
@@ -186,7 +159,6 @@ COMPARED: Final = """
            b.shingles AS earlier_shingles, b.weights AS earlier_weights
     FROM {pairs} p JOIN contents a ON a.page = p.page JOIN contents b ON b.page = p.earlier WHERE a.url <> b.url
 """
-
 #: The page that each page resembles most: the one at its canonical address, if that is near; of equals the first.
 BEST: Final = """
     SELECT page, earlier, similarity FROM (
@@ -195,16 +167,13 @@ BEST: Final = """
         ) AS place FROM near
     ) ranked WHERE place = 1
 """
-
 #: Edges of the groups, for `relational.ROUND`, which has one graph for each shingle.
 EDGES: Final = "SELECT CAST(0 AS BIGINT) AS shingle, page AS p, earlier AS q FROM best"
-
 #: Pages with the first page of their group, if that is not the one that they resemble most.
 HEADS: Final = """
     SELECT s.p AS page, s.q AS earlier, FALSE AS canonical FROM group_stars s
     JOIN best b ON b.page = s.p WHERE b.earlier <> s.q
 """
-
 #: For each page, and each copy of it, the page that it is a near-duplicate of; ``head`` is the first page of its group.
 VERDICTS: Final = """
     SELECT c.page, o.original,
@@ -218,7 +187,6 @@ VERDICTS: Final = """
     LEFT JOIN near_heads h ON h.page = o.original
     LEFT JOIN group_stars s ON s.p = o.original
 """
-
 #: DUPLICATES: all pages of the groups with two pages or more.
 DUPLICATES: Final = f"""
     SELECT h.url AS head_url, v.page % {LAST} AS page, c.url,

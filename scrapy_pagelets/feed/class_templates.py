@@ -21,17 +21,21 @@ from scrapy_pagelets.page.nodes import CELL, GLUED, LINE, PARAGRAPH, SPACE, Node
 from scrapy_pagelets.page.text import text_of
 
 Pagelet = Mapping[str, Any]
-
 _CONTENT: Final = "content"
-
 _STEP: Final = re.compile(r"/(?:text\(\)\[\d+\]|([a-z_][a-z0-9_.-]*|\*)(?:\[\d+\])?)", re.IGNORECASE | re.ASCII)
-
 _PATH: Final = re.compile(f"(?:{_STEP.pattern})+", re.IGNORECASE | re.ASCII)
-
 #: Elements whose content is not HTML.
 _FOREIGN: Final = frozenset("script style textarea title iframe xmp listing plaintext noscript template".split())
-
 _VOID: Final = frozenset("area base br col embed hr img input link meta source track wbr".split())
+#: A text or link is exported if it is stripped from this share of the pages of its class, and from two of them.
+SHARE: Final = 0.05
+#: Texts, or links, of a class that are kept, and characters of all of them; those of the fewest pages are dropped.
+MOST: Final = 5_000
+MOST_CHARACTERS: Final = 1_000_000
+#: Texts and links of all classes that are kept; with more, further classes are left out.
+MOST_IN_ALL: Final = 1_000_000
+_SEPARATORS: Final = {SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
+Key = TypeVar("Key", bound=Hashable)
 
 
 class Skeleton:
@@ -163,22 +167,6 @@ class _Tree:
             else:
                 yield f"<{self._names[part]}>"
                 todo += f"</{self._names[part]}>\n", *self._content[part][::-1]
-
-
-#: A text or link is exported if it is stripped from this share of the pages of its class, and from two of them.
-SHARE: Final = 0.05
-
-#: Texts, or links, of a class that are kept, and characters of all of them; those of the fewest pages are dropped.
-MOST: Final = 5_000
-
-MOST_CHARACTERS: Final = 1_000_000
-
-#: Texts and links of all classes that are kept; with more, further classes are left out.
-MOST_IN_ALL: Final = 1_000_000
-
-_SEPARATORS: Final = {SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
-
-Key = TypeVar("Key", bound=Hashable)
 
 
 class Merged(Generic[Key]):

@@ -16,7 +16,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.feed.pagelet import Pagelet
-from scrapy_pagelets.inspector.reasons import rule
+from scrapy_pagelets.inspector.reasons import write_rule
 from scrapy_pagelets.page.marks import KEEP, STRIP, nearest
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable
 from scrapy_pagelets.page.page import Page
@@ -29,26 +29,24 @@ from scrapy_pagelets.papers.vips.vips_tree import GREATEST, LEAST
 
 #: Runs of text that are shown, and characters of each; more would make the file too large for a browser.
 _LEAVES: Final = 20_000
-
 _RUN: Final = 2_000
-
 #: Pagelets that are listed, each with its reasons and its rule.
 _PAGELETS: Final = 1_000
-
 #: Characters of each of the texts.
 _TEXT: Final = 500_000
-
 #: Runs of text of a page whose segmentations are computed.
 _SEGMENTED: Final = 4_000
-
 #: The penalties of the slider for GCuts.
 _PENALTIES: Final = tuple(2.0**k for k in range(-4, 5))
-
 #: How the inspector writes a run of text: by the nearest of these elements.
 _FORMS: Final = {
     **{f"h{level}": "heading" for level in range(1, 7)},
     "li": "item", "dd": "item", "dt": "item", "pre": "code", "blockquote": "quote", "td": "cell", "th": "cell",
 }  # fmt: skip
+#: Only the script and the style sheet of this file, by their hashes, and pictures that are in it.
+_POLICY: Final = (
+    "default-src 'none'; img-src data:; style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'"
+)
 
 
 class Picture(NamedTuple):
@@ -80,7 +78,7 @@ class Inspected:
     notes : sentences about what cannot be shown
     xpaths : for a page made from a feed, the paths of each pagelet in the page that is gone
     picture : the page as a browser shows it; None if it was not rendered
-    twin : the page that this one nearly repeats, see `twins.compared`
+    twin : the page that this one nearly repeats, see `source.compare_texts`
     """
 
     record: PageRecord
@@ -181,7 +179,7 @@ def _pagelet(inspected: Inspected, pagelet: Pagelet, shown: int) -> dict[str, An
         "leaves": pagelet.index[pagelet.index < shown].tolist(),
         "boxes": [box for box in _boxes(page, rows) if box],
         "reasons": inspected.reasons(pagelet.index) if len(pagelet.index) else [],
-        "rules": {action: rule(page, rows, action)} if inspected.xpaths is None else {},
+        "rules": {action: write_rule(page, rows, action)} if inspected.xpaths is None else {},
     }
 
 
@@ -232,13 +230,7 @@ def _first(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
 
 
-#: Only the script and the style sheet of this file, by their hashes, and pictures that are in it.
-_POLICY: Final = (
-    "default-src 'none'; img-src data:; style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'"
-)
-
-
-def document(contents: dict[str, Any], picture: bytes = b"") -> str:
+def html_file(contents: dict[str, Any], picture: bytes = b"") -> str:
     """The HTML file.
 
     Nothing in ``contents`` is written as HTML: it is JSON in an element that browsers do not run, from which the script

@@ -26,6 +26,9 @@ from scrapy_pagelets.papers.detections import FUSED
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore
 
+#: Templateness of what is in no pagelet of the feed.
+_LEFT_OUT: Final = 1.0
+
 
 def known_sites(page: Page, store: str, model: str, detection: str, strict: float, classifier: str) -> SiteCache:
     """The sites as a crawl with a store has left them, and the page itself as one of the pages of its site.
@@ -68,24 +71,24 @@ def _reasons(page: Page, sites: SiteCache) -> Reasons:
     return Reasons(page, site, by_method, decision)
 
 
-def by_feed(page: Page, line: Line, sites: SiteCache, *, told: bool) -> Inspected:
+def by_feed(page: Page, line: Line, sites: SiteCache, *, stored: bool) -> Inspected:
     """Inspect a page as the feed of a crawl has recorded it.
 
     Parameters
     ----------
     page : the page, from an archive or fetched again
-    told : whether the sites are those of a store, so that they can tell more than the page
+    stored : whether the sites are those of a store, so that they can tell more than the page
     """
     records = pagelets(line)
-    found, lost = placed(page, records)
+    found, lost = _place_pagelets(page, records)
     notes = [f"{lost} of the {len(records)} pagelets of the feed differ: {_why_lost(page)}."] if lost else []
     if all(pagelet.role == CONTENT for pagelet in found):
         found += _left_out(page, found)
-    values = templateness_of(page, found)
+    values = _templateness_of(page, found)
     known = _reasons(page, sites)
 
     def reasons(index: Ints) -> list[str]:
-        return [_as_recorded(values, index), *(known.witnesses(index) if told else known.by_classifier(index))]
+        return [_as_recorded(values, index), *(known.witnesses(index) if stored else known.by_classifier(index))]
 
     return Inspected(
         record=PageRecord(page, replace(known.decision, templateness=values)),
@@ -99,8 +102,8 @@ def by_feed(page: Page, line: Line, sites: SiteCache, *, told: bool) -> Inspecte
 def from_feed(line: Line) -> Inspected:
     """Inspect what a feed has of a page that is gone."""
     records = pagelets(line)
-    page, found = as_page(line, records)
-    values = templateness_of(page, found)
+    page, found = _page_of_feed(line, records)
+    values = _templateness_of(page, found)
     return Inspected(
         record=PageRecord(page, Decision(values, None, Metadata({}, np.zeros(len(values), np.bool_)), {})),
         pagelets=found,
@@ -135,11 +138,7 @@ def _as_recorded(values: Floats, index: Ints) -> str:
     return f"In the feed its templateness is {float(values[index].mean()):.2f}. From 0.50 on it is template."
 
 
-#: Templateness of what is in no pagelet of the feed.
-_LEFT_OUT: Final = 1.0
-
-
-def placed(page: Page, records: Sequence[Mapping[str, Any]]) -> tuple[list[Pagelet], int]:
+def _place_pagelets(page: Page, records: Sequence[Mapping[str, Any]]) -> tuple[list[Pagelet], int]:
     """The pagelets of a feed on the page that they come from, and the number of those whose text is no longer there.
 
     Parameters
@@ -170,7 +169,7 @@ def _leaves(page: Page, rows: Sequence[int]) -> Ints:
     return np.flatnonzero((page.received >= 0) & np.append(mask, False)[page.received])
 
 
-def templateness_of(page: Page, pagelets: Sequence[Pagelet]) -> Floats:
+def _templateness_of(page: Page, pagelets: Sequence[Pagelet]) -> Floats:
     """(m,) templateness of each leaf as its pagelet has it; what is in none of them was left out as template."""
     found = np.full(len(page.nodes.leaves), _LEFT_OUT)
     for pagelet in pagelets:
@@ -178,7 +177,7 @@ def templateness_of(page: Page, pagelets: Sequence[Pagelet]) -> Floats:
     return found
 
 
-def as_page(line: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> tuple[Page, list[Pagelet]]:
+def _page_of_feed(line: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> tuple[Page, list[Pagelet]]:
     """A page made from the feed alone, for a page that is gone: its pagelets as blocks of text."""
     root = etree.Element("html")
     title = etree.SubElement(etree.SubElement(root, "head"), "title")

@@ -16,11 +16,13 @@ from scrapy_pagelets.page.limits import Limits
 from scrapy_pagelets.page.page import decode
 
 _FEEDS: Final = (".jsonl", ".jl", ".jsonl.gz", ".jl.gz", ".parquet")
-
 _COLUMNS: Final = ("title", "text", "template", "pagelets", "near_duplicate_of", "similarity")
-
 #: Pages of a feed that a message names.
 _NAMED: Final = 5
+#: Words and white space, so that a word is never divided.
+_PIECE: Final = re.compile(r"\s+|\S+")
+#: Pieces of each text that are compared; the time grows with the square at worst.
+_MOST: Final = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,7 @@ class PageSource:
     document : its HTML; None if it has to be fetched
     resources : its style sheets and pictures; None if they have to be fetched
     line : what a feed says of it
-    twin : the page that it nearly repeats, see `twins.compared`
+    twin : the page that it nearly repeats, see `compare_texts`
     """
 
     url: str
@@ -113,7 +115,7 @@ def _twin(name: str, line: Line) -> dict[str, Any] | None:
     if not url:
         return None
     other = next((found for found in Feed(name, _COLUMNS, one_of=("pagelets", "text")) if found["url"] == url), None)
-    return None if other is None else compared(url, content_text(line), content_text(other))
+    return None if other is None else compare_texts(url, content_text(line), content_text(other))
 
 
 def _in_archive(source: PageSource, archive: str, limits: Limits, base: str) -> PageSource:
@@ -136,14 +138,7 @@ def _charset(headers: Mapping[str, Any]) -> str | None:
     return declared[0] if declared else None
 
 
-#: Words and white space, so that a word is never divided.
-_PIECE: Final = re.compile(r"\s+|\S+")
-
-#: Pieces of each text that are compared; the time grows with the square at worst.
-_MOST: Final = 20_000
-
-
-def compared(url: str, own: str, other: str) -> dict[str, Any]:
+def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
     """The parts of two texts that are the same, or differ, in order; and whether all of the texts was compared.
 
     Parameters
@@ -153,7 +148,7 @@ def compared(url: str, own: str, other: str) -> dict[str, Any]:
 
     Examples
     --------
-    >>> compared("http://example.com/b", "We open at nine.", "We open at ten.")["parts"]
+    >>> compare_texts("http://example.com/b", "We open at nine.", "We open at ten.")["parts"]
     [['same', 'We open at ', 'We open at '], ['changed', 'nine.', 'ten.']]
     """
     one, two = (_PIECE.findall(text) for text in (own, other))

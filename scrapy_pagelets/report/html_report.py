@@ -25,31 +25,26 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-
 #: Sites, classes of a site, and texts of each that are shown.
 _SITES: Final = 200
-
 _CLASSES: Final = 20
-
 _TEXTS: Final = 20
-
 #: Sites whose classes and texts are shown; and those with the most pages, of whose classes more texts are.
 _OPENED: Final = 50
-
 _LARGEST: Final = 10
-
 _FEWER_TEXTS: Final = 5
-
 #: Sites whose pages were loaded for templates, and steps of the crawl, that are named.
 _RANKED: Final = 20
-
 #: Subdigraphs that are drawn.
 _DRAWN: Final = 12
-
 _COLUMNS: Final = ("pages", "words kept", "words stripped", "share stripped", "near-duplicates", "nothing left")
+_SIZE: Final = (5.0, 2.4)
+_SQUARE: Final = (1.6, 1.6)
+#: Elements of matplotlib's SVG that a document of its own needs.
+_HEAD: Final = re.compile(r"<\?xml.*?(?=<svg)|<metadata>.*?</metadata>", re.DOTALL)
 
 
-def document(
+def html_file(
     summary: Summary, feed: str, crawl: CrawlFacts | None = None, links: Mapping[str, str] = MappingProxyType({})
 ) -> str:
     """The HTML file.
@@ -87,7 +82,7 @@ def document(
 def _parts(summary: Summary, feed: str, crawl: CrawlFacts | None, links: Mapping[str, str]) -> Iterator[str]:
     yield f"<h1>Report on {_text(feed)}</h1>"
     yield _cards(summary)
-    yield f"<figure class=curves>{''.join(curves(summary.curve))}</figure>"
+    yield f"<figure class=curves>{''.join(_curves(summary.curve))}</figure>"
     yield from _doubtful(summary, feed, links)
     yield "<h2>Sites and classes of pages</h2>"
     sites = sorted(summary.sites.items(), key=lambda item: -item[1].pages)
@@ -118,7 +113,7 @@ def _of_crawl(crawl: CrawlFacts) -> Iterator[str]:
         yield "<p>None were found: templates are what the pages of a site have in common.</p>"
     for site, urls in crawl.subdigraphs[:_DRAWN]:
         points = "".join(f"<li>{_text(url)}</li>" for url in urls)
-        yield f"<figure>{complete_graph(len(urls))}<figcaption>{_text(site)}<ol>{points}</ol></figcaption></figure>"
+        yield f"<figure>{_complete_graph(len(urls))}<figcaption>{_text(site)}<ol>{points}</ol></figcaption></figure>"
     if len(crawl.subdigraphs) > _DRAWN:
         yield f"<p class=soft>and {len(crawl.subdigraphs) - _DRAWN:,} more sets.</p>"
     if crawl.rules or crawl.idle_rules:
@@ -230,15 +225,7 @@ def _text(text: str) -> str:
     return escape(visible(text))
 
 
-_SIZE: Final = (5.0, 2.4)
-
-_SQUARE: Final = (1.6, 1.6)
-
-#: Elements of matplotlib's SVG that a document of its own needs.
-_HEAD: Final = re.compile(r"<\?xml.*?(?=<svg)|<metadata>.*?</metadata>", re.DOTALL)
-
-
-def curves(points: Sequence[Totals]) -> list[str]:
+def _curves(points: Sequence[Totals]) -> list[str]:
     """Words kept and stripped over the pages in their order, and the share of near-duplicates if there are any; SVG.
 
     Raises
@@ -282,7 +269,7 @@ def _axes(name: str) -> Iterator[tuple[Figure, Axes]]:
         yield figure, axes
 
 
-def complete_graph(number: int) -> str:
+def _complete_graph(number: int) -> str:
     """Points on a circle, all linked to each other, and numbered from 1; SVG.
 
     Parameters

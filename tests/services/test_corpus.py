@@ -26,7 +26,7 @@ from scrapy_pagelets.corpus.embedded import EmbeddedEngine
 from scrapy_pagelets.corpus.engines import groups, store, whole_groups
 from scrapy_pagelets.corpus.inputs import CorpusError, CorpusOptions, sources_of
 from scrapy_pagelets.corpus.page_cleaning import record_of
-from scrapy_pagelets.corpus.site_learning import PageParser, learn, merged
+from scrapy_pagelets.corpus.site_learning import PageParser, learn, merge_counts
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.duplicates.shingles import word_weights
@@ -326,7 +326,7 @@ def test_counts_of_parts_add_up():
     whole = learnt([*pages, *other])
     parts = [learnt(some).learnt for some in ([*pages[:6], *other[:3]], [*other[3:], *pages[6:]])]
     found = Site("h.example")
-    found.learnt = merged("h.example", parts)
+    found.learnt = merge_counts("h.example", parts)
     assert found.pages == whole.pages == 18
     assert [one.pages for one in found.classes] == [one.pages for one in whole.classes]
     assert sorted(found.learnt.seen.items()[0]) == sorted(whole.learnt.seen.items()[0])
@@ -342,7 +342,7 @@ def test_counts_of_parts_add_up():
 def test_merged_counts_are_sums():
     pages = [Page.parse(body, url) for url, body in site("h.example", (f"name{letter}" for letter in "abcdefgh"))]
     whole = learnt(pages).learnt.arrays()
-    parts = merged(
+    parts = merge_counts(
         "h.example", [learnt(pages[:3]).learnt, learnt(pages[3:5]).learnt, learnt(pages[5:]).learnt]
     ).arrays()
     new_texts = {"path": [1, 3]}  # "new" for each part
