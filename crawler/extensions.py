@@ -182,8 +182,7 @@ class CrawlReport:
 
     def _write(self) -> None:
         from scrapy_pagelets.crawler.commands.report import feed_of
-        from scrapy_pagelets.report.crawl_facts import CrawlFacts
-        from scrapy_pagelets.report.html_report import html_file
+        from scrapy_pagelets.report.html_report import CrawlFacts, html_file
         from scrapy_pagelets.report.summary import summary_of
 
         stats = self.crawler.stats.get_stats() if self.crawler.stats is not None else {}

@@ -15,9 +15,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from scrapy_pagelets.corpus.engines import whole_groups
+from scrapy_pagelets.corpus.engines import TableFunction, whole_groups
 from scrapy_pagelets.corpus.inputs import CorpusError
-from scrapy_pagelets.corpus.raw_pages import TableFunction
 
 #: Spark 4 needs this version of Java.
 _JAVA: Final = 17

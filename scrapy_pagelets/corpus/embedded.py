@@ -19,9 +19,8 @@ import duckdb
 import pyarrow as pa
 from pyarrow.parquet import ParquetWriter
 
-from scrapy_pagelets.corpus.engines import RAW, whole_groups
+from scrapy_pagelets.corpus.engines import RAW, TableFunction, whole_groups
 from scrapy_pagelets.corpus.inputs import CorpusError
-from scrapy_pagelets.corpus.raw_pages import TableFunction
 
 #: Rows that a worker gets at once, at least; and those without groups, each of which takes little time.
 _ROWS: Final = 64

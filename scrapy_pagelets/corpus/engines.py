@@ -1,10 +1,10 @@
-"""What the corpus job needs of an engine; DuckDB with worker processes, and Spark, are such engines."""
+"""The tables of the corpus job: their schemas, their folders, and what runs statements and functions over them."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -15,7 +15,6 @@ from pyarrow.parquet import write_table
 
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.corpus.inputs import CorpusOptions
-from scrapy_pagelets.corpus.raw_pages import TableFunction
 from scrapy_pagelets.feed.feed_schema import FEED, FeedField, arrow_type
 
 #: The tables that stay, and the folder of all others, which is deleted when the job is done.
@@ -24,6 +23,8 @@ WORK: Final = "_work"
 #: The end of the name of a folder that is being written.
 _UNFINISHED: Final = ".part"
 Row = Mapping[str, Any]
+#: What maps a table to tables, in a worker process or an executor.
+TableFunction = Callable[[pa.Table], Iterator[pa.Table]]
 _TEXT: Final = pa.string()
 _WHOLE: Final = pa.int64()
 _NUMBER: Final = pa.float64()

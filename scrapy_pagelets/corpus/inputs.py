@@ -1,4 +1,5 @@
-"""The sources of a corpus job: WARC and WACZ files, Parquet of raw pages, lists of files, and records of an index."""
+"""What a corpus job is given: its options; and its sources, which are WARC and WACZ files, Parquet of raw pages, lists
+of files, and records of an index."""
 
 from __future__ import annotations
 
@@ -36,6 +37,40 @@ PART: Final = 1000
 SAMPLE: Final = 4000
 #: Sites are hashed to this number of buckets, by which a job is divided into rounds.
 BUCKETS: Final = 1024
+
+
+class CorpusError(PageletsError, ValueError):
+    """Raised for a corpus job that cannot run; the message says what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusOptions(RecordOptions):
+    """The settings of a crawl that decide how pages are cleaned; they travel to worker processes and executors.
+
+    Attributes
+    ----------
+    started : when the job began, ``2026-11-20T10:00:00Z``; for pages without a date
+    part, sample : pages of a site from which on it is divided, and learnt from a sample
+    others : named as the attributes of ``session.config.Config``
+    """
+
+    started: str
+    model: str = LABELLED
+    detection: str = FUSED
+    classifier: str = PAGE_LEVEL
+    strict: float = 0.0
+    rules: str = ""
+    limits: Limits = field(default_factory=Limits)
+    duplicates: str = "flag"
+    threshold: Threshold = field(default_factory=Threshold)
+    within_sites: bool = False
+    part: int = PART
+    sample: int = SAMPLE
+
+    def plain(self) -> dict[str, Any]:
+        """All values but the time, as JSON writes them: a job may be continued if they are the same."""
+        values = {name: value for name, value in asdict(self).items() if name != "started"}
+        return values | {"formats": list(self.formats), "threshold": list(self.threshold)}
 
 
 @dataclass
@@ -228,37 +263,3 @@ def reading(path: str) -> Iterator[IO[bytes]]:
     else:
         with open(path, "rb") as file:
             yield file
-
-
-class CorpusError(PageletsError, ValueError):
-    """Raised for a corpus job that cannot run; the message says what to do."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CorpusOptions(RecordOptions):
-    """The settings of a crawl that decide how pages are cleaned, as plain values.
-
-    Attributes
-    ----------
-    started : when the job began, ``2026-11-20T10:00:00Z``; for pages without a date
-    part, sample : pages of a site from which on it is divided, and learnt from a sample
-    others : named as the attributes of ``session.config.Config``
-    """
-
-    started: str
-    model: str = LABELLED
-    detection: str = FUSED
-    classifier: str = PAGE_LEVEL
-    strict: float = 0.0
-    rules: str = ""
-    limits: Limits = field(default_factory=Limits)
-    duplicates: str = "flag"
-    threshold: Threshold = field(default_factory=Threshold)
-    within_sites: bool = False
-    part: int = PART
-    sample: int = SAMPLE
-
-    def plain(self) -> dict[str, Any]:
-        """All values but the time, as JSON writes them: a job may be continued if they are the same."""
-        values = {name: value for name, value in asdict(self).items() if name != "started"}
-        return values | {"formats": list(self.formats), "threshold": list(self.threshold)}

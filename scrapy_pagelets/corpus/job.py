@@ -20,7 +20,6 @@ import pyarrow as pa
 from scrapy_pagelets.base.whole_files import whole_file
 from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.corpus import statements
-from scrapy_pagelets.corpus import statements as near_duplicates
 from scrapy_pagelets.corpus.engines import (
     COUNTS,
     PAIRS,
@@ -30,13 +29,14 @@ from scrapy_pagelets.corpus.engines import (
     WORK,
     Engine,
     TableFolders,
+    TableFunction,
     cleaned_schema,
     feed_fields,
     store,
 )
 from scrapy_pagelets.corpus.inputs import CorpusError, CorpusOptions, Source
 from scrapy_pagelets.corpus.page_cleaning import CleanSites
-from scrapy_pagelets.corpus.raw_pages import BROKEN, ReadPages, TableFunction
+from scrapy_pagelets.corpus.raw_pages import BROKEN, ReadPages
 from scrapy_pagelets.corpus.site_learning import LearnParts, MergeParts
 from scrapy_pagelets.papers.shared_pagelets import relational
 
@@ -223,20 +223,20 @@ class CorpusJob:
             yield f"large-{first:05d}", pages, statements.LARGE.format(first=first, last=last, buckets=buckets)
 
     def _find_near_duplicates(self) -> None:
-        self._write("copies", near_duplicates.ORIGINALS)
-        self._write("band_places", near_duplicates.BAND_PLACES)
-        self._write("candidates", near_duplicates.CANDIDATES)
+        self._write("copies", statements.ORIGINALS)
+        self._write("band_places", statements.BAND_PLACES)
+        self._write("candidates", statements.CANDIDATES)
         self._compare("near", "candidates")
-        self._write("best", near_duplicates.BEST)
-        self._connect("group_stars", near_duplicates.EDGES)
-        self._write("heads", near_duplicates.HEADS)
+        self._write("best", statements.BEST)
+        self._connect("group_stars", statements.EDGES)
+        self._write("heads", statements.HEADS)
         self._compare("near_heads", "heads")
-        self._write("verdicts", near_duplicates.VERDICTS)
+        self._write("verdicts", statements.VERDICTS)
         self._progress("near-duplicates are found")
 
     def _compare(self, name: str, pairs: str) -> None:
-        compare = near_duplicates.Compare(self._options.threshold)
-        select = near_duplicates.COMPARED.format(pairs=pairs)
+        compare = statements.Compare(self._options.threshold)
+        select = statements.COMPARED.format(pairs=pairs)
         self._map(name, select, compare, PAIRS, many=True)
         self._open(name)
 
@@ -279,7 +279,7 @@ class CorpusJob:
     def _store_results(self) -> None:
         if self._options.duplicates == "off":
             self._engine.view("verdicts", _NO_VERDICTS)
-        self._write("duplicates", near_duplicates.DUPLICATES)
+        self._write("duplicates", statements.DUPLICATES)
         self._write("pagelets", "SELECT * FROM cut_pagelets")
         found = {
             "near_duplicate_of": "d.url AS near_duplicate_of",
@@ -288,7 +288,7 @@ class CorpusJob:
         names = [each.name for each in feed_fields(self._options)]
         columns = ", ".join(["p.page", *(found.get(name, f"p.{name}") for name in names)])
         where = "WHERE v.duplicate_of IS NULL" if self._options.duplicates == "drop" else ""
-        self._write("pages", statements.FEED.format(columns=columns, where=where, last=near_duplicates.LAST))
+        self._write("pages", statements.FEED.format(columns=columns, where=where, last=statements.LAST))
 
     def _count(self, report: Report) -> None:
         for name in RESULTS:

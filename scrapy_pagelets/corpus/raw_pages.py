@@ -8,7 +8,7 @@ import os
 import shutil
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -221,7 +221,3 @@ def _warnings() -> Iterator[list[tuple[str, str]]]:
         yield handler.messages
     finally:
         _log.removeHandler(handler)
-
-
-#: What maps a table to tables, in a worker process or an executor.
-TableFunction = Callable[[pa.Table], Iterator[pa.Table]]

@@ -1,4 +1,4 @@
-"""Learn sites, or parts of large sites, from tables of raw pages."""
+"""Learn sites, or parts of large sites, from tables of raw pages, and add up the counts of the parts."""
 
 from __future__ import annotations
 

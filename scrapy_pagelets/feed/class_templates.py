@@ -1,4 +1,8 @@
-"""The template of a class of pages from a feed, which has no HTML: from the paths of pagelets that its pages share."""
+"""Templates of classes of pages, in two forms: the lines of ``PAGELETS_TEMPLATES``, and HTML from a feed.
+
+`StrippedTemplates` puts together what a crawl strips from the pages of a class. `Skeleton` makes HTML of a feed, which
+has none, from the paths of pagelets that its pages share.
+"""
 
 from __future__ import annotations
 
