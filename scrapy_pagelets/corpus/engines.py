@@ -231,3 +231,9 @@ def _starts(table: pa.Table, keys: Sequence[str]) -> Ints:
         numbers = column.indices.to_numpy(zero_copy_only=False)
         fresh[1:] |= numbers[1:] != numbers[:-1]
     return np.flatnonzero(fresh)
+
+
+def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """The rows of a table, made one batch at a time."""
+    for batch in table.to_batches(32):
+        yield from batch.to_pylist()

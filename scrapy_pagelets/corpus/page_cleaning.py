@@ -13,9 +13,9 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.base.hashing import band_hashes, mix
-from scrapy_pagelets.corpus.engines import cleaned_schema, groups, union_rows
+from scrapy_pagelets.corpus.engines import cleaned_schema, groups, rows_of, union_rows
 from scrapy_pagelets.corpus.inputs import CorpusOptions
-from scrapy_pagelets.corpus.site_learning import PageParser, counts_of, learn, rows_of
+from scrapy_pagelets.corpus.site_learning import PageParser, counts_of, learn
 from scrapy_pagelets.corpus.statements import LAST
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site

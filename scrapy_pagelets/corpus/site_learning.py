@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from scrapy_pagelets.corpus.engines import COUNTS, groups
+from scrapy_pagelets.corpus.engines import COUNTS, groups, rows_of
 from scrapy_pagelets.corpus.inputs import CorpusOptions
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.evidence import CLASSES, Column
@@ -87,12 +87,6 @@ class MergeParts:
 def counts_of(name: str, content: bytes) -> SiteCounts:
     """Restore the counts of a site."""
     return SiteCounts.from_arrays(name, unpack(content))
-
-
-def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """The rows of a table, made one batch at a time."""
-    for batch in table.to_batches(32):
-        yield from batch.to_pylist()
 
 
 def merge_counts(name: str, parts: Sequence[SiteCounts]) -> SiteCounts:

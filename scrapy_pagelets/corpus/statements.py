@@ -18,8 +18,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from scrapy_pagelets.corpus.engines import PAIRS
-from scrapy_pagelets.corpus.site_learning import rows_of
+from scrapy_pagelets.corpus.engines import PAIRS, rows_of
 from scrapy_pagelets.duplicates.shingles import jaccard, weighted_jaccard
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.papers.shared_pagelets import relational
