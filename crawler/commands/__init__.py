@@ -26,9 +26,9 @@ _COMMANDS: Final = {
     ),
     "duplicates": (
         "show near-duplicate pages, copied blocks and copied sites",
-        "scrapy_pagelets.crawler.commands.duplicates",
+        "scrapy_pagelets.crawler.commands.find_duplicates",
     ),
-    "index": ("write a feed to a search index", "scrapy_pagelets.crawler.commands.index"),
+    "index": ("write a feed to a search index", "scrapy_pagelets.crawler.commands.fill_index"),
     "merge": ("put the parts of a shared crawl together", "scrapy_pagelets.crawler.commands.merge"),
     "rank": (
         "rank the pages of a crawl by their links, or show related pages",

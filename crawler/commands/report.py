@@ -79,8 +79,7 @@ def _write(summary: Summary, feed: str, name: str, *, inspect: bool) -> None:
 def _inspected(summary: Summary, feed: str, report: Path) -> dict[str, str]:
     """Write what a feed has of each doubtful page beside the report; return the files, relative to it, by URL."""
     from scrapy_pagelets.inspector.contents import contents, html_file
-    from scrapy_pagelets.inspector.inspection import from_feed
-    from scrapy_pagelets.inspector.source import feed_of
+    from scrapy_pagelets.inspector.inspection import feed_of, from_feed
 
     folder = report.with_name(f"{report.stem}-pages")
     folder.mkdir(exist_ok=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from scrapy_pagelets.feed.pagelet import Pagelet
     from scrapy_pagelets.inspector.contents import Inspected, Picture
-    from scrapy_pagelets.inspector.source import PageSource
+    from scrapy_pagelets.inspector.inspection import PageSource
     from scrapy_pagelets.page.page import Page
     from scrapy_pagelets.rules.host_rules import Rules
 
@@ -106,7 +106,7 @@ def _suffix(name: str) -> str:
 
 async def _write(options: argparse.Namespace) -> None:
     from scrapy_pagelets.decision.model import load
-    from scrapy_pagelets.inspector.source import source_of
+    from scrapy_pagelets.inspector.inspection import source_of
     from scrapy_pagelets.papers import page_level
     from scrapy_pagelets.papers.detections import CLASSIFIER
 

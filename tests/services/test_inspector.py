@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page as Tab
 
-from scrapy_pagelets.inspector.source import compare_texts
+from scrapy_pagelets.inspector.inspection import compare_texts
 from tests.browsing import in_tab
 from tests.crawling import SITE, answer, scrapy
 from tests.server import SiteServer

@@ -15,7 +15,9 @@ from scrapy_pagelets.index.targets import kind_of, open_index
 
 #: Number of pages to write at once.
 _BATCH: Final = 64
+
 _COLUMNS: Final = ("title", "language", "fetched_at", "text", "pagelets", "near_duplicate_of", "crawled")
+
 _PAGELET: Final = ("id", "role", "templateness", "text", "words")
 
 

@@ -15,7 +15,9 @@ from scrapy_pagelets.page.urls import host_of, site_of
 from scrapy_pagelets.session.config import Config
 
 _DEFAULT: Final = Config()
+
 _COLUMNS: Final = ("text", "pagelets", "near_duplicate_of", "similarity")
+
 #: Texts of blocks are cut to this length.
 _SHOWN: Final = 60
 
