@@ -16,7 +16,7 @@ from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.duplicates.sketch import encode
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.page import urls
-from scrapy_pagelets.pipelines.fields import PagePipeline
+from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
 from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.shared.server import RedisProblem
 

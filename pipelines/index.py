@@ -20,7 +20,7 @@ from scrapy_pagelets.index.interface import Index, IndexAway, IndexedPage, Index
 from scrapy_pagelets.index.pending_pages import PendingPages
 from scrapy_pagelets.index.targets import folder_of, open_index
 from scrapy_pagelets.index.writer import Writer
-from scrapy_pagelets.pipelines.fields import PagePipeline, value_of
+from scrapy_pagelets.pipelines.page_pipeline import PagePipeline, value_of
 from scrapy_pagelets.session.crawl_session import abort_crawl
 from scrapy_pagelets.session.page_context import PageContext, current_places
 from scrapy_pagelets.session.threads import in_waiting_thread

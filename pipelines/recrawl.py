@@ -14,7 +14,7 @@ from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.feed.content_words import content_hash, content_of, contents_with_doubtful
 from scrapy_pagelets.feed.feed_reader import Feed, FeedError
-from scrapy_pagelets.pipelines.fields import PagePipeline
+from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
 from scrapy_pagelets.recrawl.version_store import (
     CHANGED,
     COLUMNS,

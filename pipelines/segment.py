@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from scrapy_pagelets.feed.feed_schema import PAGE, SEGMENT
-from scrapy_pagelets.pipelines.fields import PagePipeline
+from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
 from scrapy_pagelets.session.page_context import PageContext, comes_from_scraper, current_context
 
 _NO_PAGE: Final = (

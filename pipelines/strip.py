@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scrapy_pagelets.feed.feed_schema import STRIP
-from scrapy_pagelets.pipelines.fields import PagePipeline
+from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
 from scrapy_pagelets.session.config import FEW
 from scrapy_pagelets.session.page_context import PageContext
 

@@ -14,7 +14,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.feed.class_templates import StrippedClass, StrippedTemplates, stripped_runs
 from scrapy_pagelets.page.roles import CONTENT
-from scrapy_pagelets.pipelines.fields import PagePipeline
+from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
 from scrapy_pagelets.session.crawl_session import abort_crawl
 from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.session.threads import in_thread

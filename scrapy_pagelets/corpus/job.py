@@ -35,8 +35,8 @@ from scrapy_pagelets.corpus.engines import (
     store,
 )
 from scrapy_pagelets.corpus.inputs import CorpusError, CorpusOptions, Source
-from scrapy_pagelets.corpus.page_cleaning import CleanSites, LearnParts, MergeParts
 from scrapy_pagelets.corpus.raw_pages import BROKEN, ReadPages
+from scrapy_pagelets.corpus.site_cleaning import CleanSites, LearnParts, MergeParts
 from scrapy_pagelets.papers.shared_pagelets import relational
 
 _PLAN: Final = "job.json"

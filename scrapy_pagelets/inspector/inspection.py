@@ -33,6 +33,14 @@ from scrapy_pagelets.sites.site_store import SiteStore
 
 #: Templateness of what is in no pagelet of the feed.
 _LEFT_OUT: Final = 1.0
+_FEEDS: Final = (".jsonl", ".jl", ".jsonl.gz", ".jl.gz", ".parquet")
+_COLUMNS: Final = ("title", "text", "template", "pagelets", "near_duplicate_of", "similarity")
+#: Pages of a feed that a message names.
+_NAMED: Final = 5
+#: Words and white space, so that a word is never divided.
+_PIECE: Final = re.compile(r"\s+|\S+")
+#: Pieces of each text that are compared; the time grows with the square at worst.
+_MOST: Final = 20_000
 
 
 def known_sites(page: Page, store: str, model: str, detection: str, strict: float, classifier: str) -> SiteCache:
@@ -196,20 +204,6 @@ def _page_of_feed(line: Mapping[str, Any], records: Sequence[Mapping[str, Any]])
         Pagelet(page, record["id"], np.array([number]), float(record["templateness"]), str(record["role"]))
         for number, record in enumerate(kept)
     ]
-
-
-_FEEDS: Final = (".jsonl", ".jl", ".jsonl.gz", ".jl.gz", ".parquet")
-
-_COLUMNS: Final = ("title", "text", "template", "pagelets", "near_duplicate_of", "similarity")
-
-#: Pages of a feed that a message names.
-_NAMED: Final = 5
-
-#: Words and white space, so that a word is never divided.
-_PIECE: Final = re.compile(r"\s+|\S+")
-
-#: Pieces of each text that are compared; the time grows with the square at worst.
-_MOST: Final = 20_000
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,11 +21,12 @@ from pyarrow import parquet
 from pyarrow.parquet import ParquetFile, write_table
 from s3fs import S3FileSystem
 
-from scrapy_pagelets.corpus import page_cleaning, statements
+from scrapy_pagelets.corpus import site_cleaning as page_cleaning
+from scrapy_pagelets.corpus import statements
 from scrapy_pagelets.corpus.embedded import EmbeddedEngine
 from scrapy_pagelets.corpus.engines import groups, store, whole_groups
 from scrapy_pagelets.corpus.inputs import CorpusError, CorpusOptions, sources_of
-from scrapy_pagelets.corpus.page_cleaning import PageParser, learn, merge_counts, record_of
+from scrapy_pagelets.corpus.site_cleaning import PageParser, learn, merge_counts, record_of
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.duplicates.shingles import word_weights

@@ -20,14 +20,15 @@ from scrapy_pagelets.session.items import follow_items
 from scrapy_pagelets.session.page_context import PageContext, current_context, current_places
 
 logger = logging.getLogger(__name__)
-
 #: Field -> its alternative name, for items whose spider has set the field; for other fields it is ``page_<name>``.
 _ALTERNATIVES: Final = {"text": "content"}
-
 #: Fields that the types of items may lack without a warning.
 _OPTIONAL: Final = frozenset(("headline", "content_hash", *TOLD))
-
 _COLLECTIONS: Final = (str, bytes, list, tuple, dict, set, frozenset)
+#: What a crawl has warned of.
+_warned: Final[WeakKeyDictionary[Crawler, set[tuple[type, str]]]] = WeakKeyDictionary()
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Fields:
@@ -120,10 +121,6 @@ class Fields:
             logger.warning("%s", sentence)
 
 
-#: What a crawl has warned of.
-_warned: Final[WeakKeyDictionary[Crawler, set[tuple[type, str]]]] = WeakKeyDictionary()
-
-
 def value_of(item: Any, field: str | None) -> Any:
     """Return the value of a field of an item, None without one; a ``defaultdict`` does not create it."""
     content = None if field is None else _content_of(item)
@@ -161,11 +158,6 @@ def _is_default(item: Any, field: str, blank: Any) -> bool:
 
 def _is_same(default: Any, blank: Any) -> bool:
     return type(default) is type(blank) and bool(default == blank)
-
-
-P = ParamSpec("P")
-
-T = TypeVar("T")
 
 
 class PagePipeline:

@@ -36,18 +36,17 @@ from scrapy_pagelets.rules.rules_file import read
 from scrapy_pagelets.sites.site_store import pack, unpack
 
 logger = logging.getLogger(__name__)
-
 #: The first pages of a site, up to this number of bytes, stay in memory between learning and cleaning; others are
 #: parsed twice. A page takes some thirty times its bytes.
 _KEPT: Final = 8 << 20
-
 #: Pages whose rows are in memory at the same time.
 _BLOCK: Final = 50
-
 #: Characters of the text of a pagelet that TEMPLATES shows.
 _SHOWN: Final = 200
-
 Rows = dict[str, list[dict[str, Any]]]
+#: Tables of a site, and those whose last columns count the pages of each class.
+_TABLES: Final = ("text", "path", "placed", "exact", "links", "target", "shape")
+_BY_CLASS: Final = ("text", "path")
 
 
 class CleanSites:
@@ -225,12 +224,6 @@ def _bands(sketch: Any, threshold: float, scope: int) -> Ints:
 
 def _hash(name: str) -> int:
     return xxh3_64_intdigest(name.encode("utf-8", "replace")) >> 1
-
-
-#: Tables of a site, and those whose last columns count the pages of each class.
-_TABLES: Final = ("text", "path", "placed", "exact", "links", "target", "shape")
-
-_BY_CLASS: Final = ("text", "path")
 
 
 class PageParser:
