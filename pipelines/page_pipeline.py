@@ -1,4 +1,4 @@
-"""Setting fields on items of any type."""
+"""The base class of our item pipelines, and how they set fields on items of any type."""
 
 from __future__ import annotations
 
@@ -29,6 +29,46 @@ _COLLECTIONS: Final = (str, bytes, list, tuple, dict, set, frozenset)
 _warned: Final[WeakKeyDictionary[Crawler, set[tuple[type, str]]]] = WeakKeyDictionary()
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class PagePipeline:
+    """Base class of pipelines that need the page of an item; other items pass unchanged."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.session = session_of(crawler)
+        self.fields = Fields(crawler)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def open_spider(self) -> None:
+        follow_items(self.crawler)
+
+    async def process_item(self, item: Any) -> Any:
+        context = current_context()
+        if context is not None and not context.failed:
+            await self.process_page(item, context)
+        return item
+
+    async def process_page(self, item: Any, context: PageContext) -> None:
+        """Process an item of a page."""
+        raise NotImplementedError
+
+    async def computed(
+        self,
+        function: Callable[Concatenate[PageContext, P], T],
+        context: PageContext,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T | None:
+        """Call a function of a page, in a thread if it is long; if it raises an exception, log that and return None."""
+        try:
+            return await self.session.compute(context.size, function, context, *args, **kwargs)
+        except Exception:
+            context.fail()
+            return None
 
 
 class Fields:
@@ -158,43 +198,3 @@ def _is_default(item: Any, field: str, blank: Any) -> bool:
 
 def _is_same(default: Any, blank: Any) -> bool:
     return type(default) is type(blank) and bool(default == blank)
-
-
-class PagePipeline:
-    """Base class of pipelines that need the page of an item; other items pass unchanged."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
-        self.session = session_of(crawler)
-        self.fields = Fields(crawler)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
-    def open_spider(self) -> None:
-        follow_items(self.crawler)
-
-    async def process_item(self, item: Any) -> Any:
-        context = current_context()
-        if context is not None and not context.failed:
-            await self.process_page(item, context)
-        return item
-
-    async def process_page(self, item: Any, context: PageContext) -> None:
-        """Process an item of a page."""
-        raise NotImplementedError
-
-    async def computed(
-        self,
-        function: Callable[Concatenate[PageContext, P], T],
-        context: PageContext,
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> T | None:
-        """Call a function of a page, in a thread if it is long; if it raises an exception, log that and return None."""
-        try:
-            return await self.session.compute(context.size, function, context, *args, **kwargs)
-        except Exception:
-            context.fail()
-            return None

@@ -1,4 +1,4 @@
-"""Clean the pages of sites: the records of the feed, and the rows of all tables that are made of pages."""
+"""Learn sites, or parts of large sites, from tables of raw pages, and make the rows of all tables of their pages."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def content_text(line: Line) -> str:
     return "\n\n".join(pagelet["text"] for pagelet in line.get("pagelets") or () if pagelet.get("role") == CONTENT)
 
 
-def pagelets(line: Line) -> list[dict[str, Any]]:
+def pagelets_of_line(line: Line) -> list[dict[str, Any]]:
     """The pagelets of a page; if the feed omits them, its text as a single pagelet."""
     if (listed := line.get("pagelets")) is not None:
         return list(listed)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from heapq import heappush, heappushpop, nlargest
 from typing import Final
 
-from scrapy_pagelets.feed.feed_reader import CONTENT, Line, pagelets
+from scrapy_pagelets.feed.feed_reader import CONTENT, Line, pagelets_of_line
 from scrapy_pagelets.page.urls import site_of
 
 NO_CLASS: Final = "no template"
@@ -212,7 +212,7 @@ class Summary(Totals):
     def _texts(self, line: Line, site: SiteSummary, page_class: Class) -> None:
         content: dict[str, None] = {}  # in the order of the page, so that two reports on a feed are the same
         stripped: dict[str, None] = {}
-        for pagelet in pagelets(line):
+        for pagelet in pagelets_of_line(line):
             text = " ".join(pagelet["text"].split())
             if pagelet["role"] != CONTENT:
                 self.all_pagelets = True
@@ -256,7 +256,7 @@ def summary_of(lines: Iterable[Line]) -> Summary:
 
 def _counted(line: Line) -> Totals:
     """The counts of one page. What was stripped follows from the share if the feed has no pagelets of the template."""
-    listed = pagelets(line)
+    listed = pagelets_of_line(line)
     kept = sum(pagelet["words"] for pagelet in listed if pagelet["role"] == CONTENT)
     stripped = sum(pagelet["words"] for pagelet in listed if pagelet["role"] != CONTENT)
     share = (line.get("template") or {}).get("share") or 0.0
@@ -288,7 +288,7 @@ def _little(kept: int, mean: float) -> str:
 
 def _unsure(line: Line) -> float:
     """The share of words in pagelets that are neither surely content nor surely template."""
-    listed = pagelets(line)
+    listed = pagelets_of_line(line)
     least, most = _UNSURE
     unsure = sum(pagelet["words"] for pagelet in listed if least < (pagelet.get("templateness") or 0.0) < most)
     return float(unsure / max(1, sum(pagelet["words"] for pagelet in listed)))
