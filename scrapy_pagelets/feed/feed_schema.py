@@ -110,7 +110,7 @@ CHUNK: Final = (
     FeedField(
         "headings",
         "string",
-        "the headings that all of it stands under, from the page's own; a heading that it begins with is the last",
+        "the headings above the chunk, from the page's own to the nearest; a heading at its beginning is the last",
         listed=True,
     ),
     FeedField("markdown", "string", "the chunk as Markdown"),

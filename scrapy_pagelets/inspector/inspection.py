@@ -1,4 +1,4 @@
-"""Find a page to inspect, on the web, in a file, in an archive or in a feed, and decide it as its site or the feed does."""
+"""Find a page to inspect: on the web, in a file, an archive or a feed; decide it as its site or the feed does."""
 
 from __future__ import annotations
 
