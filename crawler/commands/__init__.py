@@ -43,10 +43,7 @@ _COMMANDS: Final = {
         "write the template of a site as HTML, with slots where content stands",
         "scrapy_pagelets.crawler.commands.template",
     ),
-    "train": (
-        "train a model on archives, with or without labels by people",
-        "scrapy_pagelets.crawler.commands.train",
-    ),
+    "train": ("train a model on archives, with or without labels by people", "scrapy_pagelets.crawler.commands.train"),
     "view": ("draw the pagelets of a page over a picture of it", "scrapy_pagelets.crawler.commands.view"),
 }
 # Scrapy imports this module whenever a command starts.

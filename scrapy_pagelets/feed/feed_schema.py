@@ -80,10 +80,7 @@ def _set_by(step: str, fields: tuple[FeedField, ...]) -> tuple[FeedField, ...]:
 
 
 #: Made by ``Pagelet.links``.
-LINK: Final = (
-    FeedField("url", "string", "absolute URL"),
-    FeedField("anchor", "string", "text of the link"),
-)
+LINK: Final = (FeedField("url", "string", "absolute URL"), FeedField("anchor", "string", "text of the link"))
 #: Made by ``Pagelet.record``.
 PAGELET: Final = (
     FeedField(
@@ -124,9 +121,7 @@ CHUNK: Final = (
 #: Made by ``PageRecord.template``.
 TEMPLATE: Final = (
     FeedField(
-        "id",
-        "string",
-        "site and number of the class of pages, `example.com#1`; the numbers belong to one crawl",
+        "id", "string", "site and number of the class of pages, `example.com#1`; the numbers belong to one crawl"
     ),
     FeedField("pages", "integer", "number of pages of this class that were known when the page was cleaned"),
     FeedField("share", "number", "the chrome ratio: words of the template divided by all words of the page, 0 to 1"),

@@ -130,12 +130,7 @@ class Segmentation(list[Pagelet]):
 
 
 def segment(
-    page: Page,
-    templateness: Floats | None = None,
-    method: str = "pagelets",
-    *,
-    whole: bool = False,
-    **options: Any,
+    page: Page, templateness: Floats | None = None, method: str = "pagelets", *, whole: bool = False, **options: Any
 ) -> Segmentation:
     r"""Cut a page into pagelets; every leaf is in exactly one.
 
