@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -19,7 +19,7 @@ import duckdb
 import pyarrow as pa
 from pyarrow.parquet import ParquetWriter
 
-from scrapy_pagelets.corpus.engines import RAW, TableFunction, whole_groups
+from scrapy_pagelets.corpus.engines import RAW, TableFunction, Work, whole_groups
 from scrapy_pagelets.corpus.inputs import CorpusError
 
 #: Rows that a worker gets at once, at least; and those without groups, each of which takes little time.
@@ -108,16 +108,7 @@ class EmbeddedEngine:
         with _failures():
             return self._connection.execute(statement)
 
-    def map(
-        self,
-        folder: Path,
-        select: str,
-        function: TableFunction,
-        schema: pa.Schema,
-        keys: Sequence[str] = (),
-        order: Sequence[str] = (),
-        many: bool = False,
-    ) -> None:
+    def map(self, folder: Path, work: Work) -> None:
         """Store what a function makes of the rows of a statement; a file for each table that it gets.
 
         A row that ends the process which works on it, by lack of memory or a fault of a library, is searched for and
@@ -125,20 +116,20 @@ class EmbeddedEngine:
         """
         folder.mkdir(parents=True)
         with _failures():
-            by = f" ORDER BY {', '.join([*keys, *order])}" if keys or order else ""
-            reader = self._connection.sql(f"SELECT * FROM ({select}) selected{by}").to_arrow_reader(_ROWS)
+            by = f" ORDER BY {', '.join([*work.keys, *work.order])}" if work.keys else ""
+            reader = self._connection.sql(f"SELECT * FROM ({work.select}) selected{by}").to_arrow_reader(_ROWS)
             running: dict[Future[None], _Task] = {}
             number = -1
-            size = _ROWS if keys else _MANY if many else 1  # one row is, for example, a file to read
-            for number, table in enumerate(whole_groups(reader, keys, size)):
-                task = _Task(function, table, schema, folder / f"part-{number:06d}.parquet")
+            size = _ROWS if work.keys else _MANY if work.many else 1  # one row is, for example, a file to read
+            for number, table in enumerate(whole_groups(reader, work.keys, size)):
+                task = _Task(work.function, table, work.schema, folder / f"part-{number:06d}.parquet")
                 running[self._submitted(task)] = task
                 if len(running) > self._workers:
                     self._collect(running)
             while running:
                 self._collect(running)
         if number < 0:
-            _write(iter(()), schema, folder / "part-000000.parquet")
+            _write(iter(()), work.schema, folder / "part-000000.parquet")
 
     def left_out(self) -> list[str]:
         """Names of the rows that ended their process, in this run or one before: URLs, paths of sources, or sites."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -54,6 +55,28 @@ KINDS: Final = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Work:
+    """A function that is called with the rows of a statement, in other processes.
+
+    Attributes
+    ----------
+    select : the statement
+    function : gets tables of whole groups
+    schema : of the tables that it yields
+    keys : columns that are equal within a group; groups come one after the other, in no particular order
+    order : columns by which the rows of a group are sorted
+    many : without keys, each row is a task, unless it is said that a task may have many rows, in any order
+    """
+
+    select: str
+    function: TableFunction
+    schema: pa.Schema
+    keys: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    many: bool = False
+
+
 class Engine(Protocol):
     """Runs statements and functions over tables, which are folders of Parquet files.
 
@@ -76,26 +99,8 @@ class Engine(Protocol):
     def write(self, folder: Path, select: str) -> None:
         """Store the result of a statement as Parquet files in a folder."""
 
-    def map(
-        self,
-        folder: Path,
-        select: str,
-        function: TableFunction,
-        schema: pa.Schema,
-        keys: Sequence[str] = (),
-        order: Sequence[str] = (),
-        many: bool = False,
-    ) -> None:
-        """Store what a function makes of the rows of a statement.
-
-        Parameters
-        ----------
-        function : gets tables of whole groups, and runs in other processes
-        schema : of the tables that it yields
-        keys : columns that are equal within a group; groups come one after the other, in no particular order
-        order : columns by which the rows of a group are sorted
-        many : without keys, each row is a task, unless it is said that a task may have many rows, in any order
-        """
+    def map(self, folder: Path, work: Work) -> None:
+        """Store what a function makes of the rows of a statement."""
 
     def rows(self, select: str) -> list[tuple[Any, ...]]:
         """Return the result of a statement with few rows."""

@@ -29,7 +29,7 @@ from scrapy_pagelets.corpus.engines import (
     WORK,
     Engine,
     TableFolders,
-    TableFunction,
+    Work,
     cleaned_schema,
     feed_fields,
     store,
@@ -166,7 +166,7 @@ class CorpusJob:
         step = self._engine.round_sources
         for first in range(0, len(rows), step):
             select = f"SELECT * FROM sources WHERE source BETWEEN {first} AND {first + step - 1}"
-            self._map(f"raw/{first:09d}", select, ReadPages(self._options.started), RAW)
+            self._map(f"raw/{first:09d}", Work(select, ReadPages(self._options.started), RAW))
             self._progress(f"{min(first + step, len(rows))} of {len(rows)} sources are read")
         self._engine.open("raw", *self._tables.parts("raw"))
         self._read_problems(report)
@@ -189,12 +189,10 @@ class CorpusJob:
         self._write("large_sites", statements.LARGE_SITES.format(part=options.part))
         self._write("places", statements.PLACES.format(part=options.part))
         self._write("sample", statements.SAMPLE.format(part=options.part, sample=options.sample))
-        self._map(
-            "part_counts", statements.SAMPLED, LearnParts(options), COUNTS, keys=("site", "part"), order=("page",)
-        )
+        self._map("part_counts", Work(statements.SAMPLED, LearnParts(options), COUNTS, ("site", "part"), ("page",)))
         self._open("part_counts")
         parts = "SELECT site, part, counts FROM part_counts"
-        self._map("site_counts", parts, MergeParts(), COUNTS, keys=("site",), order=("part",))
+        self._map("site_counts", Work(parts, MergeParts(), COUNTS, ("site",), ("part",)))
         self._open("site_counts")
 
     def _clean(self) -> None:
@@ -203,7 +201,7 @@ class CorpusJob:
         rounds = list(self._rounds())
         done = 0
         for name, pages, select in rounds:
-            self._map(f"cleaned/{name}", select, function, schema, keys=("site", "chunk"), order=("page",))
+            self._map(f"cleaned/{name}", Work(select, function, schema, ("site", "chunk"), ("page",)))
             done += pages
             self._progress(f"{done} of {sum(pages for _, pages, _ in rounds)} pages are cleaned")
         self._engine.open("cleaned", *self._tables.parts("cleaned"))
@@ -236,7 +234,7 @@ class CorpusJob:
     def _compare(self, name: str, pairs: str) -> None:
         compare = statements.Compare(self._options.threshold)
         select = statements.COMPARED.format(pairs=pairs)
-        self._map(name, select, compare, PAIRS, many=True)
+        self._map(name, Work(select, compare, PAIRS, many=True))
         self._open(name)
 
     def _connect(self, name: str, edges: str) -> None:
@@ -305,18 +303,9 @@ class CorpusJob:
             self._tables.finish(name)
         self._open(name, opened=opened)
 
-    def _map(
-        self,
-        name: str,
-        select: str,
-        function: TableFunction,
-        schema: pa.Schema,
-        keys: Sequence[str] = (),
-        order: Sequence[str] = (),
-        many: bool = False,
-    ) -> None:
+    def _map(self, name: str, work: Work) -> None:
         if not self._tables.exists(name):
-            self._engine.map(self._tables.begin(name), select, function, schema, keys, order, many)
+            self._engine.map(self._tables.begin(name), work)
             self._tables.finish(name)
 
     def _open(self, name: str, *, opened: str = "") -> None:

@@ -24,7 +24,7 @@ from s3fs import S3FileSystem
 from scrapy_pagelets.corpus import site_cleaning as page_cleaning
 from scrapy_pagelets.corpus import statements
 from scrapy_pagelets.corpus.embedded import EmbeddedEngine
-from scrapy_pagelets.corpus.engines import groups, store, whole_groups
+from scrapy_pagelets.corpus.engines import Work, groups, store, whole_groups
 from scrapy_pagelets.corpus.inputs import CorpusError, CorpusOptions, sources_of
 from scrapy_pagelets.corpus.site_cleaning import PageParser, learn, merge_counts, record_of
 from scrapy_pagelets.decision.site import Site
@@ -639,7 +639,7 @@ def test_a_row_that_ends_its_process_is_left_out(tmp_path, ends):
     try:
         store(tmp_path / "rows", pa.Table.from_pylist(rows, schema))
         engine.open("rows", tmp_path / "rows")
-        engine.map(tmp_path / "out", "SELECT * FROM rows", EndsOn(*ends), schema, keys=("site",), order=("url",))
+        engine.map(tmp_path / "out", Work("SELECT * FROM rows", EndsOn(*ends), schema, ("site",), ("url",)))
         found = parquet.read_table(tmp_path / "out" / "part-000000.parquet")["url"].to_pylist()
         assert found == [row["url"] for row in rows if row["url"] not in ends]
         assert engine.left_out() == list(ends)
