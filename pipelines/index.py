@@ -100,7 +100,7 @@ class IndexPipeline(PagePipeline):
         return line | ({"pagelets": pagelets} if isinstance(pagelets, list) else {})
 
     def _page(self, context: PageContext, line: dict[str, Any]) -> IndexedPage | None:
-        """The page with the fields of an item; those that the item lacks come from the response."""
+        """Make the page of an index from the fields of an item; take missing fields from the response."""
         try:
             pagelets = [pagelet.record() for pagelet in context.record.content]
             return page_of(context.record.values(PAGE) | {"pagelets": pagelets} | line, now())

@@ -25,7 +25,7 @@ _MEANING: Final = (
     "kept, stripped: words of content and template; share: stripped of all words; doubles: near-duplicates; "
     "empty: pages of which nothing is left; repeated: content that a tenth of the pages share, counted on each page"
 )
-#: Columns of output that is not a terminal, and those that the table needs.
+#: Width of output that is not a terminal, and the least width of the table, in characters.
 _WIDTH: Final = 120
 _NARROW: Final = 70
 #: Sites in the terminal.
@@ -109,7 +109,7 @@ def show_tables(summary: Summary) -> None:
 
 
 def _width() -> int:
-    """Columns of the terminal, or those of output that is none."""
+    """Width of the terminal in characters, or of other output."""
     return get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else _WIDTH
 
 
@@ -159,7 +159,7 @@ def table(summary: Summary, width: int = _WIDTH) -> list[str]:
 
 
 def _rows(summary: Summary) -> Iterator[tuple[str, Totals]]:
-    """The names and counts of sites and their templates; those with the most pages come first."""
+    """The names and counts of sites and their templates, by descending number of pages."""
     for name, site in sorted(summary.sites.items(), key=lambda item: -item[1].pages)[:_SITES]:
         yield name, site
         for number, page_class in sorted(site.classes.items(), key=lambda item: -item[1].pages):

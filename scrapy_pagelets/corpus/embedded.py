@@ -22,7 +22,7 @@ from pyarrow.parquet import ParquetWriter
 from scrapy_pagelets.corpus.engines import RAW, TableFunction, Work, whole_groups
 from scrapy_pagelets.corpus.inputs import CorpusError
 
-#: Rows that a worker gets at once, at least; and those without groups, each of which takes little time.
+#: Least number of rows that a worker gets at once, with groups and without; a row without a group takes little time.
 _ROWS: Final = 64
 _MANY: Final = 512
 #: Bytes of a row group, before compression: a row may be a large page, or a link.
@@ -37,7 +37,7 @@ _ROW_GROUP: Final = "64MB"
 #: Allocations, and collections of the generation before, after which a worker process collects garbage: with Python's
 #: 700, most collections scan the pages of a site that wait to be cleaned. As in a crawl (``crawler.preparation``).
 _THRESHOLDS: Final = (10_000, 10, 10)
-#: Columns that tell what a row is, the first of them that it has.
+#: Columns that name a row, of which the first present one counts.
 _NAMES: Final = ("url", "path", "site")
 #: File beside the spilled rows that names the rows that are left out.
 _LEFT_OUT: Final = "left-out.jsonl"
@@ -145,7 +145,7 @@ class EmbeddedEngine:
             return self._processes().submit(task.run)
 
     def _collect(self, running: dict[Future[None], _Task]) -> None:
-        """Take at least one task that is done from those that run."""
+        """Wait until a task is done, and take all finished tasks out of the running ones."""
         for one in wait(running, return_when=FIRST_COMPLETED).done:
             task = running.pop(one)
             if isinstance(one.exception(), BrokenProcessPool):
@@ -190,7 +190,7 @@ class EmbeddedEngine:
 
 
 def _begin_to_work() -> None:
-    """Prepare a worker process. It ends with the process that has started it, also if that one is killed."""
+    """Prepare a worker process, which ends with its parent process even if the parent is killed."""
     gc.set_threshold(*_THRESHOLDS)
     Thread(target=_end_with_parent, daemon=True).start()
 

@@ -46,7 +46,7 @@ _VIEWS: Final = {
     "origins": "origin", "contents": "content", "bands": "band", "failures": "failure",
 }  # fmt: skip
 _FORMS: Final = ("local", "global")
-#: Small sites, and large ones, are cleaned in this number of rounds at most: each searches all files for its pages.
+#: Most rounds of small sites, and of large sites: each round searches all files for its pages.
 _ROUNDS: Final = 64
 
 Progress = Callable[[str], None]
@@ -79,7 +79,7 @@ def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, en
 
     Parameters
     ----------
-    engine : its name; the rounds of another one are others
+    engine : its name; another engine divides the work into other rounds
 
     Raises
     ------

@@ -215,7 +215,7 @@ def _content(
 
 
 def _bands(sketch: Any, threshold: float, scope: int) -> Ints:
-    """(bands,) keys of 64 bits: with the 32 bits of a crawl's index, many of a billion pages would share one."""
+    """(bands,) keys of 64 bits: with the 32 bits of a crawl's index, many of a billion pages would share a key."""
     bands, rows = banding(threshold)
     start = np.arange(bands)[None, :] + mix(np.array([scope]))[:, None]
     keys: Ints = band_hashes(sketch[None], bands, rows, start)[0]
@@ -328,7 +328,7 @@ def _add_counts(name: str, one: SiteCounts, other: SiteCounts) -> SiteCounts:
 
 
 def _add_classes(name: str, one: SiteCounts, other: SiteCounts) -> tuple[SiteCounts, list[int]]:
-    """The first counts with the classes of the second ones, and the number that each of these has there."""
+    """Add the classes of the other counts; return the counts, and the new number of each class of the others."""
     numbers = []
     for known in other.classes:
         found = one.fitting(known.outline)
@@ -345,7 +345,7 @@ def _add_classes(name: str, one: SiteCounts, other: SiteCounts) -> tuple[SiteCou
 
 
 def _renumber_classes(sums: Column, numbers: Sequence[int]) -> Column:
-    """Sums whose last columns, one for each class, have the numbers of the other counts."""
+    """Move the columns of the classes, which are the last ones, to the new numbers of the classes."""
     renumbered = sums.copy()
     renumbered[:, -CLASSES:] = 0
     for old, new in enumerate(numbers):

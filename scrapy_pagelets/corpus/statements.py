@@ -123,10 +123,11 @@ TEMPLATES: Final = """
 """
 #: More than any number of a page.
 LAST: Final = 1 << 62
-#: Earlier pages with the same band that a page is compared with, and pages with the most common bands of all those.
+#: Number of earlier pages with the same band that a page meets, and number of the pages with the most bands in common
+#: that it is compared with.
 NEIGHBOURS: Final = 8
 VERIFIED: Final = 8
-#: Contents, of which the first page with the same words in the same order counts.
+#: Pages, each with the first page that has the same words in the same order.
 ORIGINALS: Final = "SELECT page, MIN(page) OVER (PARTITION BY exact) AS original FROM contents"
 #: Pages by band; ``place`` numbers those with the same band.
 BAND_PLACES: Final = """
@@ -165,7 +166,7 @@ COMPARED: Final = """
            b.shingles AS earlier_shingles, b.weights AS earlier_weights
     FROM {pairs} p JOIN contents a ON a.page = p.page JOIN contents b ON b.page = p.earlier WHERE a.url <> b.url
 """
-#: The page that each page resembles most: the one at its canonical address, if that is near; of equals the first.
+#: The page that each page resembles most: the page at its canonical address if that is near; of equals the first.
 BEST: Final = """
     SELECT page, earlier, similarity FROM (
         SELECT page, earlier, similarity, ROW_NUMBER() OVER (
@@ -175,7 +176,7 @@ BEST: Final = """
 """
 #: Edges of the groups, for `relational.ROUND`, which has one graph for each shingle.
 EDGES: Final = "SELECT CAST(0 AS BIGINT) AS shingle, page AS p, earlier AS q FROM best"
-#: Pages with the first page of their group, if that is not the one that they resemble most.
+#: Pages that resemble another page more than the first page of their group, with that first page.
 HEADS: Final = """
     SELECT s.p AS page, s.q AS earlier, FALSE AS canonical FROM group_stars s
     JOIN best b ON b.page = s.p WHERE b.earlier <> s.q

@@ -22,10 +22,10 @@ from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.evidence.class_template import VOTE
 from scrapy_pagelets.evidence.template_html import HEAD, SLOT, document
 from scrapy_pagelets.page.nodes import CELL, GLUED, LINE, PARAGRAPH, SPACE, NodeTable
+from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.page.text import text_of
 
 Pagelet = Mapping[str, Any]
-_CONTENT: Final = "content"
 _STEP: Final = re.compile(r"/(?:text\(\)\[\d+\]|([a-z_][a-z0-9_.-]*|\*)(?:\[\d+\])?)", re.IGNORECASE | re.ASCII)
 _PATH: Final = re.compile(f"(?:{_STEP.pattern})+", re.IGNORECASE | re.ASCII)
 #: Elements whose content is not HTML.
@@ -33,7 +33,7 @@ _FOREIGN: Final = frozenset("script style textarea title iframe xmp listing plai
 _VOID: Final = frozenset("area base br col embed hr img input link meta source track wbr".split())
 #: A text or link is exported if it is stripped from this share of the pages of its class, and from two of them.
 SHARE: Final = 0.05
-#: Texts, or links, of a class that are kept, and characters of all of them; those of the fewest pages are dropped.
+#: Most texts, or links, of a class, and most characters of all its texts or links; the rarest are dropped.
 MOST: Final = 5_000
 MOST_CHARACTERS: Final = 1_000_000
 #: Texts and links of all classes that are kept; with more, further classes are left out.
@@ -60,10 +60,10 @@ class Skeleton:
     def count(self, pagelets: Sequence[Pagelet]) -> None:
         """Count the pagelets of a page that are not content."""
         self.pages += 1
-        self._counts.update({_key(one) for one in pagelets if one["role"] != _CONTENT})
+        self._counts.update({_key(one) for one in pagelets if one["role"] != CONTENT})
 
     def choose(self, url: str, pagelets: Sequence[Pagelet]) -> None:
-        """Make a page the key page if it has more of the template than those before."""
+        """Make a page the key page if it has more of the template than earlier pages."""
         shared = sum(len(one["text"]) for one in pagelets if self._is_shared(one))
         if shared > self._key_page[0]:
             self._key_page = shared, url, pagelets
@@ -96,7 +96,7 @@ class Skeleton:
 
     def _is_shared(self, pagelet: Pagelet) -> bool:
         needed = max(2.0, VOTE * self.pages)
-        return pagelet["role"] != _CONTENT and self._counts[_key(pagelet)] >= needed
+        return pagelet["role"] != CONTENT and self._counts[_key(pagelet)] >= needed
 
 
 def _key(pagelet: Pagelet) -> int:
@@ -138,7 +138,7 @@ class _Tree:
         self._content[self._node(path)].append(html)
 
     def add_slot(self, path: str) -> None:
-        """Put a slot in the place of a node, unless there is one just before."""
+        """Put a slot in the place of a node, unless a slot stands just before."""
         above = self._content[self._node(path.rpartition("/")[0])]
         if not above or above[-1] is not None:
             above.append(None)
@@ -174,7 +174,7 @@ class _Tree:
 
 
 class Merged(Generic[Key]):
-    """Sequences of keys merged to one, in which each key comes once, with the number of sequences that have it.
+    """Merge sequences of keys to one sequence of distinct keys, and count the sequences that have each key.
 
     A key that is new comes after the one before it in its own sequence.
 
@@ -190,7 +190,7 @@ class Merged(Generic[Key]):
     def __init__(self, most: int = MOST, characters: int = MOST_CHARACTERS) -> None:
         self._most, self._characters = most, characters
         self._counts: Counter[Key] = Counter()
-        #: The key after each key; None stands for the place before the first one and after the last one.
+        #: The key after each key; None is the place before the first key and after the last key.
         self._next: dict[Key | None, Key | None] = {None: None}
         self._size = 0
 
@@ -216,7 +216,7 @@ class Merged(Generic[Key]):
             self._drop_rare()
 
     def _drop_rare(self) -> None:
-        """Keep the keys of the most sequences, of equals the new ones, so that a fifth of the room becomes free."""
+        """Drop the keys of the fewest sequences, old ones first, until a fifth of the room is free."""
         kept, self._size = set[Key](), 0
         newest_first = reversed(self._counts.items())
         for key, _ in sorted(newest_first, key=lambda one: -one[1])[: self._most * 4 // 5]:
@@ -306,7 +306,7 @@ class StrippedTemplates:
 
 
 def stripped_runs(nodes: NodeTable, keep: Bools) -> list[StrippedRun]:
-    """The texts of the leaves that are not kept; parts of one word are one text.
+    """Return the texts of the leaves that are not kept; the parts of a word are one text.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ _OBJECT: Final[_Check] = (lambda value: isinstance(value, dict), "an object")
 _WHOLE: Final[_Check] = (lambda value: type(value) is int and 0 <= value < _LIMIT, "a whole number")
 _NUMBER: Final[_Check] = (lambda value: type(value) in (int, float) and math.isfinite(value), "a number")
 _CHECKS: Final = {"string": _TEXT, "integer": _WHOLE, "number": _NUMBER, "object": _OBJECT}
-#: Maximal number of fields that an error lists if one is missing, and of characters of each name and value in messages.
+#: Most fields that an error lists, and most characters of each name and value in messages.
 _MAX_FIELDS: Final = 8
 _MAX_CHARACTERS: Final = 60
 
@@ -154,7 +154,7 @@ _ADVICE: Final = "fields need the names of docs/feed.md: crawl without PAGELETS_
 
 
 def unlisted(value: Any) -> Any:
-    """A value without the list that an ``ItemLoader`` without output processors puts around each one.
+    """A value without the list around it, which an ``ItemLoader`` without output processors adds.
 
     >>> unlisted(["http://h/"]), unlisted("http://h/")
     ('http://h/', 'http://h/')

@@ -54,7 +54,7 @@ class PageRecord:
     ----------
     page : the page
     decision : what of it is template
-    page_class : its class as it was when the page was decided; None if it has none
+    page_class : the class of the page when the page was decided; None for a page without a class
     fetched_at : when it was fetched
     options : what is wanted
     """

@@ -1,4 +1,4 @@
-"""What the inspector shows of a page, as values for JSON."""
+"""What the inspector shows of a page, and the HTML file that shows it: it loads nothing, and runs only its script."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ class Inspected:
     Attributes
     ----------
     record : of the page
-    pagelets : each leaf is in one of them at most
+    pagelets : of the page; a leaf is in one pagelet at most
     decided_by : a sentence about who decided
     reasons : sentences about some leaves
     notes : sentences about what cannot be shown
     xpaths : for a page made from a feed, the paths of each pagelet in the page that is gone
     picture : the page as a browser shows it; None if it was not rendered
-    twin : the page that this one nearly repeats, see `source.compare_texts`
+    twin : the near-duplicate of the page, see `inspection.compare_texts`
     """
 
     record: PageRecord

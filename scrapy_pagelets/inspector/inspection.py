@@ -157,7 +157,7 @@ def _charset(headers: Mapping[str, Any]) -> str | None:
 
 
 def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
-    """The parts of two texts that are the same, or differ, in order; and whether all of the texts was compared.
+    """Divide two texts into equal and different parts, in order; say whether the whole texts were compared.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def _alike(one: list[str], two: list[str]) -> int:
 
 
 def known_sites(page: Page, store: str, model: str, detection: str, strict: float, classifier: str) -> SiteCache:
-    """The sites as a crawl with a store has left them, and the page itself as one of the pages of its site.
+    """Open the sites of a store, and let the site of a page learn it.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def by_feed(page: Page, line: Line, sites: SiteCache, *, stored: bool) -> Inspec
     Parameters
     ----------
     page : the page, from an archive or fetched again
-    stored : whether the sites are those of a store, so that they can tell more than the page
+    stored : whether the sites come from a store: only then they know more than the page
     """
     records = pagelets_of_line(line)
     found, lost = _place_pagelets(page, records)
@@ -299,7 +299,7 @@ def _as_recorded(values: Floats, index: Ints) -> str:
 
 
 def _place_pagelets(page: Page, records: Sequence[Mapping[str, Any]]) -> tuple[list[Pagelet], int]:
-    """The pagelets of a feed on the page that they come from, and the number of those whose text is no longer there.
+    """Find the pagelets of a feed on their page; return them, and the number of pagelets whose text has changed.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ def _leaves(page: Page, rows: Sequence[int]) -> Ints:
 
 
 def _templateness_of(page: Page, pagelets: Sequence[Pagelet]) -> Floats:
-    """(m,) templateness of each leaf as its pagelet has it; what is in none of them was left out as template."""
+    """(m,) templateness of each leaf: that of its pagelet; a leaf without a pagelet was left out as template."""
     found = np.full(len(page.nodes.leaves), _LEFT_OUT)
     for pagelet in pagelets:
         found[pagelet.index] = pagelet.templateness

@@ -28,7 +28,7 @@ from scrapy_pagelets.rules.selector import Selector
 
 #: Features of the classifier that are named.
 _STRONGEST: Final = 3
-#: Whether a feature tells nodes apart: not those of the page as a whole, which are the same for all nodes.
+#: Whether a feature differs between the nodes of a page; features of the whole page do not.
 _OF_NODE: Final = np.array([not name.startswith(("page_", "has_")) for name in NODE_FEATURES])
 #: Shares of words that count as all and as none.
 _ALL, _NONE = 0.99, 0.01
@@ -74,7 +74,7 @@ _IN_WORDS: Final = {
 }
 #: Names that a selector can have as they are.
 _PLAIN: Final = re.compile(r"-?[A-Za-z_][\w-]*", re.ASCII)
-#: Selectors of one rule; what has more parts has no rule.
+#: Most selectors of a rule; a pagelet with more parts has no rule.
 _MOST: Final = 20
 #: Longest name of an element's class or id in a selector.
 _LONGEST: Final = 80
@@ -107,7 +107,7 @@ class Reasons:
         return [*self.witnesses(index), self._all_together(index)]
 
     def witnesses(self, index: Ints) -> list[str]:
-        """The same without the sum of it, for a page whose decision a feed tells."""
+        """Sentences without the result, for a page whose decision stands in a feed."""
         return [*self._by_rule(index), *self._by_page(index), *self._by_site(index), *self.by_classifier(index)]
 
     @cached_property
@@ -266,7 +266,7 @@ def feature_in_words(number: int, *, more: bool) -> str:
 
 
 def write_rule(page: Page, rows: Sequence[int], action: str) -> str | None:
-    """A rule for some rows of a page, for ``rules.toml``; None if no selector names their elements and no others.
+    """Write a rule for some rows of a page, for ``rules.toml``; None if no selector names exactly their elements.
 
     Parameters
     ----------

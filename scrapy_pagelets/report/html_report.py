@@ -30,7 +30,7 @@ _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'
 _SITES: Final = 200
 _CLASSES: Final = 20
 _TEXTS: Final = 20
-#: Sites whose classes and texts are shown; and those with the most pages, of whose classes more texts are.
+#: Number of sites whose classes and texts are shown, and number of the largest sites, whose classes show more texts.
 _OPENED: Final = 50
 _LARGEST: Final = 10
 _FEWER_TEXTS: Final = 5
@@ -168,7 +168,7 @@ def _doubtful(summary: Summary, feed: str, links: Mapping[str, str]) -> Iterator
 
 
 def _site(name: str, site: SiteSummary, texts: int, *, all_pagelets: bool, alone: bool) -> Iterator[str]:
-    """What is told of a site; at once if it is the only one."""
+    """The part on a site, which is open if the report has no other site."""
     classes = sorted(site.classes.items(), key=lambda item: -item[1].pages)
     pages = counted(site.pages, "page")
     yield f"<details{' open' * alone}><summary>{_text(name)}: {pages}, {site.share:.0%} stripped</summary>"

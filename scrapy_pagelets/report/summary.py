@@ -20,7 +20,7 @@ _LEAST: Final = 3
 _REPEATED: Final = 0.1
 #: Shorter pagelets, in words, may repeat by chance.
 _WORDS: Final = 4
-#: Texts that are counted of each class and of each site, at most, and in all of them together, as long as they are few.
+#: Most texts that are counted of a class or site, and of all classes and sites; the least number of a class or site.
 _TEXTS: Final = 2_000
 _ALL_TEXTS: Final = 200_000
 _LEAST_TEXTS: Final = 5
@@ -53,7 +53,7 @@ class Totals:
 
     Attributes
     ----------
-    pages, duplicates, empty : all of them; near-duplicates; those of which nothing is left
+    pages, duplicates, empty : all pages; near-duplicates; pages of which nothing is left
     kept, stripped : words of the content; words of the template
     """
 
@@ -83,8 +83,8 @@ class Class(Totals):
 
     Attributes
     ----------
-    texts : what was stripped from them, by number of pages
-    known : pages that were known when the last of them was cleaned
+    texts : the stripped texts, by number of pages
+    known : number of pages that were known when the last page was cleaned
     """
 
     texts: Frequent = field(default_factory=lambda: Frequent(_TEXTS))
@@ -93,7 +93,7 @@ class Class(Totals):
     _squares: float = 0.0
 
     def odd(self, share: float) -> bool:
-        """Whether a page with this share of template is unlike the others; it is counted with them."""
+        """Count a page with this share of template; return whether it is unlike the other pages."""
         difference = share - self._mean
         odd = (
             self.pages > _KNOWN
@@ -193,7 +193,7 @@ class Summary(Totals):
         return [(url, size, self._groups[url]) for url, size in largest]
 
     def _of(self, name: str, number: str) -> tuple[SiteSummary, Class]:
-        """The site and the class of a page. Later ones remember fewer texts, so that memory is bounded."""
+        """The site and the class of a page. Later sites remember fewer texts, so that memory is bounded."""
         most = max(_LEAST_TEXTS, min(_TEXTS, _ALL_TEXTS // (len(self.sites) + 1)))
         if (site := self.sites.get(name)) is None:
             site = self.sites[name] = SiteSummary(contents=Frequent(most))
