@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> None:
         warn(feed.note)
 
 
-def _groups(feed: Feed, _: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+def _groups(feed: Feed, threshold: Threshold) -> Iterator[str]:
     """A line for each page that has near-duplicates, by group; then the hosts that are copies."""
     from scrapy_pagelets.duplicates.groups import mirrors, near_pairs
     from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
@@ -112,7 +112,7 @@ def _groups(feed: Feed, _: argparse.Namespace, threshold: Threshold) -> Iterator
         yield from (f"{m.pages:>5}  {m.share:>10.0%}  {m.host} of {m.of}" for m in copies)
 
 
-def _blocks(feed: Feed, _: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+def _blocks(feed: Feed, threshold: Threshold) -> Iterator[str]:
     """A line for each block that appears on several hosts."""
     from scrapy_pagelets.duplicates.groups import near_groups, on_several_hosts
 
