@@ -151,14 +151,14 @@ async def _load(
     from scrapy_pagelets.rendering.browser import RenderError
 
     if options.no_picture:
-        if source.document is None and source.line is None:
+        if source.html is None and source.line is None:
             raise ValueError("--no-picture needs a file or a feed: save the page first")
-        return None if source.document is None else Page.from_root(parse(source.document), source.url), None, []
+        return None if source.html is None else Page.from_root(parse(source.html), source.url), None, []
     try:
         page, picture = await _rendered(source, config, scripts=not options.no_scripts)
     except RenderError as error:
-        if source.document is not None:
-            page = Page.from_root(parse(source.document), source.url)
+        if source.html is not None:
+            page = Page.from_root(parse(source.html), source.url)
             return page, None, [f"The browser cannot show the page ({error}): only its text is shown."]
         if source.line is None:
             raise
@@ -204,7 +204,7 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
         browser = Browser(lambda: driver.chromium.launch(**launch_options()), scripts=scripts, timeout=_TIMEOUT)
         try:
             found = lookup if source.resources is not None else None
-            frames = await browser.render(source.url, source.document, found, look=look, received=received)
+            frames = await browser.render(source.url, source.html, found, look=look, received=received)
         finally:
             await browser.close()
     return page_of(frames, source.url, own, config.limits), picture

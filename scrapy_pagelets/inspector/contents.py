@@ -111,6 +111,27 @@ def contents(inspected: Inspected) -> dict[str, Any]:
     }
 
 
+def html_file(contents: dict[str, Any], picture: bytes = b"") -> str:
+    """The HTML file.
+
+    Nothing in ``contents`` is written as HTML: it is JSON in an element that browsers do not run, from which the script
+    makes texts.
+
+    Parameters
+    ----------
+    contents : see `contents.contents`
+    picture : the page as a browser shows it, JPEG; empty if it was not rendered
+    """
+    style, script = (_file(name) for name in ("inspector.css", "inspector.js"))
+    return Template(_file("inspector.html")).substitute(
+        policy=_POLICY.format(style=_hash(style), script=_hash(script)),
+        style=style,
+        script=script,
+        data=_json(contents),
+        picture=f"data:image/jpeg;base64,{b64encode(picture).decode()}" if picture else "",
+    )
+
+
 def _left_out(inspected: Inspected) -> Iterator[str]:
     """Sentences about what is too large to be shown."""
     runs, picture = len(inspected.record.page.nodes.leaves), inspected.picture
@@ -228,27 +249,6 @@ def _texts(record: PageRecord) -> dict[str, str]:
 def _first(text: str, most: int) -> str:
     """The beginning of a text, which says how much of it is left out."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
-
-
-def html_file(contents: dict[str, Any], picture: bytes = b"") -> str:
-    """The HTML file.
-
-    Nothing in ``contents`` is written as HTML: it is JSON in an element that browsers do not run, from which the script
-    makes texts.
-
-    Parameters
-    ----------
-    contents : see `contents.contents`
-    picture : the page as a browser shows it, JPEG; empty if it was not rendered
-    """
-    style, script = (_file(name) for name in ("inspector.css", "inspector.js"))
-    return Template(_file("inspector.html")).substitute(
-        policy=_POLICY.format(style=_hash(style), script=_hash(script)),
-        style=style,
-        script=script,
-        data=_json(contents),
-        picture=f"data:image/jpeg;base64,{b64encode(picture).decode()}" if picture else "",
-    )
 
 
 def _json(value: dict[str, Any]) -> str:

@@ -50,14 +50,14 @@ class PageSource:
     Attributes
     ----------
     url : of the page
-    document : its HTML; None if it has to be fetched
+    html : its HTML; None if it has to be fetched
     resources : its style sheets and pictures; None if they have to be fetched
     line : what a feed says of it
     twin : the page that it nearly repeats, see `compare_texts`
     """
 
     url: str
-    document: str | None = None
+    html: str | None = None
     resources: Resources | None = None
     line: Line | None = None
     twin: dict[str, Any] | None = None
@@ -103,9 +103,9 @@ def source_of(
 
 
 def _of_file(path: Path, limits: Limits) -> PageSource:
-    document = decode(path.read_bytes())
-    limits.check(document)
-    return PageSource(path.as_uri(), document, Resources([str(path.parent), str(Path.cwd())]))
+    html = decode(path.read_bytes())
+    limits.check(html)
+    return PageSource(path.as_uri(), html, Resources([str(path.parent), str(Path.cwd())]))
 
 
 def feed_of(name: str) -> Feed:
@@ -144,9 +144,9 @@ def _in_archive(source: PageSource, archive: str, limits: Limits, base: str) -> 
     for one in sources:
         for record in reader.records(one, base, quiet=True):
             if record.url == source.url:
-                document = decode(record.body, _charset(record.headers))
-                limits.check(document)
-                return replace(source, document=document, resources=Resources(sources, base))
+                html = decode(record.body, _charset(record.headers))
+                limits.check(html)
+                return replace(source, html=html, resources=Resources(sources, base))
     advice = "" if base else "; if the spider archive had a base, give it with --base"
     raise ValueError(f"{archive} has no page {source.url}{advice}")
 

@@ -46,6 +46,58 @@ _HEAD: Final = re.compile(r"<\?xml.*?(?=<svg)|<metadata>.*?</metadata>", re.DOTA
 _RULE: Final = re.compile(r"pagelets/rules/(.+)/(keep|strip|headline|ignore_links)/(pages|words|links)")
 
 
+@dataclass(frozen=True)
+class CrawlFacts:
+    """Facts of one crawl.
+
+    Attributes
+    ----------
+    seconds : how long it took
+    responses : number of responses that the spider and the search for templates received
+    probed : number of pages among them that were loaded for a template
+    loaded : their number by site
+    computed : seconds of CPU time of what was computed beside the reactor, by step
+    subdigraphs : the site, and the URLs of pages that all link to each other and have taught a template
+    rules : by host pattern and action, how many ``pages``, and ``words`` or ``links``, a rule changed
+    idle_rules : hosts and selectors of rules that had no effect at all
+    """
+
+    seconds: float
+    responses: int
+    probed: int
+    loaded: Mapping[str, int]
+    computed: Mapping[str, float]
+    subdigraphs: list[tuple[str, list[str]]]
+    rules: dict[tuple[str, str], dict[str, int]]
+    idle_rules: list[str]
+
+    @classmethod
+    def of(
+        cls,
+        stats: Mapping[str, Any],
+        *,
+        loaded: Mapping[str, int],
+        computed: Mapping[str, float],
+        subdigraphs: list[tuple[str, list[str]]],
+        idle_rules: list[str],
+    ) -> Self:
+        """The facts by the stats of a crawl that has ended; see the attributes for the rest."""
+        rules: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+        for name, value in stats.items():
+            if found := _RULE.fullmatch(name):
+                rules[found[1], found[2]][found[3]] = value
+        return cls(
+            float(stats.get("elapsed_time_seconds", 0.0)),
+            stats.get("response_received_count", 0),
+            stats.get("pagelets/probe/loaded", 0),
+            loaded,
+            computed,
+            subdigraphs,
+            dict(rules),
+            idle_rules,
+        )
+
+
 def html_file(
     summary: Summary, feed: str, crawl: CrawlFacts | None = None, links: Mapping[str, str] = MappingProxyType({})
 ) -> str:
@@ -310,55 +362,3 @@ def _svg(figure: Figure, name: str) -> str:
         figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
     drawn = _HEAD.sub("", written.getvalue()).replace("#000000", "currentColor")
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{name}" ', 1)
-
-
-@dataclass(frozen=True)
-class CrawlFacts:
-    """Facts of one crawl.
-
-    Attributes
-    ----------
-    seconds : how long it took
-    responses : number of responses that the spider and the search for templates received
-    probed : number of pages among them that were loaded for a template
-    loaded : their number by site
-    computed : seconds of CPU time of what was computed beside the reactor, by step
-    subdigraphs : the site, and the URLs of pages that all link to each other and have taught a template
-    rules : by host pattern and action, how many ``pages``, and ``words`` or ``links``, a rule changed
-    idle_rules : hosts and selectors of rules that had no effect at all
-    """
-
-    seconds: float
-    responses: int
-    probed: int
-    loaded: Mapping[str, int]
-    computed: Mapping[str, float]
-    subdigraphs: list[tuple[str, list[str]]]
-    rules: dict[tuple[str, str], dict[str, int]]
-    idle_rules: list[str]
-
-    @classmethod
-    def of(
-        cls,
-        stats: Mapping[str, Any],
-        *,
-        loaded: Mapping[str, int],
-        computed: Mapping[str, float],
-        subdigraphs: list[tuple[str, list[str]]],
-        idle_rules: list[str],
-    ) -> Self:
-        """The facts by the stats of a crawl that has ended; see the attributes for the rest."""
-        rules: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-        for name, value in stats.items():
-            if found := _RULE.fullmatch(name):
-                rules[found[1], found[2]][found[3]] = value
-        return cls(
-            float(stats.get("elapsed_time_seconds", 0.0)),
-            stats.get("response_received_count", 0),
-            stats.get("pagelets/probe/loaded", 0),
-            loaded,
-            computed,
-            subdigraphs,
-            dict(rules),
-            idle_rules,
-        )
