@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
@@ -19,7 +19,7 @@ import duckdb
 import pyarrow as pa
 from pyarrow.parquet import ParquetWriter
 
-from scrapy_pagelets.corpus.engines import RAW, TableFunction, Work, whole_groups
+from scrapy_pagelets.corpus.engines import RAW, Work, whole_groups
 from scrapy_pagelets.corpus.inputs import CorpusError
 
 #: Least number of rows that a worker gets at once, with groups and without; a row without a group takes little time.
@@ -47,16 +47,12 @@ _LEFT_OUT: Final = "left-out.jsonl"
 class _Task:
     """A table for a worker process, and the file for what the function makes of it."""
 
-    function: TableFunction
+    work: Work
     table: pa.Table
-    schema: pa.Schema
     target: Path
 
-    def of(self, table: pa.Table) -> _Task:
-        return _Task(self.function, table, self.schema, self.target)
-
     def run(self) -> None:
-        _write(self.function(self.table), self.schema, self.target)
+        _write(self.work.function(self.table), self.work.schema, self.target)
 
 
 class EmbeddedEngine:
@@ -122,7 +118,7 @@ class EmbeddedEngine:
             number = -1
             size = _ROWS if work.keys else _MANY if work.many else 1  # one row is, for example, a file to read
             for number, table in enumerate(whole_groups(reader, work.keys, size)):
-                task = _Task(work.function, table, work.schema, folder / f"part-{number:06d}.parquet")
+                task = _Task(work, table, folder / f"part-{number:06d}.parquet")
                 running[self._submitted(task)] = task
                 if len(running) > self._workers:
                     self._collect(running)
@@ -158,7 +154,7 @@ class EmbeddedEngine:
         survivors, waiting = [], [task.table]
         while waiting:
             table = waiting.pop()
-            if _survives(task.of(table)):
+            if _survives(replace(task, table=table)):
                 survivors.append(table)
             elif len(table) > 1:
                 middle = len(table) // 2
@@ -166,7 +162,7 @@ class EmbeddedEngine:
             else:
                 self._leave_out(table)
         rest = pa.concat_tables(survivors) if survivors else task.table.slice(0, 0)
-        if len(survivors) != 1 and not _survives(task.of(rest)):
+        if len(survivors) != 1 and not _survives(replace(task, table=rest)):
             raise CorpusError(
                 f"worker processes end on {len(rest)} rows together, perhaps because there is no memory left: run the "
                 "same command again, with fewer --workers; it continues where it stopped"

@@ -106,7 +106,7 @@ class Feed:
         if not pages:
             raise self.error("it has no pages")
         if self.left_out == pages:
-            raise self.error(f"no line has {_alternatives(self._one_of)}, the first one has {first}; {self._advice}")
+            raise self.error(f"no line has {' or '.join(self._one_of)}, the first one has {first}; {self._advice}")
 
     def error(self, problem: str) -> FeedError:
         """Return an error whose message names the file."""
@@ -116,7 +116,7 @@ class Feed:
     def note(self) -> str:
         """A sentence about the lines that were left out; empty if there are none."""
         lines = "line has" if self.left_out == 1 else "lines have"
-        return f"{self.left_out} {lines} no {_alternatives(self._one_of)}: left out" if self.left_out else ""
+        return f"{self.left_out} {lines} no {' or '.join(self._one_of)}: left out" if self.left_out else ""
 
     def _read(self) -> Iterator[tuple[int, Any]]:
         """The lines that are not blank, with their numbers."""
@@ -251,7 +251,3 @@ def _names_of_fields(line: Line) -> str:
 def _shortened(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}..."
-
-
-def _alternatives(names: Sequence[str]) -> str:
-    return " or ".join(names)
