@@ -182,8 +182,7 @@ class CrawlReport:
 
     def _write(self) -> None:
         from scrapy_pagelets.crawler.commands.report import feed_of
-        from scrapy_pagelets.report.crawl_facts import CrawlFacts
-        from scrapy_pagelets.report.html_report import document
+        from scrapy_pagelets.report.html_report import CrawlFacts, html_file
         from scrapy_pagelets.report.summary import summary_of
 
         stats = self.crawler.stats.get_stats() if self.crawler.stats is not None else {}
@@ -196,7 +195,7 @@ class CrawlReport:
             idle_rules=[*rules.without_page(), *rules.without_element()],
         )
         summary = summary_of(feed_of(self._feed))
-        self._path.write_text(document(summary, self._feed, facts), encoding="utf-8")
+        self._path.write_text(html_file(summary, self._feed, facts), encoding="utf-8")
 
 
 def _by_step(before: Mapping[str, float]) -> dict[str, float]:

@@ -30,7 +30,7 @@ def prepare(config: Config) -> None:
         site.learn_set(key_page, [page])
     site.learn(page)
     templateness = decided(page, site, None).templateness
-    labels = labels_of(page, config.segmenter, templateness, **config.options)
+    labels = labels_of(page, config.segmenter, templateness, **config.segmenter_options)
     for pagelet in pagelets_of(page, labels, templateness):
         pagelet.record()
     if config.duplicates != "off":

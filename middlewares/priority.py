@@ -168,7 +168,7 @@ class PriorityMiddleware(BaseSpiderMiddleware):
 
     def score(self, context: PageContext, inherited: float) -> PageScores:
         """Score the links of a page by its pagelets."""
-        scores = score(context.cut(), self.topic, inherited)
+        scores = score(context.record.cut(), self.topic, inherited)
         page = context.page
         ignored = {int(page.nodes.links.key[i]) for i in page.marks.ignored_links}
         return scores._replace(ignored=frozenset(ignored - {0} - scores.links.keys()))

@@ -16,7 +16,7 @@ from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.duplicates.sketch import encode
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.page import urls
-from scrapy_pagelets.pipelines.base import PagePipeline
+from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
 from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.shared.server import RedisProblem
 
@@ -101,13 +101,13 @@ class DuplicatesPipeline(PagePipeline):
         ----------
         text : as `StripPipeline` has set it on the item; None if it has not
         """
-        page, content = context.page, context.left().text
+        page, record = context.page, context.record
         # What another pipeline has written into the text counts in full.
         weights = None
-        if text in (None, content):
-            weights = word_weights(page.nodes, context.content_leaves(), context.templateness())
+        if text in (None, record.text):
+            weights = word_weights(page.nodes, record.decision.content, record.decision.templateness)
         document = Document(
-            page.url, content if text is None else text, urls.key(page.canonical_url), page.site, weights
+            page.url, record.text if text is None else text, urls.key(page.canonical_url), page.site, weights
         )
         try:
             verdict, sketch = self._store.add(document)

@@ -15,12 +15,12 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.base.whole_files import whole_file
+from scrapy_pagelets.feed.feed_schema import PAGE
 from scrapy_pagelets.index.interface import Index, IndexAway, IndexedPage, IndexUnusable, now, page_of, shown
 from scrapy_pagelets.index.pending_pages import PendingPages
 from scrapy_pagelets.index.targets import folder_of, open_index
 from scrapy_pagelets.index.writer import Writer
-from scrapy_pagelets.pipelines.base import PagePipeline
-from scrapy_pagelets.pipelines.fields import value_of
+from scrapy_pagelets.pipelines.page_pipeline import PagePipeline, value_of
 from scrapy_pagelets.session.crawl_session import abort_crawl
 from scrapy_pagelets.session.page_context import PageContext, current_places
 from scrapy_pagelets.session.threads import in_waiting_thread
@@ -100,10 +100,10 @@ class IndexPipeline(PagePipeline):
         return line | ({"pagelets": pagelets} if isinstance(pagelets, list) else {})
 
     def _page(self, context: PageContext, line: dict[str, Any]) -> IndexedPage | None:
-        """The page with the fields of an item; those that the item lacks come from the response."""
+        """Make the page of an index from the fields of an item; take missing fields from the response."""
         try:
-            pagelets = [pagelet.record() for pagelet in context.content()]
-            return page_of(context.metadata() | {"pagelets": pagelets} | line, now())
+            pagelets = [pagelet.record() for pagelet in context.record.content]
+            return page_of(context.record.values(PAGE) | {"pagelets": pagelets} | line, now())
         except ValueError as error:
             self.session.warn("index/no_page", "%s is not indexed: %s", context.url, error)
             return None

@@ -14,7 +14,7 @@ from scrapy.utils.job import job_dir
 
 from scrapy_pagelets.feed.content_words import content_hash, content_of, contents_with_doubtful
 from scrapy_pagelets.feed.feed_reader import Feed, FeedError
-from scrapy_pagelets.pipelines.base import PagePipeline
+from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
 from scrapy_pagelets.recrawl.version_store import (
     CHANGED,
     COLUMNS,
@@ -94,7 +94,7 @@ class RecrawlPipeline(PagePipeline):
     def _compare(self, context: PageContext) -> Change | None:
         """Compare a page with its earlier version and keep this one; None if there is nothing to compare with."""
         page = context.page
-        now = PageVersion.of(content_of(page.nodes, context.content_leaves()))
+        now = PageVersion.of(content_of(page.nodes, context.record.decision.content))
         found = None
         try:
             if (source := self._earlier or self._store) is not None:
@@ -111,7 +111,7 @@ class RecrawlPipeline(PagePipeline):
 
     def _stands_on(self, context: PageContext, earlier: PageVersion) -> bool:
         """Whether the page still has its earlier content, of which some has only become doubtful."""
-        contents = contents_with_doubtful(context.page.nodes, context.templateness())
+        contents = contents_with_doubtful(context.page.nodes, context.record.decision.templateness)
         return any(content_hash(content) == earlier.hash for content in contents)
 
     async def spider_closed(self, spider: Spider, reason: str) -> None:

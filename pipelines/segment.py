@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from scrapy_pagelets.papers.methods import METHODS
-from scrapy_pagelets.pipelines.base import PagePipeline
+from scrapy_pagelets.feed.feed_schema import PAGE, SEGMENT
+from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
 from scrapy_pagelets.session.page_context import PageContext, comes_from_scraper, current_context
 
 _NO_PAGE: Final = (
@@ -33,18 +33,14 @@ class SegmentPipeline(PagePipeline):
         return item
 
     async def process_page(self, item: Any, context: PageContext) -> None:
-        metadata, records = await self.computed(self._segment, context) or ({}, {})
-        for name, value in metadata.items():
+        own, ours = await self.computed(_values, context) or ({}, {})
+        for name, value in own.items():
             self.fields.fill(item, name, value)
-        for name, value in records.items():
+        for name, value in ours.items():
             self.fields.put(item, name, value)
 
-    def _segment(self, context: PageContext) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The fields that a spider may set itself, and our own."""
-        config = self.session.config
-        if config.export == "content":
-            pagelets = context.content()
-        else:
-            pagelets = context.cut(whole=METHODS[config.segmenter].whole)
-        records = {"pagelets": [pagelet.record() for pagelet in pagelets]}
-        return context.metadata(), records
+
+def _values(context: PageContext) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields that a spider may set itself, and our own."""
+    ours = context.record.values(SEGMENT)
+    return context.record.values(PAGE), ours

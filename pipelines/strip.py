@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from scrapy_pagelets.pipelines.base import PagePipeline
+from scrapy_pagelets.feed.feed_schema import STRIP
+from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
 from scrapy_pagelets.session.config import FEW
 from scrapy_pagelets.session.page_context import PageContext
 
@@ -20,28 +21,21 @@ class StripPipeline(PagePipeline):
     """
 
     async def process_page(self, item: Any, context: PageContext) -> None:
-        stripped = await self.computed(self._strip, context) or {}
-        for name, value in stripped.items():
+        for name, value in (await self.computed(self._values, context) or {}).items():
             self.fields.put(item, name, value)
 
-    def _strip(self, context: PageContext) -> dict[str, Any]:
-        left, config = context.left(), self.session.config
-        self._count(left.words, left.kept)
-        for name, number in context.effect_of_rules().items():
-            self.session.count(f"rules/{name}", number)
-        page_class = context.page_class
-        if page_class is None or page_class.pages < FEW:
-            self.session.count("few_pages")
-        found: dict[str, Any] = {name: left.form(name) for name in config.formats}
-        found |= {"template": left.template(page_class), "content_hash": left.hash}
-        if config.chunks:
-            found["chunks"] = left.chunks(config.chunks, config.chunks_overlap, context.cut())
-            self.session.count("chunks", len(found["chunks"]))
-        return found
-
-    def _count(self, total: int, kept: int) -> None:
-        self.session.count("pages/cleaned")
-        self.session.count("words", total)
-        self.session.count("words/template", total - kept)
-        if total and not kept:
-            self.session.count("pages/empty")
+    def _values(self, context: PageContext) -> dict[str, Any]:
+        record, count = context.record, self.session.count
+        count("pages/cleaned")
+        count("words", record.words)
+        count("words/template", record.words - record.words_kept)
+        if record.words and not record.words_kept:
+            count("pages/empty")
+        for name, number in record.decision.effect.items():
+            count(f"rules/{name}", number)
+        if record.page_class is None or record.page_class.pages < FEW:
+            count("few_pages")
+        values = record.values(STRIP)
+        if "chunks" in values:
+            count("chunks", len(values["chunks"]))
+        return values

@@ -12,9 +12,9 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from scrapy_pagelets.base.wording import counted
-from scrapy_pagelets.feed.stripped import StrippedClass, StrippedTemplates, stripped_runs
+from scrapy_pagelets.feed.class_templates import StrippedClass, StrippedTemplates, stripped_runs
 from scrapy_pagelets.page.roles import CONTENT
-from scrapy_pagelets.pipelines.base import PagePipeline
+from scrapy_pagelets.pipelines.page_pipeline import PagePipeline
 from scrapy_pagelets.session.crawl_session import abort_crawl
 from scrapy_pagelets.session.page_context import PageContext
 from scrapy_pagelets.session.threads import in_thread
@@ -49,13 +49,14 @@ class TemplatesPipeline(PagePipeline):
             await self.computed(self._add, context)
 
     def _add(self, context: PageContext) -> None:
-        page, page_class = context.page, context.page_class
+        record = context.record
+        page, page_class = record.page, record.page_class
         if page_class is None:
             return
         found = StrippedClass(page.site, page_class.id, page_class.pages)
-        stripped = [pagelet for pagelet in context.cut() if pagelet.role != CONTENT]
+        stripped = [pagelet for pagelet in record.cut() if pagelet.role != CONTENT]
         links = [(link["url"], link["anchor"]) for pagelet in stripped for link in pagelet.links]
-        if not self._templates.add(found, stripped_runs(page.nodes, context.content_leaves()), links):
+        if not self._templates.add(found, stripped_runs(page.nodes, record.decision.content), links):
             sentence = "%s and pages of further classes are not in %s: there are too many classes"
             self.session.warn("templates/left_out", sentence, context.url, self._path)
 

@@ -16,9 +16,8 @@ import pyarrow.dataset as ds
 from warcio.warcwriter import WARCWriter
 
 from scrapy_pagelets.corpus.embedded import EmbeddedEngine
-from scrapy_pagelets.corpus.inputs import sources_of
-from scrapy_pagelets.corpus.job import CorpusJob, Report, prepared
-from scrapy_pagelets.corpus.options import CorpusOptions
+from scrapy_pagelets.corpus.inputs import CorpusOptions, sources_of
+from scrapy_pagelets.corpus.job import CorpusJob, Report, prepare_job
 from tests.crawling import page, words
 from tests.unit.test_archives import response
 
@@ -107,7 +106,7 @@ def run(
 ) -> Report:
     """A job in this process, with worker processes."""
     sources = sources_of(str(source), base)
-    wanted = prepared(out, sources, CorpusOptions(started=DATE, **options), "duckdb")
+    wanted = prepare_job(out, sources, CorpusOptions(started=DATE, **options), "duckdb")
     engine = EmbeddedEngine(out / "_work" / "spill", workers=workers)
     if round_pages:
         engine.round_pages = round_pages

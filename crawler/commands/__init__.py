@@ -26,9 +26,9 @@ _COMMANDS: Final = {
     ),
     "duplicates": (
         "show near-duplicate pages, copied blocks and copied sites",
-        "scrapy_pagelets.crawler.commands.duplicates",
+        "scrapy_pagelets.crawler.commands.find_duplicates",
     ),
-    "index": ("write a feed to a search index", "scrapy_pagelets.crawler.commands.index"),
+    "index": ("write a feed to a search index", "scrapy_pagelets.crawler.commands.fill_index"),
     "merge": ("put the parts of a shared crawl together", "scrapy_pagelets.crawler.commands.merge"),
     "rank": (
         "rank the pages of a crawl by their links, or show related pages",
@@ -43,10 +43,7 @@ _COMMANDS: Final = {
         "write the template of a site as HTML, with slots where content stands",
         "scrapy_pagelets.crawler.commands.template",
     ),
-    "train": (
-        "train a model on archives, with or without labels by people",
-        "scrapy_pagelets.crawler.commands.train",
-    ),
+    "train": ("train a model on archives, with or without labels by people", "scrapy_pagelets.crawler.commands.train"),
     "view": ("draw the pagelets of a page over a picture of it", "scrapy_pagelets.crawler.commands.view"),
 }
 # Scrapy imports this module whenever a command starts.

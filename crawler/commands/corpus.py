@@ -19,8 +19,8 @@ from scrapy_pagelets.session.config import Config
 
 if TYPE_CHECKING:
     from scrapy_pagelets.corpus.engines import Engine
+    from scrapy_pagelets.corpus.inputs import CorpusOptions
     from scrapy_pagelets.corpus.job import Report
-    from scrapy_pagelets.corpus.options import CorpusOptions
 
 _ENGINES: Final = ("duckdb", "spark")
 #: What each engine needs, and the extra that installs it.
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the job; the exit code is 1 if a source could not be read to its end."""
     _check_libraries(options.engine)
     from scrapy_pagelets.corpus.inputs import sources_of
-    from scrapy_pagelets.corpus.job import CorpusJob, prepared
+    from scrapy_pagelets.corpus.job import CorpusJob, prepare_job
 
     if options.workers < 0:
         raise ConfigError(f"--workers is {options.workers}: give the number of processes, from 1")
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"{options.output} is no folder: the tables are written to a folder; copy them from there")
     sources = sources_of(options.input, options.base)
     out = Path(options.output)
-    wanted = prepared(out, sources, wanted, options.engine)
+    wanted = prepare_job(out, sources, wanted, options.engine)
     engine = _engine(options, out)
     try:
         report = CorpusJob(engine, out, sources, wanted, warn).run()
@@ -84,7 +84,7 @@ def corpus_options(config: Config) -> CorpusOptions:
     ------
     ConfigError : for a setting that it cannot follow
     """
-    from scrapy_pagelets.corpus.options import CorpusOptions
+    from scrapy_pagelets.corpus.inputs import CorpusOptions
     from scrapy_pagelets.decision.model import load
     from scrapy_pagelets.duplicates.threshold import Threshold
     from scrapy_pagelets.papers import page_level
@@ -100,22 +100,9 @@ def corpus_options(config: Config) -> CorpusOptions:
     load(config.model)
     if config.detection == CLASSIFIER:
         page_level.load(config.classifier)
-    return CorpusOptions(
+    return CorpusOptions.of(
+        config,
         started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        model=config.model,
-        detection=config.detection,
-        classifier=config.classifier,
-        strict=config.strict,
-        segmenter=config.segmenter,
-        segmenter_options=config.options,
-        export=config.export,
-        formats=config.formats,
-        switches=config.switches,
-        chunks=config.chunks,
-        chunks_overlap=config.chunks_overlap,
-        rules=config.rules,
-        limits=config.limits,
-        duplicates=config.duplicates,
         threshold=Threshold(config.duplicates_threshold, config.duplicates_threshold_across),
         within_sites=config.duplicates_scope == "site",
     )

@@ -180,7 +180,7 @@ def _query_summary(tables: Tables) -> str:
 def _scores(
     head: str, scores: Floats, top: int, tables: Tables, pagelets: bool = False, counts: Ints | None = None
 ) -> Iterator[str]:
-    """A table of the pages or pagelets with the highest scores, and of how many pages cite them if that is given."""
+    """A table of the pages or pagelets with the highest scores, and of the numbers of pages that cite them if given."""
     best = (-scores).argsort(kind="stable")[:top].tolist()
     cited = [""] * len(scores) if counts is None else [f"{count:>10}" for count in counts.tolist()]
     yield ""

@@ -25,7 +25,7 @@ _MEANING: Final = (
     "kept, stripped: words of content and template; share: stripped of all words; doubles: near-duplicates; "
     "empty: pages of which nothing is left; repeated: content that a tenth of the pages share, counted on each page"
 )
-#: Columns of output that is not a terminal, and those that the table needs.
+#: Width of output that is not a terminal, and the least width of the table, in characters.
 _WIDTH: Final = 120
 _NARROW: Final = 70
 #: Sites in the terminal.
@@ -65,11 +65,11 @@ def feed_of(path: str) -> Feed:
 
 
 def _write(summary: Summary, feed: str, name: str, *, inspect: bool) -> None:
-    from scrapy_pagelets.report.html_report import document
+    from scrapy_pagelets.report.html_report import html_file
 
     try:
         links = _inspected(summary, feed, Path(name)) if inspect else {}
-        Path(name).write_text(document(summary, feed, links=links), encoding="utf-8")
+        Path(name).write_text(html_file(summary, feed, links=links), encoding="utf-8")
     except ImportError:
         raise CommandError("--html needs matplotlib: pip install 'scrapy-pagelets[report]'") from None
     except OSError as error:
@@ -78,17 +78,15 @@ def _write(summary: Summary, feed: str, name: str, *, inspect: bool) -> None:
 
 def _inspected(summary: Summary, feed: str, report: Path) -> dict[str, str]:
     """Write what a feed has of each doubtful page beside the report; return the files, relative to it, by URL."""
-    from scrapy_pagelets.inspector.contents import contents
-    from scrapy_pagelets.inspector.document import document
-    from scrapy_pagelets.inspector.inspection import from_feed
-    from scrapy_pagelets.inspector.source import feed_of
+    from scrapy_pagelets.inspector.contents import contents, html_file
+    from scrapy_pagelets.inspector.inspection import feed_of, from_feed
 
     folder = report.with_name(f"{report.stem}-pages")
     folder.mkdir(exist_ok=True)
     links = {page.url: f"{folder.name}/{number}.html" for number, page in enumerate(summary.doubtful, 1)}
     for line in feed_of(feed):
         if line["url"] in links:
-            (report.parent / links[line["url"]]).write_text(document(contents(from_feed(line)), b""), encoding="utf-8")
+            (report.parent / links[line["url"]]).write_text(html_file(contents(from_feed(line)), b""), encoding="utf-8")
     return links
 
 
@@ -111,7 +109,7 @@ def show_tables(summary: Summary) -> None:
 
 
 def _width() -> int:
-    """Columns of the terminal, or those of output that is none."""
+    """Width of the terminal in characters, or of other output."""
     return get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else _WIDTH
 
 
@@ -161,7 +159,7 @@ def table(summary: Summary, width: int = _WIDTH) -> list[str]:
 
 
 def _rows(summary: Summary) -> Iterator[tuple[str, Totals]]:
-    """The names and counts of sites and their templates; those with the most pages come first."""
+    """The names and counts of sites and their templates, by descending number of pages."""
     for name, site in sorted(summary.sites.items(), key=lambda item: -item[1].pages)[:_SITES]:
         yield name, site
         for number, page_class in sorted(site.classes.items(), key=lambda item: -item[1].pages):

@@ -118,7 +118,7 @@ def _method(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _distinct(collection: StoredCollection, answer: Answer, top: int) -> Iterator[tuple[float, StoredMatches]]:
-    """The best pages, with their scores; of near-duplicates only the best one."""
+    """The best pages, with their scores; of near-duplicates only the best page."""
     seen = set[str]()
     for start in range(0, len(answer.ranking), _BLOCK):
         part = slice(start, start + _BLOCK)

@@ -37,7 +37,7 @@ _LONGEST_NAME: Final = 100
 
 @dataclass(frozen=True)
 class _Class:
-    """A class of pages: its site and number, how many pages it has, and what writes its template, "" if it has none."""
+    """A class of pages: site, number, number of pages, and a function that writes its template, "" if it has none."""
 
     site: str
     number: int
@@ -95,7 +95,7 @@ def _chosen(classes: Iterator[_Class], options: argparse.Namespace) -> Iterator[
 
 
 def _print_largest(classes: list[_Class], source: str) -> None:
-    """Print the template of the largest class that has one, and name the other classes on standard error."""
+    """Print the template of the largest class with a template, and name the other classes on standard error."""
     classes.sort(key=lambda one: -one.pages)
     found = ((number, html) for number, one in enumerate(classes) if (html := one.html()))
     number, html = next(found, (0, ""))
@@ -113,7 +113,7 @@ def _print_largest(classes: list[_Class], source: str) -> None:
 
 
 def _write_all(classes: Iterator[_Class], folder: Path, source: str) -> None:
-    """Write the templates that there are, and name the classes without one."""
+    """Write all templates, and name the classes without a template."""
     written = set()
     for one in classes:
         html, path = one.html(), folder / f"{_UNSAFE.sub('_', one.id)[-_LONGEST_NAME:]}.html"
@@ -162,7 +162,7 @@ def _is_store(path: Path) -> bool:
 
 
 def _of_folder(folder: Path) -> Iterator[_Class]:
-    """The classes of all stores in a folder, those of the newest one first."""
+    """The classes of all stores in a folder, the newest store first."""
     from scrapy_pagelets.sites.site_store import FILES, SiteStoreError
 
     stores = sorted(folder.glob(FILES), key=lambda path: -path.stat().st_mtime)
@@ -212,7 +212,7 @@ def _of_url(url: str) -> Iterator[_Class]:
 
 
 def _crawl(url: str, store: str) -> str:
-    """Crawl one page, and those that a template needs; returns the last error of the log.
+    """Crawl a page, and the pages that its template needs; return the last error of the log.
 
     It runs in a process of its own, as any crawl does: with the settings of the project, so that robots.txt is obeyed
     and the site is not crawled faster than usual. What the project does with items is left out.
@@ -251,7 +251,7 @@ def _environment() -> dict[str, str]:
 
 def _of_feed(path: str) -> Iterator[_Class]:
     """The classes of a feed; their templates are read from it when they are needed."""
-    from scrapy_pagelets.feed.skeleton import Skeleton
+    from scrapy_pagelets.feed.class_templates import Skeleton
 
     feed = Feed(path, ("template", "pagelets"), ("role", "text", "xpaths"))
     found: dict[str, Skeleton] = {}
@@ -277,7 +277,7 @@ def _of_feed(path: str) -> Iterator[_Class]:
 
 def _with_template(feed: Feed) -> Iterator[tuple[str, Line]]:
     """The pages of a feed that have a template, after its id."""
-    from scrapy_pagelets.feed.skeleton import is_path
+    from scrapy_pagelets.feed.class_templates import is_path
 
     for line in feed:
         for pagelet in line.get("pagelets", ()):

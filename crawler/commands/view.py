@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from scrapy_pagelets.feed.pagelet import Pagelet
     from scrapy_pagelets.inspector.contents import Inspected, Picture
-    from scrapy_pagelets.inspector.source import PageSource
+    from scrapy_pagelets.inspector.inspection import PageSource
     from scrapy_pagelets.page.page import Page
     from scrapy_pagelets.rules.host_rules import Rules
 
@@ -106,7 +106,7 @@ def _suffix(name: str) -> str:
 
 async def _write(options: argparse.Namespace) -> None:
     from scrapy_pagelets.decision.model import load
-    from scrapy_pagelets.inspector.source import source_of
+    from scrapy_pagelets.inspector.inspection import source_of
     from scrapy_pagelets.papers import page_level
     from scrapy_pagelets.papers.detections import CLASSIFIER
 
@@ -151,14 +151,14 @@ async def _load(
     from scrapy_pagelets.rendering.browser import RenderError
 
     if options.no_picture:
-        if source.document is None and source.line is None:
+        if source.html is None and source.line is None:
             raise ValueError("--no-picture needs a file or a feed: save the page first")
-        return None if source.document is None else Page.from_root(parse(source.document), source.url), None, []
+        return None if source.html is None else Page.from_root(parse(source.html), source.url), None, []
     try:
         page, picture = await _rendered(source, config, scripts=not options.no_scripts)
     except RenderError as error:
-        if source.document is not None:
-            page = Page.from_root(parse(source.document), source.url)
+        if source.html is not None:
+            page = Page.from_root(parse(source.html), source.url)
             return page, None, [f"The browser cannot show the page ({error}): only its text is shown."]
         if source.line is None:
             raise
@@ -204,7 +204,7 @@ async def _rendered(source: PageSource, config: Config, *, scripts: bool) -> tup
         browser = Browser(lambda: driver.chromium.launch(**launch_options()), scripts=scripts, timeout=_TIMEOUT)
         try:
             found = lookup if source.resources is not None else None
-            frames = await browser.render(source.url, source.document, found, look=look, received=received)
+            frames = await browser.render(source.url, source.html, found, look=look, received=received)
         finally:
             await browser.close()
     return page_of(frames, source.url, own, config.limits), picture
@@ -227,7 +227,7 @@ def _without_effect(rules: Rules) -> list[str]:
 
 
 def _inspected(options: argparse.Namespace, config: Config, page: Page | None, source: PageSource) -> Inspected:
-    from scrapy_pagelets.feed.pagelet import segment
+    from scrapy_pagelets.feed.page_record import RecordOptions
     from scrapy_pagelets.inspector.inspection import by_feed, by_site, from_feed, known_sites
 
     if page is None:
@@ -238,18 +238,17 @@ def _inspected(options: argparse.Namespace, config: Config, page: Page | None, s
         raise ValueError(f"the folder {store} has no store of sites: give the PAGELETS_STORE or JOBDIR of a crawl")
     sites = known_sites(page, store, config.model, config.detection, config.strict, config.classifier)
     if source.line is not None:
-        return by_feed(page, source.line, sites, told=bool(store))
+        return by_feed(page, source.line, sites, stored=bool(store))
     method = options.method or config.segmenter
-    given = config.options if method == config.segmenter else {}
+    given: dict[str, Any] = config.segmenter_options if method == config.segmenter else {}
     wanted = {"segments": options.segments} if options.segments else {}
-    return by_site(page, sites, lambda p, t: segment(p, t, method, whole=options.whole, **given, **wanted))
+    return by_site(page, sites, RecordOptions(segmenter=method, segmenter_options=given | wanted), whole=options.whole)
 
 
 async def _save(name: str, inspected: Inspected) -> None:
-    from scrapy_pagelets.inspector.contents import contents
-    from scrapy_pagelets.inspector.document import document
+    from scrapy_pagelets.inspector.contents import contents, html_file
 
-    written = document(contents(inspected), inspected.picture.jpeg if inspected.picture else b"")
+    written = html_file(contents(inspected), inspected.picture.jpeg if inspected.picture else b"")
     if _suffix(name) in _PICTURES:
         await _draw(name, written)
     else:

@@ -238,7 +238,7 @@ class ArchiveSpider(Spider):
         context = context_of(response, self.session)
         assert context is not None
         with suppress(Exception):  # the pipelines will meet it again, and report it
-            context.cut()
+            context.record.cut()
         return response
 
     async def _pass_on(self, response: HtmlResponse | None) -> None:

@@ -8,16 +8,15 @@ import shutil
 import socket
 import subprocess
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
-from scrapy_pagelets.corpus.options import CorpusError
-from scrapy_pagelets.corpus.raw_pages import TableFunction
-from scrapy_pagelets.corpus.row_groups import whole_groups
+from scrapy_pagelets.corpus.engines import Work, whole_groups
+from scrapy_pagelets.corpus.inputs import CorpusError
 
 #: Spark 4 needs this version of Java.
 _JAVA: Final = 17
@@ -89,26 +88,17 @@ class SparkEngine:
         """Return the result of a statement."""
         return [tuple(row) for row in self._session.sql(select).collect()]
 
-    def map(
-        self,
-        folder: Path,
-        select: str,
-        function: TableFunction,
-        schema: pa.Schema,
-        keys: Sequence[str] = (),
-        order: Sequence[str] = (),
-        many: bool = False,
-    ) -> None:
+    def map(self, folder: Path, work: Work) -> None:
         """Store what a function makes of the rows of a statement; groups are spread over the executors."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        frame = self._session.sql(select)
-        if keys:
-            frame = frame.repartition(*keys).sortWithinPartitions(*keys, *order)
-        elif not many:  # each row is a task, for example a file to read
+        frame = self._session.sql(work.select)
+        if work.keys:
+            frame = frame.repartition(*work.keys).sortWithinPartitions(*work.keys, *work.order)
+        elif not work.many:  # each row is a task, for example a file to read
             frame = frame.repartition(max(1, frame.count()))
-        mapped = _mapped(function, tuple(keys), schema, _ROWS if keys or many else 1)
-        self._store(frame.mapInArrow(mapped, from_arrow_schema(schema)), folder)
+        mapped = _mapped(work, _ROWS if work.keys or work.many else 1)
+        self._store(frame.mapInArrow(mapped, from_arrow_schema(work.schema)), folder)
 
     def _store(self, frame: Any, folder: Path) -> None:
         try:
@@ -128,15 +118,13 @@ class SparkEngine:
         self._session.stop()
 
 
-def _mapped(
-    function: TableFunction, keys: tuple[str, ...], schema: pa.Schema, size: int
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _mapped(work: Work, size: int) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function for batches of a partition, whose groups are whole and come one after the other."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in whole_groups(batches, keys, size):
-            for made in function(table):
-                yield from made.cast(schema).to_batches(_BATCH)
+        for table in whole_groups(batches, work.keys, size):
+            for made in work.function(table):
+                yield from made.cast(work.schema).to_batches(_BATCH)
 
     return run
 

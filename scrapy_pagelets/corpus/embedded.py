@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
@@ -19,12 +19,10 @@ import duckdb
 import pyarrow as pa
 from pyarrow.parquet import ParquetWriter
 
-from scrapy_pagelets.corpus.options import CorpusError
-from scrapy_pagelets.corpus.raw_pages import TableFunction
-from scrapy_pagelets.corpus.row_groups import whole_groups
-from scrapy_pagelets.corpus.schemas import RAW
+from scrapy_pagelets.corpus.engines import RAW, Work, whole_groups
+from scrapy_pagelets.corpus.inputs import CorpusError
 
-#: Rows that a worker gets at once, at least; and those without groups, each of which takes little time.
+#: Least number of rows that a worker gets at once, with groups and without; a row without a group takes little time.
 _ROWS: Final = 64
 _MANY: Final = 512
 #: Bytes of a row group, before compression: a row may be a large page, or a link.
@@ -39,7 +37,7 @@ _ROW_GROUP: Final = "64MB"
 #: Allocations, and collections of the generation before, after which a worker process collects garbage: with Python's
 #: 700, most collections scan the pages of a site that wait to be cleaned. As in a crawl (``crawler.preparation``).
 _THRESHOLDS: Final = (10_000, 10, 10)
-#: Columns that tell what a row is, the first of them that it has.
+#: Columns that name a row, of which the first present one counts.
 _NAMES: Final = ("url", "path", "site")
 #: File beside the spilled rows that names the rows that are left out.
 _LEFT_OUT: Final = "left-out.jsonl"
@@ -49,16 +47,12 @@ _LEFT_OUT: Final = "left-out.jsonl"
 class _Task:
     """A table for a worker process, and the file for what the function makes of it."""
 
-    function: TableFunction
+    work: Work
     table: pa.Table
-    schema: pa.Schema
     target: Path
 
-    def of(self, table: pa.Table) -> _Task:
-        return _Task(self.function, table, self.schema, self.target)
-
     def run(self) -> None:
-        _write(self.function(self.table), self.schema, self.target)
+        _write(self.work.function(self.table), self.work.schema, self.target)
 
 
 class EmbeddedEngine:
@@ -110,16 +104,7 @@ class EmbeddedEngine:
         with _failures():
             return self._connection.execute(statement)
 
-    def map(
-        self,
-        folder: Path,
-        select: str,
-        function: TableFunction,
-        schema: pa.Schema,
-        keys: Sequence[str] = (),
-        order: Sequence[str] = (),
-        many: bool = False,
-    ) -> None:
+    def map(self, folder: Path, work: Work) -> None:
         """Store what a function makes of the rows of a statement; a file for each table that it gets.
 
         A row that ends the process which works on it, by lack of memory or a fault of a library, is searched for and
@@ -127,20 +112,20 @@ class EmbeddedEngine:
         """
         folder.mkdir(parents=True)
         with _failures():
-            by = f" ORDER BY {', '.join([*keys, *order])}" if keys or order else ""
-            reader = self._connection.sql(f"SELECT * FROM ({select}) selected{by}").to_arrow_reader(_ROWS)
+            by = f" ORDER BY {', '.join([*work.keys, *work.order])}" if work.keys else ""
+            reader = self._connection.sql(f"SELECT * FROM ({work.select}) selected{by}").to_arrow_reader(_ROWS)
             running: dict[Future[None], _Task] = {}
             number = -1
-            size = _ROWS if keys else _MANY if many else 1  # one row is, for example, a file to read
-            for number, table in enumerate(whole_groups(reader, keys, size)):
-                task = _Task(function, table, schema, folder / f"part-{number:06d}.parquet")
+            size = _ROWS if work.keys else _MANY if work.many else 1  # one row is, for example, a file to read
+            for number, table in enumerate(whole_groups(reader, work.keys, size)):
+                task = _Task(work, table, folder / f"part-{number:06d}.parquet")
                 running[self._submitted(task)] = task
                 if len(running) > self._workers:
                     self._collect(running)
             while running:
                 self._collect(running)
         if number < 0:
-            _write(iter(()), schema, folder / "part-000000.parquet")
+            _write(iter(()), work.schema, folder / "part-000000.parquet")
 
     def left_out(self) -> list[str]:
         """Names of the rows that ended their process, in this run or one before: URLs, paths of sources, or sites."""
@@ -156,7 +141,7 @@ class EmbeddedEngine:
             return self._processes().submit(task.run)
 
     def _collect(self, running: dict[Future[None], _Task]) -> None:
-        """Take at least one task that is done from those that run."""
+        """Wait until a task is done, and take all finished tasks out of the running ones."""
         for one in wait(running, return_when=FIRST_COMPLETED).done:
             task = running.pop(one)
             if isinstance(one.exception(), BrokenProcessPool):
@@ -169,7 +154,7 @@ class EmbeddedEngine:
         survivors, waiting = [], [task.table]
         while waiting:
             table = waiting.pop()
-            if _survives(task.of(table)):
+            if _survives(replace(task, table=table)):
                 survivors.append(table)
             elif len(table) > 1:
                 middle = len(table) // 2
@@ -177,7 +162,7 @@ class EmbeddedEngine:
             else:
                 self._leave_out(table)
         rest = pa.concat_tables(survivors) if survivors else task.table.slice(0, 0)
-        if len(survivors) != 1 and not _survives(task.of(rest)):
+        if len(survivors) != 1 and not _survives(replace(task, table=rest)):
             raise CorpusError(
                 f"worker processes end on {len(rest)} rows together, perhaps because there is no memory left: run the "
                 "same command again, with fewer --workers; it continues where it stopped"
@@ -201,7 +186,7 @@ class EmbeddedEngine:
 
 
 def _begin_to_work() -> None:
-    """Prepare a worker process. It ends with the process that has started it, also if that one is killed."""
+    """Prepare a worker process, which ends with its parent process even if the parent is killed."""
     gc.set_threshold(*_THRESHOLDS)
     Thread(target=_end_with_parent, daemon=True).start()
 

@@ -1,23 +1,80 @@
-"""What the corpus job needs of an engine; DuckDB with worker processes, and Spark, are such engines."""
+"""The tables of the corpus job: their schemas, their folders, and what runs statements and functions over them."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+import numpy as np
 import pyarrow as pa
 from pyarrow.parquet import write_table
 
-from scrapy_pagelets.corpus.raw_pages import TableFunction
+from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.corpus.inputs import CorpusOptions
+from scrapy_pagelets.feed.feed_schema import FEED, FeedField, arrow_type
 
 #: The tables that stay, and the folder of all others, which is deleted when the job is done.
 RESULTS: Final = ("pages", "pagelets", "links", "templates", "duplicates")
 WORK: Final = "_work"
 #: The end of the name of a folder that is being written.
 _UNFINISHED: Final = ".part"
+Row = Mapping[str, Any]
+#: What maps a table to tables, in a worker process or an executor.
+TableFunction = Callable[[pa.Table], Iterator[pa.Table]]
+_TEXT: Final = pa.string()
+_WHOLE: Final = pa.int64()
+_NUMBER: Final = pa.float64()
+#: What is to be read: a file, or records of it. ``page`` numbers begin with the number of the source.
+SOURCES: Final = pa.schema({"source": _WHOLE, "path": _TEXT, "offsets": pa.list_(_WHOLE), "sizes": pa.list_(_WHOLE)})
+#: A page as it was received; or, with ``skipped``, what was left out of a source, as JSON.
+RAW: Final = pa.schema(
+    {"page": _WHOLE, "site": _TEXT, "bucket": pa.int32(), "key": _WHOLE, "url": _TEXT, "fetched_at": _TEXT,
+     "content_type": _TEXT, "body": pa.binary(), "skipped": _TEXT}
+)  # fmt: skip
+#: What was learnt of a site, or of a part of it.
+COUNTS: Final = pa.schema({"site": _TEXT, "part": _WHOLE, "counts": pa.binary()})
+#: Resemblance of two pages, the second of which is the earlier one.
+PAIRS: Final = pa.schema({"page": _WHOLE, "earlier": _WHOLE, "similarity": _NUMBER, "canonical": pa.bool_()})
+#: Rows that cleaning a page makes; ``page`` is the number of the page everywhere.
+KINDS: Final = {
+    "pagelet": {"page": _WHOLE, "url": _TEXT, "id": pa.int32(), "role": _TEXT, "templateness": _NUMBER,
+                "words": pa.int32(), "text": _TEXT, "xpaths": pa.list_(_TEXT)},
+    "link": {"page": _WHOLE, "url": _TEXT, "pagelet": pa.int32(), "role": _TEXT, "target_url": _TEXT, "anchor": _TEXT,
+             "key": _WHOLE},
+    "shingle": {"page": _WHOLE, "pagelet": pa.int32(), "shingle": _WHOLE, "of_site": _WHOLE, "text": _TEXT},
+    "origin": {"page": _WHOLE, "url": _TEXT, "site": _TEXT, "key": _WHOLE, "body": _WHOLE, "body_of_site": _WHOLE},
+    "content": {"page": _WHOLE, "url": _TEXT, "site": _WHOLE, "address": _WHOLE, "exact": _WHOLE,
+                "shingles": pa.binary(), "weights": pa.binary()},
+    "band": {"page": _WHOLE, "key": _WHOLE},
+    "failure": {"page": _WHOLE, "url": _TEXT, "reason": _TEXT},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Work:
+    """A function that is called with the rows of a statement, in other processes.
+
+    Attributes
+    ----------
+    select : the statement
+    function : gets tables of whole groups
+    schema : of the tables that it yields
+    keys : columns that are equal within a group; groups come one after the other, in no particular order
+    order : columns by which the rows of a group are sorted
+    many : without keys, each row is a task, unless it is said that a task may have many rows, in any order
+    """
+
+    select: str
+    function: TableFunction
+    schema: pa.Schema
+    keys: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    many: bool = False
 
 
 class Engine(Protocol):
@@ -42,26 +99,8 @@ class Engine(Protocol):
     def write(self, folder: Path, select: str) -> None:
         """Store the result of a statement as Parquet files in a folder."""
 
-    def map(
-        self,
-        folder: Path,
-        select: str,
-        function: TableFunction,
-        schema: pa.Schema,
-        keys: Sequence[str] = (),
-        order: Sequence[str] = (),
-        many: bool = False,
-    ) -> None:
-        """Store what a function makes of the rows of a statement.
-
-        Parameters
-        ----------
-        function : gets tables of whole groups, and runs in other processes
-        schema : of the tables that it yields
-        keys : columns that are equal within a group; groups come one after the other, in no particular order
-        order : columns by which the rows of a group are sorted
-        many : without keys, each row is a task, unless it is said that a task may have many rows, in any order
-        """
+    def map(self, folder: Path, work: Work) -> None:
+        """Store what a function makes of the rows of a statement."""
 
     def rows(self, select: str) -> list[tuple[Any, ...]]:
         """Return the result of a statement with few rows."""
@@ -115,3 +154,91 @@ def store(folder: Path, table: pa.Table) -> None:
     """Write a table that is in memory."""
     folder.mkdir(parents=True)
     write_table(table, folder / "part-0.parquet", compression="zstd")
+
+
+def feed_fields(options: CorpusOptions) -> list[FeedField]:
+    """The fields of the feed that a job writes, in their order."""
+    return [each for each in FEED if not each.optional or each.is_on(options)]
+
+
+def cleaned_schema(options: CorpusOptions) -> pa.Schema:
+    """The table of everything that cleaning makes: ``kind``, and a structure for each kind, null in the other rows."""
+    feed = {each.name: arrow_type(each) for each in feed_fields(options)}
+    kinds = {"page": {"page": _WHOLE, **feed}, **KINDS}
+    return pa.schema({"kind": _TEXT, **{name: pa.struct(columns) for name, columns in kinds.items()}})
+
+
+def union_rows(rows: Mapping[str, Sequence[Row]], schema: pa.Schema) -> pa.Table:
+    """Rows of several kinds as one table of `cleaned_schema`."""
+    tables = []
+    for kind, some in rows.items():
+        if some:
+            column = pa.array(some, schema.field(kind).type)
+            empty = {name: pa.nulls(len(some), schema.field(name).type) for name in schema.names}
+            tables.append(pa.table(empty | {"kind": pa.array([kind] * len(some), _TEXT), kind: column}, schema=schema))
+    return pa.concat_tables(tables) if tables else schema.empty_table()
+
+
+def whole_groups(batches: Iterable[pa.RecordBatch], keys: Sequence[str], size: int) -> Iterator[pa.Table]:
+    """Yield tables of at least ``size`` rows that do not divide a group; the last one may be smaller.
+
+    Where the tables end depends on the rows only, not on the batches in which they come.
+
+    Parameters
+    ----------
+    batches : sorted by the keys
+    keys : columns that are equal within a group; none if each row is a group
+    size : least number of rows, from 1
+
+    Examples
+    --------
+    >>> batches = pa.table({"site": list("aabbbc")}).to_batches(2)
+    >>> ["".join(table["site"].to_pylist()) for table in whole_groups(batches, ["site"], 1)]
+    ['aa', 'bbb', 'c']
+    """
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) > size:
+            table = pa.Table.from_batches(waiting)
+            cuts = _cuts(table, keys, size)
+            for start, end in zip([0, *cuts], cuts, strict=False):
+                yield table.slice(start, end - start)
+            waiting = table.slice(cuts[-1] if cuts else 0).to_batches()
+    if sum(map(len, waiting)):
+        yield pa.Table.from_batches(waiting)
+
+
+def groups(table: pa.Table, keys: Sequence[str]) -> Iterator[pa.Table]:
+    """Yield the groups of a table that is sorted by the keys."""
+    starts = [*_starts(table, keys).tolist(), len(table)]
+    for start, end in pairwise(starts):
+        yield table.slice(start, end - start)
+
+
+def _cuts(table: pa.Table, keys: Sequence[str], size: int) -> list[int]:
+    cuts = [0]
+    starts = _starts(table, keys)
+    while (place := np.searchsorted(starts, cuts[-1] + size)) < len(starts):
+        cuts.append(int(starts[place]))
+    return cuts[1:]
+
+
+def _starts(table: pa.Table, keys: Sequence[str]) -> Ints:
+    """Rows at which a group begins."""
+    if not keys:
+        return np.arange(len(table))
+    fresh = np.zeros(len(table), np.bool_)
+    fresh[:1] = True
+    for key in keys:
+        column = table[key].combine_chunks().dictionary_encode()
+        column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        numbers = column.indices.to_numpy(zero_copy_only=False)
+        fresh[1:] |= numbers[1:] != numbers[:-1]
+    return np.flatnonzero(fresh)
+
+
+def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """The rows of a table, made one batch at a time."""
+    for batch in table.to_batches(32):
+        yield from batch.to_pylist()

@@ -1,4 +1,5 @@
-"""The sources of a corpus job: WARC and WACZ files, Parquet of raw pages, lists of files, and records of an index."""
+"""What a corpus job is given: its options; and its sources, which are WARC and WACZ files, Parquet of raw pages, lists
+of files, and records of an index."""
 
 from __future__ import annotations
 
@@ -9,10 +10,15 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import IO, Any, Final
 
-from scrapy_pagelets.corpus.options import CorpusError
+from scrapy_pagelets.base.errors import PageletsError
+from scrapy_pagelets.decision.model import LABELLED
+from scrapy_pagelets.duplicates.threshold import Threshold
+from scrapy_pagelets.feed.page_record import RecordOptions
+from scrapy_pagelets.page.limits import Limits
+from scrapy_pagelets.papers.detections import FUSED, PAGE_LEVEL
 
 _SOURCE: Final = re.compile(r"\.(warc(\.(gz|zst|zstd))?|wacz|parquet)$", re.IGNORECASE)
 _LIST: Final = re.compile(r"\.paths(\.gz)?$", re.IGNORECASE)
@@ -25,6 +31,46 @@ _ADVICE: Final = (
     "give WARC (.warc, .warc.gz, .warc.zst), .wacz or .parquet files, a folder or a glob of them, a list of files "
     "(.paths) or an index (.cdx, .cdxj, Common Crawl's as .parquet)"
 )
+#: A site with more pages than this is divided: its pages are learnt, and cleaned, by several tasks.
+PART: Final = 1000
+#: A site with more pages than this is learnt from this number of its pages.
+SAMPLE: Final = 4000
+#: Sites are hashed to this number of buckets, by which a job is divided into rounds.
+BUCKETS: Final = 1024
+
+
+class CorpusError(PageletsError, ValueError):
+    """Raised for a corpus job that cannot run; the message says what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusOptions(RecordOptions):
+    """The settings of a crawl that decide how pages are cleaned; they travel to worker processes and executors.
+
+    Attributes
+    ----------
+    started : when the job began, ``2026-11-20T10:00:00Z``; for pages without a date
+    part, sample : pages of a site from which on it is divided, and learnt from a sample
+    others : named as the attributes of ``session.config.Config``
+    """
+
+    started: str
+    model: str = LABELLED
+    detection: str = FUSED
+    classifier: str = PAGE_LEVEL
+    strict: float = 0.0
+    rules: str = ""
+    limits: Limits = field(default_factory=Limits)
+    duplicates: str = "flag"
+    threshold: Threshold = field(default_factory=Threshold)
+    within_sites: bool = False
+    part: int = PART
+    sample: int = SAMPLE
+
+    def plain(self) -> dict[str, Any]:
+        """All values but the time, as JSON writes them: a job may be continued if they are the same."""
+        values = {name: value for name, value in asdict(self).items() if name != "started"}
+        return values | {"formats": list(self.formats), "threshold": list(self.threshold)}
 
 
 @dataclass
@@ -63,7 +109,7 @@ def sources_of(path: str, base: str = "") -> list[Source]:
     >>> sources_of("nowhere.warc.gz")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    scrapy_pagelets.corpus.options.CorpusError: nowhere.warc.gz does not exist: give WARC ...
+    scrapy_pagelets.corpus.inputs.CorpusError: nowhere.warc.gz does not exist: give WARC ...
     """
     try:
         found = list(_sources(path, base))

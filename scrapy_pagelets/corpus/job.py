@@ -19,15 +19,24 @@ import pyarrow as pa
 
 from scrapy_pagelets.base.whole_files import whole_file
 from scrapy_pagelets.base.wording import counted
-from scrapy_pagelets.corpus import near_duplicates, statements
-from scrapy_pagelets.corpus.engines import RESULTS, WORK, Engine, TableFolders, store
-from scrapy_pagelets.corpus.inputs import Source
-from scrapy_pagelets.corpus.options import CorpusError, CorpusOptions
-from scrapy_pagelets.corpus.page_cleaning import CleanSites, optional_fields
-from scrapy_pagelets.corpus.raw_pages import BROKEN, ReadPages, TableFunction
-from scrapy_pagelets.corpus.schemas import COUNTS, PAIRS, RAW, SOURCES, cleaned_schema
-from scrapy_pagelets.corpus.site_learning import LearnParts, MergeParts
-from scrapy_pagelets.feed.feed_schema import FEED
+from scrapy_pagelets.corpus import statements
+from scrapy_pagelets.corpus.engines import (
+    COUNTS,
+    PAIRS,
+    RAW,
+    RESULTS,
+    SOURCES,
+    WORK,
+    Engine,
+    TableFolders,
+    Work,
+    cleaned_schema,
+    feed_fields,
+    store,
+)
+from scrapy_pagelets.corpus.inputs import CorpusError, CorpusOptions, Source
+from scrapy_pagelets.corpus.raw_pages import BROKEN, ReadPages
+from scrapy_pagelets.corpus.site_cleaning import CleanSites, LearnParts, MergeParts
 from scrapy_pagelets.papers.shared_pagelets import relational
 
 _PLAN: Final = "job.json"
@@ -37,7 +46,7 @@ _VIEWS: Final = {
     "origins": "origin", "contents": "content", "bands": "band", "failures": "failure",
 }  # fmt: skip
 _FORMS: Final = ("local", "global")
-#: Small sites, and large ones, are cleaned in this number of rounds at most: each searches all files for its pages.
+#: Most rounds of small sites, and of large sites: each round searches all files for its pages.
 _ROUNDS: Final = 64
 
 Progress = Callable[[str], None]
@@ -65,19 +74,19 @@ class Report:
     failures: list[tuple[str, int, str]] = field(default_factory=list)
 
 
-def prepared(out: Path, sources: Sequence[Source], options: CorpusOptions, engine: str) -> CorpusOptions:
+def prepare_job(out: Path, sources: Sequence[Source], options: CorpusOptions, engine: str) -> CorpusOptions:
     """Make the output folder of a new job, or find an unfinished one there; return the options with the job's time.
 
     Parameters
     ----------
-    engine : its name; the rounds of another one are others
+    engine : its name; another engine divides the work into other rounds
 
     Raises
     ------
     CorpusError : if the folder has anything else
     """
     plan = out / WORK / _PLAN
-    wanted = {"sources": _digest(sources), "options": options.record(), "engine": engine}
+    wanted = {"sources": _digest(sources), "options": options.plain(), "engine": engine}
     try:
         known = json.loads(plan.read_text(encoding="utf-8")) if plan.exists() else None
         if known is None and out.exists() and any(out.iterdir()):
@@ -114,7 +123,7 @@ class CorpusJob:
 
     Parameters
     ----------
-    out : the output folder, see `prepared`
+    out : the output folder, see `prepare_job`
     progress : called with a sentence now and then
     """
 
@@ -157,7 +166,7 @@ class CorpusJob:
         step = self._engine.round_sources
         for first in range(0, len(rows), step):
             select = f"SELECT * FROM sources WHERE source BETWEEN {first} AND {first + step - 1}"
-            self._map(f"raw/{first:09d}", select, ReadPages(self._options.started), RAW)
+            self._map(f"raw/{first:09d}", Work(select, ReadPages(self._options.started), RAW))
             self._progress(f"{min(first + step, len(rows))} of {len(rows)} sources are read")
         self._engine.open("raw", *self._tables.parts("raw"))
         self._read_problems(report)
@@ -180,21 +189,19 @@ class CorpusJob:
         self._write("large_sites", statements.LARGE_SITES.format(part=options.part))
         self._write("places", statements.PLACES.format(part=options.part))
         self._write("sample", statements.SAMPLE.format(part=options.part, sample=options.sample))
-        self._map(
-            "part_counts", statements.SAMPLED, LearnParts(options), COUNTS, keys=("site", "part"), order=("page",)
-        )
+        self._map("part_counts", Work(statements.SAMPLED, LearnParts(options), COUNTS, ("site", "part"), ("page",)))
         self._open("part_counts")
         parts = "SELECT site, part, counts FROM part_counts"
-        self._map("site_counts", parts, MergeParts(), COUNTS, keys=("site",), order=("part",))
+        self._map("site_counts", Work(parts, MergeParts(), COUNTS, ("site",), ("part",)))
         self._open("site_counts")
 
     def _clean(self) -> None:
-        schema = cleaned_schema(optional_fields(self._options))
+        schema = cleaned_schema(self._options)
         function = CleanSites(self._options)
         rounds = list(self._rounds())
         done = 0
         for name, pages, select in rounds:
-            self._map(f"cleaned/{name}", select, function, schema, keys=("site", "chunk"), order=("page",))
+            self._map(f"cleaned/{name}", Work(select, function, schema, ("site", "chunk"), ("page",)))
             done += pages
             self._progress(f"{done} of {sum(pages for _, pages, _ in rounds)} pages are cleaned")
         self._engine.open("cleaned", *self._tables.parts("cleaned"))
@@ -213,21 +220,21 @@ class CorpusJob:
             yield f"large-{first:05d}", pages, statements.LARGE.format(first=first, last=last, buckets=buckets)
 
     def _find_near_duplicates(self) -> None:
-        self._write("copies", near_duplicates.ORIGINALS)
-        self._write("band_places", near_duplicates.BAND_PLACES)
-        self._write("candidates", near_duplicates.CANDIDATES)
+        self._write("copies", statements.ORIGINALS)
+        self._write("band_places", statements.BAND_PLACES)
+        self._write("candidates", statements.CANDIDATES)
         self._compare("near", "candidates")
-        self._write("best", near_duplicates.BEST)
-        self._connect("group_stars", near_duplicates.EDGES)
-        self._write("heads", near_duplicates.HEADS)
+        self._write("best", statements.BEST)
+        self._connect("group_stars", statements.EDGES)
+        self._write("heads", statements.HEADS)
         self._compare("near_heads", "heads")
-        self._write("verdicts", near_duplicates.VERDICTS)
+        self._write("verdicts", statements.VERDICTS)
         self._progress("near-duplicates are found")
 
     def _compare(self, name: str, pairs: str) -> None:
-        compare = near_duplicates.Compare(self._options.threshold)
-        select = near_duplicates.COMPARED.format(pairs=pairs)
-        self._map(name, select, compare, PAIRS, many=True)
+        compare = statements.Compare(self._options.threshold)
+        select = statements.COMPARED.format(pairs=pairs)
+        self._map(name, Work(select, compare, PAIRS, many=True))
         self._open(name)
 
     def _connect(self, name: str, edges: str) -> None:
@@ -267,19 +274,18 @@ class CorpusJob:
             self._engine.view(name, select)
 
     def _store_results(self) -> None:
-        off, wanted = self._options.duplicates == "off", optional_fields(self._options)
-        if off:
+        if self._options.duplicates == "off":
             self._engine.view("verdicts", _NO_VERDICTS)
-        self._write("duplicates", near_duplicates.DUPLICATES)
+        self._write("duplicates", statements.DUPLICATES)
         self._write("pagelets", "SELECT * FROM cut_pagelets")
         found = {
             "near_duplicate_of": "d.url AS near_duplicate_of",
             "similarity": "ROUND(v.similarity, 4) AS similarity",
         }
-        fields = [one.name for one in FEED if not one.optional or one.name in wanted]
-        columns = ", ".join(["p.page", *(found.get(name, f"p.{name}") for name in fields)])
+        names = [each.name for each in feed_fields(self._options)]
+        columns = ", ".join(["p.page", *(found.get(name, f"p.{name}") for name in names)])
         where = "WHERE v.duplicate_of IS NULL" if self._options.duplicates == "drop" else ""
-        self._write("pages", statements.FEED.format(columns=columns, where=where, last=near_duplicates.LAST))
+        self._write("pages", statements.FEED.format(columns=columns, where=where, last=statements.LAST))
 
     def _count(self, report: Report) -> None:
         for name in RESULTS:
@@ -297,18 +303,9 @@ class CorpusJob:
             self._tables.finish(name)
         self._open(name, opened=opened)
 
-    def _map(
-        self,
-        name: str,
-        select: str,
-        function: TableFunction,
-        schema: pa.Schema,
-        keys: Sequence[str] = (),
-        order: Sequence[str] = (),
-        many: bool = False,
-    ) -> None:
+    def _map(self, name: str, work: Work) -> None:
         if not self._tables.exists(name):
-            self._engine.map(self._tables.begin(name), select, function, schema, keys, order, many)
+            self._engine.map(self._tables.begin(name), work)
             self._tables.finish(name)
 
     def _open(self, name: str, *, opened: str = "") -> None:

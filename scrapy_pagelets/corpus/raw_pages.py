@@ -8,7 +8,7 @@ import os
 import shutil
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -20,9 +20,8 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.archives import reader
 from scrapy_pagelets.archives.record import Record, SkipRecord, checked
-from scrapy_pagelets.corpus.inputs import Source, file_system, is_remote, reading
-from scrapy_pagelets.corpus.options import BUCKETS
-from scrapy_pagelets.corpus.schemas import RAW
+from scrapy_pagelets.corpus.engines import RAW
+from scrapy_pagelets.corpus.inputs import BUCKETS, Source, file_system, is_remote, reading
 from scrapy_pagelets.page import urls
 
 #: Bits of a page number that count the pages of a source.
@@ -222,7 +221,3 @@ def _warnings() -> Iterator[list[tuple[str, str]]]:
         yield handler.messages
     finally:
         _log.removeHandler(handler)
-
-
-#: What maps a table to tables, in a worker process or an executor.
-TableFunction = Callable[[pa.Table], Iterator[pa.Table]]

@@ -1,4 +1,4 @@
-"""What is kept of a content, so that a later one can be compared with it: its hash and the counts of its words."""
+"""The hash of a content and the counts of its words, by which contents of different crawls are compared."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _BYTES: Final = 16
 _INVISIBLE: Final = re.compile(
     "[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffd-\uffff]+"
 )
-#: Marks of layout between white space do not count: hyphens before items, bars between links, permalinks of headings.
-_MARKS: Final = "|/\\·•:;,.-–—¶#§»«>…"
-give("text", INVISIBLE=_INVISIBLE, MARKS=_MARKS, normalised=normalised)
-#: Different words of a content that are counted; of longer ones, a sample.
+#: Punctuation between white space does not count: hyphens before items, bars between links, permalinks of headings.
+_PUNCTUATION: Final = "|/\\·•:;,.-–—¶#§»«>…"
+give("text", INVISIBLE=_INVISIBLE, MARKS=_PUNCTUATION, normalised=normalised)
+#: Most different words of a content that are counted; of longer contents, a sample is counted.
 MOST_WORDS: Final = 4096
 
 #: What has at most this templateness is in doubt; and the most contents with it that are compared.
@@ -39,7 +39,7 @@ Counts = NDArray[np.uint32]
 
 @compiled("text")
 def content_of(nodes: NodeTable, keep: Bools) -> str:
-    """The words of the leaves to keep, in document order, separated by single spaces; no marks are added to them.
+    """The words of the leaves to keep, in document order, separated by single spaces; no Markdown is added.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def content_hash(text: str) -> str | None:
     r"""Hash of the words of a content in their order, 32 hexadecimal digits; None if there are none.
 
     It is the BLAKE2b hash, of 16 bytes, of the text in composed form (NFC, UTF-8) without white space, invisible
-    characters, and marks that stand alone, so that nothing depends on the layout of the text.
+    characters, and punctuation that stands alone, so that nothing depends on the layout of the text.
 
     >>> content_hash("A rose\n\n- is\ta rose") == content_hash("A rose is\x1b a\u200b rose"), content_hash(" \n")
     (True, None)
@@ -92,14 +92,14 @@ def content_hash(text: str) -> str | None:
 
 @compiled("text")
 def visible_words(text: str) -> str:
-    """A text in composed form without white space, invisible characters and marks that stand alone."""
+    """A text in composed form without white space, invisible characters, and punctuation that stands alone."""
     visible = _INVISIBLE.sub("", normalised("NFC", text))
-    return "".join(word for word in visible.split() if word.strip(_MARKS))
+    return "".join(word for word in visible.split() if word.strip(_PUNCTUATION))
 
 
 @dataclass(frozen=True, eq=False)
 class WordCounts:
-    """How often a content has each of its words; of a content with too many different words, of a sample of them.
+    """How often each word stands in a content; with too many different words, those of a sample.
 
     The sample consists of the words whose hash ends in ``level`` zero bits. The same words are in the samples of all
     contents, so that samples can be compared.

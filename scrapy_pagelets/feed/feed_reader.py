@@ -30,7 +30,7 @@ _OBJECT: Final[_Check] = (lambda value: isinstance(value, dict), "an object")
 _WHOLE: Final[_Check] = (lambda value: type(value) is int and 0 <= value < _LIMIT, "a whole number")
 _NUMBER: Final[_Check] = (lambda value: type(value) in (int, float) and math.isfinite(value), "a number")
 _CHECKS: Final = {"string": _TEXT, "integer": _WHOLE, "number": _NUMBER, "object": _OBJECT}
-#: Maximal number of fields that an error lists if one is missing, and of characters of each name and value in messages.
+#: Most fields that an error lists, and most characters of each name and value in messages.
 _MAX_FIELDS: Final = 8
 _MAX_CHARACTERS: Final = 60
 
@@ -106,7 +106,7 @@ class Feed:
         if not pages:
             raise self.error("it has no pages")
         if self.left_out == pages:
-            raise self.error(f"no line has {_alternatives(self._one_of)}, the first one has {first}; {self._advice}")
+            raise self.error(f"no line has {' or '.join(self._one_of)}, the first one has {first}; {self._advice}")
 
     def error(self, problem: str) -> FeedError:
         """Return an error whose message names the file."""
@@ -116,7 +116,7 @@ class Feed:
     def note(self) -> str:
         """A sentence about the lines that were left out; empty if there are none."""
         lines = "line has" if self.left_out == 1 else "lines have"
-        return f"{self.left_out} {lines} no {_alternatives(self._one_of)}: left out" if self.left_out else ""
+        return f"{self.left_out} {lines} no {' or '.join(self._one_of)}: left out" if self.left_out else ""
 
     def _read(self) -> Iterator[tuple[int, Any]]:
         """The lines that are not blank, with their numbers."""
@@ -154,7 +154,7 @@ _ADVICE: Final = "fields need the names of docs/feed.md: crawl without PAGELETS_
 
 
 def unlisted(value: Any) -> Any:
-    """A value without the list that an ``ItemLoader`` without output processors puts around each one.
+    """A value without the list around it, which an ``ItemLoader`` without output processors adds.
 
     >>> unlisted(["http://h/"]), unlisted("http://h/")
     ('http://h/', 'http://h/')
@@ -193,7 +193,7 @@ def content_text(line: Line) -> str:
     return "\n\n".join(pagelet["text"] for pagelet in line.get("pagelets") or () if pagelet.get("role") == CONTENT)
 
 
-def pagelets(line: Line) -> list[dict[str, Any]]:
+def pagelets_of_line(line: Line) -> list[dict[str, Any]]:
     """The pagelets of a page; if the feed omits them, its text as a single pagelet."""
     if (listed := line.get("pagelets")) is not None:
         return list(listed)
@@ -251,7 +251,3 @@ def _names_of_fields(line: Line) -> str:
 def _shortened(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}..."
-
-
-def _alternatives(names: Sequence[str]) -> str:
-    return " or ".join(names)

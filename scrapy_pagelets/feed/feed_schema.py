@@ -1,18 +1,21 @@
 """The schema of the feed, version 1: one table for the code and for ``docs/feed.md``.
 
-Settings, blank items, Parquet columns and the checks of commands are derived from it. The values are not: comments say
-which pipeline sets them. Fields may be added, but none is renamed or given another meaning.
+Settings, blank items, the columns of Parquet and of the corpus job, and the checks of commands follow from it. The
+value of a field is the attribute of `page_record.PageRecord` with its name. Fields may be added, but none is renamed or
+given another meaning.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 VERSION: Final = "1"
+#: The item pipelines that set the fields; of `PAGE`, `SegmentPipeline` sets those that the spider has not set.
+PAGE, SEGMENT, STRIP, DUPLICATES, RECRAWL = "page", "segment", "strip", "duplicates", "recrawl"
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class FeedField:
     nullable : True if it can be null
     parts : the fields of an object, or of each object in a list
     setting : the setting that switches it on or off; "" if there is none
+    step : of a field of `FEED`, the pipeline that sets it, ``PAGE`` to ``RECRAWL``
     optional : True if the field is missing when its setting is off; other fields are always in the items of our spiders
         and have a Parquet column
     """
@@ -40,6 +44,7 @@ class FeedField:
     parts: tuple[FeedField, ...] = ()
     setting: str = ""
     optional: bool = False
+    step: str = ""
 
     @property
     def type(self) -> str:
@@ -50,13 +55,33 @@ class FeedField:
         """
         return (f"list of {self.kind}s" if self.listed else self.kind) + (" or null" if self.nullable else "")
 
+    def is_on(self, settings: object) -> bool:
+        """Return whether the field is wanted: a list of names has to name it, any other value must not be 0 or empty.
 
-#: Set by ``Pagelet.links``.
-LINK: Final = (
-    FeedField("url", "string", "absolute URL"),
-    FeedField("anchor", "string", "text of the link"),
-)
-#: Set by ``Pagelet.record``, for `SegmentPipeline`.
+        Parameters
+        ----------
+        settings : with the value of each setting, ``chunks`` for ``PAGELETS_CHUNKS``, as ``session.config.Config``
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> settings = SimpleNamespace(chunks=0, formats=("text",))
+        >>> [field.name for field in FEED if field.step == STRIP and field.is_on(settings)]
+        ['text', 'template', 'content_hash']
+        """
+        if not self.setting:
+            return True
+        value = getattr(settings, self.setting.removeprefix("PAGELETS_").lower())
+        return self.name in value if isinstance(value, tuple) else bool(value)
+
+
+def _set_by(step: str, fields: tuple[FeedField, ...]) -> tuple[FeedField, ...]:
+    return tuple(replace(field, step=step) for field in fields)
+
+
+#: Made by ``Pagelet.links``.
+LINK: Final = (FeedField("url", "string", "absolute URL"), FeedField("anchor", "string", "text of the link"))
+#: Made by ``Pagelet.record``.
 PAGELET: Final = (
     FeedField(
         "id",
@@ -75,15 +100,14 @@ PAGELET: Final = (
     FeedField("words", "integer", "number of its words; Han, kana, hangul and Thai count by character"),
     FeedField("links", "object", "its hyperlinks in document order, see below", listed=True, parts=LINK),
 )
-#: Set by ``BlockTree.record``, for `SegmentPipeline`.
-#: Set by `chunk_records`, for `StripPipeline`.
+#: Made by `chunk_records`.
 CHUNK: Final = (
     FeedField("id", "integer", "number of the chunk on its page, from 0"),
     FeedField("url", "string", "URL of the page, with the nearest name in the page at or above the chunk as fragment"),
     FeedField(
         "headings",
         "string",
-        "the headings that all of it stands under, from the page's own; a heading that it begins with is the last",
+        "the headings above the chunk, from the page's own to the nearest; a heading at its beginning is the last",
         listed=True,
     ),
     FeedField("markdown", "string", "the chunk as Markdown"),
@@ -94,17 +118,15 @@ CHUNK: Final = (
     ),
     FeedField("templateness", "number", "0 to 1, the mean over its words"),
 )
-#: Set by `StripPipeline`.
+#: Made by ``PageRecord.template``.
 TEMPLATE: Final = (
     FeedField(
-        "id",
-        "string",
-        "site and number of the class of pages, `example.com#1`; the numbers belong to one crawl",
+        "id", "string", "site and number of the class of pages, `example.com#1`; the numbers belong to one crawl"
     ),
     FeedField("pages", "integer", "number of pages of this class that were known when the page was cleaned"),
     FeedField("share", "number", "the chrome ratio: words of the template divided by all words of the page, 0 to 1"),
 )
-#: Set by `StrippedClass.record`, as is a line of the file ``PAGELETS_TEMPLATES``.
+#: Made by `StrippedClass.record`, as is a line of the file ``PAGELETS_TEMPLATES``.
 TEMPLATE_LINK: Final = (
     *LINK,
     FeedField("pages", "integer", "number of cleaned pages of the class that have the link in their template"),
@@ -116,9 +138,7 @@ TEMPLATES: Final = (
     FeedField("text", "string", "the texts of the template in document order, with blank lines between blocks"),
     FeedField("links", "object", "its hyperlinks in document order, see below", listed=True, parts=TEMPLATE_LINK),
 )
-#: The fields of a line, in their order.
-FEED: Final = (
-    # Set by SegmentPipeline from PageContext.metadata, unless the spider has set them.
+_OF_PAGE: Final = (
     FeedField("url", "string", "URL of the response, after redirects"),
     FeedField(
         "title", "string", 'text of `<title>`, white space collapsed, 5,000 characters at most; `""` if there is none'
@@ -156,7 +176,8 @@ FEED: Final = (
     FeedField("description", "string", "what it is about, from its metadata", nullable=True),
     FeedField("image", "string", "absolute URL of the picture that its metadata names", nullable=True),
     FeedField("breadcrumbs", "string", "names of the trail that leads to it; `[]` if there is none", listed=True),
-    # Set by StripPipeline.
+)
+_FORMS: Final = (
     FeedField(
         "text",
         "string",
@@ -187,9 +208,9 @@ FEED: Final = (
         setting="PAGELETS_CHUNKS",
         optional=True,
     ),
-    # Set by SegmentPipeline.
-    FeedField("pagelets", "object", "regions of the page, see below", listed=True, parts=PAGELET),
-    # Set by StripPipeline.
+)
+_REGIONS: Final = (FeedField("pagelets", "object", "regions of the page, see below", listed=True, parts=PAGELET),)
+_OF_CLASS: Final = (
     FeedField(
         "template",
         "object",
@@ -197,7 +218,8 @@ FEED: Final = (
         nullable=True,
         parts=TEMPLATE,
     ),
-    # Set by DuplicatesPipeline.
+)
+_NEAR: Final = (
     FeedField(
         "near_duplicate_of",
         "string",
@@ -213,14 +235,16 @@ FEED: Final = (
         nullable=True,
         setting="PAGELETS_DUPLICATES",
     ),
-    # Set by StripPipeline.
+)
+_HASH: Final = (
     FeedField(
         "content_hash",
         "string",
         "hash of the words of the content in their order, in hexadecimal digits; null if there are none",
         nullable=True,
     ),
-    # Set by RecrawlPipeline.
+)
+_CHANGE: Final = (
     FeedField(
         "changed",
         "string",
@@ -228,6 +252,16 @@ FEED: Final = (
         nullable=True,
     ),
     FeedField("changed_share", "number", "share of the words that differ, 0 to 1; null if unknown", nullable=True),
+)
+#: The fields of a line, in their order.
+FEED: Final = (
+    *_set_by(PAGE, _OF_PAGE),
+    *_set_by(STRIP, _FORMS),
+    *_set_by(SEGMENT, _REGIONS),
+    *_set_by(STRIP, _OF_CLASS),
+    *_set_by(DUPLICATES, _NEAR),
+    *_set_by(STRIP, _HASH),
+    *_set_by(RECRAWL, _CHANGE),
 )
 
 

@@ -130,12 +130,7 @@ class Segmentation(list[Pagelet]):
 
 
 def segment(
-    page: Page,
-    templateness: Floats | None = None,
-    method: str = "pagelets",
-    *,
-    whole: bool = False,
-    **options: Any,
+    page: Page, templateness: Floats | None = None, method: str = "pagelets", *, whole: bool = False, **options: Any
 ) -> Segmentation:
     r"""Cut a page into pagelets; every leaf is in exactly one.
 
@@ -148,7 +143,7 @@ def segment(
         ``gcuts-strict`` and ``cclus``, which Chakrabarti, Kumar and Punera 2008 compare
         (``docs/algorithms/gcuts-2008.md``); ``vips``, ``vips-top`` and ``vips-strict`` (Cai, Yu, Wen, Ma 2003,
         ``docs/algorithms/vips-feedback-2003.md``)
-    whole : do not divide pagelets that have both content and template. Otherwise each of them becomes two pagelets, so
+    whole : do not divide pagelets that have both content and template; else such a pagelet becomes two pagelets, so
         that exactly the content is exported. Whole pagelets include their pictures if the method uses pictures
     options : of the method: ``k`` links, a ``pdoc``, a ``penalty`` for each cut or a number of ``segments``, a file of
         ``weights``; see `labels_of`

@@ -1,24 +1,27 @@
-"""What the inspector shows of a page, as values for JSON."""
+"""What the inspector shows of a page, and the HTML file that shows it: it loads nothing, and runs only its script."""
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from importlib.resources import files
+from string import Template
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.markdown import markdown_of
+from scrapy_pagelets.base.arrays import Floats, Ints
+from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.feed.pagelet import Pagelet
-from scrapy_pagelets.inspector.rule_lines import rule
-from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.inspector.reasons import write_rule
 from scrapy_pagelets.page.marks import KEEP, STRIP, nearest
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import CONTENT, is_template
-from scrapy_pagelets.page.text import plain, roots
+from scrapy_pagelets.page.roles import CONTENT
+from scrapy_pagelets.page.text import roots
 from scrapy_pagelets.papers.graph_cuts.gcuts import Described, cut_into_blocks
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, load
 from scrapy_pagelets.papers.vips.vips import vips
@@ -40,6 +43,10 @@ _FORMS: Final = {
     **{f"h{level}": "heading" for level in range(1, 7)},
     "li": "item", "dd": "item", "dt": "item", "pre": "code", "blockquote": "quote", "td": "cell", "th": "cell",
 }  # fmt: skip
+#: Only the script and the style sheet of this file, by their hashes, and pictures that are in it.
+_POLICY: Final = (
+    "default-src 'none'; img-src data:; style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'"
+)
 
 
 class Picture(NamedTuple):
@@ -64,22 +71,18 @@ class Inspected:
 
     Attributes
     ----------
-    page : the page
-    pagelets : each leaf is in one of them at most
-    templateness : (m,) of each leaf
-    headline : the page's own heading
+    record : of the page
+    pagelets : of the page; a leaf is in one pagelet at most
     decided_by : a sentence about who decided
     reasons : sentences about some leaves
     notes : sentences about what cannot be shown
     xpaths : for a page made from a feed, the paths of each pagelet in the page that is gone
     picture : the page as a browser shows it; None if it was not rendered
-    twin : the page that this one nearly repeats, see `twins.compared`
+    twin : the near-duplicate of the page, see `inspection.compare_texts`
     """
 
-    page: Page
+    record: PageRecord
     pagelets: Sequence[Pagelet]
-    templateness: Floats
-    headline: Headline | None
     decided_by: str
     reasons: Callable[[Ints], list[str]]
     notes: Sequence[str] = ()
@@ -90,26 +93,48 @@ class Inspected:
 
 def contents(inspected: Inspected) -> dict[str, Any]:
     """Everything that the inspector shows, but the picture."""
-    page, picture, shown = inspected.page, inspected.picture, min(len(inspected.page.nodes.leaves), _LEAVES)
-    notes = [*inspected.notes, *_left_out(inspected)]
-    segmentations = {} if len(page.nodes.leaves) > _SEGMENTED else _segmentations(page, inspected.templateness)
+    record, picture = inspected.record, inspected.picture
+    page, runs = record.page, len(record.page.nodes.leaves)
+    shown = min(runs, _LEAVES)
+    segmentations = {} if runs > _SEGMENTED else _segmentations(page, record.decision.templateness)
     return {
         "title": page.title or page.url,
         "url": page.url,
         "decidedBy": inspected.decided_by,
-        "notes": notes,
+        "notes": [*inspected.notes, *_left_out(inspected)],
         "leaves": _leaves(page, shown),
         "pagelets": [_pagelet(inspected, pagelet, shown) for pagelet in inspected.pagelets[:_PAGELETS]],
         "segmentations": segmentations,
-        "texts": _texts(inspected),
+        "texts": _texts(record),
         "twin": inspected.twin,
         "size": [picture.width, picture.height] if picture else None,
     }
 
 
+def html_file(contents: dict[str, Any], picture: bytes = b"") -> str:
+    """The HTML file.
+
+    Nothing in ``contents`` is written as HTML: it is JSON in an element that browsers do not run, from which the script
+    makes texts.
+
+    Parameters
+    ----------
+    contents : see `contents.contents`
+    picture : the page as a browser shows it, JPEG; empty if it was not rendered
+    """
+    style, script = (_file(name) for name in ("inspector.css", "inspector.js"))
+    return Template(_file("inspector.html")).substitute(
+        policy=_POLICY.format(style=_hash(style), script=_hash(script)),
+        style=style,
+        script=script,
+        data=_json(contents),
+        picture=f"data:image/jpeg;base64,{b64encode(picture).decode()}" if picture else "",
+    )
+
+
 def _left_out(inspected: Inspected) -> Iterator[str]:
     """Sentences about what is too large to be shown."""
-    runs, picture = len(inspected.page.nodes.leaves), inspected.picture
+    runs, picture = len(inspected.record.page.nodes.leaves), inspected.picture
     if not runs:
         yield "The page has no text."
     elif all(pagelet.role != CONTENT for pagelet in inspected.pagelets):
@@ -162,7 +187,8 @@ def _boxes(page: Page, rows: Sequence[int]) -> list[list[int] | None]:
 
 
 def _pagelet(inspected: Inspected, pagelet: Pagelet, shown: int) -> dict[str, Any]:
-    page, rows = inspected.page, roots(inspected.page.nodes, pagelet.index)
+    page = inspected.record.page
+    rows = roots(page.nodes, pagelet.index)
     action = STRIP if pagelet.role == CONTENT else KEEP
     return {
         "id": pagelet.id,
@@ -174,7 +200,7 @@ def _pagelet(inspected: Inspected, pagelet: Pagelet, shown: int) -> dict[str, An
         "leaves": pagelet.index[pagelet.index < shown].tolist(),
         "boxes": [box for box in _boxes(page, rows) if box],
         "reasons": inspected.reasons(pagelet.index) if len(pagelet.index) else [],
-        "rules": {action: rule(page, rows, action)} if inspected.xpaths is None else {},
+        "rules": {action: write_rule(page, rows, action)} if inspected.xpaths is None else {},
     }
 
 
@@ -208,18 +234,32 @@ def _number_of_leaf(nodes: NodeTable, seen: Ints) -> Ints:
     return np.searchsorted(seen, nodes.leaves)
 
 
-def _texts(inspected: Inspected) -> dict[str, str]:
-    page = inspected.page
-    keep: Bools = ~is_template(inspected.templateness)
-    everything = np.ones(len(keep), np.bool_)
+def _texts(record: PageRecord) -> dict[str, str]:
+    """The whole page and its content."""
+    everything = np.zeros_like(record.decision.templateness)
+    before = PageRecord(record.page, replace(record.decision, templateness=everything, headline=None))
     return {
-        "textBefore": _first(plain(page.nodes, everything), _TEXT),
-        "textAfter": _first(plain(page.nodes, keep), _TEXT),
-        "markdownBefore": _first(markdown_of(document_of(page, everything, None)), _TEXT),
-        "markdownAfter": _first(markdown_of(document_of(page, keep, inspected.headline)), _TEXT),
+        "textBefore": _first(before.text, _TEXT),
+        "textAfter": _first(record.text, _TEXT),
+        "markdownBefore": _first(before.markdown, _TEXT),
+        "markdownAfter": _first(record.markdown, _TEXT),
     }
 
 
 def _first(text: str, most: int) -> str:
     """The beginning of a text, which says how much of it is left out."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
+
+
+def _json(value: dict[str, Any]) -> str:
+    """JSON that contains no tag, comment or entity for a parser of HTML."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _file(name: str) -> str:
+    return files("scrapy_pagelets.inspector").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

@@ -1,33 +1,197 @@
-"""Inspect a page: cut it into pagelets, as its site or the feed of a crawl decides."""
+"""Find a page to inspect: on the web, in a file, an archive or a feed; decide it as its site or the feed does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
+from lxml import etree
 
+from scrapy_pagelets.archives import reader
+from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.base.characters import readable
+from scrapy_pagelets.decision.decision import Decision, decided
 from scrapy_pagelets.decision.model import load
-from scrapy_pagelets.feed.feed_reader import Line, pagelets
+from scrapy_pagelets.feed.feed_reader import Feed, Line, content_text, pagelets_of_line
+from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
 from scrapy_pagelets.feed.pagelet import Pagelet, segment
 from scrapy_pagelets.inspector.contents import Inspected
 from scrapy_pagelets.inspector.reasons import Reasons
-from scrapy_pagelets.inspector.recorded import as_page, placed, templateness_of
-from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.metadata.metadata import Metadata
+from scrapy_pagelets.page.limits import Limits
+from scrapy_pagelets.page.page import Page, decode
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.papers.detections import FUSED
 from scrapy_pagelets.sites.site_cache import SiteCache
 from scrapy_pagelets.sites.site_store import SiteStore
 
-#: A function that cuts a page whose leaves have a templateness.
-Segmenter = Callable[[Page, Floats], list[Pagelet]]
+#: Templateness of what is in no pagelet of the feed.
+_LEFT_OUT: Final = 1.0
+_FEEDS: Final = (".jsonl", ".jl", ".jsonl.gz", ".jl.gz", ".parquet")
+_COLUMNS: Final = ("title", "text", "template", "pagelets", "near_duplicate_of", "similarity")
+#: Pages of a feed that a message names.
+_NAMED: Final = 5
+#: Words and white space, so that a word is never divided.
+_PIECE: Final = re.compile(r"\s+|\S+")
+#: Pieces of each text that are compared; the time grows with the square at worst.
+_MOST: Final = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class PageSource:
+    """A page to inspect.
+
+    Attributes
+    ----------
+    url : of the page
+    html : its HTML; None if it has to be fetched
+    resources : its style sheets and pictures; None if they have to be fetched
+    line : what a feed says of it
+    twin : the page that it nearly repeats, see `compare_texts`
+    """
+
+    url: str
+    html: str | None = None
+    resources: Resources | None = None
+    line: Line | None = None
+    twin: dict[str, Any] | None = None
+
+
+def is_address(name: str) -> bool:
+    """Return whether a page is named by its address on the web."""
+    return name.startswith(("http://", "https://"))
+
+
+def source_of(
+    name: str, limits: Limits, page: str | None = None, archive: str | None = None, base: str = ""
+) -> PageSource:
+    """Find a page.
+
+    Parameters
+    ----------
+    name : an address, an HTML file, or a feed
+    limits : of the page
+    page : the URL of the page in the feed; None if the feed has one page only
+    archive : HTML file, archive or folder that the page of the feed is in; None if it is still on the web
+    base : prefix of the URLs of its files, as for `reader.records`
+
+    Raises
+    ------
+    ValueError : if there is no such file or page
+    FeedError : if the feed cannot be read
+    """
+    is_feed = name.lower().endswith(_FEEDS) and not is_address(name)
+    if not is_feed and (page or archive or base):
+        raise ValueError("--page, --source and --base are for feeds, and it is none")
+    if is_address(name):
+        return PageSource(name)
+    path = Path(name).absolute()
+    if path.is_dir():
+        raise ValueError("it is a folder: give one of its files, or the feed of a crawl")
+    if not path.is_file():
+        raise ValueError("there is no such file; an address begins with http:// or https://")
+    if not is_feed:
+        return _of_file(path, limits)
+    source = _of_feed(name, page)
+    return source if archive is None else _in_archive(source, archive, limits, base)
+
+
+def _of_file(path: Path, limits: Limits) -> PageSource:
+    html = decode(path.read_bytes())
+    limits.check(html)
+    return PageSource(path.as_uri(), html, Resources([str(path.parent), str(Path.cwd())]))
+
+
+def feed_of(name: str) -> Feed:
+    """Open a feed with the fields that are shown."""
+    return Feed(name, _COLUMNS, ("id", "text", "role", "templateness", "xpaths"), one_of=("pagelets", "text"))
+
+
+def _of_feed(name: str, url: str | None) -> PageSource:
+    line: Line | None = None
+    others: list[str] = []
+    for found in feed_of(name):
+        if url in (None, found["url"]) and line is None:
+            line = found
+        elif len(others) < _NAMED:
+            others.append(found["url"])
+    if line is None:
+        raise ValueError(f"the feed has no page {url}; it has {', '.join(others)}")
+    if url is None and others:
+        raise ValueError(f"the feed has several pages: choose one with --page, such as {line['url']}")
+    return PageSource(line["url"], line=line, twin=_twin(name, line))
+
+
+def _twin(name: str, line: Line) -> dict[str, Any] | None:
+    url = line.get("near_duplicate_of")
+    if not url:
+        return None
+    other = next((found for found in Feed(name, _COLUMNS, one_of=("pagelets", "text")) if found["url"] == url), None)
+    return None if other is None else compare_texts(url, content_text(line), content_text(other))
+
+
+def _in_archive(source: PageSource, archive: str, limits: Limits, base: str) -> PageSource:
+    path = Path(archive)
+    if path.is_file() and path.suffix.lower() in (".html", ".htm"):
+        return replace(_of_file(path.absolute(), limits), url=source.url, line=source.line, twin=source.twin)
+    sources = reader.expand(archive)
+    for one in sources:
+        for record in reader.records(one, base, quiet=True):
+            if record.url == source.url:
+                html = decode(record.body, _charset(record.headers))
+                limits.check(html)
+                return replace(source, html=html, resources=Resources(sources, base))
+    advice = "" if base else "; if the spider archive had a base, give it with --base"
+    raise ValueError(f"{archive} has no page {source.url}{advice}")
+
+
+def _charset(headers: Mapping[str, Any]) -> str | None:
+    declared = headers.get("Content-Type")
+    return declared[0] if declared else None
+
+
+def compare_texts(url: str, own: str, other: str) -> dict[str, Any]:
+    """Divide two texts into equal and different parts, in order; say whether the whole texts were compared.
+
+    Parameters
+    ----------
+    url : of the near-duplicate
+    own, other : the texts of the page and of the near-duplicate
+
+    Examples
+    --------
+    >>> compare_texts("http://example.com/b", "We open at nine.", "We open at ten.")["parts"]
+    [['same', 'We open at ', 'We open at '], ['changed', 'nine.', 'ten.']]
+    """
+    one, two = (_PIECE.findall(text) for text in (own, other))
+    whole = max(len(one), len(two)) <= _MOST
+    one, two = one[:_MOST], two[:_MOST]
+    start = _alike(one, two)  # most of two near-duplicates needs no search
+    end = _alike(one[start:][::-1], two[start:][::-1])
+    first, last = ("".join(pieces) for pieces in (one[:start], one[len(one) - end :]))
+    one, two = (pieces[start : len(pieces) - end] for pieces in (one, two))
+    parts = [
+        ["same" if kind == "equal" else "changed", "".join(one[a:b]), "".join(two[c:d])]
+        for kind, a, b, c, d in SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
+    ]
+    around = [[["same", text, text]] if text else [] for text in (first, last)]
+    return {"url": url, "parts": [*around[0], *parts, *around[1]], "whole": whole}
+
+
+def _alike(one: list[str], two: list[str]) -> int:
+    """The number of pieces with which both texts begin."""
+    differ = (number for number, (mine, theirs) in enumerate(zip(one, two, strict=False)) if mine != theirs)
+    return next(differ, min(len(one), len(two)))
 
 
 def known_sites(page: Page, store: str, model: str, detection: str, strict: float, classifier: str) -> SiteCache:
-    """The sites as a crawl with a store has left them, and the page itself as one of the pages of its site.
+    """Open the sites of a store, and let the site of a page learn it.
 
     Parameters
     ----------
@@ -40,15 +204,19 @@ def known_sites(page: Page, store: str, model: str, detection: str, strict: floa
     return sites
 
 
-def by_site(page: Page, sites: SiteCache, cut: Segmenter) -> Inspected:
-    """Inspect a page as its site decides."""
+def by_site(page: Page, sites: SiteCache, options: RecordOptions, *, whole: bool) -> Inspected:
+    """Inspect a page as its site decides.
+
+    Parameters
+    ----------
+    whole : see `PageRecord.cut`
+    """
     reasons = _reasons(page, sites)
     site, others = reasons.site, reasons.site.pages - 1
+    record = PageRecord(page, reasons.decision, options=options)
     return Inspected(
-        page=page,
-        pagelets=cut(page, reasons.decision.templateness),
-        templateness=reasons.decision.templateness,
-        headline=reasons.decision.headline,
+        record=record,
+        pagelets=record.cut(whole=whole),
         decided_by=f"Decided with {others} other page{'s' * (others != 1)} of {site.name} known."
         if others
         else "Decided by this page alone: a crawl knows the other pages of the site.",
@@ -63,30 +231,28 @@ def _reasons(page: Page, sites: SiteCache) -> Reasons:
     return Reasons(page, site, by_method, decision)
 
 
-def by_feed(page: Page, line: Line, sites: SiteCache, *, told: bool) -> Inspected:
+def by_feed(page: Page, line: Line, sites: SiteCache, *, stored: bool) -> Inspected:
     """Inspect a page as the feed of a crawl has recorded it.
 
     Parameters
     ----------
     page : the page, from an archive or fetched again
-    told : whether the sites are those of a store, so that they can tell more than the page
+    stored : whether the sites come from a store: only then they know more than the page
     """
-    records = pagelets(line)
-    found, lost = placed(page, records)
+    records = pagelets_of_line(line)
+    found, lost = _place_pagelets(page, records)
     notes = [f"{lost} of the {len(records)} pagelets of the feed differ: {_why_lost(page)}."] if lost else []
     if all(pagelet.role == CONTENT for pagelet in found):
         found += _left_out(page, found)
-    values = templateness_of(page, found)
+    values = _templateness_of(page, found)
     known = _reasons(page, sites)
 
     def reasons(index: Ints) -> list[str]:
-        return [_as_recorded(values, index), *(known.witnesses(index) if told else known.by_classifier(index))]
+        return [_as_recorded(values, index), *(known.witnesses(index) if stored else known.by_classifier(index))]
 
     return Inspected(
-        page=page,
+        record=PageRecord(page, replace(known.decision, templateness=values)),
         pagelets=sorted(found, key=lambda pagelet: pagelet.id),
-        templateness=values,
-        headline=known.decision.headline,
         decided_by=_decided_by(line),
         reasons=reasons,
         notes=notes,
@@ -95,14 +261,12 @@ def by_feed(page: Page, line: Line, sites: SiteCache, *, told: bool) -> Inspecte
 
 def from_feed(line: Line) -> Inspected:
     """Inspect what a feed has of a page that is gone."""
-    records = pagelets(line)
-    page, found = as_page(line, records)
-    values = templateness_of(page, found)
+    records = pagelets_of_line(line)
+    page, found = _page_of_feed(line, records)
+    values = _templateness_of(page, found)
     return Inspected(
-        page=page,
+        record=PageRecord(page, Decision(values, None, Metadata({}, np.zeros(len(values), np.bool_)), {})),
         pagelets=found,
-        templateness=values,
-        headline=None,
         decided_by=_decided_by(line),
         reasons=lambda index: [_as_recorded(values, index)],
         xpaths={record["id"]: record["xpaths"] for record in records},
@@ -132,3 +296,58 @@ def _decided_by(line: Line) -> str:
 
 def _as_recorded(values: Floats, index: Ints) -> str:
     return f"In the feed its templateness is {float(values[index].mean()):.2f}. From 0.50 on it is template."
+
+
+def _place_pagelets(page: Page, records: Sequence[Mapping[str, Any]]) -> tuple[list[Pagelet], int]:
+    """Find the pagelets of a feed on their page; return them, and the number of pagelets whose text has changed.
+
+    Parameters
+    ----------
+    records : pagelets of the feed
+    """
+    row_of = {(page.source or page).nodes.xpath(row): row for row in range(len((page.source or page).nodes))}
+    found, lost = [], 0
+    for record in records:
+        index = _leaves(page, [row_of[path] for path in map(str, record["xpaths"]) if path in row_of])
+        if not len(index):
+            lost += 1
+            continue
+        pagelet = Pagelet(page, record["id"], index, float(record["templateness"]), str(record["role"]))
+        lost += "".join(pagelet.text.split()) != "".join(str(record["text"]).split())
+        found.append(pagelet)
+    return found, lost
+
+
+def _leaves(page: Page, rows: Sequence[int]) -> Ints:
+    """The leaves of a page below some rows of the page as received."""
+    nodes = (page.source or page).nodes
+    mask = np.zeros(len(nodes.leaves), np.bool_)
+    for row in rows:
+        mask[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
+    if page.source is None:
+        return np.flatnonzero(mask)
+    return np.flatnonzero((page.received >= 0) & np.append(mask, False)[page.received])
+
+
+def _templateness_of(page: Page, pagelets: Sequence[Pagelet]) -> Floats:
+    """(m,) templateness of each leaf: that of its pagelet; a leaf without a pagelet was left out as template."""
+    found = np.full(len(page.nodes.leaves), _LEFT_OUT)
+    for pagelet in pagelets:
+        found[pagelet.index] = pagelet.templateness
+    return found
+
+
+def _page_of_feed(line: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> tuple[Page, list[Pagelet]]:
+    """A page made from the feed alone, for a page that is gone: its pagelets as blocks of text."""
+    root = etree.Element("html")
+    title = etree.SubElement(etree.SubElement(root, "head"), "title")
+    title.text = readable(str(line.get("title") or line["url"]))
+    body = etree.SubElement(root, "body")
+    kept = [record for record in records if str(record["text"]).strip()]
+    for record in kept:
+        etree.SubElement(body, "pre").text = readable(str(record["text"]))
+    page = Page.from_root(root, str(line["url"]))
+    return page, [
+        Pagelet(page, record["id"], np.array([number]), float(record["templateness"]), str(record["role"]))
+        for number, record in enumerate(kept)
+    ]

@@ -1,13 +1,16 @@
-"""Why a pagelet is content or template: each witness in a sentence."""
+"""Why a pagelet is content or template: each witness in a sentence; and the rule that decides otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 import numpy as np
+from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.classifier import size_class
@@ -15,18 +18,66 @@ from scrapy_pagelets.decision.decision import Decision
 from scrapy_pagelets.decision.page_features import NODE_FEATURES, node_features
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.decision.trees import sigmoid
-from scrapy_pagelets.inspector.feature_names import in_words
 from scrapy_pagelets.page.marks import KEEP, STRIP, Cause, nearest
+from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import roots
+from scrapy_pagelets.page.urls import host_of
 from scrapy_pagelets.papers.page_level import smoothed
+from scrapy_pagelets.rules.selector import Selector
 
 #: Features of the classifier that are named.
 _STRONGEST: Final = 3
-#: Whether a feature tells nodes apart: not those of the page as a whole, which are the same for all nodes.
+#: Whether a feature differs between the nodes of a page; features of the whole page do not.
 _OF_NODE: Final = np.array([not name.startswith(("page_", "has_")) for name in NODE_FEATURES])
 #: Shares of words that count as all and as none.
 _ALL, _NONE = 0.99, 0.01
+#: Name of a feature -> what a node has whose value is below or above the mean of the page. Features of the page as a
+#: whole are not among them: they are the same for all of its nodes.
+_IN_WORDS: Final = {
+    "words": ("few words", "many words"),
+    "link_density": ("little text in links", "much text in links"),
+    "leaves": ("few runs of text", "many runs of text"),
+    "words_per_leaf": ("short runs of text", "long runs of text"),
+    "share_of_page": ("a small share of the page", "a large share of the page"),
+    "headings": ("few headings", "many headings"),
+    "prose": ("few sentences", "many sentences"),
+    "first": ("it begins early on the page", "it begins late on the page"),
+    "chars_per_word": ("short words", "long words"),
+    "ends_sentence": ("few ends of sentences", "it ends like a sentence"),
+    "starts_upper": ("small letters at the start", "capital letters at the start"),
+    "digits": ("few digits", "digits"),
+    "anchor": ("few links", "it is a link"),
+    "hidden": ("it is not hidden", "it is hidden"),
+    "depth": ("it is not deep in the tree", "it is deep in the tree"),
+    "position": ("it stands early on the page", "it stands late on the page"),
+    "word_position": ("little text before it", "much text before it"),
+    "from_end": ("little text after it", "much text after it"),
+    "gap": ("it follows other text closely", "it stands apart from the text before"),
+    "same_shape": ("its form is rare on the page", "its form is frequent on the page"),
+    "in_title": ("words that the title does not have", "words of the title"),
+    "internal": ("few links within the site", "links within the site"),
+    "fragment": ("few links within the page", "links within the page"),
+    "same_target": ("no links that repeat others", "links that repeat others"),
+    "prev_words": ("little text just before it", "long text just before it"),
+    "next_words": ("little text just after it", "long text just after it"),
+    "near_words": ("little text around it", "much text around it"),
+    "heading": ("a heading typical of content above it", "a heading typical of template above it"),
+    "heading_words": ("close to its heading", "far from a heading"),
+    "lexicon_sum": ("classes and ids typical of content", "classes and ids typical of template"),
+    "lexicon_min": ("a class or id typical of content", "no class or id typical of content"),
+    "lexicon_max": ("no class or id typical of template", "a class or id typical of template"),
+    "lexicon_near": ("a class or id typical of content close to it", "a class or id typical of template close to it"),
+    "in_heading": ("it is no heading", "it is a heading"),
+    "in_list": ("it is not in a list", "it is in a list"),
+    "in_p": ("it is not in a paragraph", "it is in a paragraph"),
+}
+#: Names that a selector can have as they are.
+_PLAIN: Final = re.compile(r"-?[A-Za-z_][\w-]*", re.ASCII)
+#: Most selectors of a rule; a pagelet with more parts has no rule.
+_MOST: Final = 20
+#: Longest name of an element's class or id in a selector.
+_LONGEST: Final = 80
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +107,7 @@ class Reasons:
         return [*self.witnesses(index), self._all_together(index)]
 
     def witnesses(self, index: Ints) -> list[str]:
-        """The same without the sum of it, for a page whose decision a feed tells."""
+        """Sentences without the result, for a page whose decision stands in a feed."""
         return [*self._by_rule(index), *self._by_page(index), *self._by_site(index), *self.by_classifier(index)]
 
     @cached_property
@@ -176,7 +227,7 @@ class Reasons:
         pull = self.site.model.classifier.weight[self._sizes[row]] * difference * _OF_NODE
         found: dict[str, float] = {}
         for number in np.argsort(-np.abs(pull), kind="stable").tolist():
-            found.setdefault(in_words(number, more=bool(difference[number] > 0)), float(pull[number]))
+            found.setdefault(feature_in_words(number, more=bool(difference[number] > 0)), float(pull[number]))
             if len(found) == _STRONGEST:
                 break
         return list(found.items())
@@ -191,3 +242,81 @@ def _part(share: float) -> str:
     if share >= _ALL:
         return "all of it"
     return "none of it" if share <= _NONE else f"some of it ({share:.0%})"
+
+
+def feature_in_words(number: int, *, more: bool) -> str:
+    """What a feature says of a node.
+
+    Parameters
+    ----------
+    number : of the feature in `page_features.NODE_FEATURES`
+    more : whether its value is above the mean of the page
+
+    Examples
+    --------
+    >>> feature_in_words(1, more=True), feature_in_words(NODE_FEATURES.index("in_nav"), more=False)
+    ('much text in links', 'it is not inside <nav>')
+    """
+    name = NODE_FEATURES[number]
+    if name in NODE_FEATURES[:number]:  # of a run of text, where the first is of the whole node
+        name = f"{name}_per_leaf"
+    if name in _IN_WORDS:
+        return _IN_WORDS[name][more]
+    return f"it is {'' if more else 'not '}inside <{name.removeprefix('in_')}>"
+
+
+def write_rule(page: Page, rows: Sequence[int], action: str) -> str | None:
+    """Write a rule for some rows of a page, for ``rules.toml``; None if no selector names exactly their elements.
+
+    Parameters
+    ----------
+    rows : the maximal subtrees of a pagelet, see `text.roots`
+    action : ``keep`` or ``strip``
+    """
+    if not rows or len(rows) > _MOST:
+        return None
+    written = [find_selector(page, row) for row in rows]
+    if None in written:
+        return None
+    listed = ", ".join(json.dumps(one, ensure_ascii=False) for one in dict.fromkeys(written))
+    host = json.dumps(host_of(page.url) or "*")
+    return f"[[rule]]\nhosts = [{host}]\n{action} = [{listed}]"
+
+
+def find_selector(page: Page, row: int) -> str | None:
+    """The shortest selector that names just the element of a row, in a rendered page and as it was received; None if
+    there is none, as for text beside other text."""
+    nodes = page.nodes
+    if nodes.tag[row] == TEXT:
+        row = int(nodes.parent[row])
+        if nodes.last_leaf[row] - nodes.first_leaf[row] > 1:
+            return None
+    element = nodes.elements[row]
+    for written in _candidates(element, nodes.xpath(row)):
+        if (one := Selector.of(written)).elements(page.root) == [element] and _is_received(page, one):
+            return written
+    return None
+
+
+def _is_received(page: Page, one: Selector) -> bool:
+    """Whether a crawl that does not render the page finds the element as well: browsers add some, such as tbody."""
+    return page.source is None or len(one.elements(page.source.root)) == 1
+
+
+def _candidates(element: etree._Element, path: str) -> Iterator[str]:
+    tag = element.tag if isinstance(element.tag, str) and _PLAIN.fullmatch(element.tag) else ""
+    if name := _plain(element.get("id", "").strip()):
+        yield f"#{name}"
+    classes = [name for name in element.get("class", "").split() if _plain(name)]
+    yield from (f"{tag}.{name}" for name in classes)
+    if tag and len(classes) > 1:
+        yield f"{tag}.{'.'.join(classes)}"
+    if role := _plain(element.get("role", "").strip()):
+        yield f'[role="{role}"]'
+    if tag in ("nav", "header", "footer", "aside", "main", "article", "h1"):
+        yield tag
+    yield path
+
+
+def _plain(name: str) -> str:
+    return name if len(name) <= _LONGEST and _PLAIN.fullmatch(name) else ""

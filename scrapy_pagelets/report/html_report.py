@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import io
+import math
+import re
 import shlex
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
+from itertools import combinations, pairwise
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import quote
 
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.wording import counted
-from scrapy_pagelets.report.charts import complete_graph, curves
-from scrapy_pagelets.report.crawl_facts import CrawlFacts
 from scrapy_pagelets.report.summary import Class, SiteSummary, Summary, Totals
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 #: Sites, classes of a site, and texts of each that are shown.
 _SITES: Final = 200
 _CLASSES: Final = 20
 _TEXTS: Final = 20
-#: Sites whose classes and texts are shown; and those with the most pages, of whose classes more texts are.
+#: Number of sites whose classes and texts are shown, and number of the largest sites, whose classes show more texts.
 _OPENED: Final = 50
 _LARGEST: Final = 10
 _FEWER_TEXTS: Final = 5
@@ -30,9 +39,66 @@ _RANKED: Final = 20
 #: Subdigraphs that are drawn.
 _DRAWN: Final = 12
 _COLUMNS: Final = ("pages", "words kept", "words stripped", "share stripped", "near-duplicates", "nothing left")
+_SIZE: Final = (5.0, 2.4)
+_SQUARE: Final = (1.6, 1.6)
+#: Elements of matplotlib's SVG that a document of its own needs.
+_HEAD: Final = re.compile(r"<\?xml.*?(?=<svg)|<metadata>.*?</metadata>", re.DOTALL)
+_RULE: Final = re.compile(r"pagelets/rules/(.+)/(keep|strip|headline|ignore_links)/(pages|words|links)")
 
 
-def document(
+@dataclass(frozen=True)
+class CrawlFacts:
+    """Facts of one crawl.
+
+    Attributes
+    ----------
+    seconds : how long it took
+    responses : number of responses that the spider and the search for templates received
+    probed : number of pages among them that were loaded for a template
+    loaded : their number by site
+    computed : seconds of CPU time of what was computed beside the reactor, by step
+    subdigraphs : the site, and the URLs of pages that all link to each other and have taught a template
+    rules : by host pattern and action, how many ``pages``, and ``words`` or ``links``, a rule changed
+    idle_rules : hosts and selectors of rules that had no effect at all
+    """
+
+    seconds: float
+    responses: int
+    probed: int
+    loaded: Mapping[str, int]
+    computed: Mapping[str, float]
+    subdigraphs: list[tuple[str, list[str]]]
+    rules: dict[tuple[str, str], dict[str, int]]
+    idle_rules: list[str]
+
+    @classmethod
+    def of(
+        cls,
+        stats: Mapping[str, Any],
+        *,
+        loaded: Mapping[str, int],
+        computed: Mapping[str, float],
+        subdigraphs: list[tuple[str, list[str]]],
+        idle_rules: list[str],
+    ) -> Self:
+        """The facts by the stats of a crawl that has ended; see the attributes for the rest."""
+        rules: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+        for name, value in stats.items():
+            if found := _RULE.fullmatch(name):
+                rules[found[1], found[2]][found[3]] = value
+        return cls(
+            float(stats.get("elapsed_time_seconds", 0.0)),
+            stats.get("response_received_count", 0),
+            stats.get("pagelets/probe/loaded", 0),
+            loaded,
+            computed,
+            subdigraphs,
+            dict(rules),
+            idle_rules,
+        )
+
+
+def html_file(
     summary: Summary, feed: str, crawl: CrawlFacts | None = None, links: Mapping[str, str] = MappingProxyType({})
 ) -> str:
     """The HTML file.
@@ -70,7 +136,7 @@ def document(
 def _parts(summary: Summary, feed: str, crawl: CrawlFacts | None, links: Mapping[str, str]) -> Iterator[str]:
     yield f"<h1>Report on {_text(feed)}</h1>"
     yield _cards(summary)
-    yield f"<figure class=curves>{''.join(curves(summary.curve))}</figure>"
+    yield f"<figure class=curves>{''.join(_curves(summary.curve))}</figure>"
     yield from _doubtful(summary, feed, links)
     yield "<h2>Sites and classes of pages</h2>"
     sites = sorted(summary.sites.items(), key=lambda item: -item[1].pages)
@@ -101,7 +167,7 @@ def _of_crawl(crawl: CrawlFacts) -> Iterator[str]:
         yield "<p>None were found: templates are what the pages of a site have in common.</p>"
     for site, urls in crawl.subdigraphs[:_DRAWN]:
         points = "".join(f"<li>{_text(url)}</li>" for url in urls)
-        yield f"<figure>{complete_graph(len(urls))}<figcaption>{_text(site)}<ol>{points}</ol></figcaption></figure>"
+        yield f"<figure>{_complete_graph(len(urls))}<figcaption>{_text(site)}<ol>{points}</ol></figcaption></figure>"
     if len(crawl.subdigraphs) > _DRAWN:
         yield f"<p class=soft>and {len(crawl.subdigraphs) - _DRAWN:,} more sets.</p>"
     if crawl.rules or crawl.idle_rules:
@@ -154,7 +220,7 @@ def _doubtful(summary: Summary, feed: str, links: Mapping[str, str]) -> Iterator
 
 
 def _site(name: str, site: SiteSummary, texts: int, *, all_pagelets: bool, alone: bool) -> Iterator[str]:
-    """What is told of a site; at once if it is the only one."""
+    """The part on a site, which is open if the report has no other site."""
     classes = sorted(site.classes.items(), key=lambda item: -item[1].pages)
     pages = counted(site.pages, "page")
     yield f"<details{' open' * alone}><summary>{_text(name)}: {pages}, {site.share:.0%} stripped</summary>"
@@ -211,3 +277,88 @@ def _list(texts: Iterable[tuple[str, int]]) -> str:
 
 def _text(text: str) -> str:
     return escape(visible(text))
+
+
+def _curves(points: Sequence[Totals]) -> list[str]:
+    """Words kept and stripped over the pages in their order, and the share of near-duplicates if there are any; SVG.
+
+    Raises
+    ------
+    ImportError : if matplotlib is not installed
+    """
+    whole = [point for point in points if 2 * point.pages >= points[0].pages]  # the last may be of a few pages only
+    pages = [0]
+    for point in whole:
+        pages.append(pages[-1] + point.pages)
+    middle = [(start + end) / 2 for start, end in pairwise(pages)]
+    kept, stripped = ([getattr(point, name) / point.pages for point in whole] for name in ("kept", "stripped"))
+    shares = [100 * point.duplicates / point.pages for point in whole]
+    return [_words(middle, kept, stripped), *([_duplicates(middle, shares)] if any(shares) else [])]
+
+
+def _words(pages: Sequence[float], kept: Sequence[float], stripped: Sequence[float]) -> str:
+    with _axes("words a page") as (figure, axes):
+        axes.stackplot(pages, kept, stripped, colors=("#0a7ea4", "#d9730d"), labels=("kept", "stripped"))
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
+    return _svg(figure, "Words kept and words stripped of a page, in the order of the feed")
+
+
+def _duplicates(pages: Sequence[float], shares: Sequence[float]) -> str:
+    with _axes("near-duplicates, %") as (figure, axes):
+        axes.plot(pages, shares, color="#0a7ea4")
+        axes.set(ylim=(0, max(5.0, 1.1 * max(shares))))
+    return _svg(figure, "Share of near-duplicates among the pages, in the order of the feed")
+
+
+@contextmanager
+def _axes(name: str) -> Iterator[tuple[Figure, Axes]]:
+    """The axes of a curve over the pages."""
+    from matplotlib.figure import Figure
+
+    with _style():
+        figure = Figure(_SIZE, layout="constrained")
+        axes = figure.subplots()
+        axes.set(xlabel="pages", ylabel=name)
+        axes.spines[["top", "right"]].set_visible(False)
+        yield figure, axes
+
+
+def _complete_graph(number: int) -> str:
+    """Points on a circle, all linked to each other, and numbered from 1; SVG.
+
+    Parameters
+    ----------
+    number : of the points
+
+    Raises
+    ------
+    ImportError : if matplotlib is not installed
+    """
+    from matplotlib.figure import Figure
+
+    with _style():
+        figure = Figure(_SQUARE)
+        axes = figure.add_axes((0, 0, 1, 1), xlim=(-1.4, 1.4), ylim=(-1.4, 1.4))
+        axes.set_axis_off()
+        angles = [math.pi / 2 - 2 * math.pi * i / number for i in range(number)]
+        points = [(math.cos(angle), math.sin(angle)) for angle in angles]
+        for (x1, y1), (x2, y2) in combinations(points, 2):
+            axes.plot((x1, x2), (y1, y2), color="#0a7ea4", linewidth=1)
+        for i, (x, y) in enumerate(points, 1):
+            axes.text(1.2 * x, 1.2 * y, str(i), ha="center", va="center")
+    return _svg(figure, f"{number} pages, each linked to all others")
+
+
+def _style() -> AbstractContextManager[None]:
+    import matplotlib as mpl
+
+    return mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "report", "font.family": "sans-serif"})
+
+
+def _svg(figure: Figure, name: str) -> str:
+    """A figure as SVG with a name that is read out."""
+    written = io.StringIO()
+    with _style():
+        figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
+    drawn = _HEAD.sub("", written.getvalue()).replace("#000000", "currentColor")
+    return drawn.replace("<svg ", f'<svg role="img" aria-label="{name}" ', 1)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappush, heappushpop, nlargest
 from typing import Final
 
-from scrapy_pagelets.feed.feed_reader import CONTENT, Line, pagelets
+from scrapy_pagelets.feed.feed_reader import CONTENT, Line, pagelets_of_line
 from scrapy_pagelets.page.urls import site_of
-from scrapy_pagelets.report.frequent import Frequent
 
 NO_CLASS: Final = "no template"
 #: The site of files that were read without the beginning of their URLs.
@@ -20,7 +20,7 @@ _LEAST: Final = 3
 _REPEATED: Final = 0.1
 #: Shorter pagelets, in words, may repeat by chance.
 _WORDS: Final = 4
-#: Texts that are counted of each class and of each site, at most, and in all of them together, as long as they are few.
+#: Most texts that are counted of a class or site, and of all classes and sites; the least number of a class or site.
 _TEXTS: Final = 2_000
 _ALL_TEXTS: Final = 200_000
 _LEAST_TEXTS: Final = 5
@@ -53,7 +53,7 @@ class Totals:
 
     Attributes
     ----------
-    pages, duplicates, empty : all of them; near-duplicates; those of which nothing is left
+    pages, duplicates, empty : all pages; near-duplicates; pages of which nothing is left
     kept, stripped : words of the content; words of the template
     """
 
@@ -83,8 +83,8 @@ class Class(Totals):
 
     Attributes
     ----------
-    texts : what was stripped from them, by number of pages
-    known : pages that were known when the last of them was cleaned
+    texts : the stripped texts, by number of pages
+    known : number of pages that were known when the last page was cleaned
     """
 
     texts: Frequent = field(default_factory=lambda: Frequent(_TEXTS))
@@ -93,7 +93,7 @@ class Class(Totals):
     _squares: float = 0.0
 
     def odd(self, share: float) -> bool:
-        """Whether a page with this share of template is unlike the others; it is counted with them."""
+        """Count a page with this share of template; return whether it is unlike the other pages."""
         difference = share - self._mean
         odd = (
             self.pages > _KNOWN
@@ -193,7 +193,7 @@ class Summary(Totals):
         return [(url, size, self._groups[url]) for url, size in largest]
 
     def _of(self, name: str, number: str) -> tuple[SiteSummary, Class]:
-        """The site and the class of a page. Later ones remember fewer texts, so that memory is bounded."""
+        """The site and the class of a page. Later sites remember fewer texts, so that memory is bounded."""
         most = max(_LEAST_TEXTS, min(_TEXTS, _ALL_TEXTS // (len(self.sites) + 1)))
         if (site := self.sites.get(name)) is None:
             site = self.sites[name] = SiteSummary(contents=Frequent(most))
@@ -212,7 +212,7 @@ class Summary(Totals):
     def _texts(self, line: Line, site: SiteSummary, page_class: Class) -> None:
         content: dict[str, None] = {}  # in the order of the page, so that two reports on a feed are the same
         stripped: dict[str, None] = {}
-        for pagelet in pagelets(line):
+        for pagelet in pagelets_of_line(line):
             text = " ".join(pagelet["text"].split())
             if pagelet["role"] != CONTENT:
                 self.all_pagelets = True
@@ -256,7 +256,7 @@ def summary_of(lines: Iterable[Line]) -> Summary:
 
 def _counted(line: Line) -> Totals:
     """The counts of one page. What was stripped follows from the share if the feed has no pagelets of the template."""
-    listed = pagelets(line)
+    listed = pagelets_of_line(line)
     kept = sum(pagelet["words"] for pagelet in listed if pagelet["role"] == CONTENT)
     stripped = sum(pagelet["words"] for pagelet in listed if pagelet["role"] != CONTENT)
     share = (line.get("template") or {}).get("share") or 0.0
@@ -288,7 +288,7 @@ def _little(kept: int, mean: float) -> str:
 
 def _unsure(line: Line) -> float:
     """The share of words in pagelets that are neither surely content nor surely template."""
-    listed = pagelets(line)
+    listed = pagelets_of_line(line)
     least, most = _UNSURE
     unsure = sum(pagelet["words"] for pagelet in listed if least < (pagelet.get("templateness") or 0.0) < most)
     return float(unsure / max(1, sum(pagelet["words"] for pagelet in listed)))
@@ -298,3 +298,48 @@ def _pairs(points: list[Totals]) -> Iterator[Totals]:
     for first, second in zip(points[::2], points[1::2], strict=True):
         first.count(second)
         yield first
+
+
+class Frequent:
+    """Counts of texts, of which the rarest are dropped when there are too many.
+
+    A text that is dropped and comes back is counted anew, so a count may be too low by `missed` at most.
+    Source: Manku, Motwani 2002, lossy counting, with rounds that end when the memory is full.
+
+    Parameters
+    ----------
+    most : texts that are kept
+
+    Attributes
+    ----------
+    missed : the greatest count of a text that was dropped
+
+    Examples
+    --------
+    >>> counts = Frequent(2)
+    >>> for text in "a a b c a d".split():
+    ...     counts.add(text)
+    >>> counts.top(1)
+    [('a', 3)]
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._counts: Counter[str] = Counter()
+        self.missed = 0
+
+    def add(self, text: str, by: int = 1) -> None:
+        """Count a text."""
+        self._counts[text] += by
+        if len(self._counts) > 2 * self._most:
+            kept = self._counts.most_common(self._most)
+            self.missed = max(self.missed, self._counts.most_common()[self._most][1])
+            self._counts = Counter(dict(kept))
+
+    def top(self, number: int) -> list[tuple[str, int]]:
+        """The most frequent texts and their counts."""
+        return self._counts.most_common(number)
+
+    def at_least(self, least: float) -> list[tuple[str, int]]:
+        """The texts with at least this count."""
+        return [(text, count) for text, count in self._counts.items() if count >= least]

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.document.switches import Switches
 from scrapy_pagelets.duplicates.threshold import LEAST, Threshold
-from scrapy_pagelets.feed.feed_schema import FEED, FeedField
+from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.page.limits import Limits
 from scrapy_pagelets.papers.detections import CLASSIFIER, COUNTED, DETECTIONS, ETDM, FUSED, PAGE_LEVEL
 from scrapy_pagelets.papers.methods import LEARNT, METHODS
@@ -173,7 +173,7 @@ class Config:
         return cls(**{name: value for name, value in all_values.items() if value is not None})
 
     @property
-    def options(self) -> dict[str, str]:
+    def segmenter_options(self) -> dict[str, str]:
         """Keyword arguments of the segmenter."""
         return {"weights": self.segmenter_weights} if self.segmenter_weights else {}
 
@@ -209,14 +209,8 @@ class Config:
 
     def _duplicate_name(self) -> str | None:
         """A name that two fields of one item share, None if there is none."""
-        names = [name for f in FEED if self.writes(f) and (name := self.field_name(f.name)) is not None]
+        names = [name for f in FEED if f.is_on(self) and (name := self.field_name(f.name)) is not None]
         return next((name for name in names if names.count(name) > 1), None)
-
-    def writes(self, field: FeedField) -> bool:
-        """False for a field that a setting switches off; without near-duplicates, our spiders still yield nulls."""
-        if field.setting == "PAGELETS_FORMATS":
-            return field.name in self.formats
-        return field.setting != "PAGELETS_CHUNKS" or self.chunks > 0
 
     def blank_item(self, url: str) -> dict[str, Any]:
         """Return an item of our spiders with the fields of the feed; the pipelines fill the blank ones."""

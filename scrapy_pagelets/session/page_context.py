@@ -16,28 +16,21 @@ from itemadapter import ItemAdapter
 from scrapy import Item
 from scrapy.http import HtmlResponse, Response
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.decision.decision import Decision, decided
+from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.evidence.site_counts import PageClass
-from scrapy_pagelets.feed.page_fields import PageContent, told
-from scrapy_pagelets.feed.pagelet import Pagelet, pagelets_of
-from scrapy_pagelets.metadata.headline import Headline
+from scrapy_pagelets.feed.page_record import PageRecord, RecordOptions
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.papers.detections import FUSED
-from scrapy_pagelets.papers.methods import labels_of
 from scrapy_pagelets.session.crawl_session import CrawlSession
 from scrapy_pagelets.session.shared_crawl import lease_of
 from scrapy_pagelets.session.threads import let_go
-from scrapy_pagelets.sites.site_cache import SiteCache
 
 _current: ContextVar[PageContext | None] = ContextVar("pagelets_context", default=None)
 _places: ContextVar[dict[str, str]] = ContextVar("pagelets_places")
 
 
 class PageContext:
-    """The page of a response, with its pagelets; all items of the response share it.
+    """The page of a response and its record, which all items of the response share.
 
     Its methods may run in a thread.
 
@@ -45,24 +38,19 @@ class PageContext:
     ----------
     url : URL of the response
     size : of the response, in bytes
-    fetched_at : when the page was fetched, as in the feed
     failed : True if the page could not be cut
     """
 
     def __init__(self, response: HtmlResponse, session: CrawlSession) -> None:
         self.url = response.url
         self.size = len(response.body)
-        self.fetched_at = fetched_at(response)
         self.failed = False
         self._response = ref(response)  # Scrapy holds the response as long as its items are in the pipelines
         self._session = session
         self._lock = RLock()
         self._page: Page | None = None
-        self._pagelets: dict[bool, list[Pagelet]] = {}
-        self._decision: Decision | None = None
-        self._page_class: PageClass | None = None
-        self._left: PageContent | None = None
-        self._labels: Ints | None = None
+        self._record: PageRecord | None = None
+        self._fetched_at = fetched_at(response)
         self._items = 0
         self._has_left = False
 
@@ -89,8 +77,8 @@ class PageContext:
         if self._items or not self._has_left or response is None:
             return
         self._session.forget(response)
-        let_go(self._page, self._decision, self._left, self._pagelets)
-        self._page, self._decision, self._left, self._labels, self._pagelets = None, None, None, None, {}
+        let_go(self._page, self._record)
+        self._page, self._record = None, None
 
     @property
     def page(self) -> Page:
@@ -117,86 +105,23 @@ class PageContext:
         return None if page is None or site is None or page.key not in site.learnt.seen else (site, page.key)
 
     @property
-    def page_class(self) -> PageClass | None:
-        """The class of the page as it was when the page was decided: others may have joined it since."""
-        self._decide()
-        return self._page_class
-
-    def cut(self, *, whole: bool = False) -> list[Pagelet]:
-        """Cut the page into pagelets, once; their templateness comes from its site, which learns the page first.
-
-        Breadcrumbs that the page itself calls so are template: they are in `metadata`.
-
-        Parameters
-        ----------
-        whole : do not split pagelets that hold both content and template
-        """
+    def record(self) -> PageRecord:
+        """The record of the page, made once; the site of the page learns it first."""
         with self._lock:
-            templateness = self._decide().templateness
-            if self._labels is None:
-                config = self._session.config
-                self._labels = labels_of(self.page, config.segmenter, templateness, **config.options)
-            if whole not in self._pagelets:
-                self._pagelets[whole] = pagelets_of(self.page, self._labels, templateness, whole=whole)
-            return self._pagelets[whole]
-
-    def content(self) -> list[Pagelet]:
-        """Return the pagelets that are not template, without the template in them."""
-        return [pagelet for pagelet in self.cut() if pagelet.role == CONTENT]
-
-    def content_leaves(self) -> Bools:
-        """Return a mask of the page's leaves, (m,): True for those of the content."""
-        return self._decide().content
-
-    def templateness(self) -> Floats:
-        """Return the templateness of the page's leaves, (m,), 0 to 1."""
-        return self._decide().templateness
-
-    def left(self) -> PageContent:
-        """Return what is left of the page, for its fields."""
-        with self._lock:
-            if self._left is None:
-                self._left = PageContent(self.page, self._decide(), self._session.config.switches)
-            return self._left
-
-    def effect_of_rules(self) -> dict[str, int]:
-        """Return what the rules of the user have done to the page, by the names of the stats."""
-        return self._decide().effect
-
-    def metadata(self) -> dict[str, Any]:
-        """Return URL, title, heading, language, time of fetching and what the page tells of itself, as in the feed."""
-        return told(self.page, self._decide(), self.fetched_at)
-
-    @property
-    def headline(self) -> Headline | None:
-        """The page's own heading."""
-        return self._decide().headline
-
-    def _decide(self) -> Decision:
-        """Decide what is template, once."""
-        with self._lock:
-            if self._decision is None:
-                sites = self._session.sites
-                self._decision = decision_of(self.page, sites, self._session.config.detection)
-                self._page_class = copy(sites.of(self.page).page_class(self.page))
-            return self._decision
+            if self._record is None:
+                page, sites, config = self.page, self._session.sites, self._session.config
+                sites.learn(page)
+                site = sites.of(page)
+                decision = decided(page, site, None if config.detection == FUSED else sites.templateness(page))
+                page_class = copy(site.page_class(page))  # others may join it later
+                self._record = PageRecord(page, decision, page_class, self._fetched_at, RecordOptions.of(config))
+            return self._record
 
     def fail(self) -> None:
         """Log the exception that is being handled, once per page."""
         if not self.failed:
             self.failed = True
             self._session.failed(self.url)
-
-
-def decision_of(page: Page, sites: SiteCache, detection: str) -> Decision:
-    """Let the site of a page learn it, and decide what is template.
-
-    Parameters
-    ----------
-    detection : the method that decides, one of ``detections.DETECTIONS``
-    """
-    sites.learn(page)
-    return decided(page, sites.of(page), None if detection == FUSED else sites.templateness(page))
 
 
 def fetched_at(response: Response) -> str:

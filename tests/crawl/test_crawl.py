@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from lxml import etree
 
+from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.page.page import Page
 from tests.crawling import (
     SITE,
@@ -27,13 +28,7 @@ from tests.crawling import (
 from tests.server import Reply, SiteServer, html, redirect
 
 PAGES = sorted("/" + str(path.relative_to(SITE)) for path in SITE.rglob("*.html"))
-KEYS = [
-    *("url", "title", "headline", "language", "fetched_at"),
-    *("author", "published", "modified", "canonical", "description", "image", "breadcrumbs"),
-    *("text", "pagelets", "template"),
-    *("near_duplicate_of", "similarity", "sketch"),
-    *("content_hash", "changed", "changed_share"),
-]
+KEYS = [field.name for field in FEED if not field.optional]
 
 
 def paths(lines, server):

@@ -14,7 +14,7 @@ from itemadapter import ItemAdapter
 from scrapy import Field, Item, Spider
 from scrapy.utils.test import get_crawler
 
-from scrapy_pagelets.pipelines.fields import _OPTIONAL, Fields, value_of
+from scrapy_pagelets.pipelines.page_pipeline import _OPTIONAL, Fields, value_of
 from scrapy_pagelets.session import page_context
 from scrapy_pagelets.session.config import FIELDS
 from scrapy_pagelets.session.crawl_session import session_of

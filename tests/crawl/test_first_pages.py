@@ -197,9 +197,9 @@ def test_an_item_tells_how_many_pages_were_known_when_its_page_was_decided():
     first, second = (context_of(response, session) for response in responses)
     assert first is not None
     assert second is not None
-    assert first.cut()
-    assert second.cut()
-    assert [one.page_class and one.page_class.pages for one in (first, second)] == [1, 2]
+    assert first.record.cut()
+    assert second.record.cut()
+    assert [one.record.page_class and one.record.page_class.pages for one in (first, second)] == [1, 2]
     asyncio.run(session.spider_closed())
 
 

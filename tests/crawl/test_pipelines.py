@@ -231,10 +231,10 @@ def test_changes_of_a_spider_to_its_tree_have_no_effect(tmp_path, probe):
 
 def test_the_item_of_a_page_that_cannot_be_cut_passes_unchanged(tmp_path):
     broken = """
-import scrapy_pagelets.session.page_context
+import scrapy_pagelets.feed.page_record
 def labels_of(*args):
     raise RuntimeError("made up")
-scrapy_pagelets.session.page_context.labels_of = labels_of
+scrapy_pagelets.feed.page_record.labels_of = labels_of
 class Spider(scrapy.Spider):
     name = "stranger"
     async def start(self):

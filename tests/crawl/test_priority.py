@@ -15,12 +15,13 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.addon import Addon
+from scrapy_pagelets.feed import page_record
 from scrapy_pagelets.middlewares.priority import PriorityMiddleware
 from scrapy_pagelets.page.urls import key
 from scrapy_pagelets.papers.methods import labels_of
-from scrapy_pagelets.session import page_context
 from scrapy_pagelets.session.config import Config
 from scrapy_pagelets.session.crawl_session import session_of
+from scrapy_pagelets.session.page_context import context_of
 from scrapy_pagelets.session.raising import RaisingQueue, waiting_of
 from tests.crawling import SITE, answer, crawl, letters, menu_site, page, pages_asked_for, run_spider, words
 from tests.server import SiteServer
@@ -131,14 +132,14 @@ def test_items_pass_and_a_page_is_cut_only_for_requests(passing, monkeypatch):
         cut.append(1)
         return labels_of(*args)
 
-    monkeypatch.setattr(page_context, "labels_of", counted)
+    monkeypatch.setattr(page_record, "labels_of", counted)
     item, here = {"url": "http://h/"}, response()
     assert passing(here, item, "text", 5) == [item, "text", 5]
     assert cut == []
     passing(here, item, Request("http://h/fire"), item, Request("http://h/fish"))
-    shared = page_context.context_of(here, session_of(passing.crawler))
+    shared = context_of(here, session_of(passing.crawler))
     assert shared is not None
-    assert shared.cut()  # as in the pipelines
+    assert shared.record.cut()  # as in the pipelines
     assert cut == [1]
 
 
@@ -179,7 +180,7 @@ def test_requests_of_a_page_that_cannot_be_cut_stay_unchanged(passing, monkeypat
     def labels_of(*_: object) -> None:
         raise RuntimeError("made up")
 
-    monkeypatch.setattr(page_context, "labels_of", labels_of)
+    monkeypatch.setattr(page_record, "labels_of", labels_of)
     assert passing.priorities(response(), "http://h/fire", "http://h/fish") == [0, 0]
     assert passing.stat("pages/failed") == 1
     assert "please report this" in caplog.text

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.feed.stripped import Merged, StrippedClass, StrippedRun, StrippedTemplates
+from scrapy_pagelets.feed.class_templates import Merged, StrippedClass, StrippedRun, StrippedTemplates
 from tests.crawl.test_archive_spider import NAMES, pages, warc
 from tests.crawling import SITE, answer, crawl, menu_site, page, run_spider
 from tests.server import SiteServer

@@ -116,15 +116,15 @@ def test_what_is_no_longer_used_is_freed_by_the_next_function_wherever_it_runs()
 #: Says of each page in which thread its item was cleaned.
 SPIDER = """
 import threading
-from scrapy_pagelets.session.page_context import PageContext
+from scrapy_pagelets.feed.page_record import PageRecord
 
-cut, found = PageContext.cut, []
+cut, found = PageRecord.cut, []
 
 def noted(self, **kwargs):
     found.append(threading.current_thread() is threading.main_thread())
     return cut(self, **kwargs)
 
-PageContext.cut = noted
+PageRecord.cut = noted
 
 class Spider(scrapy.Spider):
     name = "stranger"

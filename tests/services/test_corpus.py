@@ -21,21 +21,17 @@ from pyarrow import parquet
 from pyarrow.parquet import ParquetFile, write_table
 from s3fs import S3FileSystem
 
-from scrapy_pagelets.corpus import page_cleaning, statements
+from scrapy_pagelets.corpus import site_cleaning as page_cleaning
+from scrapy_pagelets.corpus import statements
 from scrapy_pagelets.corpus.embedded import EmbeddedEngine
-from scrapy_pagelets.corpus.engines import store
-from scrapy_pagelets.corpus.inputs import sources_of
-from scrapy_pagelets.corpus.merged_counts import merged
-from scrapy_pagelets.corpus.options import CorpusError, CorpusOptions
-from scrapy_pagelets.corpus.page_cleaning import CleanedPage
-from scrapy_pagelets.corpus.row_groups import groups, whole_groups
-from scrapy_pagelets.corpus.site_learning import PageParser, learn
+from scrapy_pagelets.corpus.engines import Work, groups, store, whole_groups
+from scrapy_pagelets.corpus.inputs import CorpusError, CorpusOptions, sources_of
+from scrapy_pagelets.corpus.site_cleaning import PageParser, learn, merge_counts, record_of
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.content_store import ContentStore, Document
 from scrapy_pagelets.duplicates.shingles import word_weights
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.text import plain
 from scrapy_pagelets.papers.shared_pagelets import relational
 from tests.corpora import (
     DATE,
@@ -148,7 +144,7 @@ def test_templates_are_those_of_the_paper(corpus):
     by_key = {page.key: page.url for page in pages}
     links = [(url, by_key[key]) for url, one in made.items() for key in one.links.tolist() if key in by_key]
     bodies: dict[int | str, int] = {url: one.body for url, one in made.items()}
-    sites = {url: one.site for url, one in made.items()}
+    sites: dict[int | str, str] = {url: one.site for url, one in made.items()}
     wanted = sorted(
         (template.shingle, len(template.pages))
         for template in global_templates(rows, links, sites=sites, sketches=bodies)
@@ -198,10 +194,9 @@ def verdicts(pages):
         learn(sites[page.site], [page])
     found, store = {}, ContentStore(None)
     for page in sorted(parsed, key=lambda page: page.is_declared_copy):
-        cleaned = CleanedPage(page, sites[page.site], CorpusOptions(started=DATE))
-        weights = word_weights(page.nodes, cleaned.keep, cleaned.templateness)
-        text = plain(page.nodes, cleaned.keep)
-        verdict, _ = store.add(Document(page.url, text, urls.key(page.canonical_url), page.site, weights))
+        record = record_of(page, sites[page.site], DATE, CorpusOptions(started=DATE))
+        weights = word_weights(page.nodes, record.decision.content, record.decision.templateness)
+        verdict, _ = store.add(Document(page.url, record.text, urls.key(page.canonical_url), page.site, weights))
         found[page.url] = (verdict.url, round(verdict.similarity, 4)) if verdict else (None, None)
     store.close()
     return found
@@ -331,7 +326,7 @@ def test_counts_of_parts_add_up():
     whole = learnt([*pages, *other])
     parts = [learnt(some).learnt for some in ([*pages[:6], *other[:3]], [*other[3:], *pages[6:]])]
     found = Site("h.example")
-    found.learnt = merged("h.example", parts)
+    found.learnt = merge_counts("h.example", parts)
     assert found.pages == whole.pages == 18
     assert [one.pages for one in found.classes] == [one.pages for one in whole.classes]
     assert sorted(found.learnt.seen.items()[0]) == sorted(whole.learnt.seen.items()[0])
@@ -347,7 +342,7 @@ def test_counts_of_parts_add_up():
 def test_merged_counts_are_sums():
     pages = [Page.parse(body, url) for url, body in site("h.example", (f"name{letter}" for letter in "abcdefgh"))]
     whole = learnt(pages).learnt.arrays()
-    parts = merged(
+    parts = merge_counts(
         "h.example", [learnt(pages[:3]).learnt, learnt(pages[3:5]).learnt, learnt(pages[5:]).learnt]
     ).arrays()
     new_texts = {"path": [1, 3]}  # "new" for each part
@@ -644,7 +639,7 @@ def test_a_row_that_ends_its_process_is_left_out(tmp_path, ends):
     try:
         store(tmp_path / "rows", pa.Table.from_pylist(rows, schema))
         engine.open("rows", tmp_path / "rows")
-        engine.map(tmp_path / "out", "SELECT * FROM rows", EndsOn(*ends), schema, keys=("site",), order=("url",))
+        engine.map(tmp_path / "out", Work("SELECT * FROM rows", EndsOn(*ends), schema, ("site",), ("url",)))
         found = parquet.read_table(tmp_path / "out" / "part-000000.parquet")["url"].to_pylist()
         assert found == [row["url"] for row in rows if row["url"] not in ends]
         assert engine.left_out() == list(ends)

@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page as Tab
 
-from scrapy_pagelets.inspector.twins import compared
+from scrapy_pagelets.inspector.inspection import compare_texts
 from tests.browsing import in_tab
 from tests.crawling import SITE, answer, scrapy
 from tests.server import SiteServer
@@ -305,9 +305,9 @@ def test_near_duplicates_stand_side_by_side(tmp_path):
 
 
 def test_long_near_duplicates_are_cut_off_and_that_is_said():
-    found = compared("http://a.example/b", "word " * 20_000, "word " * 20_000)
+    found = compare_texts("http://a.example/b", "word " * 20_000, "word " * 20_000)
     assert (found["whole"], len(found["parts"])) == (False, 1)
-    assert compared("http://a.example/b", "one", "two")["whole"]
+    assert compare_texts("http://a.example/b", "one", "two")["whole"]
 
 
 def test_the_offered_rule_does_what_it_says(tmp_path, shown):

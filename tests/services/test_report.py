@@ -11,9 +11,8 @@ from playwright.async_api import Page as Tab
 
 from scrapy_pagelets.crawler import extensions as crawl_report
 from scrapy_pagelets.crawler.commands.report import entries, most_stripped
-from scrapy_pagelets.report.frequent import Frequent
-from scrapy_pagelets.report.html_report import document
-from scrapy_pagelets.report.summary import Summary, summary_of
+from scrapy_pagelets.report.html_report import html_file
+from scrapy_pagelets.report.summary import Frequent, Summary, summary_of
 from tests.browsing import in_tab
 from tests.crawling import scrapy
 
@@ -154,7 +153,7 @@ def test_the_file_is_accessible_and_runs_nothing(tmp_path, scheme):
     lines[5]["near_duplicate_of"] = hostile
     lines.append(line(99, kept=0) | {"url": f"http://a.example/{hostile}"})
     path = tmp_path / "report.html"
-    path.write_text(document(of(*lines), "feed.jsonl"), encoding="utf-8")
+    path.write_text(html_file(of(*lines), "feed.jsonl"), encoding="utf-8")
     found = read(path, color_scheme=scheme, bypass_csp=True, viewport={"width": 360, "height": 700})
     assert found["violations"] == []
     assert found["asked"] == [path.as_uri()]
@@ -171,7 +170,7 @@ def test_a_hundred_thousand_pages_make_a_small_file(tmp_path):
         for number in range(100_000)
     )
     path = tmp_path / "report.html"
-    path.write_text(document(summary_of(lines), "feed.jsonl"), encoding="utf-8")
+    path.write_text(html_file(summary_of(lines), "feed.jsonl"), encoding="utf-8")
     assert path.stat().st_size < 5_000_000
     assert opened(path, "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd") < 2000
     text = read(path)["text"]
@@ -234,7 +233,7 @@ def opened(path: Path, script: str, **options: Any) -> Any:
 def test_a_telephone_shows_numbers_and_curves_that_can_be_read(tmp_path):
     path = tmp_path / "report.html"
     lines = [line(n, kept=1000, near_duplicate_of="http://a.example/0" if n % 2 else None) for n in range(30)]
-    path.write_text(document(of(*lines), "feed.jsonl"), encoding="utf-8")
+    path.write_text(html_file(of(*lines), "feed.jsonl"), encoding="utf-8")
     script = """[
         Math.max(...[...document.querySelectorAll('td, th')].map(cell => cell.getBoundingClientRect().height)),
         [...document.querySelectorAll('.curves svg')].map(svg => svg.getBoundingClientRect().width),

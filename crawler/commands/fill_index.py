@@ -9,13 +9,15 @@ from typing import Any, Final
 
 from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.crawler.commands.terminal import show, warn
-from scrapy_pagelets.feed.feed_reader import Feed, pagelets
+from scrapy_pagelets.feed.feed_reader import Feed, pagelets_of_line
 from scrapy_pagelets.index.interface import IndexedPage, now, page_of, shown
 from scrapy_pagelets.index.targets import kind_of, open_index
 
 #: Number of pages to write at once.
 _BATCH: Final = 64
+
 _COLUMNS: Final = ("title", "language", "fetched_at", "text", "pagelets", "near_duplicate_of", "crawled")
+
 _PAGELET: Final = ("id", "role", "templateness", "text", "words")
 
 
@@ -71,7 +73,7 @@ def _pages(feed: Feed) -> Iterator[IndexedPage]:
     """The pages of a feed, with the time of their crawl if they waited for their index, else with the time now."""
     for line in feed:
         try:
-            page = page_of(line | {"pagelets": pagelets(line)}, _crawled(line))
+            page = page_of(line | {"pagelets": pagelets_of_line(line)}, _crawled(line))
         except (ValueError, AttributeError) as error:
             raise feed.error(f"{line['url']} is not a page ({error})") from None
         yield page

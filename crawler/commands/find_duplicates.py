@@ -15,7 +15,9 @@ from scrapy_pagelets.page.urls import host_of, site_of
 from scrapy_pagelets.session.config import Config
 
 _DEFAULT: Final = Config()
+
 _COLUMNS: Final = ("text", "pagelets", "near_duplicate_of", "similarity")
+
 #: Texts of blocks are cut to this length.
 _SHOWN: Final = 60
 
@@ -86,7 +88,7 @@ def run(options: argparse.Namespace) -> None:
         warn(feed.note)
 
 
-def _groups(feed: Feed, _: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+def _groups(feed: Feed, threshold: Threshold) -> Iterator[str]:
     """A line for each page that has near-duplicates, by group; then the hosts that are copies."""
     from scrapy_pagelets.duplicates.groups import mirrors, near_pairs
     from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
@@ -110,7 +112,7 @@ def _groups(feed: Feed, _: argparse.Namespace, threshold: Threshold) -> Iterator
         yield from (f"{m.pages:>5}  {m.share:>10.0%}  {m.host} of {m.of}" for m in copies)
 
 
-def _blocks(feed: Feed, _: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+def _blocks(feed: Feed, threshold: Threshold) -> Iterator[str]:
     """A line for each block that appears on several hosts."""
     from scrapy_pagelets.duplicates.groups import near_groups, on_several_hosts
 

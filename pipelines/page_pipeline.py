@@ -1,11 +1,11 @@
-"""Setting fields on items of any type."""
+"""The base class of our item pipelines, and how they set fields on items of any type."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from dataclasses import MISSING, is_dataclass
-from typing import Any, Final
+from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter
@@ -16,15 +16,59 @@ from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.metadata.metadata import TOLD
 from scrapy_pagelets.session.config import FIELDS
 from scrapy_pagelets.session.crawl_session import session_of
-from scrapy_pagelets.session.page_context import current_places
+from scrapy_pagelets.session.items import follow_items
+from scrapy_pagelets.session.page_context import PageContext, current_context, current_places
 
 logger = logging.getLogger(__name__)
-
 #: Field -> its alternative name, for items whose spider has set the field; for other fields it is ``page_<name>``.
 _ALTERNATIVES: Final = {"text": "content"}
 #: Fields that the types of items may lack without a warning.
 _OPTIONAL: Final = frozenset(("headline", "content_hash", *TOLD))
 _COLLECTIONS: Final = (str, bytes, list, tuple, dict, set, frozenset)
+#: What a crawl has warned of.
+_warned: Final[WeakKeyDictionary[Crawler, set[tuple[type, str]]]] = WeakKeyDictionary()
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class PagePipeline:
+    """Base class of pipelines that need the page of an item; other items pass unchanged."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.session = session_of(crawler)
+        self.fields = Fields(crawler)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def open_spider(self) -> None:
+        follow_items(self.crawler)
+
+    async def process_item(self, item: Any) -> Any:
+        context = current_context()
+        if context is not None and not context.failed:
+            await self.process_page(item, context)
+        return item
+
+    async def process_page(self, item: Any, context: PageContext) -> None:
+        """Process an item of a page."""
+        raise NotImplementedError
+
+    async def computed(
+        self,
+        function: Callable[Concatenate[PageContext, P], T],
+        context: PageContext,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T | None:
+        """Call a function of a page, in a thread if it is long; if it raises an exception, log that and return None."""
+        try:
+            return await self.session.compute(context.size, function, context, *args, **kwargs)
+        except Exception:
+            context.fail()
+            return None
 
 
 class Fields:
@@ -105,22 +149,16 @@ class Fields:
     def _lacked(self, item: Any) -> list[str]:
         """Our fields that the type of an item does not have."""
         config = self.session.config
-        names = (
-            config.field_name(field.name) for field in FEED if config.writes(field) and field.name not in _OPTIONAL
-        )
+        names = (config.field_name(field.name) for field in FEED if field.is_on(config) and field.name not in _OPTIONAL)
         return [name for name in names if name is not None and not _can_have(item, name)]
 
     def _count_and_warn(self, case: str, item: Any, subject: str, what: str) -> None:
-        """Count a case; warn of the first one of each type and field, or each type."""
+        """Count a case; warn once for each type and sentence."""
         self.session.count(f"fields/{case}")
         sentence = f"{subject} {type(item).__name__}: {what}"
         if (type(item), sentence) not in self._warned:
             self._warned.add((type(item), sentence))
             logger.warning("%s", sentence)
-
-
-#: What a crawl has warned of.
-_warned: Final[WeakKeyDictionary[Crawler, set[tuple[type, str]]]] = WeakKeyDictionary()
 
 
 def value_of(item: Any, field: str | None) -> Any:

@@ -1,0 +1,368 @@
+"""Learn sites, or parts of large sites, from tables of raw pages, and make the rows of all tables of their pages."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from xxhash import xxh3_64_intdigest
+
+from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.base.hashing import band_hashes, mix
+from scrapy_pagelets.corpus.engines import COUNTS, cleaned_schema, groups, rows_of, union_rows
+from scrapy_pagelets.corpus.inputs import CorpusOptions
+from scrapy_pagelets.corpus.statements import LAST
+from scrapy_pagelets.decision.decision import decided
+from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.duplicates.shingles import SIZE, shingles, weighted_shingles, word_hashes, word_weights
+from scrapy_pagelets.duplicates.sketch import banding, encode, minhash
+from scrapy_pagelets.evidence.evidence import CLASSES, Column
+from scrapy_pagelets.evidence.partition import STRICT_K, partition
+from scrapy_pagelets.evidence.site_counts import SiteCounts, body_of
+from scrapy_pagelets.feed.feed_schema import PAGE, SEGMENT, STRIP
+from scrapy_pagelets.feed.page_record import PageRecord
+from scrapy_pagelets.page import text, urls
+from scrapy_pagelets.page.limits import TooLarge
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers import page_level
+from scrapy_pagelets.papers.detections import CLASSIFIER
+from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import exact_shingles
+from scrapy_pagelets.rules.host_rules import Rules
+from scrapy_pagelets.rules.rules_file import read
+from scrapy_pagelets.sites.site_store import pack, unpack
+
+logger = logging.getLogger(__name__)
+#: The first pages of a site, up to this number of bytes, stay in memory between learning and cleaning; others are
+#: parsed twice. A page takes some thirty times its bytes.
+_KEPT: Final = 8 << 20
+#: Pages whose rows are in memory at the same time.
+_BLOCK: Final = 50
+#: Characters of the text of a pagelet that TEMPLATES shows.
+_SHOWN: Final = 200
+Rows = dict[str, list[dict[str, Any]]]
+#: Tables of a site, and those whose last columns count the pages of each class.
+_TABLES: Final = ("text", "path", "placed", "exact", "links", "target", "shape")
+_BY_CLASS: Final = ("text", "path")
+
+
+class CleanSites:
+    """Clean the pages of sites, or of chunks of large sites; the rows are sorted by site, chunk and page.
+
+    A group whose first row has ``counts`` is a chunk of a large site, which was learnt before. The pages of other
+    groups are a whole site, and are learnt first.
+    """
+
+    def __init__(self, options: CorpusOptions) -> None:
+        self._options = options
+        self._parse = PageParser(options)
+
+    def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
+        """Yield tables of `cleaned_schema`."""
+        schema = cleaned_schema(self._options)
+        for group in groups(table, ("site", "chunk")):
+            rows: Rows = defaultdict(list)
+            site = Site(group["site"][0].as_py(), self._options.model, self._options.strict)
+            pages: dict[int, Page] = {}
+            if (counts := group["counts"][0].as_py()) is not None:
+                site.learnt = counts_of(site.name, counts)
+            else:
+                learn(site, self._pages(group, pages))
+            for number, row in enumerate(rows_of(group), 1):
+                self._clean(row, pages.pop(row["page"], None), site, rows)
+                if number % _BLOCK == 0:
+                    yield union_rows(rows, schema)
+                    rows.clear()
+            yield union_rows(rows, schema)
+
+    def _pages(self, group: pa.Table, kept: dict[int, Page]) -> Iterator[Page]:
+        """Parse the pages of a group, and keep the first ones; a failure is reported when they are cleaned."""
+        room = _KEPT
+        for row in rows_of(group):
+            try:
+                page = self._parse(row)
+            except Exception:
+                continue
+            room -= len(row["body"])
+            if room >= 0:
+                kept[row["page"]] = page
+            yield page
+
+    def _clean(self, row: dict[str, Any], page: Page | None, site: Site, rows: Rows) -> None:
+        try:
+            record = record_of(page or self._parse(row), site, row["fetched_at"], self._options)
+            made = rows_of_record(record, row["page"], self._options)
+        except Exception as error:
+            reason = f"it is too large: {error}" if isinstance(error, TooLarge) else f"{type(error).__name__}: {error}"
+            made = {"failure": [{"page": row["page"], "url": row["url"], "reason": reason}]}
+        for kind, some in made.items():
+            rows[kind] += some
+
+
+def record_of(page: Page, site: Site, fetched_at: str, options: CorpusOptions) -> PageRecord:
+    """Decide what of a page of a known site is template."""
+    by_method = None
+    if options.detection == CLASSIFIER:
+        by_method = page_level.templateness(page, page_level.load(options.classifier))
+    return PageRecord(page, decided(page, site, by_method), site.page_class(page), fetched_at, options)
+
+
+def rows_of_record(record: PageRecord, number: int, options: CorpusOptions) -> Rows:
+    """The rows of all tables that are made of a page, by kind.
+
+    Parameters
+    ----------
+    number : of the page
+    """
+    content, bands, sketch = _content(record, number, options)
+    pagelets = {pagelet: pagelet.record() for pagelet in record.cut()}
+    exported = [pagelets.get(pagelet) or pagelet.record() for pagelet in record.exported]
+    page = record.values(PAGE, SEGMENT, STRIP, pagelets=exported)
+    return {
+        "page": [{"page": number, **page, "sketch": sketch}],
+        "pagelet": [{"page": number, "url": record.page.url, **pagelet} for pagelet in pagelets.values()],
+        "link": _links(record.page, number, list(pagelets.values())),
+        "shingle": _shingles(record.page, number),
+        "origin": [_origin(record.page, number)],
+        "content": content,
+        "band": bands,
+    }
+
+
+def _links(page: Page, number: int, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    links = [(record, link) for record in records for link in record["links"]]
+    _, keys, _ = urls.targets_of("", [link["url"] for _, link in links])
+    return [
+        {
+            "page": number,
+            "url": page.url,
+            "pagelet": record["id"],
+            "role": record["role"],
+            "target_url": link["url"],
+            "anchor": link["anchor"],
+            "key": key,
+        }
+        for (record, link), key in zip(links, keys.tolist(), strict=True)
+    ]
+
+
+def _shingles(page: Page, number: int) -> list[dict[str, Any]]:
+    """The pagelets of the strict partition, large enough to be templates, by their shingles."""
+    nodes = page.nodes
+    pagelet = partition(nodes, STRICT_K, strict=True)
+    exact = exact_shingles(page, pagelet)
+    of_site = mix(exact ^ _hash(page.site)).tolist()
+    leaves = np.split(np.argsort(pagelet, kind="stable"), np.cumsum(np.bincount(pagelet))[:-1])
+    return [
+        {
+            "page": number,
+            "pagelet": place,
+            "shingle": shingle,
+            "of_site": of_site[place],
+            "text": text.text_of(nodes, leaves[place])[:_SHOWN],
+        }
+        for place, shingle in enumerate(exact.tolist())
+        if shingle
+    ]
+
+
+def _origin(page: Page, number: int) -> dict[str, Any]:
+    body = body_of(page)
+    of_site = _hash(f"{body} {page.site}")
+    return {"page": number, "url": page.url, "site": page.site, "key": page.key, "body": body,
+            "body_of_site": of_site}  # fmt: skip
+
+
+def _content(
+    record: PageRecord, number: int, options: CorpusOptions
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str | None]:
+    """Shingles, bands and sketch of the content; nothing if it has fewer words than a shingle.
+
+    Pages that declare another one as the canonical page are compared after all others.
+    """
+    page = record.page
+    number += LAST if page.is_declared_copy else 0
+    if options.duplicates == "off":
+        return [], [], None
+    token = word_hashes(record.text)
+    if len(token) < SIZE:
+        return [], [], None
+    weights = None
+    if options.within_sites:
+        hashes = shingles(token)
+    else:
+        words = word_weights(page.nodes, record.decision.content, record.decision.templateness)
+        hashes, weights = weighted_shingles(token, words)
+    sketch = minhash(hashes)
+    site = _hash(page.site)
+    scope = site if options.within_sites else 0
+    least = options.threshold.within if options.within_sites else options.threshold.least
+    exact = int(mix(np.array([xxh3_64_intdigest(token.tobytes()) >> 1 ^ scope]))[0])
+    content = {
+        "page": number,
+        "url": page.url,
+        "site": site,
+        "address": urls.key(page.canonical_url) ^ scope,
+        "exact": exact,
+        "shingles": hashes.tobytes(),
+        "weights": None if weights is None else weights.tobytes(),
+    }
+    bands = [{"page": number, "key": key} for key in _bands(sketch, least, scope).tolist()]
+    return [content], bands, encode(sketch)
+
+
+def _bands(sketch: Any, threshold: float, scope: int) -> Ints:
+    """(bands,) keys of 64 bits: with the 32 bits of a crawl's index, many of a billion pages would share a key."""
+    bands, rows = banding(threshold)
+    start = np.arange(bands)[None, :] + mix(np.array([scope]))[:, None]
+    keys: Ints = band_hashes(sketch[None], bands, rows, start)[0]
+    return keys
+
+
+def _hash(name: str) -> int:
+    return xxh3_64_intdigest(name.encode("utf-8", "replace")) >> 1
+
+
+class PageParser:
+    """Parse raw pages, and mark what the rules of the user name; the rules are read in the process that needs them."""
+
+    def __init__(self, options: CorpusOptions) -> None:
+        self._limits = options.limits
+        self._path = options.rules
+        self._rules: Rules | None = None
+
+    def __call__(self, row: dict[str, Any]) -> Page:
+        """Parse a row of the schema ``RAW``.
+
+        Raises
+        ------
+        TooLarge : if the page exceeds the limits
+        """
+        if self._rules is None:
+            self._rules = read(self._path) if self._path else Rules()
+        return self._rules.mark(Page.parse(row["body"], row["url"], row["content_type"], self._limits))
+
+
+def learn(site: Site, pages: Iterable[Page]) -> None:
+    """Count pages with their site, each URL and each text once, as `Site.learn` does; no template tree is made."""
+    for page in pages:
+        if page.key not in site.learnt.seen:
+            site.count(page, site.model.page_evidence(page).odds)
+
+
+class LearnParts:
+    """Learn the pages of each part of a site; the rows are sorted by site, part and page."""
+
+    def __init__(self, options: CorpusOptions) -> None:
+        self._options = options
+        self._parse = PageParser(options)
+
+    def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
+        """Yield a table of the schema ``COUNTS`` for each part."""
+        for part in groups(table, ("site", "part")):
+            name, number = part["site"][0].as_py(), part["part"][0].as_py()
+            site = Site(name, self._options.model)
+            learn(site, self._pages(part))
+            yield pa.Table.from_pylist([{"site": name, "part": number, "counts": pack(site.arrays())}], COUNTS)
+
+    def _pages(self, part: pa.Table) -> Iterator[Page]:
+        for row in rows_of(part):
+            try:
+                yield self._parse(row)
+            except Exception:  # reported when the page is cleaned
+                continue
+
+
+class MergeParts:
+    """Add up the counts of the parts of each site; the rows are sorted by site and part."""
+
+    def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
+        """Yield a table of the schema ``COUNTS`` for each site."""
+        for parts in groups(table, ("site",)):
+            name = parts["site"][0].as_py()
+            counts = merge_counts(name, [counts_of(name, content.as_py()) for content in parts["counts"]])
+            yield pa.Table.from_pylist([{"site": name, "part": 0, "counts": pack(counts.arrays())}], COUNTS)
+
+
+def counts_of(name: str, content: bytes) -> SiteCounts:
+    """Restore the counts of a site."""
+    return SiteCounts.from_arrays(name, unpack(content))
+
+
+def merge_counts(name: str, parts: Sequence[SiteCounts]) -> SiteCounts:
+    """The counts of a site from those of its parts: the sums of all counts, by class.
+
+    Exact but for two things: a page in one part that is a copy of a page in another counts twice, and the first pages
+    of each part have "new" texts that another part may have as well. Classes of two parts are one if their outlines
+    fit, as for pages.
+
+    Parameters
+    ----------
+    name : of the site
+    parts : at least one, in the order of their pages
+    """
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = _add_counts(name, whole, part)
+    return whole
+
+
+def _add_counts(name: str, one: SiteCounts, other: SiteCounts) -> SiteCounts:
+    one, numbers = _add_classes(name, one, other)
+    columns, more = one.arrays(), other.arrays()
+    columns["pages"] = columns["pages"] + more["pages"]
+    for table in _TABLES:
+        sums = more[f"{table}_sums"]
+        if table in _BY_CLASS:
+            sums = _renumber_classes(sums, numbers)
+        columns |= _add_tables(table, columns, more[f"{table}_keys"], sums)
+    pages = columns["template_pages"].copy()
+    np.add.at(pages, numbers, more["template_pages"])
+    columns["template_pages"] = pages
+    columns["seen"], columns["seen_template"] = _join_pages(columns, more, numbers)
+    columns["bodies"] = np.array(list(dict.fromkeys([*columns["bodies"].tolist(), *more["bodies"].tolist()])), np.int64)
+    return SiteCounts.from_arrays(name, columns)
+
+
+def _add_classes(name: str, one: SiteCounts, other: SiteCounts) -> tuple[SiteCounts, list[int]]:
+    """Add the classes of the other counts; return the counts, and the new number of each class of the others."""
+    numbers = []
+    for known in other.classes:
+        found = one.fitting(known.outline)
+        if found is None:
+            columns = one.arrays()
+            outline = np.fromiter(known.outline, np.int64, len(known.outline))
+            columns["outline"] = np.concatenate([columns["outline"], outline])
+            columns["outline_sizes"] = np.append(columns["outline_sizes"], len(outline))
+            columns["template_pages"] = np.append(columns["template_pages"], 0)
+            one = SiteCounts.from_arrays(name, columns)
+            found = one.classes[-1]
+        numbers.append(found.number)
+    return one, numbers
+
+
+def _renumber_classes(sums: Column, numbers: Sequence[int]) -> Column:
+    """Move the columns of the classes, which are the last ones, to the new numbers of the classes."""
+    renumbered = sums.copy()
+    renumbered[:, -CLASSES:] = 0
+    for old, new in enumerate(numbers):
+        renumbered[:, new - CLASSES] += sums[:, old - CLASSES]
+    return renumbered
+
+
+def _add_tables(table: str, columns: dict[str, Column], keys: Column, sums: Column) -> dict[str, Column]:
+    every = np.concatenate([columns[f"{table}_keys"], keys])
+    distinct, place = np.unique(every, return_inverse=True)
+    total = np.zeros((len(distinct), sums.shape[1]), np.float32)
+    np.add.at(total, place, np.vstack([columns[f"{table}_sums"], sums]))
+    return {f"{table}_keys": distinct, f"{table}_sums": total}
+
+
+def _join_pages(columns: dict[str, Column], more: dict[str, Column], numbers: Sequence[int]) -> tuple[Column, Column]:
+    classes = dict(zip(columns["seen"].tolist(), columns["seen_template"].tolist(), strict=True))
+    for key, number in zip(more["seen"].tolist(), more["seen_template"].tolist(), strict=True):
+        classes.setdefault(key, numbers[number])
+    return np.fromiter(classes, np.int64, len(classes)), np.array(list(classes.values()), np.int8)

@@ -1,0 +1,333 @@
+"""Templates of classes of pages, in two forms: the lines of ``PAGELETS_TEMPLATES``, and HTML from a feed.
+
+`StrippedTemplates` puts together what a crawl strips from the pages of a class. `Skeleton` makes HTML of a feed, which
+has none, from the paths of pagelets that its pages share.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from xxhash import xxh3_64_intdigest
+
+from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.evidence.class_template import VOTE
+from scrapy_pagelets.evidence.template_html import HEAD, SLOT, document
+from scrapy_pagelets.page.nodes import CELL, GLUED, LINE, PARAGRAPH, SPACE, NodeTable
+from scrapy_pagelets.page.roles import CONTENT
+from scrapy_pagelets.page.text import text_of
+
+Pagelet = Mapping[str, Any]
+_STEP: Final = re.compile(r"/(?:text\(\)\[\d+\]|([a-z_][a-z0-9_.-]*|\*)(?:\[\d+\])?)", re.IGNORECASE | re.ASCII)
+_PATH: Final = re.compile(f"(?:{_STEP.pattern})+", re.IGNORECASE | re.ASCII)
+#: Elements whose content is not HTML.
+_FOREIGN: Final = frozenset("script style textarea title iframe xmp listing plaintext noscript template".split())
+_VOID: Final = frozenset("area base br col embed hr img input link meta source track wbr".split())
+#: A text or link is exported if it is stripped from this share of the pages of its class, and from two of them.
+SHARE: Final = 0.05
+#: Most texts, or links, of a class, and most characters of all its texts or links; the rarest are dropped.
+MOST: Final = 5_000
+MOST_CHARACTERS: Final = 1_000_000
+#: Texts and links of all classes that are kept; with more, further classes are left out.
+MOST_IN_ALL: Final = 1_000_000
+_SEPARATORS: Final = {SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Skeleton:
+    """Counts the pagelets of the pages of a class by their text, and writes those that its pages share as HTML.
+
+    The pages are read twice: `count` takes each of them, then `choose`.
+
+    Attributes
+    ----------
+    pages : number of pages counted
+    """
+
+    def __init__(self) -> None:
+        self.pages = 0
+        self._counts: Counter[int] = Counter()
+        self._key_page: tuple[int, str, Sequence[Pagelet]] = (0, "", ())
+
+    def count(self, pagelets: Sequence[Pagelet]) -> None:
+        """Count the pagelets of a page that are not content."""
+        self.pages += 1
+        self._counts.update({_key(one) for one in pagelets if one["role"] != CONTENT})
+
+    def choose(self, url: str, pagelets: Sequence[Pagelet]) -> None:
+        """Make a page the key page if it has more of the template than earlier pages."""
+        shared = sum(len(one["text"]) for one in pagelets if self._is_shared(one))
+        if shared > self._key_page[0]:
+            self._key_page = shared, url, pagelets
+
+    def html(self, name: str) -> str:
+        """HTML of the template, with a slot in the place of other pagelets; "" if the pages share no pagelet.
+
+        A pagelet is template if it is not content and at least 60 % of the pages, two at least, have one with its text.
+        The text of a pagelet stands at its first path, and each of its links at the first place with its words. The
+        elements have no attributes, because a feed has none.
+
+        Parameters
+        ----------
+        name : of the class, for the comment at the top
+        """
+        shared, url, pagelets = self._key_page
+        if not shared:
+            return ""
+        tree = _Tree()
+        tree.add("/html/head", HEAD)
+        for pagelet in pagelets:
+            is_shared = self._is_shared(pagelet)
+            for number, path in enumerate(pagelet["xpaths"]):
+                if not is_shared:
+                    tree.add_slot(path)
+                elif not number:
+                    tree.add(path, _linked(pagelet))
+        about = f"Template of {name}: pagelets that most of {self.pages} pages share, from a feed. Key page: {url}"
+        return document(about, tree.html())
+
+    def _is_shared(self, pagelet: Pagelet) -> bool:
+        needed = max(2.0, VOTE * self.pages)
+        return pagelet["role"] != CONTENT and self._counts[_key(pagelet)] >= needed
+
+
+def _key(pagelet: Pagelet) -> int:
+    return xxh3_64_intdigest(pagelet["text"].encode("utf-8", "replace"))
+
+
+def is_path(value: object) -> bool:
+    """Return True for an XPath as the feed has them.
+
+    >>> is_path("/html/body/div[2]/text()[1]"), is_path("//div"), is_path(3)
+    (True, False, False)
+    """
+    return isinstance(value, str) and _PATH.fullmatch(value) is not None
+
+
+def _linked(pagelet: Pagelet) -> str:
+    """HTML of the text of a pagelet, with its links, which the feed has in document order."""
+    text, start = str(pagelet["text"]), 0
+    pieces: list[str] = []
+    for link in pagelet.get("links") or ():
+        anchor = link["anchor"]
+        begin = text.find(anchor, start) if anchor else -1
+        if begin >= 0 and link["url"].startswith(("http://", "https://")):
+            pieces += escape(text[start:begin]), f'<a href="{escape(link["url"])}">{escape(anchor)}</a>'
+            start = begin + len(anchor)
+    return "".join([*pieces, escape(text[start:])]).replace("\n", "<br>\n")
+
+
+class _Tree:
+    """A tree of elements, built from paths in document order. A node is the number of an entry in ``_content``."""
+
+    def __init__(self) -> None:
+        self._names = [""]
+        #: HTML, slots (None) and children (int) of each node.
+        self._content: list[list[str | int | None]] = [[]]
+        self._children: dict[tuple[int, str], int] = {}
+
+    def add(self, path: str, html: str) -> None:
+        self._content[self._node(path)].append(html)
+
+    def add_slot(self, path: str) -> None:
+        """Put a slot in the place of a node, unless a slot stands just before."""
+        above = self._content[self._node(path.rpartition("/")[0])]
+        if not above or above[-1] is not None:
+            above.append(None)
+
+    def _node(self, path: str) -> int:
+        """The node of a path, made if it is missing; for a run of text, its parent."""
+        node = 0
+        for step in _STEP.finditer(path):
+            if name := step[1]:
+                key = node, step[0]
+                if key not in self._children:
+                    self._children[key] = len(self._names)
+                    self._content[node].append(len(self._names))
+                    self._names.append("div" if name == "*" or name.lower() in _FOREIGN | _VOID else name)
+                    self._content.append([])
+                node = self._children[key]
+        return node
+
+    def html(self) -> str:
+        return "".join(self._pieces())
+
+    def _pieces(self) -> Iterator[str]:
+        todo: list[str | int | None] = self._content[0][::-1]
+        while todo:
+            part = todo.pop()
+            if part is None:
+                yield f"<{SLOT}></{SLOT}>\n"
+            elif isinstance(part, str):
+                yield part
+            else:
+                yield f"<{self._names[part]}>"
+                todo += f"</{self._names[part]}>\n", *self._content[part][::-1]
+
+
+class Merged(Generic[Key]):
+    """Merge sequences of keys to one sequence of distinct keys, and count the sequences that have each key.
+
+    A key that is new comes after the one before it in its own sequence.
+
+    Examples
+    --------
+    >>> menus = Merged[str]()
+    >>> for menu in (["Home", "Help"], ["Home", "News", "Help"], ["Start", "Home"]):
+    ...     menus.add(menu)
+    >>> list(menus)
+    [('Start', 1), ('Home', 3), ('News', 1), ('Help', 2)]
+    """
+
+    def __init__(self, most: int = MOST, characters: int = MOST_CHARACTERS) -> None:
+        self._most, self._characters = most, characters
+        self._counts: Counter[Key] = Counter()
+        #: The key after each key; None is the place before the first key and after the last key.
+        self._next: dict[Key | None, Key | None] = {None: None}
+        self._size = 0
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def __iter__(self) -> Iterator[tuple[Key, int]]:
+        key = self._next[None]
+        while key is not None:
+            yield key, self._counts[key]
+            key = self._next[key]
+
+    def add(self, keys: Iterable[Key]) -> None:
+        """Merge a sequence."""
+        last: Key | None = None
+        for key in dict.fromkeys(keys):
+            if key not in self._next:
+                self._next[key], self._next[last] = self._next[last], key
+                self._size += len(str(key))
+            self._counts[key] += 1
+            last = key
+        if len(self._counts) > self._most or self._size > self._characters:
+            self._drop_rare()
+
+    def _drop_rare(self) -> None:
+        """Drop the keys of the fewest sequences, old ones first, until a fifth of the room is free."""
+        kept, self._size = set[Key](), 0
+        newest_first = reversed(self._counts.items())
+        for key, _ in sorted(newest_first, key=lambda one: -one[1])[: self._most * 4 // 5]:
+            if self._size + len(str(key)) <= self._characters * 4 // 5:
+                kept.add(key)
+                self._size += len(str(key))
+        order = [key for key, _ in self if key in kept]
+        self._counts = Counter({key: count for key, count in self._counts.items() if key in kept})
+        self._next = dict(zip((None, *order), (*order, None), strict=True))
+
+
+class StrippedRun(NamedTuple):
+    """A run of stripped text: its text, the gap before it, and how often the page has stripped the same before."""
+
+    text: str
+    gap: int
+    repeated: int
+
+
+@dataclass
+class StrippedClass:
+    """What was stripped from the pages of a class.
+
+    Attributes
+    ----------
+    site, id : of the class
+    pages : pages of the class that were known when its last page was cleaned
+    cleaned : pages that were cleaned
+    """
+
+    site: str
+    id: str
+    pages: int = 0
+    cleaned: int = 0
+    runs: Merged[StrippedRun] = field(default_factory=Merged)
+    links: Merged[tuple[str, str]] = field(default_factory=Merged)
+
+    def record(self) -> dict[str, Any]:
+        """The line of the class."""
+        least = max(2, math.ceil(SHARE * self.cleaned)) if self.cleaned > 1 else 1
+        runs = [run for run, pages in self.runs if pages >= least]
+        text = "".join(part for run in runs for part in (_SEPARATORS.get(run.gap, " "), run.text))
+        links = [
+            {"url": url, "anchor": anchor, "pages": pages}
+            for (url, anchor), pages in self.links
+            if pages >= least
+        ]  # fmt: skip
+        return {"id": self.id, "site": self.site, "pages": self.pages, "text": text.strip(), "links": links}
+
+
+class StrippedTemplates:
+    """What is stripped from the pages of each class of a crawl, in bounded memory. Thread-safe."""
+
+    def __init__(self, most: int = MOST_IN_ALL) -> None:
+        self._most = most
+        self._classes: dict[str, StrippedClass] = {}
+        self._total = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._classes)
+
+    def add(self, found: StrippedClass, runs: Sequence[StrippedRun], links: Sequence[tuple[str, str]]) -> bool:
+        """Add a page; returns False if its class is left out because there is no room for more.
+
+        Parameters
+        ----------
+        found : the class, with its name and number of pages
+        runs, links : what is stripped from the page, in document order
+        """
+        with self._lock:
+            if found.id not in self._classes and self._total >= self._most:
+                return False
+            known = self._classes.setdefault(found.id, found)
+            before = len(known.runs) + len(known.links)
+            known.pages = max(known.pages, found.pages)
+            known.cleaned += 1
+            known.runs.add(runs)
+            known.links.add(links)
+            self._total += len(known.runs) + len(known.links) - before
+            return True
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield the lines of the classes, by site and number."""
+        for one in sorted(self._classes.values(), key=lambda one: (one.site, len(one.id), one.id)):
+            yield one.record()
+
+
+def stripped_runs(nodes: NodeTable, keep: Bools) -> list[StrippedRun]:
+    """Return the texts of the leaves that are not kept; the parts of a word are one text.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves of the content
+
+    Examples
+    --------
+    >>> from scrapy_pagelets.page.page import Page
+    >>> nodes = Page.parse(b"<ul><li>Ho<b>me</b> page<li>News</ul><p>Words", "http://a/").nodes
+    >>> [run.text for run in stripped_runs(nodes, np.array([False] * 4 + [True]))]
+    ['Home', 'page', 'News']
+    """
+    seen: Counter[str] = Counter()
+    found = []
+    leaves: Ints = np.flatnonzero(~keep)
+    if not len(leaves):
+        return []
+    apart = (nodes.gap[leaves] > GLUED) | (np.diff(leaves, prepend=-2) > 1)
+    for part in np.split(leaves, np.flatnonzero(apart)[1:]):
+        text = text_of(nodes, part).strip()
+        if text:
+            found.append(StrippedRun(text, max(int(nodes.gap[part[0]]), SPACE), seen[text]))
+            seen[text] += 1
+    return found

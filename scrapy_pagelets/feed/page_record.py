@@ -1,0 +1,169 @@
+"""The record of a page: what the feed says of it, for crawls, the corpus job and the inspector alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from threading import RLock
+from typing import Any, Self
+
+from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.decision.decision import Decision
+from scrapy_pagelets.document.blocks import Block
+from scrapy_pagelets.document.builder import document_of
+from scrapy_pagelets.document.chunk_records import chunk_records
+from scrapy_pagelets.document.markdown import markdown_of
+from scrapy_pagelets.document.switches import Switches
+from scrapy_pagelets.evidence.site_counts import PageClass
+from scrapy_pagelets.feed.content_words import content_hash, content_of
+from scrapy_pagelets.feed.feed_schema import FEED
+from scrapy_pagelets.feed.pagelet import Pagelet, pagelets_of
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import CONTENT
+from scrapy_pagelets.page.text import cleaned, plain
+from scrapy_pagelets.papers.methods import METHODS, labels_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordOptions:
+    """The settings that a record depends on, named as the attributes of ``session.config.Config``."""
+
+    segmenter: str = "pagelets"
+    segmenter_options: Mapping[str, Any] = field(default_factory=dict)
+    export: str = "content"
+    formats: tuple[str, ...] = ("text",)
+    switches: Switches = field(default_factory=Switches)
+    chunks: int = 0
+    chunks_overlap: int = 0
+
+    @classmethod
+    def of(cls, settings: object, **others: Any) -> Self:
+        """Take the values from the attributes of settings, unless they are given."""
+        names = [each.name for each in fields(cls) if each.name not in others and hasattr(settings, each.name)]
+        return cls(**{name: getattr(settings, name) for name in names}, **others)
+
+
+@dataclass(frozen=True, eq=False)
+class PageRecord:
+    """What the feed says of a page: each field is an attribute, computed when it is read.
+
+    Threads may share a record. A new field of the feed needs a row in `feed_schema`, and a property here.
+
+    Attributes
+    ----------
+    page : the page
+    decision : what of it is template
+    page_class : the class of the page when the page was decided; None for a page without a class
+    fetched_at : when it was fetched
+    options : what is wanted
+    """
+
+    page: Page
+    decision: Decision
+    page_class: PageClass | None = None
+    fetched_at: str = ""
+    options: RecordOptions = field(default_factory=RecordOptions)
+    _cut: dict[bool, list[Pagelet]] = field(default_factory=dict, init=False, repr=False)
+    _lock: RLock = field(default_factory=RLock, init=False, repr=False)
+
+    def values(self, *steps: str, **known: Any) -> dict[str, Any]:
+        """Return the fields that the options ask for, in the order of the feed.
+
+        Parameters
+        ----------
+        steps : of the fields, see `FeedField`
+        known : values that need not be computed
+        """
+        known = self._of_page() | known
+        names = [each.name for each in FEED if each.step in steps and each.is_on(self.options)]
+        return {name: known[name] if name in known else getattr(self, name) for name in names}
+
+    @cached_property
+    def text(self) -> str:
+        """The content as text."""
+        return plain(self.page.nodes, self.decision.content)
+
+    @property
+    def markdown(self) -> str:
+        """The content as Markdown."""
+        return markdown_of(self._document)
+
+    @property
+    def html(self) -> str:
+        """The content as HTML."""
+        return cleaned(self.page, self.decision.content)
+
+    @property
+    def chunks(self) -> list[dict[str, Any]]:
+        """Pieces of the content for retrieval."""
+        number = {leaf: pagelet.id for pagelet in self.content for leaf in pagelet.index.tolist()}
+        most, overlap = self.options.chunks, self.options.chunks_overlap
+        return chunk_records(self.page, self._document, self.decision.templateness, most, overlap, number)
+
+    @property
+    def pagelets(self) -> list[dict[str, Any]]:
+        """The pagelets that are exported."""
+        return [pagelet.record() for pagelet in self.exported]
+
+    @property
+    def template(self) -> dict[str, Any] | None:
+        """The template of the page; None for a page without a class."""
+        if self.page_class is None:
+            return None
+        share = round((self.words - self.words_kept) / self.words, 3) if self.words else 0.0
+        return {"id": self.page_class.id, "pages": self.page_class.pages, "share": share}
+
+    @property
+    def content_hash(self) -> str | None:
+        """Hash of the words of the content; None without content."""
+        return content_hash(content_of(self.page.nodes, self.decision.content))
+
+    def cut(self, *, whole: bool = False) -> list[Pagelet]:
+        """Cut the page into pagelets, once.
+
+        Parameters
+        ----------
+        whole : do not divide pagelets that have both content and template
+        """
+        with self._lock:
+            if whole not in self._cut:
+                self._cut[whole] = pagelets_of(self.page, self._labels, self.decision.templateness, whole=whole)
+            return self._cut[whole]
+
+    @property
+    def content(self) -> list[Pagelet]:
+        """The pagelets that are not template."""
+        return [pagelet for pagelet in self.cut() if pagelet.role == CONTENT]
+
+    @property
+    def exported(self) -> list[Pagelet]:
+        """The pagelets of the field ``pagelets``."""
+        if self.options.export == "content":
+            return self.content
+        return self.cut(whole=METHODS[self.options.segmenter].whole)
+
+    @property
+    def words(self) -> int:
+        """Number of the words of the page."""
+        return int(self.page.nodes.words.sum())
+
+    @cached_property
+    def words_kept(self) -> int:
+        """Number of the words of the content."""
+        return int(self.page.nodes.words[self.decision.content].sum())
+
+    def _of_page(self) -> dict[str, Any]:
+        """What the page tells of itself, and when it was fetched."""
+        headline, page = self.decision.headline, self.page
+        about = {"url": page.url, "title": page.title, "headline": headline.text if headline else None}
+        return about | {"language": page.language, "fetched_at": self.fetched_at} | self.decision.metadata.fields
+
+    @cached_property
+    def _document(self) -> Block:
+        return document_of(self.page, self.decision.content, self.decision.headline, self.options.switches)
+
+    @cached_property
+    def _labels(self) -> Ints:
+        options = self.options
+        return labels_of(self.page, options.segmenter, self.decision.templateness, **options.segmenter_options)
