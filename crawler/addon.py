@@ -37,7 +37,7 @@ _COMPONENTS: Final = {
     },
     "EXTENSIONS": {
         "scrapy_pagelets.crawler.extensions.SiteReport": 500,
-        "scrapy_pagelets.crawler.extensions.Preparation": 500,
+        "scrapy_pagelets.crawler.preparation.Preparation": 500,
         "scrapy_pagelets.crawler.extensions.CrawlReport": 800,
         # The last to begin and to end: it tells what the others did.
         "scrapy_pagelets.crawler.progress_log.ProgressLog": 900,

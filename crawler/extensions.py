@@ -1,4 +1,4 @@
-"""The extensions that log a summary of each site, and that prepare the process for a crawl."""
+"""The extensions that report when a crawl ends: a summary of each site in the log, and a report on the feed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from scrapy.exceptions import NotConfigured
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.crawler.feed_export import location
-from scrapy_pagelets.crawler.preparation import COLLECTOR, prepare
 from scrapy_pagelets.papers.shared_pagelets.incremental import RepeatedPagelets
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages, mark_failed
@@ -75,35 +74,6 @@ class SiteReport:
             self.session.warn(
                 "detection/full", "there are more pagelets than can be counted: the last pages were not counted"
             )
-
-
-class Preparation:
-    """Prepare the process for a crawl: load what the pages will need, and let Python collect garbage less often.
-
-    See `crawler.preparation` and `crawler.preparation`.
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        self.session = session_of(crawler)
-        if is_for_single_pages(crawler):
-            raise NotConfigured
-        crawler.signals.connect(self.spider_opened, signals.spider_opened)
-        crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
-        self._open = False
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
-    async def spider_opened(self) -> None:
-        await in_thread(prepare, self.session.config)
-        self._open = True
-        COLLECTOR.begin()
-
-    def engine_stopped(self) -> None:
-        if self._open:
-            self._open = False
-            COLLECTOR.end()
 
 
 #: Formats of feeds that a report can be made from.

@@ -1,4 +1,4 @@
-"""The downloader middleware that answers requests with responses already loaded for a template."""
+"""The downloader middlewares that answer requests without the network: with loaded responses, and from an archive."""
 
 from __future__ import annotations
 

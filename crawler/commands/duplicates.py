@@ -75,14 +75,18 @@ def run(options: argparse.Namespace) -> None:
     """Print the tables."""
     feed = Feed(options.feed, _COLUMNS, ("text",), ("pagelets",) if options.pagelets else ("text", "pagelets"))
     Config(duplicates_threshold=options.threshold, duplicates_threshold_across=options.across)
-    lines = _repeated if options.bloom is not None else _blocks if options.pagelets else _groups
-    for line in lines(feed, options, Threshold(options.threshold, options.across)):
+    threshold = Threshold(options.threshold, options.across)
+    if options.bloom is not None:
+        lines = _repeated(feed, options, threshold)
+    else:
+        lines = (_blocks if options.pagelets else _groups)(feed, threshold)
+    for line in lines:
         show(line)
     if feed.note:
         warn(feed.note)
 
 
-def _groups(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+def _groups(feed: Feed, threshold: Threshold) -> Iterator[str]:
     """A line for each page that has near-duplicates, by group; then the hosts that are copies."""
     from scrapy_pagelets.duplicates.groups import mirrors, near_pairs
     from scrapy_pagelets.papers.shared_pagelets.components import Components
@@ -106,7 +110,7 @@ def _groups(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> It
         yield from (f"{m.pages:>5}  {m.share:>10.0%}  {m.host} of {m.of}" for m in copies)
 
 
-def _blocks(feed: Feed, options: argparse.Namespace, threshold: Threshold) -> Iterator[str]:
+def _blocks(feed: Feed, threshold: Threshold) -> Iterator[str]:
     """A line for each block that appears on several hosts."""
     from scrapy_pagelets.duplicates.groups import near_groups, spread
 

@@ -122,7 +122,7 @@ def before_options_are_checked(callback: Callable[[ScrapyCommand, argparse.Names
         process(command, args, options)
         callback(command, options)
 
-    ScrapyCommand.process_options = process_options  # type: ignore[method-assign]
+    ScrapyCommand.process_options = process_options  # type: ignore[method-assign, assignment]
 
 
 def is_for_single_pages(crawler: Crawler) -> bool:

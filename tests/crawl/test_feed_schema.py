@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from scrapy_pagelets.feed.feed_schema import (
-    BLOCK,
     CHUNK,
     FEED,
     LINK,
@@ -20,7 +19,6 @@ from scrapy_pagelets.feed.feed_schema import (
 from scrapy_pagelets.feed.pagelet import segment
 from scrapy_pagelets.feed.stripped import StrippedClass, stripped_runs
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.vips.vips import vips
 from tests.crawling import crawl, menu_site
 from tests.server import SiteServer
 
@@ -29,7 +27,7 @@ HEAD = "| field | type | meaning |\n|---|---|---|\n"
 PAGE = Page.parse(b"<ul><li><a href=/>Home</a></ul><p>Some words with <a href=/b>a link</a>.", "http://h/a")
 
 
-TABLES = (FEED, PAGELET, LINK, BLOCK, CHUNK, TEMPLATE, TEMPLATES, TEMPLATE_LINK)
+TABLES = (FEED, PAGELET, LINK, CHUNK, TEMPLATE, TEMPLATES, TEMPLATE_LINK)
 
 
 def rows(fields: tuple[FeedField, ...]) -> str:
@@ -64,13 +62,6 @@ def test_pagelets_and_their_links_have_the_fields_of_the_schema():
     assert [link["anchor"] for record in records for link in record["links"]] == ["Home", "a link"]
     for record in records:
         check(record, PAGELET)
-
-
-def test_visual_blocks_have_the_fields_of_the_schema():
-    records = vips(PAGE).record(PAGE)
-    assert len(records) > 1
-    for record in records:
-        check(record, BLOCK)
 
 
 def test_exported_templates_have_the_fields_of_the_schema():
