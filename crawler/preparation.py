@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import gc
 from importlib import import_module
-from typing import Final, Self
+from typing import Final
 
 import numpy as np
-from scrapy import signals
-from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
 
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
@@ -18,39 +15,10 @@ from scrapy_pagelets.feed.pagelet import pagelets_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.methods import labels_of
 from scrapy_pagelets.session.config import Config
-from scrapy_pagelets.session.crawl_session import session_of
-from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
-from scrapy_pagelets.session.threads import in_thread
 
 _PAGE: Final = """<html lang=en><title>Page {0}</title><body>
 <ul id=menu><li><a href=/a>Page a</a><li><a href=/b>Page b</a></ul>
 <main><h1>Page {0}</h1><p>All there is to say of {0}: one word, another word, a third word – and é.</main></html>"""
-
-
-class Preparation:
-    """Call `prepare` before the first page, and let the `GarbageCollector` work as long as the crawl runs."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self.session = session_of(crawler)
-        if is_for_single_pages(crawler):
-            raise NotConfigured
-        crawler.signals.connect(self.spider_opened, signals.spider_opened)
-        crawler.signals.connect(self.engine_stopped, signals.engine_stopped)
-        self._open = False
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
-    async def spider_opened(self) -> None:
-        await in_thread(prepare, self.session.config)
-        self._open = True
-        COLLECTOR.begin()
-
-    def engine_stopped(self) -> None:
-        if self._open:
-            self._open = False
-            COLLECTOR.end()
 
 
 def prepare(config: Config) -> None:
