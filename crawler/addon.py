@@ -14,7 +14,7 @@ from scrapy.utils.misc import load_object
 _COMPONENTS: Final = {
     "DOWNLOADER_MIDDLEWARES": {
         # First of all: no other middleware may send these requests to the network.
-        "scrapy_pagelets.middlewares.handover.ArchivedMiddleware": 10,
+        "scrapy_pagelets.middlewares.archived.ArchivedMiddleware": 10,
         # Closer to the engine than retries, redirects and decompression: both see pages as the spider does.
         "scrapy_pagelets.middlewares.subdigraph.MenuSubdigraphMiddleware": 545,
         # Renders responses before MenuSubdigraphMiddleware sees them.
@@ -38,7 +38,7 @@ _COMPONENTS: Final = {
     "EXTENSIONS": {
         "scrapy_pagelets.crawler.extensions.SiteReport": 500,
         "scrapy_pagelets.crawler.extensions.Preparation": 500,
-        "scrapy_pagelets.crawler.extensions.CrawlReport": 800,
+        "scrapy_pagelets.crawler.crawl_report.CrawlReport": 800,
         # The last to begin and to end: it tells what the others did.
         "scrapy_pagelets.crawler.progress_log.ProgressLog": 900,
     },

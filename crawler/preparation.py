@@ -1,4 +1,4 @@
-"""Use everything that a crawl uses once before it begins, so that imports and models do not block it in the middle."""
+"""Prepare the process for a crawl: load what its pages will need, and let Python collect garbage less often."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The extension that tells what a running crawl has done and waits for, and what came out of it at its end."""
+"""Tell what a running crawl has done and waits for, and what came out of it: in log, terminal and notebook."""
 
 from __future__ import annotations
 

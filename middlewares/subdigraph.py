@@ -21,7 +21,7 @@ from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.evidence.class_template import ClassTemplate
 from scrapy_pagelets.evidence.menu_links import shape
 from scrapy_pagelets.evidence.site_counts import outline, same_class
-from scrapy_pagelets.middlewares.handover import ARCHIVED
+from scrapy_pagelets.middlewares.archived import ARCHIVED
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.probing.menu_search import MAX_LOADS, MenuSearch

@@ -26,7 +26,7 @@ from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.crawler.spiders import start_pages
 from scrapy_pagelets.crawler.spiders.archive_job import NUMBER, ArchiveJob, JobError
 from scrapy_pagelets.evidence.known_subdigraphs import KnownSubdigraphs, LinkedPages
-from scrapy_pagelets.middlewares.handover import archive_request, response_token
+from scrapy_pagelets.middlewares.archived import archive_request, response_token
 from scrapy_pagelets.middlewares.rendering import RENDER
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.page import Page

@@ -1,4 +1,4 @@
-"""Jobs of the spider `archive`: they go on after the last line that was written."""
+"""Jobs of the spider `archive`, and their journal: they go on after the last line that was written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of spider arguments (``-a name=value``)."""
+"""Where the spiders begin: their arguments, sitemaps, and why a start page failed."""
 
 from __future__ import annotations
 

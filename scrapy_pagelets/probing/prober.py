@@ -1,4 +1,4 @@
-"""Loading pages for templates, one by one, in the way the spider would load them."""
+"""Loading pages for templates, one by one, in the way the spider would load them, if it does not request them."""
 
 from __future__ import annotations
 

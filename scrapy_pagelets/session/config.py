@@ -214,7 +214,9 @@ class Config:
 
     def blank_item(self, url: str) -> dict[str, Any]:
         """Return an item of our spiders with the fields of the feed; the pipelines fill the blank ones."""
-        line = {field.name: [] if field.listed else None for field in FEED if not field.optional} | {"url": url}
+        line: dict[str, Any] = {field.name: [] if field.listed else None for field in FEED if not field.optional} | {
+            "url": url
+        }
         return {field: value for name, value in line.items() if (field := self.field_name(name)) is not None}
 
     def field_name(self, name: str) -> str | None:

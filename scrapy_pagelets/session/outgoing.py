@@ -1,4 +1,4 @@
-"""Requests that we make for links in pages: what Scrapy will request, and whether it may."""
+"""Requests for links in pages: what Scrapy will request, and whether it may, even if a name is bound anew meanwhile."""
 
 from __future__ import annotations
 

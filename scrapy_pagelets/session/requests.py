@@ -1,4 +1,4 @@
-"""Fingerprints of requests."""
+"""Requests: their fingerprints, those that were answered, and requests as JSON, which runs no code when it is read."""
 
 from __future__ import annotations
 

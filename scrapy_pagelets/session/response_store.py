@@ -1,4 +1,4 @@
-"""A store of responses on disk."""
+"""Stores of responses, on disk and in Redis, and the response of a page that was rendered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process needs to take part in a crawl that several processes share through Redis."""
+"""The part of this process in a crawl that several processes share through Redis, and the requests it works on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A connection to Redis that waits while the server is away."""
+"""A connection to Redis that waits while the server is away, and what to repeat when the server was restarted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Share what is learnt about sites through Redis."""
+"""Share sites and contents through Redis: the counterparts of site store and content store."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
 from importlib import import_module
@@ -13,7 +14,7 @@ from scrapy.utils.misc import load_object
 
 from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.crawler.spiders.request_journal import RequestJournal
-from tests.crawling import crawl, menu_site, pages_asked_for, run_spider
+from tests.crawling import ROOT, crawl, menu_site, pages_asked_for, run_spider
 from tests.server import SiteServer
 
 
@@ -84,6 +85,13 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_documented_names_can_be_imported(name):
     assert callable(load_object(name))
+
+
+def test_documented_components_can_be_imported():
+    settings = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:crawler|middlewares|pipelines)(?:\.\w+)+\.[A-Z]\w+)`", settings)
+    assert len(paths) > 15
+    assert all(callable(load_object(f"scrapy_pagelets.{path}")) for path in paths)
 
 
 def test_documented_settings_have_the_documented_spiders():

@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page as Tab
 
-from scrapy_pagelets.crawler import extensions as crawl_report
+from scrapy_pagelets.crawler import crawl_report
 from scrapy_pagelets.crawler.commands.report import entries, most_stripped
 from scrapy_pagelets.report.html_report import html_file
 from scrapy_pagelets.report.summary import Frequent, Summary, summary_of
