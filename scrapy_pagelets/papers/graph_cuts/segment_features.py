@@ -1,4 +1,4 @@
-"""Features of nodes and of pairs of leaves, for the costs of GCuts and CClus.
+"""Features of nodes and of pairs of leaves for the costs of GCuts and CClus; which leaves are neighbours.
 
 Source of the cues: Chakrabarti, Kumar, Punera 2008, section 4.3: place, size of sentences, links, tag names. The paper
 gives no formulas; those here are ours. So are the features of parents and siblings, and templateness.
