@@ -20,7 +20,6 @@ from scrapy_pagelets.feed.feed_schema import (
 from scrapy_pagelets.feed.pagelet import segment
 from scrapy_pagelets.feed.stripped import StrippedClass, stripped_runs
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.papers.vips.vips import vips
 from tests.crawling import crawl, menu_site
 from tests.server import SiteServer
 
@@ -64,13 +63,6 @@ def test_pagelets_and_their_links_have_the_fields_of_the_schema():
     assert [link["anchor"] for record in records for link in record["links"]] == ["Home", "a link"]
     for record in records:
         check(record, PAGELET)
-
-
-def test_visual_blocks_have_the_fields_of_the_schema():
-    records = vips(PAGE).record(PAGE)
-    assert len(records) > 1
-    for record in records:
-        check(record, BLOCK)
 
 
 def test_exported_templates_have_the_fields_of_the_schema():
