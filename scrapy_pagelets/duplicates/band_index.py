@@ -1,4 +1,8 @@
-"""An index of band keys, which finds the earlier sketches that have a band in common with a new one."""
+"""Indexes of band keys: tables that find the earlier sketches with a common band, and Bloom filters in fixed memory.
+
+Source of the filters, for corpora whose tables do not fit: Khan et al. 2024, *LSHBloom: Memory-efficient, Extreme-scale
+Document Deduplication* (arXiv 2411.04257); Bloom 1970, *Space/Time Trade-offs in Hash Coding with Allowable Errors*.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,14 @@ import tempfile
 from collections.abc import Callable
 from math import ceil, log
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.hashing import mix
-from scrapy_pagelets.duplicates.sketch import SCHEME, SketchError, band_keys, banding
+from scrapy_pagelets.duplicates.sketch import band_keys, banding
 
 logger = logging.getLogger(__name__)
 #: Initial capacity, in sketches.
@@ -204,7 +208,7 @@ class BloomBands:
                 f"capacity {capacity}, threshold {threshold}, error {error}: give a capacity from 1, a threshold above"
                 " 0 to 1, and an error between 0 and 1"
             )
-        self.capacity, self.threshold, self.error = capacity, threshold, error
+        self._threshold = threshold
         bands = banding(threshold)[0]
         one = -log(1 - (1 - error) ** (1 / bands)) / log(2)  # distributes the error over the bands
         self._probes = max(1, round(one))
@@ -221,7 +225,7 @@ class BloomBands:
 
     def _places(self, sketches: NDArray[np.uint32]) -> Ints:
         """(n, bands, probes) bit positions of each sketch, by double hashing (Kirsch & Mitzenmacher 2006)."""
-        keys = band_keys(sketches, self.threshold).astype(np.int64)
+        keys = band_keys(sketches, self._threshold).astype(np.int64)
         step = mix(keys) | 1
         start = mix(step)
         probes = (start[:, :, None] + step[:, :, None] * np.arange(self._probes)).view(np.uint64)
@@ -233,25 +237,3 @@ class BloomBands:
         seen = bool((self.bits[band, byte] & bit != 0).all(1).any())
         np.bitwise_or.at(self.bits, (band, byte), bit)
         return seen
-
-    def save(self, path: Path) -> None:
-        """Write the filters to a file, whose name ends in ``.npz``."""
-        np.savez(
-            path, bits=self.bits, scheme=SCHEME, capacity=self.capacity, threshold=self.threshold, error=self.error
-        )
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """Load filters from a file.
-
-        Raises
-        ------
-        SketchError : if the file is for sketches of another scheme
-        """
-        with np.load(path) as file:
-            if (scheme := str(file["scheme"])) != SCHEME:
-                raise SketchError(f"{path} is for sketches of the scheme {scheme}, not {SCHEME}: create it again")
-            numbers: list[Any] = [file[name].item() for name in ("capacity", "threshold", "error")]
-            filters = cls(*numbers)
-            filters.bits = file["bits"]
-        return filters

@@ -1,7 +1,8 @@
-"""Shingles of a text: hashes of word n-grams, used both for sketches and for verification.
+"""Shingles of a text: hashes of word n-grams, used both for sketches and for verification, and weights of its words.
 
 Words are those of `scrapy_pagelets.base.words`. In scripts without spaces each character is a word, and a shingle is a
-character n-gram. Source: Broder et al. 1997, *Syntactic Clustering of the Web*, Section 3.
+character n-gram. Source: Broder et al. 1997, *Syntactic Clustering of the Web*, Section 3. The weights are ours: they
+say how surely each word is content, so that leftovers of templates do not separate copies on two sites.
 """
 
 from __future__ import annotations

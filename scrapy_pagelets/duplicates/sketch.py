@@ -16,7 +16,6 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.base.hashing import band_hashes, mix
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.duplicates.shingles import Hashes
@@ -33,10 +32,6 @@ _BLOCK: Final = 512
 _BATCH: Final = 1 << 16
 #: Accepted share of pairs at the threshold that have no band in common.
 _MISSED: Final = 0.001
-
-
-class SketchError(PageletsError, ValueError):
-    """Raised for a sketch that cannot be compared with ours; the message says why."""
 
 
 @compiled("contents")
@@ -128,26 +123,6 @@ def _fmix(h: Hashes) -> Hashes:
 def encode(sketch: Hashes) -> str:
     """Return a sketch with its seed and scheme in hexadecimal digits."""
     return (_HEADER.pack(SEED, -len(sketch), _CODE) + sketch.astype("<u4").tobytes()).hex()
-
-
-def decode(text: str) -> Hashes:
-    """Return the values of a sketch that `encode` has written.
-
-    Raises
-    ------
-    SketchError : if the text is not a sketch, or one of another scheme, seed or length, which cannot be compared
-    """
-    try:
-        content = bytes.fromhex(text)
-        header = _HEADER.unpack_from(content)
-    except (ValueError, struct.error):
-        raise SketchError("this is not a sketch: hexadecimal digits of a LeanMinHash are expected") from None
-    if header != (SEED, -PERMUTATIONS, _CODE) or len(content) != _HEADER.size + 4 * PERMUTATIONS:
-        raise SketchError(
-            f"the sketch is not of datasketch's scheme {SCHEME} with {PERMUTATIONS} values and seed {SEED}: "
-            "create it again from the text"
-        )
-    return np.frombuffer(content, "<u4", offset=_HEADER.size).astype(np.uint32)
 
 
 @cache

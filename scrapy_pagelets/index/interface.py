@@ -1,4 +1,4 @@
-"""The interface of all indexes."""
+"""The interface of all indexes: pages that they take, made from lines of the feed, and matches that they give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Authorities and hubs for a query: six versions of Clever.
+"""Hubs and authorities of a weighted graph, and those for a query: six versions of Clever.
 
 Source: Bar-Yossef & Rajagopalan 2002, Section 4, case 1, and Section 5. What differs from the paper:
 ``docs/algorithms/pagelets-templates-2002.md``.

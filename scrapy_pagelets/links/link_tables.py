@@ -1,4 +1,4 @@
-"""The tables PAGES, PAGELETS and LINKS of a crawl as columns.
+"""The tables PAGES, PAGELETS and LINKS of a crawl as columns, with the matches of a query.
 
 Source: Bar-Yossef & Rajagopalan 2002, Section 3.2 (``docs/algorithms/pagelets-templates-2002.md``).
 """

@@ -1,4 +1,8 @@
-"""Score how relevant pages, and the links on them, are to the topic of a crawl."""
+"""Focused crawling: how relevant pages and links are to a topic, and the good hubs of a crawl that is going on.
+
+Source of the distiller: FOCUS (Chakrabarti, van den Berg & Dom 1999), with pagelets as hubs as in Bar-Yossef &
+Rajagopalan 2002, Section 4, case 2.
+"""
 
 from __future__ import annotations
 

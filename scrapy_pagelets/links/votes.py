@@ -1,4 +1,4 @@
-"""Select the links of a crawl that count as votes, and weight them."""
+"""The links of a crawl that count as votes, their weights, and two rankings by them: PageRank and co-citation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from scrapy_pagelets.links.link_tables import Tables
 
 #: A pagelet that links to more pages is a directory: it says little about any two of them.
 MOST: Final = 50
-DAMPING: Final = 0.85
+#: Probability of following a link.
+_DAMPING: Final = 0.85
 _TOLERANCE: Final = 1e-10
 
 
@@ -197,7 +198,7 @@ def related(tables: Tables, page: int, *, within: bool | None = None, most: int 
     return scores
 
 
-def pagerank(tables: Tables, *, templates: bool = False, damping: float = DAMPING) -> Floats:
+def pagerank(tables: Tables, *, templates: bool = False) -> Floats:
     """PageRank: the share of its time that a random surfer, who sometimes starts over, spends on each page.
 
     Source: Page et al. 1998. Links within a site count. Links to pages that were not crawled do not. Several links from
@@ -206,15 +207,10 @@ def pagerank(tables: Tables, *, templates: bool = False, damping: float = DAMPIN
     Parameters
     ----------
     templates : count links of templates
-    damping : probability of following a link, from 0 to less than 1
 
     Returns
     -------
     (n,) scores that sum to 1; 0 for pages that were not crawled
-
-    Raises
-    ------
-    ValueError : if the damping is out of range
 
     Examples
     --------
@@ -226,8 +222,7 @@ def pagerank(tables: Tables, *, templates: bool = False, damping: float = DAMPIN
     """
     from scipy.sparse import csr_array
 
-    if not 0 <= damping < 1:
-        raise ValueError(f"damping is {damping}: give 0 or more, and less than 1")
+    # Not that of networkx, which would be a library to install for these few lines, and makes objects of all links.
     edges = votes(tables, pagelets=False, templates=templates, within=True)
     edges = edges.where(tables.crawled[edges.target])
     size, uniform = len(tables.urls), tables.crawled / max(1, tables.crawled.sum())
@@ -236,7 +231,7 @@ def pagerank(tables: Tables, *, templates: bool = False, damping: float = DAMPIN
     dangling = out == 0
     rank: Floats = np.zeros(size)
     updated: Floats = uniform
-    while np.abs(updated - rank).sum() > _TOLERANCE:  # the difference shrinks by the damping factor each time
+    while np.abs(updated - rank).sum() > _TOLERANCE:  # the difference shrinks by `_DAMPING` each time
         rank = updated
-        updated = damping * (steps @ rank + rank[dangling].sum() * uniform) + (1 - damping) * uniform
+        updated = _DAMPING * (steps @ rank + rank[dangling].sum() * uniform) + (1 - _DAMPING) * uniform
     return updated

@@ -136,11 +136,11 @@ def _cut_by_links(page: Page, **options: Any) -> Ints:
     return partition_of_rows(page.nodes, **options)
 
 
-def _cut_by_sight(page: Page, **options: Any) -> Ints:
-    from scrapy_pagelets.papers.vips.vips import vips_labels
+def _cut_by_sight(page: Page, pdoc: int = 8, *, strict: bool = False) -> Ints:
+    from scrapy_pagelets.papers.vips.vips import vips
 
     labels = np.full(len(page.nodes), -1)
-    labels[page.nodes.leaves] = vips_labels(page, **options)
+    labels[page.nodes.leaves] = vips(page, pdoc, strict=strict).labels(pdoc)
     return labels
 
 

@@ -1,4 +1,4 @@
-"""The versions of pages that crawls have seen, in an SQLite file that several crawls may share."""
+"""Versions of the content of pages, in an SQLite file that several crawls may share, and what has changed in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search a collection: the pages for a query, the best pagelet of each, and the terms added by feedback."""
+"""Search a collection: the pages for a query, the best pagelet of each, and the passage of a text that matches best."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The collection that is searched: pages, each a group of segments, with the postings of terms."""
+"""The collection that is searched: pages, each a group of segments, with the postings of terms.
+
+Functions that cut a page into segments are arguments of the searches.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Ranking of pages for a query, by the score of the page and by that of its best segment."""
+"""Ranking of pages for a query, by the score of the page and by that of its best segment: BM2500.
+
+The formulas are (1) to (4) of Yu, Cai, Wen & Ma, "Improving Pseudo-Relevance Feedback in Web Information Retrieval
+Using Web Page Segmentation" (2003); (2) to (4) are those of Robertson & Walker, "Okapi/Keenbow at TREC-8" (1999).
+``docs/algorithms/vips-feedback-2003.md`` says what the paper leaves open.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import random
 import signal
 import zipfile
 from collections import Counter
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,7 @@ def test_templates_are_those_of_the_paper(corpus):
     by_key = {page.key: page.url for page in pages}
     links = [(url, by_key[key]) for url, one in made.items() for key in one.links.tolist() if key in by_key]
     bodies: dict[int | str, int] = {url: one.body for url, one in made.items()}
-    sites: dict[int | str, str] = {url: one.site for url, one in made.items()}
+    sites: dict[int | str, Hashable] = {url: one.site for url, one in made.items()}
     wanted = sorted(
         (template.shingle, len(template.pages))
         for template in global_templates(rows, links, sites=sites, sketches=bodies)

@@ -12,7 +12,7 @@ from scrapy_pagelets.base.characters import readable
 from scrapy_pagelets.page.layout import DISPLAY, POSITION
 from scrapy_pagelets.page.nodes import TAG, TEXT
 from scrapy_pagelets.page.text import paths_of
-from scrapy_pagelets.papers.vips.vips import INNER_PDOC, TOP_PDOC, guess_layout, vips, vips_labels
+from scrapy_pagelets.papers.vips.vips import INNER_PDOC, TOP_PDOC, guess_layout, vips
 from scrapy_pagelets.papers.vips.vips_blocks import crossed, separators
 from scrapy_pagelets.papers.vips.vips_strict import Strict
 from scrapy_pagelets.papers.vips.vips_visual import Visual
@@ -52,7 +52,7 @@ def laid(html, boxes, **columns):
 
 def segments_of(parsed, pdoc=10, **options):
     """The texts of the segments."""
-    labels = vips_labels(parsed, pdoc, **options).tolist()
+    labels = vips(parsed, pdoc, **options).labels(pdoc).tolist()
     groups: dict[int, list[str]] = {}
     for label, string in zip(labels, parsed.nodes.strings, strict=True):
         groups.setdefault(label, []).append(string)
@@ -203,7 +203,7 @@ def test_invisible_nodes_belong_to_the_segment_around_them():
 @BOTH
 def test_boxes_without_size_are_not_blocks(strict):
     parsed = laid(THREE, {"a": (0, 0, 500, 50), "b": (0, 60, 0, 0), "c": (0, 160, 500, 50)})
-    labels = vips_labels(parsed, strict=strict)
+    labels = vips(parsed, INNER_PDOC, strict=strict).labels(INNER_PDOC)
     assert len(labels) == 3
     assert vips(parsed, strict=strict).labels(1).tolist() == [0, 0, 0]
 
@@ -388,7 +388,7 @@ def test_pages_with_nothing_visible_are_one_segment(html, strict):
 @BOTH
 def test_nesting_needs_no_recursion(strict):
     parsed = page("<div><p>a</p>" * 1500 + "x" + "</div>" * 1500)
-    assert len(set(vips_labels(parsed, 10, strict=strict).tolist())) == 1501 or strict
+    assert len(set(vips(parsed, 10, strict=strict).labels(10).tolist())) == 1501 or strict
 
 
 @pytest.mark.parametrize(

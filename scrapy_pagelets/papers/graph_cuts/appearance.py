@@ -48,7 +48,8 @@ def appearance(tree: Tree, layout: Layout) -> Floats:
     count = np.maximum(1.0, tree.total(seen))
     size, weight, dark, behind = (_extended(tree, column) * seen for column in _leaf_columns(tree, layout))
     largest = _largest(tree, size)
-    steps = np.abs(_lightness(layout.background)[tree.rows] - _lightness(layout.background)[_parent_rows(tree)])
+    shade = _lightness(layout.background)[tree.rows]
+    steps = np.abs(shade - shade[np.maximum(tree.parent, 0)])
     chain = tree.of >= 0
 
     def count_in_chains(column: Bools) -> Floats:
@@ -76,7 +77,7 @@ def situation_appearance(tree: Tree, layout: Layout, columns: Floats) -> Floats:
     """
     boxes, above = _boxes(tree, layout), np.maximum(tree.parent, 0)
     gap, beside, aligned, _ = (np.nan_to_num(column, nan=-1.0) for column in _to_next(tree, boxes))
-    before, after = _neighbours(tree)
+    before, after = tree.siblings
     shade = _lightness(layout.background)[tree.rows]
     parts = [_share(boxes, above, side) for side in (0, 1)]
     # Each column describes a node and its next sibling. So the value for the previous sibling is in that sibling's row.
@@ -159,27 +160,12 @@ def _largest(tree: Tree, column: Floats) -> Floats:
     return largest
 
 
-def _parent_rows(tree: Tree) -> Ints:
-    """(k,) Row of the parent; the root has its own."""
-    return tree.rows[np.maximum(tree.parent, 0)]
-
-
-def _neighbours(tree: Tree) -> tuple[Ints, Ints]:
-    """(k,) The previous and the next sibling, -1 for none."""
-    order = np.argsort(tree.parent, kind="stable")
-    one, next_ = order[:-1], order[1:]
-    same = tree.parent[one] == tree.parent[next_]
-    before, after = np.full(len(tree), -1), np.full(len(tree), -1)
-    before[next_[same]], after[one[same]] = one[same], next_[same]
-    return before, after
-
-
 def _to_next(tree: Tree, boxes: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """(k,) The gap between a node and its next sibling; whether they are side by side; left-aligned; of one width.
 
     NaN if there is no next sibling, or if one of the two is not visible.
     """
-    after = _neighbours(tree)[1]
+    after = tree.siblings[1]
     other = boxes[after]
     both_visible = (after >= 0) & (boxes[:, 2] > boxes[:, 0]) & (other[:, 2] > other[:, 0])
     below, beside = other[:, 1] - boxes[:, 3], other[:, 0] - boxes[:, 2]

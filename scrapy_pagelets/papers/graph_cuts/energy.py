@@ -1,7 +1,15 @@
-"""The energy that GCuts minimises.
+"""The energy that GCuts minimises, and the labellings of least energy.
 
-Source: Chakrabarti, Kumar, Punera 2008, equation (1) with the constraints (3) to (8) of section 4.2; see
-``docs/algorithms/gcuts-2008.md``.
+Source: Chakrabarti, Kumar, Punera 2008, equation (1) with the constraints (3) to (8) of section 4.2, and label
+expansion after Boykov, Veksler, Zabih 2001. ``docs/algorithms/gcuts-2008.md`` derives all that is ours:
+
+- `cheapest_cover`, for ``gcuts`` and ``gcuts-top``.
+- `minimise`, a semi-Markov dynamic program. The maximal visible nodes of a labelling cut the sequence of leaves into
+  intervals, and each interval has the leaves of one node. So the best labelling of the first leaves is the best last
+  interval after the best labelling of the leaves before it.
+- The graph of `expand`. That of the paper's Figure 1 charges too much where a parent or a child is invisible, and has
+  no place for the parents' own costs. Here a parent with a visible label has two vertices, whose third state is the
+  invisible label. So an expansion also makes nodes invisible wherever that pays.
 """
 
 from __future__ import annotations

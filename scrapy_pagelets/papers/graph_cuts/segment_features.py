@@ -1,4 +1,4 @@
-"""Features of nodes and of pairs of leaves, for the costs of GCuts and CClus.
+"""Features of nodes and of pairs of leaves for the costs of GCuts and CClus; which leaves are neighbours.
 
 Source of the cues: Chakrabarti, Kumar, Punera 2008, section 4.3: place, size of sentences, links, tag names. The paper
 gives no formulas; those here are ours. So are the features of parents and siblings, and templateness.
@@ -188,36 +188,27 @@ def situation_features(nodes: NodeTable, tree: Tree, columns: Floats) -> Floats:
     """
     above = np.maximum(tree.parent, 0)
     kind = _kind(nodes, tree)
-    order, rank = _siblings(tree)
+    before, after = tree.siblings
+    rank = _ranks(tree)
     _, back, count = np.unique(_family(tree, kind), return_inverse=True, return_counts=True)
     alike = count[back] / np.maximum(1, tree.children)[above]
-    neighbour = np.full(len(tree), -1.0)
-    one, next_ = order[:-1], order[1:]
-    beside = tree.parent[one] == tree.parent[next_]
-    like = np.where(kind[one] == kind[next_], 1.0, 0.0)[beside]
-    before, after = neighbour.copy(), neighbour.copy()
-    before[next_[beside]] = after[one[beside]] = like
-    steps = (np.abs(_column(columns, name) - _column(columns, name)[above]) for name in ("templateness", "link_words"))
+    like = (np.where(near >= 0, kind[near] == kind, -1.0) for near in (before, after))
+    own = columns[:, [_NODE.index("templateness"), _NODE.index("link_words")]]
     return np.column_stack(
         (
             columns, columns[above][:, [_NODE.index(name) for name in _OF_PARENT]], np.log1p(rank),
             np.log1p(np.maximum(0, tree.children[above] - 1 - rank)), tree.size / tree.size[above], alike,
-            before, after, *steps,
+            *like, np.abs(own - own[above]),
         )
     )  # fmt: skip
 
 
-def _column(columns: Floats, name: str) -> Floats:
-    column: Floats = columns[:, _NODE.index(name)]
-    return column
-
-
-def _siblings(tree: Tree) -> tuple[Ints, Ints]:
-    """(k,) The nodes, sorted by parent; (k,) the place of each node among its siblings, from 0."""
+def _ranks(tree: Tree) -> Ints:
+    """(k,) The place of each node among its siblings, from 0."""
     order = np.argsort(tree.parent, kind="stable")
     rank = np.empty(len(tree), np.int64)
     rank[order] = np.arange(len(tree)) - np.searchsorted(tree.parent[order], tree.parent[order])
-    return order, rank
+    return rank
 
 
 def pair_features(nodes: NodeTable, tree: Tree, columns: Floats, one: Ints, other: Ints) -> Floats:

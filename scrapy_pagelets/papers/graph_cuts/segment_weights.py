@@ -1,6 +1,11 @@
-"""Learnt weights of GCuts and CClus: two numpy files for each level of segments.
+"""Learnt weights of GCuts and CClus, and the metric that is one of them.
 
-One file is for pages as received, the other for rendered pages, whose nodes have more features.
+Each level of segments has two numpy files: one for pages as received, and one for rendered pages, whose nodes have more
+features. Chakrabarti, Kumar, Punera 2008, section 4.3, learn the distance D by large margin nearest neighbours: nodes
+of one segment should be close, and others a margin away. Source of the cost function: Weinberger, Blitzer, Saul,
+*Distance Metric Learning for Large Margin Nearest Neighbor Classification*, NIPS 2006. They minimise it over
+semidefinite matrices, which is convex. Here it is minimised over a linear map of low rank, which is not. Impostors are
+searched on the same page only.
 """
 
 from __future__ import annotations

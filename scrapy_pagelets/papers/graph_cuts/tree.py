@@ -65,6 +65,16 @@ class Tree:
         return np.bincount(self.parent[1:], minlength=len(self))
 
     @cached_property
+    def siblings(self) -> tuple[Ints, Ints]:
+        """(k,) The previous and the next sibling of each node, -1 for none."""
+        order = np.argsort(self.parent, kind="stable")
+        one, next_ = order[:-1], order[1:]
+        same = self.parent[one] == self.parent[next_]
+        before, after = np.full(len(self), -1), np.full(len(self), -1)
+        before[next_[same]], after[one[same]] = one[same], next_[same]
+        return before, after
+
+    @cached_property
     def levels(self) -> list[Ints]:
         """Nodes of each depth from the root down; the children of one parent are adjacent."""
         order = np.argsort(self.depth, kind="stable")

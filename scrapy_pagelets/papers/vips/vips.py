@@ -2,7 +2,9 @@
 
 Source: Yu, Cai, Wen, Ma 2003, *Improving Pseudo-Relevance Feedback in Web Information Retrieval Using Web Page
 Segmentation*, section 2, and Cai, Yu, Wen, Ma 2003, *VIPS: a Vision-based Page Segmentation Algorithm*
-(MSR-TR-2003-79). ``docs/algorithms/vips-feedback-2003.md`` says what is restated and what is ours.
+(MSR-TR-2003-79). ``docs/algorithms/vips-feedback-2003.md`` says what is restated and what is ours. The layout of pages
+that were not rendered is ours: blocks are placed below each other, cells beside each other, and all letters have one
+width.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.page.layout import DISPLAY, POSITION, Layout
 from scrapy_pagelets.page.nodes import TAG, NodeTable
 from scrapy_pagelets.page.page import Page
@@ -45,7 +47,8 @@ def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree
 
     Parameters
     ----------
-    pdoc : permitted degree of coherence, 1 to 10: blocks of this coherence are not divided further
+    pdoc : permitted degree of coherence, 1 to 10: blocks of this coherence are not divided further. ``TOP_PDOC`` gives
+        the regions of a page, ``INNER_PDOC`` the blocks within them
     strict : follow the rules of 2003; some of the weights are ours
 
     Raises
@@ -62,25 +65,6 @@ def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree
     layout = guess_layout(page.nodes) if page.layout is None else page.layout
     tree = (Strict if strict else Visual)(page.nodes, layout).structure()
     return tree.pruned(pdoc)
-
-
-def vips_labels(page: Page, pdoc: int = INNER_PDOC, *, strict: bool = False) -> Ints:
-    """(m,) Number of the segment of each leaf.
-
-    Each segment is a union of whole subtrees. Leaves that are not visible belong to the segment around them. If that is
-    divided, they are a segment of their own.
-
-    Parameters
-    ----------
-    pdoc : permitted degree of coherence, 1 (one segment) to 10; ``TOP_PDOC`` gives the regions of a page,
-        ``INNER_PDOC`` the blocks within them
-    strict : see `vips`
-
-    Raises
-    ------
-    ValueError : if pdoc is not from 1 to 10
-    """
-    return vips(page, pdoc, strict=strict).labels(pdoc)
 
 
 def _by_tag(names: str) -> Bools:

@@ -1,8 +1,8 @@
-"""Visual blocks of a page: which box each node paints, and which children a node is divided into.
+"""Visual blocks of a page, the children that a node is divided into, and the separators between blocks.
 
-Source: the rules 1, 2, 4 and 5 of Cai, Yu, Wen, Ma 2003, section 4.1, adapted to today's pages: whether an element
-breaks the line is decided by its computed ``display``, not by its name. ``docs/algorithms/vips-feedback-2003.md`` lists
-all rules.
+Source: Cai, Yu, Wen, Ma 2003, the rules 1, 2, 4 and 5 of section 4.1, and section 4.2, adapted to today's pages:
+whether an element breaks the line is decided by its computed ``display``, not by its name.
+``docs/algorithms/vips-feedback-2003.md`` lists all rules.
 """
 
 from __future__ import annotations
