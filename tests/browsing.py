@@ -154,7 +154,7 @@ def rendered(*documents: str, site: Site | None = None, source: bool = False, **
         return await asyncio.gather(*(browser.render(URL, document, answering(site or {})) for document in documents))
 
     pages = []
-    for document, frames in zip(documents, with_browser(use, **options), strict=True):
+    for document, frames in zip(documents, with_browser(use, **{"timeout": 120, **options}), strict=True):
         received = Page.parse(document.encode(), URL, "text/html; charset=utf-8") if source else None
         pages.append(page_of(frames, URL, received))
     return pages
