@@ -11,7 +11,7 @@ from scrapy_pagelets.document.blocks import Block
 from scrapy_pagelets.page.page import Page
 
 #: Longer names are of machines.
-_LONGEST: Final = 200
+_LONGEST_NAME: Final = 200
 #: An id of these is no place in the page.
 _WHOLE: Final = ("html", "body")
 #: Characters of a fragment that need no escape (RFC 3986, 3.5), beside letters and digits.
@@ -66,7 +66,7 @@ def _names(page: Page) -> Iterator[tuple[int, str]]:
             continue
         element = nodes.elements[row]
         for name in (element.get("id"), element.get("name") if tags[look] == "a" else None):
-            if name and len(name) <= _LONGEST and name not in seen:
+            if name and len(name) <= _LONGEST_NAME and name not in seen:
                 seen.add(name)
                 yield row, name
                 break

@@ -11,7 +11,7 @@ from lxml import etree
 from scrapy_pagelets.metadata.kinds import is_work
 
 #: Elements with properties that are looked at.
-_MOST: Final = 2000
+_MOST_PROPERTIES: Final = 2000
 _DEEPEST: Final = 100
 #: Elements and runs of text inside of a property that are looked at.
 _MOST_INSIDE: Final = 200
@@ -32,7 +32,7 @@ def properties_of(marked: Sequence[etree._Element]) -> dict[str, list[etree._Ele
     if not marked:
         return {}
     found: dict[etree._Element | None, dict[str, list[etree._Element]]] = {}
-    for element in islice((each for each in marked if "itemprop" in each.attrib), _MOST):
+    for element in islice((each for each in marked if "itemprop" in each.attrib), _MOST_PROPERTIES):
         scope = _scope(element)
         for name in (element.get("itemprop") or "").split():
             found.setdefault(scope, {}).setdefault(name, []).append(element)

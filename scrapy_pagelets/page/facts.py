@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar
 
-T = TypeVar("T")
+O = TypeVar("O")
 R = TypeVar("R")
 
 
-def once(function: Callable[[T], R]) -> Callable[[T], R]:
+def once(function: Callable[[O], R]) -> Callable[[O], R]:
     """Let an object keep what a function returns for it, as with `functools.cached_property`.
 
     Two threads that ask at the same time may both compute it.
@@ -22,7 +22,7 @@ def once(function: Callable[[T], R]) -> Callable[[T], R]:
     name = f"{function.__module__}.{function.__name__}"
 
     @wraps(function)
-    def kept(one: T) -> R:
+    def kept(one: O) -> R:
         facts = vars(one)
         if name not in facts:
             facts[name] = function(one)

@@ -298,6 +298,12 @@ class NodeTable:
         return _levels(self.depth)
 
 
+def below(nodes: NodeTable, sums: Ints, rows: int | Sequence[int] | Ints) -> Ints:
+    """(k,) sum of a column of the leaves below each of some rows, from the sums of the column (`arrays.up_to`)."""
+    found: Ints = sums[nodes.last_leaf[rows]] - sums[nodes.first_leaf[rows]]
+    return found
+
+
 def _ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
     """Return (n,) rank of each row among its siblings of the same kind, from 1, and (n,) number of these siblings."""
     order = np.lexsort((kind, parent))

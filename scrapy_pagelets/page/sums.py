@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.page.nodes import NodeTable
 
 
 def in_order(values: Floats) -> float:
@@ -36,14 +33,3 @@ def up_to(column: Ints | Bools) -> Ints:
     sums = np.zeros(len(column) + 1, np.int64)
     np.cumsum(column, out=sums[1:])
     return sums
-
-
-def below(nodes: NodeTable, sums: Ints, rows: int | Sequence[int] | Ints) -> Ints:
-    """(k,) the sum of a column of the leaves below each of some rows.
-
-    Parameters
-    ----------
-    sums : (m + 1,) those of the column, see `up_to`
-    """
-    found: Ints = sums[nodes.last_leaf[rows]] - sums[nodes.first_leaf[rows]]
-    return found
