@@ -5,34 +5,42 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final
-
 import numpy as np
 from lxml import etree
-
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import normalised, quoted, readable
 from scrapy_pagelets.core import compiled, give
-from scrapy_pagelets.page import data_tables, formulas, notes
+from scrapy_pagelets.page import data_tables, formulas, text as notes
 from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, NodeTable
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import absolute
+from dataclasses import replace
+from scrapy_pagelets.page.nodes import GLUED, TAG, NodeTable, rows_tagged
 
 _SEPARATORS: Final = {GLUED: "", SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
+
 # Attributes that cleaned HTML keeps: without these, links, images and tables lose their meaning.
 _ATTRIBUTES: Final = frozenset("href src alt title colspan rowspan lang dir datetime start reversed".split())
+
 _NUMBERS: Final = frozenset("colspan rowspan start".split())
+
 _VOID: Final = frozenset("img br hr picture source wbr".split())
+
 #: Parsers read the content of these elements verbatim, so nothing in it can be escaped.
 _RAW: Final = frozenset("xmp listing plaintext".split())
+
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
+
 _SCRIPT: Final = re.compile(r"[\s\0-\x1f]*(?:javascript|vbscript|data):", re.IGNORECASE)
+
 #: Characters that no reader sees: zero-width space, word joiner, byte order mark, soft hyphen.
 _INVISIBLE: Final = "\u200b\u2060\ufeff\u00ad\u180e"
+
 #: A line of these marks alone is what remained of a menu, a heading or a signature; or, of the joiners and marks of
 #: direction, an empty line of an editor.
 LEFT_OVER: Final = " |/\\·•:;,.-–—¶#§»«>…\u200c\u200d\u200e\u200f"
-_ITEMS: Final = TAG["li"]
 
+_ITEMS: Final = TAG["li"]
 
 def plain(nodes: NodeTable, keep: Bools) -> str:
     """Text of the leaves to keep, for readers: blank lines between blocks, line breaks and cells as on the page.
@@ -49,7 +57,6 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
     text = text_of(nodes, leaves, first_of_items(nodes, leaves))
     return text if text.isascii() else normalised("NFC", without_invisible(text))
 
-
 def written(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
     """The node table with the strings that the text of a page has, and (k,) the leaves that it is made of.
 
@@ -60,18 +67,15 @@ def written(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
     nodes = data_tables.in_lines(nodes)
     return notes.with_brackets(formulas.once(nodes, keep)), written_leaves(nodes, keep)
 
-
 @compiled("text")
 def written_leaves(nodes: NodeTable, keep: Bools) -> Ints:
     """(k,) the leaves to keep, but for those that are `left_over`."""
     return np.flatnonzero(keep & ~left_over(nodes))
 
-
 @compiled("text")
 def words_in(nodes: NodeTable, leaves: Ints) -> int:
     """Number of the words of some leaves."""
     return int(nodes.words[leaves].sum())
-
 
 def without_invisible(text: str) -> str:
     """Return a text without characters that no reader sees; as few texts have any, faster than `str.translate`."""
@@ -79,7 +83,6 @@ def without_invisible(text: str) -> str:
         for character in _INVISIBLE:
             text = text.replace(character, "")
     return text
-
 
 @compiled("text")
 def left_over(nodes: NodeTable) -> Bools:
@@ -91,7 +94,6 @@ def left_over(nodes: NodeTable) -> Bools:
         alone[leaf] = leaf not in nodes.spaces and not nodes.strings[leaf].strip(LEFT_OVER)
     return alone
 
-
 @compiled("text")
 def first_of_items(nodes: NodeTable, leaves: Ints) -> frozenset[int]:
     """Those of some leaves, in ascending order, with which an item of a list begins."""
@@ -99,7 +101,6 @@ def first_of_items(nodes: NodeTable, leaves: Ints) -> frozenset[int]:
     first = np.searchsorted(leaves, nodes.first_leaf[items])
     shown = first < np.searchsorted(leaves, nodes.last_leaf[items])
     return frozenset(leaves[first[shown]].tolist())
-
 
 @compiled("text")
 def text_of(nodes: NodeTable, leaves: Ints, items: frozenset[int] = frozenset()) -> str:
@@ -123,7 +124,6 @@ def text_of(nodes: NodeTable, leaves: Ints, items: frozenset[int] = frozenset())
         pieces.append(nodes.strings[leaf])
     return "".join(pieces)
 
-
 def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
     """Yield each leaf with its gap to the one before and, inside ``pre``, the white space between them."""
     if not len(leaves):
@@ -137,7 +137,6 @@ def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
             white = "".join(nodes.spaces.get(i, "") for i in range(start if gap <= SPACE else leaf, leaf + 1))
         yield leaf, gap, white
 
-
 @compiled("text")
 def links_of(nodes: NodeTable, leaves: Ints) -> list[int]:
     """The links that lead to a page and belong to some leaves, see `NodeTable.link_leaf`.
@@ -149,13 +148,11 @@ def links_of(nodes: NodeTable, leaves: Ints) -> list[int]:
     at = nodes.links_at
     return [number for leaf in leaves.tolist() for number in at.get(leaf, ())]
 
-
 @compiled("text")
 def anchors_of(nodes: NodeTable, links: Sequence[int]) -> list[str]:
     """The text of some links, with its white space folded."""
     rows = [nodes.links.row.item(number) for number in links]
     return [" ".join(text_of(nodes, np.arange(nodes.first_leaf[row], nodes.last_leaf[row])).split()) for row in rows]
-
 
 def xpaths(nodes: NodeTable, keep: Bools) -> list[str]:
     """XPaths of the fewest nodes that cover exactly the leaves to keep: elements, and ``text()[k]`` for single runs.
@@ -166,7 +163,6 @@ def xpaths(nodes: NodeTable, keep: Bools) -> list[str]:
     """
     return paths_of(nodes, np.flatnonzero(keep))
 
-
 @compiled("text")
 def paths_of(nodes: NodeTable, leaves: Ints) -> list[str]:
     """XPaths of some leaves, as `xpaths`, in time that depends on their number and not on the size of the page.
@@ -176,7 +172,6 @@ def paths_of(nodes: NodeTable, leaves: Ints) -> list[str]:
     leaves : (k,) indices of the leaves, ascending
     """
     return [nodes.xpath(row) for row in roots(nodes, leaves)]
-
 
 def roots(nodes: NodeTable, leaves: Ints) -> list[int]:
     """Rows of the maximal subtrees that have no other leaves, in document order; a single leaf counts as a subtree.
@@ -197,7 +192,6 @@ def roots(nodes: NodeTable, leaves: Ints) -> list[int]:
             tops.append(row)
             leaf = int(nodes.last_leaf[row])
     return tops
-
 
 def cleaned(page: Page, keep: Bools) -> str:
     """HTML of the leaves to keep and of their ancestors, without scripts, styles and presentational attributes.
@@ -228,7 +222,6 @@ def cleaned(page: Page, keep: Bools) -> str:
         setattr(element, "tail" if behind else "text", "".join(strings))
     return etree.tostring(copies[0], encoding="unicode", method="html") if texts else ""
 
-
 def _rows_to_keep(nodes: NodeTable, keep: Bools) -> Bools:
     """(n,) the leaves to keep, their ancestors, and the void elements whose parent is kept."""
     alive = nodes.total(nodes.spread(keep.astype(np.int64))) > 0
@@ -236,7 +229,6 @@ def _rows_to_keep(nodes: NodeTable, keep: Bools) -> Bools:
     for row in np.flatnonzero(void[1:]) + 1:  # `picture` before its `img`
         alive[row] = alive[nodes.parent[row]]
     return alive
-
 
 def _texts(nodes: NodeTable, leaves: Ints, alive: Bools) -> Iterator[tuple[int, str]]:
     """Yield the row of each leaf and its text, with white space before it if no tag separates it from the last one."""
@@ -254,7 +246,6 @@ def _texts(nodes: NodeTable, leaves: Ints, alive: Bools) -> Iterator[tuple[int, 
         yield row, white + nodes.strings[leaf]
         before = row
 
-
 def _name(element: etree._Element) -> str:
     tag = str(element.tag)
     if tag in _RAW:
@@ -262,7 +253,6 @@ def _name(element: etree._Element) -> str:
     if tag == "head":  # it contains a body whose tag was omitted
         return "div"
     return tag if _NAME.fullmatch(tag) else "span"
-
 
 def _kept_attributes(element: etree._Element, base: str) -> dict[str, str]:
     kept = {}
@@ -273,7 +263,6 @@ def _kept_attributes(element: etree._Element, base: str) -> dict[str, str]:
             kept[name] = readable(value)
     return kept
 
-
 def link_of(base: str, url: str) -> str:
     """Make the URL of an attribute absolute; "" for a script or inline data."""
     if _SCRIPT.match(url):
@@ -283,5 +272,29 @@ def link_of(base: str, url: str) -> str:
     except ValueError:  # "http://[broken"
         return url
 
-
 give("text", LEFT_OVER=LEFT_OVER, ITEMS=_ITEMS, without_invisible=without_invisible)
+
+_MARK: Final = re.compile(r"\d{1,3}|[a-z]|[*†‡§]{1,3}")
+
+def with_brackets(nodes: NodeTable) -> NodeTable:
+    """The node table with brackets around the marks of footnotes: raised links of a number, a letter or a sign."""
+    leaves = [nodes.first_leaf.item(row) for row in rows_tagged(nodes, TAG["sup"])]
+    marks = [leaf for leaf in leaves if leaf < len(nodes.gap) and _is_mark(nodes, leaf)]
+    if not marks:
+        return nodes
+    strings = list(nodes.strings)
+    for leaf in marks:
+        strings[leaf] = f"[{strings[leaf]}]"
+    return replace(nodes, strings=strings)
+
+def _is_mark(nodes: NodeTable, leaf: int) -> bool:
+    row = int(nodes.leaves[leaf])
+    if nodes.gap[leaf] != GLUED or not nodes.anchor[row] or not _MARK.fullmatch(nodes.strings[leaf]):
+        return False
+    alone = False
+    while nodes.last_leaf[row] - nodes.first_leaf[row] <= 1:  # up to the smallest element with other text
+        alone = alone or nodes.tag[row] == TAG["sup"]
+        row = int(nodes.parent[row])
+        if row < 0:
+            return False
+    return alone
