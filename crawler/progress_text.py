@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Final, Self
 
-from scrapy_pagelets.base.wording import counted
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.session.crawl_session import CrawlSession
 
 #: Feeds that the commands `report` and `view` read.

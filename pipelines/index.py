@@ -14,7 +14,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.job import job_dir
 
-from scrapy_pagelets.base.whole_files import whole_file
+from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.index.base import Index, IndexAway, IndexUnusable, shown
 from scrapy_pagelets.index.documents import IndexedPage, now, page_of
 from scrapy_pagelets.index.pending_pages import PendingPages

@@ -22,7 +22,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy_pagelets.archives.parts import parts
 from scrapy_pagelets.archives.reader import ArchiveError, Reader, Record, expand, records
 from scrapy_pagelets.archives.resources import Resources
-from scrapy_pagelets.base.wording import counted
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.crawler.items import page_item
 from scrapy_pagelets.crawler.spiders import arguments
 from scrapy_pagelets.crawler.spiders.archive_job import NUMBER, ArchiveJob

@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.base.hashing import band_hashes, mix
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, band_hashes, mix
 from scrapy_pagelets.corpus.near_duplicates import LAST
 from scrapy_pagelets.corpus.options import CorpusOptions
 from scrapy_pagelets.corpus.row_groups import groups

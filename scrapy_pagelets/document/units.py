@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from scrapy_pagelets.base.words import WORD
+from scrapy_pagelets.base.characters import WORD
 from scrapy_pagelets.document.blocks import Block
 from scrapy_pagelets.document.inline import PLAIN, Run
 

@@ -13,8 +13,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.base.arrays import Bools, Ints, mix
 from scrapy_pagelets.duplicates.sketch import SCHEME, SketchError, band_keys, banding
 
 _BYTE: Final = 8

@@ -1,6 +1,6 @@
 """Shingles of a text: hashes of word n-grams, used both for sketches and for verification.
 
-Words are those of `scrapy_pagelets.base.words`. In scripts without spaces each character is a word, and a shingle is a
+Words are those of `scrapy_pagelets.base.characters`. In scripts without spaces each character is a word, and a shingle is a
 character n-gram. Source: Broder et al. 1997, *Syntactic Clustering of the Web*, Section 3.
 """
 
@@ -13,9 +13,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.base.hashing import mix
-from scrapy_pagelets.base.words import WORD, caseless
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
+from scrapy_pagelets.base.characters import WORD, caseless
 from scrapy_pagelets.core import compiled, give
 
 #: Default number of words in a shingle.

@@ -14,10 +14,9 @@ from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.feed.pagelet import Pagelet
 from scrapy_pagelets.inspector.rule_lines import rule
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.page.marks import KEEP, STRIP, nearest
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import CONTENT, is_template
+from scrapy_pagelets.page.roles import CONTENT, KEEP, STRIP, is_template, nearest
 from scrapy_pagelets.page.text import plain, roots
 from scrapy_pagelets.papers.graph_cuts.gcuts import Described
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, load

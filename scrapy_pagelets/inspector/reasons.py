@@ -16,8 +16,8 @@ from scrapy_pagelets.decision.page_features import NODE_FEATURES, node_features
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.inspector.feature_names import in_words
-from scrapy_pagelets.page.marks import KEEP, STRIP, Cause, nearest
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import KEEP, STRIP, Cause, nearest
 from scrapy_pagelets.page.text import roots
 from scrapy_pagelets.papers.page_alone.page_level import smoothed
 

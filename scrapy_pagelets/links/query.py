@@ -6,9 +6,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from scrapy_pagelets.base.characters import without_controls
+from scrapy_pagelets.base.characters import WORD, caseless, without_controls, words
 from scrapy_pagelets.base.errors import QueryError
-from scrapy_pagelets.base.words import WORD, caseless, words
 
 #: Characters on either side of a link that describe its target (Clever: 50 bytes).
 _WINDOW: Final = 50

@@ -15,13 +15,13 @@ from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import quoted, readable
-from scrapy_pagelets.metadata import breadcrumbs, dates, microdata
+from scrapy_pagelets.metadata import breadcrumbs, dates
 from scrapy_pagelets.metadata.byline import Byline
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.metadata.kinds import is_page, is_work
+from scrapy_pagelets.page import structured_data as microdata
 from scrapy_pagelets.page import urls
-from scrapy_pagelets.page.json_ld import Object, by_id, types_of, values_of
 from scrapy_pagelets.page.page import Meta, Page
+from scrapy_pagelets.page.structured_data import Object, by_id, is_page, is_work, types_of, values_of
 
 #: The names of the fields.
 TOLD: Final = ("author", "published", "modified", "canonical", "description", "image", "breadcrumbs")

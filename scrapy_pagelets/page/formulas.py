@@ -6,14 +6,15 @@ Scripts leave a formula in several forms: what is seen, MathML for screen reader
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
+
 from lxml import etree
+
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.page.looks import FORMULA, FORMULA_NAMED
 from scrapy_pagelets.page.nodes import GLUED, NodeTable, rows_with
-from collections.abc import Callable, Sequence
 
 _TEX_TYPE: Final = re.compile(r"(?:application/x-tex|math/tex|text/x-tex|latex)", re.IGNORECASE)
 
@@ -49,6 +50,7 @@ _OTHER: Final = 0
 #: Characters of a script in which its settings are looked for.
 _MOST: Final = 20_000
 
+
 def is_formula(element: etree._Element) -> bool:
     """Whether an element shows a formula, or holds the source of one."""
     if element.tag in ("math", "mjx-container"):
@@ -59,6 +61,7 @@ def is_formula(element: etree._Element) -> bool:
         return bool(_PICTURE.search(element.get("class", "")) and element.get("alt"))
     return _is_set(element)
 
+
 def _is_set(element: etree._Element | None) -> bool:
     """Whether an element shows a formula as a script or a server has set it."""
     if element is None or element.tag not in ("span", "div"):
@@ -67,9 +70,11 @@ def _is_set(element: etree._Element | None) -> bool:
         len(element) > 0 or _script_of(element) is not None
     )
 
+
 def _shows_text(element: etree._Element | None) -> bool:
     """Whether an element is a formula that has been set as text, and not as a picture."""
     return element is not None and _is_set(element) and any(map(str.strip, map(str, element.itertext())))
+
 
 def tex_of(element: etree._Element) -> str:
     """The TeX of a formula; "" if the page does not give it."""
@@ -86,16 +91,19 @@ def tex_of(element: etree._Element) -> str:
         return _folded(formula.get("alttext", "")) or tex_of_mathml(formula)
     return ""
 
+
 def _script_of(element: etree._Element) -> etree._Element | None:
     """The source that MathJax 2 leaves behind what it has set."""
     after = element.getnext() if element.tag != "math" else None
     return after if after is not None and after.tag == "script" and _TEX_TYPE.match(after.get("type", "")) else None
+
 
 def is_display(element: etree._Element) -> bool:
     """Whether a formula stands on a line of its own."""
     script = _script_of(element)
     nodes = [element, *element.iter("math"), *([] if script is None else [script])]
     return any(_DISPLAY.search(node.get(name, "")) for node in nodes for name in ("class", "display", "type"))
+
 
 def delimiters(scripts: Iterable[etree._Element]) -> re.Pattern[str] | None:
     """How formulas are written in the text of a page whose script sets them in the browser; None if it has none."""
@@ -107,6 +115,7 @@ def delimiters(scripts: Iterable[etree._Element]) -> re.Pattern[str] | None:
         if _SCRIPT.search(script.get("src") or "") or _SCRIPT.search(text):
             found = _SOURCE
     return found
+
 
 def split(text: str, source: re.Pattern[str] | None) -> Iterator[tuple[str, int]]:
     r"""Yield the parts of a text, each with ``PLAIN``, ``INLINE`` or ``DISPLAY``; formulas without their delimiters.
@@ -121,6 +130,7 @@ def split(text: str, source: re.Pattern[str] | None) -> Iterator[tuple[str, int]
         yield tex, DISPLAY if match[0].startswith(("\\[", "$$")) else INLINE
         end = match.end()
     yield text[end:], PLAIN
+
 
 def once(nodes: NodeTable, keep: Bools) -> NodeTable:
     """The node table with one form of each formula that is kept: TeX, or else what is seen.
@@ -140,6 +150,7 @@ def once(nodes: NodeTable, keep: Bools) -> NodeTable:
             strings[leaves] = [shown] + [""] * (leaves.stop - leaves.start - 1)
     return nodes if strings == nodes.strings else replace(nodes, strings=strings, gap=gap)
 
+
 def _outermost(nodes: NodeTable) -> Iterator[int]:
     """Rows of the formulas, without those inside of others."""
     end = 0
@@ -147,6 +158,7 @@ def _outermost(nodes: NodeTable) -> Iterator[int]:
         if row >= end:
             end = int(nodes.end[row])
             yield row
+
 
 def _form(nodes: NodeTable, row: int) -> str:
     """The form of a formula in plain text; "" if it has only the one that is seen."""
@@ -161,15 +173,18 @@ def _form(nodes: NodeTable, row: int) -> str:
             return _seen(nodes, i) if i > row else ""
     return ""
 
+
 def _seen(nodes: NodeTable, row: int) -> str:
     leaves = slice(int(nodes.first_leaf[row]), int(nodes.last_leaf[row]))
     pieces = zip(nodes.gap[leaves].tolist(), nodes.strings[leaves], strict=True)
     return "".join((" " if gap else "") + string for gap, string in pieces).strip()
 
+
 def _folded(text: str) -> str:
     text = " ".join(text.split())
     styled = _STYLE.fullmatch(text)
     return styled[1].strip() if styled else text
+
 
 #: What TeX reads as markup.
 _SPECIAL: Final = re.compile(r"[{}%&#_$]")
@@ -191,6 +206,7 @@ _LEAVES: Final = frozenset("mi mo mn mtext ms".split())
 _SKIPPED: Final = frozenset("annotation annotation-xml mspace mphantom maligngroup malignmark".split())
 
 _ROWS: Final = frozenset("math mrow mstyle mpadded menclose maction merror semantics mtd none".split())
+
 
 def tex_of_mathml(formula: etree._Element) -> str:
     r"""Write a formula as TeX; "" if it holds anything but presentation MathML.
@@ -214,6 +230,7 @@ def tex_of_mathml(formula: etree._Element) -> str:
             parts[-1].append(_written(element, tag, inside))
     return " ".join(parts[0][0].split())
 
+
 def _written(element: etree._Element, tag: str, inside: Sequence[str]) -> str:
     if tag in _LEAVES:
         return _leaf(tag, " ".join("".join(map(str, element.itertext())).split()).translate(_INVISIBLE))
@@ -222,17 +239,21 @@ def _written(element: etree._Element, tag: str, inside: Sequence[str]) -> str:
     write = _WRITERS.get(tag)
     return write(inside) if write else "".join(inside)
 
+
 def _leaf(tag: str, text: str) -> str:
     text = _SPECIAL.sub(r"\\\g<0>", text.replace("\\", "\\backslash "))
     if tag in ("mtext", "ms"):
         return f"\\text{{{text}}}"
     return f"\\mathrm{{{text}}}" if tag == "mi" and len(text) > 1 and text.isalpha() else text
 
+
 def _fraction(inside: Sequence[str]) -> str:
     return "\\frac" + "".join(f"{{{part}}}" for part in inside)
 
+
 def _root(inside: Sequence[str]) -> str:
     return f"\\sqrt[{''.join(inside[1:])}]{{{''.join(inside[:1])}}}"
+
 
 def _script(*marks: str) -> Callable[[Sequence[str]], str]:
     """What writes a base with scripts: ``_`` below, ``^`` above."""
@@ -243,14 +264,18 @@ def _script(*marks: str) -> Callable[[Sequence[str]], str]:
 
     return write
 
+
 def _is_one(tex: str) -> bool:
     return len(tex) == 1 or bool(_WITH_LIMITS.fullmatch(tex))
+
 
 def _over(inside: Sequence[str]) -> str:
     return _stacked(inside, _OVER, "overset", "^")
 
+
 def _under(inside: Sequence[str]) -> str:
     return _stacked(inside, _UNDER, "underset", "_")
+
 
 def _stacked(inside: Sequence[str], accents: dict[str, str], command: str, mark: str) -> str:
     base, sign = "".join(inside[:1]), "".join(inside[1:])
@@ -260,11 +285,13 @@ def _stacked(inside: Sequence[str], accents: dict[str, str], command: str, mark:
         return f"\\{accent}{{{base}}}"
     return f"\\{command}{{{sign}}}{{{base}}}"
 
+
 def _under_and_over(inside: Sequence[str]) -> str:
     base = "".join(inside[:1])
     if _WITH_LIMITS.fullmatch(base):
         return _script("_", "^")(inside)
     return _over([_under(inside[:2]), *inside[2:]])
+
 
 _WRITERS: Final[dict[str, Callable[[Sequence[str]], str]]] = {
     "mfrac": _fraction,

@@ -14,11 +14,9 @@ from lxml import etree
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.arrays import Bools, Ints, mix
 from scrapy_pagelets.base.caches import MOST_BYTES, cached
-from scrapy_pagelets.base.characters import is_readable, readable
-from scrapy_pagelets.base.hashing import mix
-from scrapy_pagelets.base.words import BY_CHARACTER, WORD
+from scrapy_pagelets.base.characters import BY_CHARACTER, WORD, is_readable, readable
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page.looks import Look, class_signature, signature, signs
 from scrapy_pagelets.page.urls import targets_of
@@ -92,7 +90,7 @@ def text_key(text: str) -> tuple[int, int]:
     """Return hash and number of words of a run of text whose white space is folded.
 
     The hash ignores case and treats all digits alike. The words of an ASCII text are separated by white space, those of
-    other texts are those of `scrapy_pagelets.base.words`.
+    other texts are those of `scrapy_pagelets.base.characters`.
     """
     if len(text) > 3 and text.isascii():
         words = text.count(" ") + 1

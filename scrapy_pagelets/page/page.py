@@ -22,15 +22,15 @@ from w3lib.encoding import (
     to_unicode,
 )
 
-from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.base import display as notebook
+from scrapy_pagelets.base.arrays import Ints, align
 from scrapy_pagelets.base.characters import readable
-from scrapy_pagelets.page import notebook, urls
-from scrapy_pagelets.page.alignment import align
-from scrapy_pagelets.page.json_ld import Object, objects_of
+from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.layout import Layout
 from scrapy_pagelets.page.limits import Limits, without_nul
-from scrapy_pagelets.page.marks import Marks
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, build, declarations, values_at
+from scrapy_pagelets.page.roles import Marks
+from scrapy_pagelets.page.structured_data import Object, objects_of
 
 #: lxml stops reading at an element below this level (``html`` is level 0), even with ``huge_tree``.
 MAX_DEPTH: Final = 2047

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
+
 import numpy as np
 from lxml import etree
+
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import normalised, quoted, readable
 from scrapy_pagelets.core import compiled, give
-from scrapy_pagelets.page import data_tables, formulas, text as notes
-from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, NodeTable
+from scrapy_pagelets.page import data_tables, formulas
+from scrapy_pagelets.page import text as notes
+from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, NodeTable, rows_tagged
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import absolute
-from dataclasses import replace
-from scrapy_pagelets.page.nodes import GLUED, TAG, NodeTable, rows_tagged
 
 _SEPARATORS: Final = {GLUED: "", SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
 
@@ -42,6 +44,7 @@ LEFT_OVER: Final = " |/\\·•:;,.-–—¶#§»«>…\u200c\u200d\u200e\u200f"
 
 _ITEMS: Final = TAG["li"]
 
+
 def plain(nodes: NodeTable, keep: Bools) -> str:
     """Text of the leaves to keep, for readers: blank lines between blocks, line breaks and cells as on the page.
 
@@ -57,6 +60,7 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
     text = text_of(nodes, leaves, first_of_items(nodes, leaves))
     return text if text.isascii() else normalised("NFC", without_invisible(text))
 
+
 def written(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
     """The node table with the strings that the text of a page has, and (k,) the leaves that it is made of.
 
@@ -67,15 +71,18 @@ def written(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
     nodes = data_tables.in_lines(nodes)
     return notes.with_brackets(formulas.once(nodes, keep)), written_leaves(nodes, keep)
 
+
 @compiled("text")
 def written_leaves(nodes: NodeTable, keep: Bools) -> Ints:
     """(k,) the leaves to keep, but for those that are `left_over`."""
     return np.flatnonzero(keep & ~left_over(nodes))
 
+
 @compiled("text")
 def words_in(nodes: NodeTable, leaves: Ints) -> int:
     """Number of the words of some leaves."""
     return int(nodes.words[leaves].sum())
+
 
 def without_invisible(text: str) -> str:
     """Return a text without characters that no reader sees; as few texts have any, faster than `str.translate`."""
@@ -83,6 +90,7 @@ def without_invisible(text: str) -> str:
         for character in _INVISIBLE:
             text = text.replace(character, "")
     return text
+
 
 @compiled("text")
 def left_over(nodes: NodeTable) -> Bools:
@@ -94,6 +102,7 @@ def left_over(nodes: NodeTable) -> Bools:
         alone[leaf] = leaf not in nodes.spaces and not nodes.strings[leaf].strip(LEFT_OVER)
     return alone
 
+
 @compiled("text")
 def first_of_items(nodes: NodeTable, leaves: Ints) -> frozenset[int]:
     """Those of some leaves, in ascending order, with which an item of a list begins."""
@@ -101,6 +110,7 @@ def first_of_items(nodes: NodeTable, leaves: Ints) -> frozenset[int]:
     first = np.searchsorted(leaves, nodes.first_leaf[items])
     shown = first < np.searchsorted(leaves, nodes.last_leaf[items])
     return frozenset(leaves[first[shown]].tolist())
+
 
 @compiled("text")
 def text_of(nodes: NodeTable, leaves: Ints, items: frozenset[int] = frozenset()) -> str:
@@ -124,6 +134,7 @@ def text_of(nodes: NodeTable, leaves: Ints, items: frozenset[int] = frozenset())
         pieces.append(nodes.strings[leaf])
     return "".join(pieces)
 
+
 def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
     """Yield each leaf with its gap to the one before and, inside ``pre``, the white space between them."""
     if not len(leaves):
@@ -137,6 +148,7 @@ def _runs(nodes: NodeTable, leaves: Ints) -> Iterator[tuple[int, int, str]]:
             white = "".join(nodes.spaces.get(i, "") for i in range(start if gap <= SPACE else leaf, leaf + 1))
         yield leaf, gap, white
 
+
 @compiled("text")
 def links_of(nodes: NodeTable, leaves: Ints) -> list[int]:
     """The links that lead to a page and belong to some leaves, see `NodeTable.link_leaf`.
@@ -148,11 +160,13 @@ def links_of(nodes: NodeTable, leaves: Ints) -> list[int]:
     at = nodes.links_at
     return [number for leaf in leaves.tolist() for number in at.get(leaf, ())]
 
+
 @compiled("text")
 def anchors_of(nodes: NodeTable, links: Sequence[int]) -> list[str]:
     """The text of some links, with its white space folded."""
     rows = [nodes.links.row.item(number) for number in links]
     return [" ".join(text_of(nodes, np.arange(nodes.first_leaf[row], nodes.last_leaf[row])).split()) for row in rows]
+
 
 def xpaths(nodes: NodeTable, keep: Bools) -> list[str]:
     """XPaths of the fewest nodes that cover exactly the leaves to keep: elements, and ``text()[k]`` for single runs.
@@ -163,6 +177,7 @@ def xpaths(nodes: NodeTable, keep: Bools) -> list[str]:
     """
     return paths_of(nodes, np.flatnonzero(keep))
 
+
 @compiled("text")
 def paths_of(nodes: NodeTable, leaves: Ints) -> list[str]:
     """XPaths of some leaves, as `xpaths`, in time that depends on their number and not on the size of the page.
@@ -172,6 +187,7 @@ def paths_of(nodes: NodeTable, leaves: Ints) -> list[str]:
     leaves : (k,) indices of the leaves, ascending
     """
     return [nodes.xpath(row) for row in roots(nodes, leaves)]
+
 
 def roots(nodes: NodeTable, leaves: Ints) -> list[int]:
     """Rows of the maximal subtrees that have no other leaves, in document order; a single leaf counts as a subtree.
@@ -192,6 +208,7 @@ def roots(nodes: NodeTable, leaves: Ints) -> list[int]:
             tops.append(row)
             leaf = int(nodes.last_leaf[row])
     return tops
+
 
 def cleaned(page: Page, keep: Bools) -> str:
     """HTML of the leaves to keep and of their ancestors, without scripts, styles and presentational attributes.
@@ -222,6 +239,7 @@ def cleaned(page: Page, keep: Bools) -> str:
         setattr(element, "tail" if behind else "text", "".join(strings))
     return etree.tostring(copies[0], encoding="unicode", method="html") if texts else ""
 
+
 def _rows_to_keep(nodes: NodeTable, keep: Bools) -> Bools:
     """(n,) the leaves to keep, their ancestors, and the void elements whose parent is kept."""
     alive = nodes.total(nodes.spread(keep.astype(np.int64))) > 0
@@ -229,6 +247,7 @@ def _rows_to_keep(nodes: NodeTable, keep: Bools) -> Bools:
     for row in np.flatnonzero(void[1:]) + 1:  # `picture` before its `img`
         alive[row] = alive[nodes.parent[row]]
     return alive
+
 
 def _texts(nodes: NodeTable, leaves: Ints, alive: Bools) -> Iterator[tuple[int, str]]:
     """Yield the row of each leaf and its text, with white space before it if no tag separates it from the last one."""
@@ -246,6 +265,7 @@ def _texts(nodes: NodeTable, leaves: Ints, alive: Bools) -> Iterator[tuple[int, 
         yield row, white + nodes.strings[leaf]
         before = row
 
+
 def _name(element: etree._Element) -> str:
     tag = str(element.tag)
     if tag in _RAW:
@@ -253,6 +273,7 @@ def _name(element: etree._Element) -> str:
     if tag == "head":  # it contains a body whose tag was omitted
         return "div"
     return tag if _NAME.fullmatch(tag) else "span"
+
 
 def _kept_attributes(element: etree._Element, base: str) -> dict[str, str]:
     kept = {}
@@ -263,6 +284,7 @@ def _kept_attributes(element: etree._Element, base: str) -> dict[str, str]:
             kept[name] = readable(value)
     return kept
 
+
 def link_of(base: str, url: str) -> str:
     """Make the URL of an attribute absolute; "" for a script or inline data."""
     if _SCRIPT.match(url):
@@ -272,9 +294,11 @@ def link_of(base: str, url: str) -> str:
     except ValueError:  # "http://[broken"
         return url
 
+
 give("text", LEFT_OVER=LEFT_OVER, ITEMS=_ITEMS, without_invisible=without_invisible)
 
 _MARK: Final = re.compile(r"\d{1,3}|[a-z]|[*†‡§]{1,3}")
+
 
 def with_brackets(nodes: NodeTable) -> NodeTable:
     """The node table with brackets around the marks of footnotes: raised links of a number, a letter or a sign."""
@@ -286,6 +310,7 @@ def with_brackets(nodes: NodeTable) -> NodeTable:
     for leaf in marks:
         strings[leaf] = f"[{strings[leaf]}]"
     return replace(nodes, strings=strings)
+
 
 def _is_mark(nodes: NodeTable, leaf: int) -> bool:
     row = int(nodes.leaves[leaf])

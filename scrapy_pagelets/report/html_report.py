@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import quote
 
 from scrapy_pagelets.base.characters import visible
-from scrapy_pagelets.base.wording import counted
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.report.charts import complete_graph, curves
 from scrapy_pagelets.report.crawl_facts import CrawlFacts
 from scrapy_pagelets.report.summary import Class, SiteSummary, Summary, Totals

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from scrapy_pagelets.base.words import WORD
+from scrapy_pagelets.base.characters import WORD
 from scrapy_pagelets.index.terms import terms
 
 _RUN: Final = re.compile(r"\S+")

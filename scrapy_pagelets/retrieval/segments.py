@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.base.words import WORD
+from scrapy_pagelets.base.characters import WORD
 
 #: A function from the texts of a page's pagelets to the texts of its segments.
 Cut = Callable[[Sequence[str]], Sequence[str]]

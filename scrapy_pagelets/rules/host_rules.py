@@ -11,8 +11,8 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.caches import cached
-from scrapy_pagelets.page.marks import IGNORE_LINKS, Cause, Marks, links_inside
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import IGNORE_LINKS, Cause, Marks, links_inside
 from scrapy_pagelets.page.urls import host_of
 from scrapy_pagelets.rules.selector import Selector
 

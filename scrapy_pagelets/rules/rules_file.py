@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.page.marks import ACTIONS
+from scrapy_pagelets.page.roles import ACTIONS
 from scrapy_pagelets.rules.host_rules import HostPattern, Rule, Rules
 from scrapy_pagelets.rules.selector import Selector
 

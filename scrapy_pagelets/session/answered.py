@@ -6,7 +6,7 @@ from collections import deque
 
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.base.recent_keys import RecentKeys
+from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.sites.site_store import MAX_ANSWERED, SiteStore
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from lxml import etree
 from markdown_it import MarkdownIt
 
+from scrapy_pagelets.base.characters import WORD
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.base.words import WORD
 from scrapy_pagelets.crawler.commands import chunks as command
 from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.document.blocks import Block

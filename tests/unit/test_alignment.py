@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.page.alignment import align
+from scrapy_pagelets.base.arrays import align
 
 texts = st.lists(st.integers(0, 8), max_size=30)
 

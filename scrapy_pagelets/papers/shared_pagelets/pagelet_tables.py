@@ -13,8 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.base.arrays import Ints, mix
 from scrapy_pagelets.page.urls import site_of
 
 #: Name of a page.

@@ -1,7 +1,4 @@
-"""How objects look in a notebook: small tables in HTML that load and run nothing.
-
-IPython asks objects for ``_repr_html_``, see "Rich display" in its documentation.
-"""
+"""Numbers in sentences."""
 
 from __future__ import annotations
 
@@ -11,9 +8,23 @@ from typing import Final
 
 from scrapy_pagelets.base.characters import visible
 
+
+def counted(number: int, name: str) -> str:
+    """A number of things, in figures that are easy to read.
+
+    Examples
+    --------
+    >>> counted(1, "page"), counted(31072, "page")
+    ('1 page', '31,072 pages')
+    """
+    return f"{number:,} {name}{'' if number == 1 else 's'}"
+
+
 #: Rows of a table, and characters of a text.
 MOST: Final = 100
+
 _TEXT: Final = 200
+
 #: Colours of what is kept and what is stripped that can be seen on light and on dark ground.
 KEPT, STRIPPED = "#2b7fb5", "#c05a1e"
 
