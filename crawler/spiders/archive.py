@@ -19,8 +19,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import is_asyncio_available
 
-from scrapy_pagelets.archives.parts import parts
-from scrapy_pagelets.archives.reader import ArchiveError, Reader, Record, expand, records
+from scrapy_pagelets.archives.reader import ArchiveError, Reader, Record, expand, parts, records
 from scrapy_pagelets.archives.resources import Resources
 from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.crawler.items import page_item

@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 from urllib.parse import urlsplit
 
-from scrapy_pagelets.archives import gzip_members, http_message
-from scrapy_pagelets.archives.gzip_members import Bomb, Unpacked
-from scrapy_pagelets.archives.http_message import PACKING, SNIFFED, Headers
-from scrapy_pagelets.archives.record import MAX_BODY, Record, SkipRecord, checked, opened
-from scrapy_pagelets.archives.zstd_flood import LookAhead
+from scrapy_pagelets.archives import record as http_message
+from scrapy_pagelets.archives import unpacking as gzip_members
+from scrapy_pagelets.archives.record import MAX_BODY, PACKING, SNIFFED, Headers, Record, SkipRecord, checked, opened
+from scrapy_pagelets.archives.unpacking import Bomb, LookAhead, Unpacked
 
 if TYPE_CHECKING:
     from fastwarc.stream_io import WarcReader

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.decision.model import LABELLED
-from scrapy_pagelets.document.switches import Switches
+from scrapy_pagelets.document.blocks import Switches
 from scrapy_pagelets.duplicates.shingles import SIZE
 from scrapy_pagelets.duplicates.threshold import Threshold
 from scrapy_pagelets.page.limits import Limits

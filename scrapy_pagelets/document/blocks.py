@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
-from scrapy_pagelets.document.inline import Run
+from scrapy_pagelets.document.markdown import Run
 
 
 @dataclass(eq=False)
@@ -47,3 +48,22 @@ class Block:
             block = stack.pop()
             yield block
             stack += reversed(block.children)
+
+
+@dataclass(frozen=True)
+class Switches:
+    """What the Markdown has beside text: ``PAGELETS_MARKDOWN``.
+
+    Attributes
+    ----------
+    links, images, tables : whether they are written; the text of links and cells is in any case
+    titles : whether links have their tooltips
+    """
+
+    links: bool = True
+    images: bool = True
+    tables: bool = True
+    titles: bool = False
+
+
+ALL: Final = Switches()

@@ -15,10 +15,9 @@ from scrapy_pagelets.base.characters import quoted, readable
 from scrapy_pagelets.decision.asides import STRUCK
 from scrapy_pagelets.decision.content import permalinks
 from scrapy_pagelets.document import pictures
-from scrapy_pagelets.document.blocks import Block
-from scrapy_pagelets.document.inline import BREAK, PLAIN, Run, Style, text_of_runs, tidy
+from scrapy_pagelets.document.blocks import ALL, Block, Switches
+from scrapy_pagelets.document.markdown import BREAK, PLAIN, Run, Style, text_of_runs, tidy
 from scrapy_pagelets.document.pictures import declared_by, shown_with
-from scrapy_pagelets.document.switches import ALL, Switches
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page import code, data_tables, formulas, urls
 from scrapy_pagelets.page.nodes import GAPS, GLUED, LINE, SPACE, TEXT, NodeTable

@@ -12,7 +12,7 @@ from lxml import etree
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import host_of
-from scrapy_pagelets.rules.selector import Selector
+from scrapy_pagelets.rules.host_rules import Selector
 
 #: Names that a selector can have as they are.
 _PLAIN: Final = re.compile(r"-?[A-Za-z_][\w-]*", re.ASCII)

@@ -26,8 +26,8 @@ from scrapy_pagelets.base import display as notebook
 from scrapy_pagelets.base.arrays import Ints, align
 from scrapy_pagelets.base.characters import readable
 from scrapy_pagelets.page import urls
-from scrapy_pagelets.page.layout import Layout
 from scrapy_pagelets.page.limits import Limits, without_nul
+from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, build, declarations, values_at
 from scrapy_pagelets.page.roles import Marks
 from scrapy_pagelets.page.structured_data import Object, objects_of

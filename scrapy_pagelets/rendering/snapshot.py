@@ -14,8 +14,8 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.page.layout import DISPLAY, DISPLAYS, POSITION, Layout
 from scrapy_pagelets.page.limits import Limits
+from scrapy_pagelets.page.looks import DISPLAY, DISPLAYS, POSITION, Layout
 from scrapy_pagelets.page.nodes import TEXT, NodeTable, build
 from scrapy_pagelets.page.page import Page, base_of
 

@@ -10,7 +10,7 @@ import pytest
 from scrapy_pagelets import Page
 from scrapy_pagelets.decision.model import ModelError
 from scrapy_pagelets.decision.page_features import NODE_FEATURES
-from scrapy_pagelets.page.layout import Layout
+from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.papers.page_alone.page_level import (
     VISUAL_FEATURES,
     load,

@@ -8,10 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from scrapy_pagelets.document.blocks import Switches
 from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.inline import Run, Style, tidy, written
-from scrapy_pagelets.document.markdown import markdown_of
-from scrapy_pagelets.document.switches import Switches
+from scrapy_pagelets.document.markdown import Run, Style, markdown_of, tidy, written
 from scrapy_pagelets.metadata.headline import headline_of
 from scrapy_pagelets.page.text import plain
 from tests.trees import every, masks, page, soups, words

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.page.layout import Layout
+from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.papers.graph_cuts.tree import Tree
 
 #: Number of rows that are compared with all others at once; if more leaves than this are visible, only document order
