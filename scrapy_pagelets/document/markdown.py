@@ -5,16 +5,27 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import groupby
 from typing import Final, NamedTuple
 
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.document.blocks import Block
+from scrapy_pagelets.document.blocks import Block, Run, Style
 from scrapy_pagelets.document.builder import document_of
 from scrapy_pagelets.page.page import Page
+
+#: Characters that have a meaning anywhere in a line.
+_ANYWHERE: Final = re.compile(r"[\\`*\[]|<(?=[A-Za-z/!?])|&(?=#?\w{1,31};)|~(?=~)|(?<!\w)_|_(?!\w)|(?<=~)~")
+#: What would begin a block at the start of a line: heading, quote, list, rule, fence, underline or head of a table.
+_AT_START: Final = re.compile(r"#{1,6}(?=\s|$)|>|[-+](?=\s|$)|(?:=+|-+)(?=\s*$)|(?:[-_]\s*){3,}$|~~~|[-:|][-:| \t]*$")
+_BACKTICKS: Final = re.compile("`+")
+_NUMBERED: Final = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
+_ASCII_PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_DELIMITERS: Final = {"strong": "**", "emphasised": "*"}
+#: What nests in what, from the outside. CommonMark has no mark of its own for the tags: ``~~`` is none.
+_LEVELS: Final = ("href", "tag", "strong", "emphasised", "script")
 
 
 def markdown(page: Page, site: Site) -> str:
@@ -34,7 +45,7 @@ def markdown(page: Page, site: Site) -> str:
 def markdown_of(block: Block) -> str:
     """Write a document, or a part of one.
 
-    Lists and quotes are nested `builder.DEPTH` deep at most, so this may recurse.
+    Lists and quotes are nested `draft.DEPTH` deep at most, so this may recurse.
     """
     return "\n".join(_lines(block))
 
@@ -46,9 +57,9 @@ def _lines(block: Block) -> list[str]:
         case "heading":
             return [f"{'#' * block.level} {_heading(block)}"]
         case "paragraph":
-            return written(block.runs).split("\n")
+            return write_inline(block.runs).split("\n")
         case "code":
-            return _fenced(block.text, block.language) + (["", written(block.runs)] if block.runs else [])
+            return _fenced(block.text, block.language) + (["", write_inline(block.runs)] if block.runs else [])
         case "math":
             return _fenced(block.text, "math")
         case "quote":
@@ -80,12 +91,12 @@ def _blocks(children: Sequence[Block]) -> list[str]:
 
 
 def _heading(block: Block) -> str:
-    text = written(block.runs, one_line=True)
+    text = write_inline(block.runs, one_line=True)
     return f"{text[:-1]}\\#" if text.endswith(" #") or text == "#" else text
 
 
 def _fenced(text: str, language: str) -> list[str]:
-    fence = "`" * fence_length(text, 3)
+    fence = "`" * _fence_length(text, 3)
     return [fence + language, *text.split("\n"), fence]
 
 
@@ -116,7 +127,7 @@ def _tight(item: Block) -> list[str]:
 
 
 def _table(rows: Sequence[Sequence[Sequence[Run]]]) -> list[str]:
-    lines = [_row([written(cell, one_line=True) for cell in row]) for row in rows]
+    lines = [_row([write_inline(cell, one_line=True) for cell in row]) for row in rows]
     return [lines[0], _row(["---"] * len(rows[0])), *lines[1:]]
 
 
@@ -124,112 +135,18 @@ def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-_SPACE: Final = re.compile(r"[ \t\n]+")
+def write_inline(runs: Iterable[Run], *, one_line: bool = False) -> str:
+    """Write runs as inline Markdown; nothing in it begins a block.
 
-#: Characters that have a meaning anywhere in a line.
-_ANYWHERE: Final = re.compile(r"[\\`*\[]|<(?=[A-Za-z/!?])|&(?=#?\w{1,31};)|~(?=~)|(?<!\w)_|_(?!\w)|(?<=~)~")
-
-#: What would begin a block at the start of a line: heading, quote, list, rule, fence, underline or head of a table.
-_AT_START: Final = re.compile(r"#{1,6}(?=\s|$)|>|[-+](?=\s|$)|(?:=+|-+)(?=\s*$)|(?:[-_]\s*){3,}$|~~~|[-:|][-:| \t]*$")
-
-_BACKTICKS: Final = re.compile("`+")
-
-_NUMBERED: Final = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
-
-_ASCII_PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-
-
-class Style(NamedTuple):
-    """How a run of text is set: inside a link, strong, emphasised, raised or lowered (``sup``, ``sub``), code, struck.
-
-    ``code`` is the number of the element, because two of them with a space between are two spans; 0 for other text.
-    """
-
-    href: str = ""
-    title: str = ""
-    strong: bool = False
-    emphasised: bool = False
-    script: str = ""
-    code: int = 0
-    struck: bool = False
-
-
-PLAIN: Final = Style()
-
-
-@dataclass(frozen=True)
-class Run:
-    r"""A run of text in one style; ``"\n"`` is a line break.
-
-    Attributes
+    Parameters
     ----------
-    text : the text, without markup; of a picture its alternative text
-    source : URL of a picture; "" for text
-    title : title of a picture
-    leaf : index of the leaf of the page that has the text, of a formula that of its first; -1 if no leaf has it
+    runs : as `tidy` returns them
+    one_line : line breaks become spaces, as in headings and cells, where no block can begin
     """
-
-    text: str
-    style: Style = PLAIN
-    source: str = ""
-    title: str = ""
-    leaf: int = field(default=-1, compare=False)
-
-
-BREAK: Final = Run("\n")
-
-_DELIMITERS: Final = {"strong": "**", "emphasised": "*"}
-
-#: What nests in what, from the outside. CommonMark has no mark of its own for the tags: ``~~`` is none.
-_LEVELS: Final = ("href", "tag", "strong", "emphasised", "script")
-
-
-def tidy(runs: Iterable[Run]) -> list[Run]:
-    """Fold white space, also across runs, and drop it at the ends; each space becomes a run of its own.
-
-    White space between two runs has the style that both share.
-    """
-    pieces = [piece for run in runs for piece in _pieces(run)]
-    folded: list[Run] = []
-    space: str = ""
-    for piece in pieces:
-        if piece.text in (" ", "\n") and not piece.source:
-            space = max(space, piece.text, key=" \n".find) if space else piece.text
-            continue
-        if space and folded:
-            shared = _shared(folded[-1].style, piece.style)
-            folded.append(Run(space, shared._replace(code=0) if space == "\n" else shared))
-        space = ""
-        folded.append(piece)
-    return folded
-
-
-def _pieces(run: Run) -> Iterator[Run]:
-    """Split a run into white space and words."""
-    if run.source or run.text == "\n":
-        yield run
-        return
-    text = _SPACE.sub(" ", run.text)
-    core = text.strip(" ")
-    if text[:1] == " ":
-        yield Run(" ")
-    if core:
-        yield replace(run, text=core)
-        if text[-1:] == " ":
-            yield Run(" ")
-
-
-def _shared(a: Style, b: Style) -> Style:
-    if a == b:
-        return a
-    link = a.href == b.href and a.title == b.title
-    return Style(
-        a.href if link else "",
-        a.title if link else "",
-        strong=a.strong and b.strong,
-        emphasised=a.emphasised and b.emphasised,
-        struck=a.struck and b.struck,
-    )
+    line = "".join(_without_ambiguous(_pieces(list(_merged(runs)))))
+    if one_line:
+        return line.replace("\n", " ")
+    return "\\\n".join(_escaped_start(part) for part in line.split("\n"))
 
 
 def _merged(runs: Iterable[Run]) -> Iterator[Run]:
@@ -237,7 +154,7 @@ def _merged(runs: Iterable[Run]) -> Iterator[Run]:
     for (code, _, _), group in groupby(runs, _span):
         parts = list(group)
         if code:
-            shared = reduce(_shared, (part.style for part in parts))._replace(code=1)
+            shared = reduce(Style.shared, (part.style for part in parts))._replace(code=1)
             parts = [replace(run, style=shared) for run in parts]
         for (style, picture), equal in groupby(parts, lambda run: (run.style, bool(run.source))):
             if picture:
@@ -250,26 +167,7 @@ def _span(run: Run) -> tuple[bool, str, str]:
     return run.style.code > 0 and not run.source, run.style.href, run.style.title
 
 
-def text_of_runs(runs: Iterable[Run]) -> str:
-    """The text of runs, without markup and pictures, white space folded."""
-    return " ".join("".join(run.text for run in runs if not run.source).split())
-
-
-def written(runs: Iterable[Run], *, one_line: bool = False) -> str:
-    """Write runs as inline Markdown; nothing in it begins a block.
-
-    Parameters
-    ----------
-    runs : as `tidy` returns them
-    one_line : line breaks become spaces, as in headings and cells, where no block can begin
-    """
-    line = "".join(_without_ambiguous(_tokens(list(_merged(runs)))))
-    if one_line:
-        return line.replace("\n", " ")
-    return "\\\n".join(_escaped_start(part) for part in line.split("\n"))
-
-
-class _Token(NamedTuple):
+class _Piece(NamedTuple):
     """A piece of the line; ``pair`` numbers a delimiter and its counterpart, ``inner`` marks one inside of another."""
 
     text: str
@@ -278,9 +176,9 @@ class _Token(NamedTuple):
     inner: bool = False
 
 
-def _tokens(runs: Sequence[Run]) -> list[_Token]:
+def _pieces(runs: Sequence[Run]) -> list[_Piece]:
     """Pieces of the line, with the delimiters of nested styles around them."""
-    tokens: list[_Token] = []
+    pieces: list[_Piece] = []
     opened: list[tuple[str, str, int]] = []  # attribute and value of the style, number of the pair
     pairs = 0
     for index, run in enumerate(runs):
@@ -288,23 +186,20 @@ def _tokens(runs: Sequence[Run]) -> list[_Token]:
         common = 0
         while common < min(len(opened), len(wanted)) and opened[common][:2] == wanted[common]:
             common += 1
-        _close(tokens, opened, common)
+        _close(pieces, opened, common)
         for name, value in wanted[common:]:
             inner = any(outer in _DELIMITERS for outer, _, _ in opened)
             opened.append((name, value, pairs))
-            tokens.append(_Token(_opening(name, value), pairs if name in _DELIMITERS else -1, opens=True, inner=inner))
+            pieces.append(_Piece(_opening(name, value), pairs if name in _DELIMITERS else -1, opens=True, inner=inner))
             pairs += 1
-        link = bool(run.style.href)
-        after = runs[index + 1] if index + 1 < len(runs) else None
-        tokens.append(_Token(_text(run, link=link, before_bracket=_opens_bracket(run, after))))
-    _close(tokens, opened, 0)
-    return tokens
+        after = runs[index + 1] if index + 1 < len(runs) else Run("")
+        pieces.append(_Piece(_text(run, before_bracket=_opens_bracket(run, after))))
+    _close(pieces, opened, 0)
+    return pieces
 
 
-def _opens_bracket(run: Run, after: Run | None) -> bool:
+def _opens_bracket(run: Run, after: Run) -> bool:
     """Whether a bracket comes after a run, which an exclamation mark before it would make a picture."""
-    if after is None:
-        return False
     return bool(after.source) or (bool(after.style.href) and after.style.href != run.style.href)
 
 
@@ -313,10 +208,10 @@ def _levels(style: Style) -> tuple[str, str, str, str, str]:
     return link, "del" * style.struck, "1" * style.strong, "1" * style.emphasised, style.script
 
 
-def _close(tokens: list[_Token], opened: list[tuple[str, str, int]], common: int) -> None:
+def _close(pieces: list[_Piece], opened: list[tuple[str, str, int]], common: int) -> None:
     while len(opened) > common:
         name, value, pair = opened.pop()
-        tokens.append(_Token(_closing(name, value), pair if name in _DELIMITERS else -1))
+        pieces.append(_Piece(_closing(name, value), pair if name in _DELIMITERS else -1))
 
 
 def _opening(name: str, value: str) -> str:
@@ -328,64 +223,61 @@ def _opening(name: str, value: str) -> str:
 def _closing(name: str, value: str) -> str:
     if name == "href":
         href, _, title = value.partition("\0")
-        return f"]({destination(href)}{_quoted(title)})"
+        return f"]({_destination(href)}{_quoted(title)})"
     return _DELIMITERS.get(name) or f"</{value}>"
 
 
-def _text(run: Run, *, link: bool, before_bracket: bool) -> str:
+def _text(run: Run, *, before_bracket: bool) -> str:
     if run.source:
-        alt = escaped(" ".join(run.text.split())).replace("]", "\\]")
-        return f"![{alt}]({destination(run.source)}{_quoted(run.title)})"
+        alt = _escaped(" ".join(run.text.split())).replace("]", "\\]")
+        return f"![{alt}]({_destination(run.source)}{_quoted(run.title)})"
     if run.style.code and run.text.strip():
-        return code_span(run.text)
-    text = escaped(run.text)
-    if link:
+        return _code_span(run.text)
+    text = _escaped(run.text)
+    if run.style.href:
         text = text.replace("]", "\\]")
     return f"{text[:-1]}\\!" if before_bracket and text.endswith("!") else text
 
 
-def _without_ambiguous(tokens: list[_Token]) -> Iterator[str]:
-    """Yield the text of the tokens without the delimiters that a parser would not pair as meant."""
+def _without_ambiguous(pieces: list[_Piece]) -> Iterator[str]:
+    """Yield the text of the pieces without the delimiters that a parser would not pair as meant."""
     dropped: set[int] = set()
-    for pair, (start, end) in _places(tokens).items():
-        before = _neighbour(tokens, start, -1)
-        after = _neighbour(tokens, end, 1)
-        first, last = _neighbour(tokens, start, 1), _neighbour(tokens, end, -1)
-        glued = start > 0 and _is_closing(tokens, start - 1, dropped)
-        if glued or not (_flanks(before, first) and _flanks(after, last)) or _is_torn(tokens, start, end):
+    for pair, (start, end) in _places(pieces).items():
+        before, first = _neighbour(pieces, start, -1), _neighbour(pieces, start, 1)
+        last, after = _neighbour(pieces, end, -1), _neighbour(pieces, end, 1)
+        glued = start > 0 and _is_closing(pieces, start - 1, dropped)
+        if glued or not (_flanks(before, first) and _flanks(after, last)) or _is_torn(pieces, start, end):
             dropped.add(pair)
-    return (token.text for token in tokens if token.pair < 0 or token.pair not in dropped)
+    return (piece.text for piece in pieces if piece.pair not in dropped)
 
 
-def _is_torn(tokens: Sequence[_Token], start: int, end: int) -> bool:
+def _is_torn(pieces: Sequence[_Piece], start: int, end: int) -> bool:
     """Whether a delimiter inside of a word, which may open as well as close, would end what is around its pair."""
-    return tokens[start].inner and any(
+    return pieces[start].inner and any(
         _flanks(last, first) and _flanks(first, last) and not first.isspace() and not last.isspace()
-        for last, first in ((_neighbour(tokens, at, -1), _neighbour(tokens, at, 1)) for at in (start, end))
+        for last, first in ((_neighbour(pieces, at, -1), _neighbour(pieces, at, 1)) for at in (start, end))
     )
 
 
-def _places(tokens: Sequence[_Token]) -> dict[int, tuple[int, int]]:
-    starts = {token.pair: i for i, token in enumerate(tokens) if token.pair >= 0 and token.opens}
-    ends = {token.pair: i for i, token in enumerate(tokens) if token.pair >= 0 and not token.opens}
+def _places(pieces: Sequence[_Piece]) -> dict[int, tuple[int, int]]:
+    starts = {piece.pair: i for i, piece in enumerate(pieces) if piece.pair >= 0 and piece.opens}
+    ends = {piece.pair: i for i, piece in enumerate(pieces) if piece.pair >= 0 and not piece.opens}
     return {pair: (start, ends[pair]) for pair, start in starts.items()}
 
 
-def _is_closing(tokens: Sequence[_Token], at: int, dropped: set[int]) -> bool:
+def _is_closing(pieces: Sequence[_Piece], at: int, dropped: set[int]) -> bool:
     """Whether the delimiter before a place, if there is one, closes a pair that is written."""
-    while at >= 0 and tokens[at].pair in dropped:
+    while at >= 0 and pieces[at].pair in dropped:
         at -= 1
-    return at >= 0 and tokens[at].pair >= 0 and not tokens[at].opens
+    return at >= 0 and pieces[at].pair >= 0 and not pieces[at].opens
 
 
-def _neighbour(tokens: Sequence[_Token], at: int, step: int) -> str:
+def _neighbour(pieces: Sequence[_Piece], at: int, step: int) -> str:
     """The character beside a delimiter that is not part of a delimiter; a space at the ends."""
     at += step
-    while 0 <= at < len(tokens) and (tokens[at].pair >= 0 or not tokens[at].text):
+    while 0 <= at < len(pieces) and (pieces[at].pair >= 0 or not pieces[at].text):
         at += step
-    if not 0 <= at < len(tokens):
-        return " "
-    return tokens[at].text[0 if step > 0 else -1]
+    return pieces[at].text[0 if step > 0 else -1] if 0 <= at < len(pieces) else " "
 
 
 def _flanks(outside: str, inside: str) -> bool:
@@ -397,10 +289,10 @@ def _flanks(outside: str, inside: str) -> bool:
     return not broadly or narrowly
 
 
-def escaped(text: str) -> str:
+def _escaped(text: str) -> str:
     r"""Escape what Markdown would read as markup anywhere in a line.
 
-    >>> print(escaped("f(*args) [1] a_b _c_ <b> 1 < 2 &amp; R&D"))
+    >>> print(_escaped("f(*args) [1] a_b _c_ <b> 1 < 2 &amp; R&D"))
     f(\*args) \[1] a_b \_c\_ \<b> 1 < 2 \&amp; R&D
     """
     return _ANYWHERE.sub(r"\\\g<0>", text)
@@ -418,32 +310,32 @@ def _escaped_start(line: str) -> str:
     return f"\\{line}" if _AT_START.match(line) else line
 
 
-def code_span(text: str) -> str:
+def _code_span(text: str) -> str:
     """Write text as a code span, with as many backticks as it needs.
 
-    >>> print(code_span("a`b"))
+    >>> print(_code_span("a`b"))
     ``a`b``
     """
     text = " ".join(text.split())
-    fence = "`" * fence_length(text, 1)
+    fence = "`" * _fence_length(text, 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{pad}{text}{pad}{fence}"
 
 
-def fence_length(text: str, least: int) -> int:
+def _fence_length(text: str, least: int) -> int:
     """Number of backticks around code: one more than any run of them inside has, if that has as many as ``least``.
 
-    >>> fence_length("a ``` b", 3), fence_length("a ` b", 3)
+    >>> _fence_length("a ``` b", 3), _fence_length("a ` b", 3)
     (4, 3)
     """
     longest = max(map(len, _BACKTICKS.findall(text)), default=0)
     return least if longest < least else longest + 1
 
 
-def destination(url: str) -> str:
+def _destination(url: str) -> str:
     r"""Write the URL of a link or picture.
 
-    >>> print(destination("http://h/a b(c)"), destination("http://h/f(x"))
+    >>> print(_destination("http://h/a b(c)"), _destination("http://h/f(x"))
     http://h/a%20b(c) <http://h/f(x>
     """
     url = re.sub(r"[\s<>\\]", lambda match: f"%{ord(match[0]):02X}" if match[0] < "\x7f" else "%20", url)
@@ -462,7 +354,5 @@ def _balanced(url: str) -> bool:
 
 def _quoted(title: str) -> str:
     title = " ".join(title.split())
-    if not title:
-        return ""
     quoted = re.sub(r'[\\"]|&(?=#?\w{1,31};)', r"\\\g<0>", title)
-    return f' "{quoted}"'
+    return f' "{quoted}"' if title else ""

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from scrapy_pagelets.base.characters import WORD
-from scrapy_pagelets.document.blocks import Block
-from scrapy_pagelets.document.markdown import PLAIN, Run
+from scrapy_pagelets.document.blocks import PLAIN, Block, Run
 
 #: The end of a sentence: its mark with closing quotes, then white space and no small letter; in Chinese and Japanese,
 #: the mark alone.
