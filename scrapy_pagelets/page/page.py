@@ -26,9 +26,10 @@ from scrapy_pagelets.base import display as notebook
 from scrapy_pagelets.base.arrays import Ints, align
 from scrapy_pagelets.base.characters import readable
 from scrapy_pagelets.page import urls
+from scrapy_pagelets.page.flattening import build, declarations
 from scrapy_pagelets.page.limits import Limits, without_nul
 from scrapy_pagelets.page.looks import Layout
-from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, build, declarations, values_at
+from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, values_at
 from scrapy_pagelets.page.roles import Marks
 from scrapy_pagelets.page.structured_data import Object, objects_of
 
@@ -146,7 +147,7 @@ class Page:
 
     @property
     def declared(self) -> dict[str, list[etree._Element]]:
-        """By tag, the elements by which the page tells of itself, see `nodes.DECLARING`."""
+        """By tag, the elements by which the page tells of itself, see `flattening.DECLARING`."""
         return self._declarations[0]
 
     @property
