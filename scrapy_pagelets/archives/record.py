@@ -1,4 +1,8 @@
-"""One page of an archive."""
+"""One page of an archive, and the archived HTTP response that it is read from, which is parsed leniently.
+
+FastWARC's own parser supports neither bare line feeds nor chunk extensions. Many archives also store decoded bodies
+with the headers of encoded ones.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Unpack files of gzip members, such as WARC files, within limits: a kilobyte can unpack to a megabyte."""
+"""Unpack compressed WARC files within limits: a kilobyte can unpack to a megabyte.
+
+Members of gzip are unpacked here. FastWARC unpacks zstd, but takes long to skip the megabytes of empty lines that a
+kilobyte unpacks to: a second reader looks ahead for such floods.
+"""
 
 from __future__ import annotations
 

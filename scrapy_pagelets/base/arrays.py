@@ -1,4 +1,4 @@
-"""Types of the arrays that most functions take and return."""
+"""Columns of numbers: their types, hashes, sums that are the same on every machine, and their alignment."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def up_to(column: Ints | Bools) -> Ints:
     return sums
 
 
-def align(ours: Ints, theirs: Ints) -> Ints:
+def align_values(ours: Ints, theirs: Ints) -> Ints:
     """Align two sequences of hashes that have most of their values in common.
 
     This is the "patience diff" of Bram Cohen. A common prefix and a common suffix are aligned first. Values that occur
@@ -91,7 +91,7 @@ def align(ours: Ints, theirs: Ints) -> Ints:
 
     Examples
     --------
-    >>> align(np.array([1, 2, 9, 3, 4]), np.array([1, 2, 3, 8, 4])).tolist()
+    >>> align_values(np.array([1, 2, 9, 3, 4]), np.array([1, 2, 3, 8, 4])).tolist()
     [0, 1, -1, 2, 4]
     """
     a, b = ours.tolist(), theirs.tolist()

@@ -1,4 +1,7 @@
-"""Caches of what a function says of a text, bounded by bytes: pages choose how many texts there are, and how long."""
+"""What is remembered: results of functions by their arguments or in an object, and the keys that came last.
+
+Caches are bounded by bytes, because pages choose how many texts there are, and how long.
+"""
 
 from __future__ import annotations
 
@@ -124,12 +127,11 @@ class RecentKeys:
         return np.fromiter(self._numbers, np.int64, count), np.fromiter(self._numbers.values(), np.int8, count)
 
 
-O = TypeVar("O")
-
+Holder = TypeVar("Holder")
 R = TypeVar("R")
 
 
-def once(function: Callable[[O], R]) -> Callable[[O], R]:
+def once(function: Callable[[Holder], R]) -> Callable[[Holder], R]:
     """Let an object keep what a function returns for it, as with `functools.cached_property`.
 
     Two threads that ask at the same time may both compute it.
@@ -141,7 +143,7 @@ def once(function: Callable[[O], R]) -> Callable[[O], R]:
     name = f"{function.__module__}.{function.__name__}"
 
     @wraps(function)
-    def kept(one: O) -> R:
+    def kept(one: Holder) -> R:
         facts = vars(one)
         if name not in facts:
             facts[name] = function(one)

@@ -1,4 +1,7 @@
-"""Numbers in sentences."""
+"""Show things to people: numbers in sentences, and tables in notebooks, in HTML that loads and runs nothing.
+
+IPython asks objects for ``_repr_html_``, see "Rich display" in its documentation.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,13 @@ from html import escape
 from typing import Final
 
 from scrapy_pagelets.base.characters import visible
+
+#: Rows of a table, and characters of a text.
+MOST: Final = 100
+_TEXT: Final = 200
+#: Colours of what is kept and what is stripped that can be seen on light and on dark ground.
+KEPT, STRIPPED = "#2b7fb5", "#c05a1e"
+Row = Sequence[str | int | float]
 
 
 def counted(number: int, name: str) -> str:
@@ -18,17 +28,6 @@ def counted(number: int, name: str) -> str:
     ('1 page', '31,072 pages')
     """
     return f"{number:,} {name}{'' if number == 1 else 's'}"
-
-
-#: Rows of a table, and characters of a text.
-MOST: Final = 100
-
-_TEXT: Final = 200
-
-#: Colours of what is kept and what is stripped that can be seen on light and on dark ground.
-KEPT, STRIPPED = "#2b7fb5", "#c05a1e"
-
-Row = Sequence[str | int | float]
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Row], note: str = "", colors: Sequence[str] = ()) -> str:

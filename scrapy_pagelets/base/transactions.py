@@ -1,4 +1,4 @@
-"""Writing into SQLite databases that several processes share."""
+"""Write all or nothing: into SQLite databases that several processes share, and into files."""
 
 from __future__ import annotations
 

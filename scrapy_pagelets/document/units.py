@@ -31,7 +31,7 @@ class Unit:
     origin : the block of the document that it is, or is a sentence of
     above : the list, item and quote around it, from the outside
     lead : the headings right above it, each with what is around it
-    headings : the headings that it stands under, those of ``lead`` among them
+    headings : all headings above it, those of ``lead`` among them
     path : the groups that it belongs to, from the largest: headings, pagelet, lists, items, paragraph
     words : number of words, those of ``lead`` included
     """

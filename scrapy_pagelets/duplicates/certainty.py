@@ -11,7 +11,7 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.duplicates.shingles import runs_of_tokens
 from scrapy_pagelets.page.nodes import GLUED, NodeTable
-from scrapy_pagelets.page.text import without_invisible, written
+from scrapy_pagelets.page.text import without_invisible, write_leaves
 
 #: This share of the words of a page is taken for surely content, and counts in full.
 _SURE: Final = 0.25
@@ -37,7 +37,7 @@ def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:
     >>> word_weights(nodes, np.ones(3, np.bool_), np.array([0.2, 0.2, 0.4])).round(3).tolist()
     [1.0, 1.0, 1.0, 1.0, 0.375, 0.375]
     """
-    nodes, leaves = written(nodes, keep)
+    nodes, leaves = write_leaves(nodes, keep)
     texts, template = runs_of_words(nodes, leaves, np.ascontiguousarray(templateness, np.float64))
     template = np.maximum(template, _LEAST)
     odds: Floats = ((1 - template) / template)[runs_of_tokens(texts)]

@@ -1,7 +1,7 @@
 """Shingles of a text: hashes of word n-grams, used both for sketches and for verification.
 
-Words are those of `scrapy_pagelets.base.characters`. In scripts without spaces each character is a word, and a shingle is a
-character n-gram. Source: Broder et al. 1997, *Syntactic Clustering of the Web*, Section 3.
+Words are those of `scrapy_pagelets.base.characters`. In scripts without spaces each character is a word, and a shingle
+is a character n-gram. Source: Broder et al. 1997, *Syntactic Clustering of the Web*, Section 3.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Terms of texts, defined once for all indexes and for queries.
 
-Words are those of `scrapy_pagelets.base.characters`, except that they include combining marks and end at an underscore, as
-in the tokenizers of search engines. In scripts without spaces each character is a term, and a query for a word is a
+Words are those of `scrapy_pagelets.base.characters`, except that they include combining marks and end at an underscore,
+as in the tokenizers of search engines. In scripts without spaces each character is a term, and a query for a word is a
 query for consecutive characters.
 """
 

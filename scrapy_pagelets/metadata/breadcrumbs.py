@@ -35,7 +35,7 @@ _MOST: Final = 50
 _LONGEST: Final = 300
 
 
-def told(objects: Sequence[Object]) -> list[str]:
+def declared_names(objects: Sequence[Object]) -> list[str]:
     """Return the names of the longest ``BreadcrumbList`` among the JSON-LD objects of a page; [] without one."""
     if not objects:
         return []

@@ -132,7 +132,7 @@ def split(text: str, source: re.Pattern[str] | None) -> Iterator[tuple[str, int]
     yield text[end:], PLAIN
 
 
-def once(nodes: NodeTable, keep: Bools) -> NodeTable:
+def with_one_form(nodes: NodeTable, keep: Bools) -> NodeTable:
     """The node table with one form of each formula that is kept: TeX, or else what is seen.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What the look of an element says of it: its tag, id, class and role, each look once for all pages."""
+"""Looks: what tag, id, class and role say of an element, once for all pages, and how a browser lays it out."""
 
 from __future__ import annotations
 

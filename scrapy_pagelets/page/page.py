@@ -22,8 +22,8 @@ from w3lib.encoding import (
     to_unicode,
 )
 
-from scrapy_pagelets.base import display as notebook
-from scrapy_pagelets.base.arrays import Ints, align
+from scrapy_pagelets.base import display
+from scrapy_pagelets.base.arrays import Ints, align_values
 from scrapy_pagelets.base.characters import readable
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.flattening import build, declarations
@@ -162,7 +162,7 @@ class Page:
 
     @cached_property
     def objects(self) -> list[Object]:
-        """The objects of JSON-LD that describe the page, see `json_ld.objects_of`."""
+        """The objects of JSON-LD that describe the page, see `structured_data.objects_of`."""
         return objects_of(self.declared["script"])
 
     @cached_property
@@ -235,7 +235,7 @@ class Page:
         rows = np.full(len(self.nodes), -1)
         ours, keys = _alignable(self.nodes)
         theirs, their_keys = _alignable((self.source or self).nodes)
-        aligned = align(keys, their_keys)
+        aligned = align_values(keys, their_keys)
         rows[ours[aligned >= 0]] = theirs[aligned[aligned >= 0]]
         return rows
 
@@ -247,15 +247,15 @@ class Page:
 
     def _repr_html_(self) -> str:
         nodes = self.nodes
-        rows: list[notebook.Row] = [
+        rows: list[display.Row] = [
             ("URL", self.url),
             ("language", self.language or "not declared"),
             ("words", f"{int(nodes.words.sum()):,} in {len(nodes.leaves):,} runs of text"),
             ("links", f"{len(nodes.links.row):,}"),
             ("layout", "as received" if self.layout is None else "rendered in a browser"),
-            ("text", " ".join(nodes.strings[: notebook.MOST])),
+            ("text", " ".join(nodes.strings[: display.MOST])),
         ]
-        return notebook.table(self.title or self.url, (), rows)
+        return display.table(self.title or self.url, (), rows)
 
     @property
     def truncated(self) -> bool:

@@ -1,4 +1,4 @@
-"""The decision what is template: the threshold of templateness, and the roles that follow from it."""
+"""What is template: the threshold of templateness, the roles that follow from it, and the marks of the user's rules."""
 
 from __future__ import annotations
 

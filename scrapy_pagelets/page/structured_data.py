@@ -1,4 +1,7 @@
-"""Read JSON-LD scripts as plain objects. They are written by hand and by strangers: any may be broken or hostile."""
+"""Structured data: the JSON-LD and the microdata of a page, and the types of schema.org that tell what it is about.
+
+It is written by hand and by strangers: any of it may be broken or hostile.
+"""
 
 from __future__ import annotations
 

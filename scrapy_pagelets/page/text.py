@@ -14,7 +14,6 @@ from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import normalised, quoted, readable
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page import data_tables, formulas
-from scrapy_pagelets.page import text as notes
 from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, NodeTable, rows_tagged
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import absolute
@@ -56,12 +55,12 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
     ----------
     keep : (m,) a mask of the leaves
     """
-    nodes, leaves = written(nodes, keep)
+    nodes, leaves = write_leaves(nodes, keep)
     text = text_of(nodes, leaves, first_of_items(nodes, leaves))
     return text if text.isascii() else normalised("NFC", without_invisible(text))
 
 
-def written(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
+def write_leaves(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
     """The node table with the strings that the text of a page has, and (k,) the leaves that it is made of.
 
     Parameters
@@ -69,7 +68,7 @@ def written(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
     keep : (m,) a mask of the leaves
     """
     nodes = data_tables.in_lines(nodes)
-    return notes.with_brackets(formulas.once(nodes, keep)), written_leaves(nodes, keep)
+    return _with_brackets(formulas.with_one_form(nodes, keep)), written_leaves(nodes, keep)
 
 
 @compiled("text")
@@ -300,7 +299,7 @@ give("text", LEFT_OVER=LEFT_OVER, ITEMS=_ITEMS, without_invisible=without_invisi
 _MARK: Final = re.compile(r"\d{1,3}|[a-z]|[*†‡§]{1,3}")
 
 
-def with_brackets(nodes: NodeTable) -> NodeTable:
+def _with_brackets(nodes: NodeTable) -> NodeTable:
     """The node table with brackets around the marks of footnotes: raised links of a number, a letter or a sign."""
     leaves = [nodes.first_leaf.item(row) for row in rows_tagged(nodes, TAG["sup"])]
     marks = [leaf for leaf in leaves if leaf < len(nodes.gap) and _is_mark(nodes, leaf)]

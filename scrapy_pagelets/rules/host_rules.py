@@ -1,4 +1,4 @@
-"""Rules by host: which of them a page has, and which elements of the page they name."""
+"""Rules by host: which of them a page has, and which elements of the page their selectors name."""
 
 from __future__ import annotations
 
