@@ -262,7 +262,7 @@ class Walk:
     def write_code(self, row: int, element: etree._Element) -> None:
         """Write a block of code, unless it has the numbers of its lines."""
         self.draft.end_paragraph()
-        above, around = row, []
+        above, around = row, list[etree._Element]()
         while above >= 0 and len(around) < _AROUND:
             around.append(self.nodes.elements[above])
             above = int(self.nodes.parent[above])

@@ -45,8 +45,8 @@ NEAR: Final = 0.8
 LEAST_TOKENS: Final = 4
 LEAST_TARGETS: Final = 2
 
-# Words are not those of `scrapy_pagelets.base.characters`: a single character of a script without spaces says too little,
-# so such scripts give runs of three characters.
+# Words are not those of `scrapy_pagelets.base.characters`: a single character of a script without spaces says too
+# little, so such scripts give runs of three characters.
 _UNSPACED: Final = THAI + LAO + MYANMAR + KHMER + KANA + HAN_A + HAN + HAN_COMPATIBLE + HAN_RARE
 # Vowel signs and accents of Hebrew, Arabic and Indic scripts are part of a word, although they are not letters.
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
