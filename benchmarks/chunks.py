@@ -33,11 +33,11 @@ from benchmarks.page_sets import SITES, Job, add_options, of_sites, read_pages
 from benchmarks.quality import check_models
 from benchmarks.tools import names, option_parser, referee, sites_below, table
 from scrapy_pagelets import Page, Site
-from scrapy_pagelets.base.words import WORD, words
+from scrapy_pagelets.base.characters import WORD, words
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.document.blocks import Block
 from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.chunks import chunks_of, tokens_of
+from scrapy_pagelets.document.chunking import chunks_of, tokens_of
 from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.feed.pagelet import segment
 from scrapy_pagelets.retrieval.answers import query_of

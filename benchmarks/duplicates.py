@@ -31,7 +31,7 @@ import numpy as np
 from benchmarks.grafts import Graft, article_texts, grafts_of
 from benchmarks.tools import need, option_parser, referee, sites_below, table
 from scrapy_pagelets.archives.reader import records
-from scrapy_pagelets.base.words import words
+from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.decision.model import LABELLED
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.duplicates.band_index import BandIndex

@@ -44,7 +44,7 @@ from scrapy.linkextractors import LinkExtractor
 
 from benchmarks.throughput import Answers, Reply
 from benchmarks.tools import last_lines, option_parser, run, sites_below, table
-from scrapy_pagelets.base.words import words
+from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.feed.pagelet import pagelets_of
 from scrapy_pagelets.links.relevance import PageScores, score
 from scrapy_pagelets.middlewares.priority import PriorityMiddleware

@@ -13,7 +13,7 @@ import lxml.html
 from lxml.etree import XPath
 from lxml.html import HtmlElement
 
-from scrapy_pagelets.base.words import words
+from scrapy_pagelets.base.characters import words
 
 #: Words of a text, at least and at most.
 SHORTEST, LONGEST = 40, 400

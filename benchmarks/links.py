@@ -33,7 +33,7 @@ import numpy as np
 
 from benchmarks.tools import fold, names, need, option_parser, referee, run, sites_below, table
 from scrapy_pagelets import Page
-from scrapy_pagelets.base.words import words
+from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.links.clever import VERSIONS, clever
 from scrapy_pagelets.links.link_tables import Query, Tables, read
 from scrapy_pagelets.links.votes import pagerank, related, votes

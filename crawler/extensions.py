@@ -10,7 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from scrapy_pagelets.base.characters import visible
-from scrapy_pagelets.base.wording import counted
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.crawler.preparation import COLLECTOR, prepare
 from scrapy_pagelets.papers.shared_pagelets.incremental import RepeatedPagelets
 from scrapy_pagelets.session.crawl_session import session_of

@@ -14,7 +14,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.job import job_dir
 
-from scrapy_pagelets.base.whole_files import whole_file
+from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.feed.feed_schema import PAGE
 from scrapy_pagelets.index.interface import Index, IndexAway, IndexedPage, IndexUnusable, now, page_of, shown
 from scrapy_pagelets.index.pending_pages import PendingPages

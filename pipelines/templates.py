@@ -11,7 +11,7 @@ from weakref import WeakSet
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
-from scrapy_pagelets.base.wording import counted
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.feed.class_templates import StrippedClass, StrippedTemplates, stripped_runs
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.pipelines.page_pipeline import PagePipeline

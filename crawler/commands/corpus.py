@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from scrapy.settings import BaseSettings
 from scrapy.utils.conf import arglist_to_dict
 
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError, ConfigError, PageletsError
-from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.session.config import Config
 

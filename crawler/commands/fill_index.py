@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
 
-from scrapy_pagelets.base.wording import counted
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.feed.feed_reader import Feed, pagelets_of_line
 from scrapy_pagelets.index.interface import IndexedPage, now, page_of, shown

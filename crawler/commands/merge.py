@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from scrapy_pagelets.base.wording import counted
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.feed.feed_reader import FeedError
 from scrapy_pagelets.shared.merging import merge

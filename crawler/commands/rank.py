@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
-from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.feed.feed_reader import Feed
 

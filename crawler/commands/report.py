@@ -10,8 +10,8 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final
 
 from scrapy_pagelets.base.characters import visible
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import CommandError
-from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.crawler.commands.terminal import show, warn
 from scrapy_pagelets.feed.feed_reader import Feed
 

@@ -19,13 +19,12 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import is_asyncio_available
 
-from scrapy_pagelets.archives.parts import parts
-from scrapy_pagelets.archives.reader import ArchiveError, Reader, Record, expand, records
+from scrapy_pagelets.archives.reader import ArchiveError, Reader, Record, expand, parts, records
 from scrapy_pagelets.archives.resources import Resources
-from scrapy_pagelets.base.wording import counted
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.crawler.spiders import start_pages
 from scrapy_pagelets.crawler.spiders.archive_job import NUMBER, ArchiveJob, JobError
-from scrapy_pagelets.evidence.known_subdigraphs import KnownSubdigraphs, LinkedPages
+from scrapy_pagelets.evidence.complete_subdigraph import KnownSubdigraphs, LinkedPages
 from scrapy_pagelets.middlewares.archived import archive_request, response_token
 from scrapy_pagelets.middlewares.rendering import RENDER
 from scrapy_pagelets.page import urls

@@ -18,8 +18,8 @@ from scrapy.utils.job import job_dir
 from xxhash import xxh3_128
 
 from scrapy_pagelets.archives.reader import Record
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.base.errors import PageletsError
-from scrapy_pagelets.base.wording import counted
 from scrapy_pagelets.crawler.feed_export import Feeds, location, not_line_by_line
 from scrapy_pagelets.session.crawl_session import session_of
 

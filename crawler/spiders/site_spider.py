@@ -19,9 +19,9 @@ from scrapy.settings import BaseSettings
 from scrapy.utils.job import job_dir
 from twisted.python.failure import Failure
 
+from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.base.recent_keys import RecentKeys
 from scrapy_pagelets.crawler.spiders import start_pages
 from scrapy_pagelets.crawler.spiders.request_journal import FORMER_JOB, RequestJournal
 from scrapy_pagelets.crawler.spiders.settling import NUMBER, SettlingPages

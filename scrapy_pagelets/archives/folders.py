@@ -12,8 +12,7 @@ from re import compile as pattern
 from typing import Final
 from urllib.parse import quote
 
-from scrapy_pagelets.archives.http_message import SNIFFED, looks_like_html
-from scrapy_pagelets.archives.record import MAX_BODY, Record, SkipRecord, checked, opened
+from scrapy_pagelets.archives.record import MAX_BODY, SNIFFED, Record, SkipRecord, checked, looks_like_html, opened
 
 _WARC_NAME: Final = pattern(r"\.warc(\.(gz|zst|zstd))?$", IGNORECASE)
 _HTML_SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml", ".shtml", ".php", ".aspx"})

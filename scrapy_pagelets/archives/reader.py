@@ -6,23 +6,28 @@ import glob
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 from scrapy_pagelets.archives import folders, warc
 from scrapy_pagelets.archives.folders import is_warc
-from scrapy_pagelets.archives.gzip_members import Bomb
 from scrapy_pagelets.archives.record import ArchiveError, Record, SkipRecord, opened
+from scrapy_pagelets.archives.unpacking import Bomb
 
 __all__ = ["ArchiveError", "Reader", "Record", "expand", "read", "records"]
 
 logger = logging.getLogger(__name__)
 
 _UNREADABLE = "%s cannot be read and is left out: %s"
+
 _TRUNCATED = "%s is cut off or damaged at or after %s, the pages from there on are left out: %s"
+
 _BOMB = "%s contains a compression bomb at offset %d, which is left out: reading continues after it"
+
 _TOO_MUCH = "%s contains a record with too many %s at %s, which is left out; further ones are left out silently"
+
 _WARNED = {"too_large": "bytes", "headers": "headers"}
+
 _ADVICE = "give a WARC file, a glob in quotes, or a folder of WARC or HTML files"
 
 
@@ -196,3 +201,27 @@ def _require_fastwarc() -> None:
         import fastwarc  # noqa: F401
     except ImportError:
         raise ArchiveError("reading WARC files needs FastWARC: pip install scrapy-pagelets[archive]") from None
+
+
+def parts(sites: Sequence[str]) -> list[int]:
+    """Return the numbers of pages of the smallest parts of an archive of which no two have pages of one site.
+
+    An archive whose sites follow each other has a part for each; one whose sites alternate is a single part.
+
+    Parameters
+    ----------
+    sites : the site of each page, in the order of the archive
+
+    Examples
+    --------
+    >>> parts(["a", "a", "b", "c", "b", "d"])
+    [2, 3, 1]
+    """
+    last = {site: number for number, site in enumerate(sites)}
+    found, start, end = [], 0, 0
+    for number, site in enumerate(sites):
+        end = max(end, last[site])
+        if number == end:
+            found.append(end + 1 - start)
+            start = end + 1
+    return found

@@ -1,13 +1,20 @@
-"""One page of an archive."""
+"""One page of an archive, and the archived HTTP response that it is read from, which is parsed leniently.
+
+FastWARC's own parser supports neither bare line feeds nor chunk extensions. Many archives also store decoded bodies
+with the headers of encoded ones.
+"""
 
 from __future__ import annotations
 
+import codecs
 import errno
+import io
 import os
+import re
+import zlib
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
-from scrapy_pagelets.archives.http_message import Headers
 from scrapy_pagelets.base.errors import PageletsError
 
 #: Bytes of the body of a page. Only compression bombs are larger.
@@ -73,3 +80,138 @@ def checked(body: bytes) -> bytes:
     if len(body) > MAX_BODY:
         raise SkipRecord("too_large")
     return body
+
+
+#: Headers that describe the encoding of a body; they do not apply to the decoded body.
+PACKING: Final = frozenset({"Content-Encoding", "Transfer-Encoding", "Content-Length"})
+
+#: Bytes from the beginning of a file that are read to recognise its type.
+SNIFFED: Final = 8192
+
+_BLANK: Final = re.compile(rb"\r?\n\r?\n")
+
+#: Bytes of all headers; servers and browsers accept a fraction of that.
+_MAX_HEADERS: Final = 1 << 18
+
+#: Content encodings of one body. One is normal, two happen by mistake.
+_MAX_ENCODINGS: Final = 8
+
+_CHUNK: Final = re.compile(rb"(?:\r?\n)?([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
+
+# What a browser recognises as HTML without a declared type (WHATWG MIME Sniffing, Section 7.1), after comments and
+# declarations.
+_HTML_START: Final = re.compile(
+    rb"(?>\s|<!--(?>.*?-->)|<\?xml[^>]*>)*+<"
+    rb"(?:!doctype\s+html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>/]",
+    re.IGNORECASE | re.DOTALL,
+)
+
+Headers = dict[str, list[str]]
+
+
+def parse(block: bytes) -> tuple[int, Headers, bytes]:
+    r"""Split a response into status (0 if there is none), headers by their names in title case, and body.
+
+    >>> parse(b"HTTP/1.1 200 OK\ncontent-type: text/html\n\n<p>")
+    (200, {'Content-Type': ['text/html']}, b'<p>')
+
+    Raises
+    ------
+    ValueError : if the headers are too long
+    """
+    blank = _BLANK.search(block, 0, _MAX_HEADERS)
+    if blank is None and len(block) > _MAX_HEADERS:
+        raise ValueError("the headers are too long")
+    head, body = (block[: blank.start()], block[blank.end() :]) if blank else (block, b"")
+    status = re.match(rb"\S+[ \t]+(\d{3})(?!\d)", head)
+    headers: Headers = {}
+    for line in re.sub(rb"\r?\n[ \t]+", b" ", head).splitlines()[1:]:
+        name, colon, value = line.partition(b":")
+        if colon:
+            headers.setdefault(text(name.strip()).title(), []).append(text(value.strip()))
+    return int(status[1]) if status else 0, headers, body
+
+
+def text(value: bytes) -> str:
+    """Decode the value of a header as UTF-8, or as Latin-1 if that fails."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def media_type(declared: str) -> str:
+    """Return a ``Content-Type`` without its parameters.
+
+    >>> media_type("Text/HTML; charset=utf-8")
+    'text/html'
+    """
+    return declared.partition(";")[0].strip().lower()
+
+
+def looks_like_html(body: bytes) -> bool:
+    """Return True if a browser would treat a body without a declared type as HTML."""
+    start = body[:SNIFFED]
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        start = start.decode("utf-16", "replace").encode()
+    return bool(_HTML_START.match(start.removeprefix(codecs.BOM_UTF8)))
+
+
+def unpacked(headers: Headers, packed: bytes, most: int) -> bytes:
+    """Remove chunking and compression from a body; decompression stops one byte after ``most``.
+
+    Raises
+    ------
+    ValueError : if the body cannot be decoded
+    """
+    body = packed
+    if "chunked" in ",".join(headers.get("Transfer-Encoding", [])).lower():
+        body = _dechunked(body)
+    encodings = ",".join(headers.get("Content-Encoding", [])).lower().split(",")
+    if len(encodings) > _MAX_ENCODINGS:
+        raise ValueError(f"{len(encodings)} content encodings")
+    for encoding in reversed(encodings):
+        if looks_like_html(body):
+            break
+        try:
+            body = _decoded(encoding.strip(), body, most + 1)
+        except (zlib.error, OSError) as error:
+            raise ValueError(f"not {encoding}: {error}") from None
+    return body
+
+
+def _dechunked(body: bytes) -> bytes:
+    """Join the chunks of a body; a body that is not chunked, despite its header, stays as it is."""
+    joined = bytearray()
+    at = 0
+    while head := _CHUNK.match(body, at):
+        size = int(head[1], 16)
+        at = head.end() + size
+        joined += body[head.end() : at]
+        if not size:
+            return bytes(joined)
+    return bytes(joined) if at and at >= len(body.rstrip()) else body
+
+
+def _decoded(encoding: str, body: bytes, size: int) -> bytes:
+    from fastwarc.stream_io import BrotliReader, ZstdReader
+
+    if encoding in ("", "identity", "none"):
+        return body
+    if encoding in ("gzip", "x-gzip", "deflate"):
+        try:
+            return _inflated(body, 47, size)
+        except zlib.error:
+            return _inflated(body, -15, size)  # servers disagree on whether deflate has a zlib header
+    if encoding not in ("br", "zstd"):
+        raise ValueError(f"unknown content encoding {encoding}")
+    stream = io.BytesIO(body)
+    return (BrotliReader(stream) if encoding == "br" else ZstdReader(stream)).read(size)
+
+
+def _inflated(body: bytes, window: int, size: int) -> bytes:
+    """Inflate a body, up to where it is cut off."""
+    inflated = zlib.decompressobj(window).decompress(body, size)
+    if not inflated:
+        raise ValueError("the compressed body is empty")
+    return inflated

@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 from urllib.parse import urlsplit
 
-from scrapy_pagelets.archives import gzip_members, http_message
-from scrapy_pagelets.archives.gzip_members import Bomb, Unpacked
-from scrapy_pagelets.archives.http_message import PACKING, SNIFFED, Headers
-from scrapy_pagelets.archives.record import MAX_BODY, Record, SkipRecord, checked, opened
-from scrapy_pagelets.archives.zstd_flood import LookAhead
+from scrapy_pagelets.archives import record as http
+from scrapy_pagelets.archives import unpacking
+from scrapy_pagelets.archives.record import MAX_BODY, PACKING, SNIFFED, Headers, Record, SkipRecord, checked, opened
+from scrapy_pagelets.archives.unpacking import Bomb, LookAhead, Unpacked
 
 if TYPE_CHECKING:
     from fastwarc.stream_io import WarcReader
@@ -54,7 +53,7 @@ def walk(file: BinaryIO, bomb: Callable[[int], None] = _ignore) -> Iterator[tupl
                 number += 1
         except Bomb as error:
             bomb(error.offset)
-            if not gzip_members.seek_next(file, error.offset):
+            if not unpacking.seek_next(file, error.offset):
                 return
         else:
             return
@@ -172,7 +171,7 @@ def resource(path: str, offset: int) -> tuple[str, bytes] | str | None:
         if status != 200:
             return None
         with suppress(ValueError):  # the body was stored decoded, with the headers of an encoded one
-            body = http_message.unpacked(headers, body, MAX_BODY)
+            body = http.unpacked(headers, body, MAX_BODY)
         return headers.get("Content-Type", [""])[0], body
     except (SkipRecord, Bomb, OSError, EOFError, ValueError):
         return None
@@ -181,7 +180,7 @@ def resource(path: str, offset: int) -> tuple[str, bytes] | str | None:
 
 
 def _url(record: WarcRecord) -> str:
-    return http_message.text(record.headers.get_bytes(b"WARC-Target-URI", b"") or b"").strip().strip("<>")
+    return http.text(record.headers.get_bytes(b"WARC-Target-URI", b"") or b"").strip().strip("<>")
 
 
 def _response(record: WarcRecord, block: bytes) -> tuple[int, Headers, bytes]:
@@ -191,7 +190,7 @@ def _response(record: WarcRecord, block: bytes) -> tuple[int, Headers, bytes]:
     declared = record.headers.get("Content-Type") or ""
     if record.record_type == WarcRecordType.response and _is_http(declared, block):
         try:
-            return http_message.parse(block)
+            return http.parse(block)
         except ValueError:
             raise SkipRecord("headers") from None
     return 200, {"Content-Type": [declared]} if declared else {}, block
@@ -211,14 +210,14 @@ def _block(record: WarcRecord, keep: bool) -> bytes:
 
 
 def _html(headers: Headers, packed: bytes) -> bytes:
-    declared = http_message.media_type(headers.get("Content-Type", [""])[0])
+    declared = http.media_type(headers.get("Content-Type", [""])[0])
     if declared and declared not in _HTML_TYPES:
         raise SkipRecord("not_html")
     try:
-        body = checked(http_message.unpacked(headers, checked(packed), MAX_BODY))
+        body = checked(http.unpacked(headers, checked(packed), MAX_BODY))
     except ValueError:
         raise SkipRecord("encoding") from None
-    if not declared and not http_message.looks_like_html(body):
+    if not declared and not http.looks_like_html(body):
         raise SkipRecord("not_html")
     return body
 
@@ -232,7 +231,7 @@ def _is_page_url(url: str) -> bool:
 
 
 def _is_http(declared: str, block: bytes) -> bool:
-    return http_message.media_type(declared) == "application/http" or block.startswith(b"HTTP/")
+    return http.media_type(declared) == "application/http" or block.startswith(b"HTTP/")
 
 
 def _timestamp(date: str) -> str | None:
@@ -254,7 +253,7 @@ def _stream(file: BinaryIO, magic: bytes) -> Unpacked | WarcReader | None:
     """Return the stream that decompresses a file, None if it is not compressed."""
     from fastwarc.stream_io import ZstdReader
 
-    if magic.startswith(gzip_members.MAGIC):
+    if magic.startswith(unpacking.MAGIC):
         return Unpacked(file)
     return ZstdReader(file) if magic in (b"\x28\xb5\x2f\xfd", _DICTIONARY) else None
 

@@ -1,11 +1,12 @@
-"""Writing into SQLite databases that several processes share."""
+"""Write all or nothing: into SQLite databases that several processes share, and into files."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Final
 
 #: Seconds between two attempts.
@@ -50,3 +51,21 @@ def write_ahead(base: sqlite3.Connection, patience: float) -> None:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
                 raise
             time.sleep(_PAUSE)
+
+
+@contextmanager
+def whole_file(path: Path, suffix: str = ".new") -> Iterator[Path]:
+    """Give a path to write to; the file gets its name at the end, and is removed if an exception comes first.
+
+    Parameters
+    ----------
+    suffix : of the name until then; if several processes write the file, each needs one of its own
+    """
+    new = path.with_name(path.name + suffix)
+    try:
+        yield new
+        new.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+        raise

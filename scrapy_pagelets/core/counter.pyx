@@ -184,7 +184,7 @@ cdef class RecentTable:
 
 
 class RecentKeys(RecentTable):
-    """As `scrapy_pagelets.base.recent_keys.RecentKeys`."""
+    """As `scrapy_pagelets.base.caches.RecentKeys`."""
 
     __slots__ = ()
 

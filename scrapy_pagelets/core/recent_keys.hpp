@@ -2,7 +2,7 @@
 #pragma once
 #include "counter.hpp"
 
-// Keys with small numbers, as `scrapy_pagelets.base.recent_keys.RecentKeys`. Open addressing: a slot holds the position of a
+// Keys with small numbers, as `scrapy_pagelets.base.caches.RecentKeys`. Open addressing: a slot holds the position of a
 // key plus 1, or 0. The positions are a ring once the table is full.
 class RecentKeys {
     std::vector<std::int64_t> keys;

@@ -1,6 +1,6 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""The node table: the walk over lxml's tree, see `scrapy_pagelets.page.nodes.flatten`.
+"""The node table: the walk over lxml's tree, see `scrapy_pagelets.page.flattening.flatten`.
 
 No thread can change a tree while it is read here. Without the GIL no other thread runs Python code, so that it is enough
 to hold it and to run none ourselves: `flatten` walks over a `Snapshot` that is made so. Where elements of lxml are made,
@@ -124,7 +124,7 @@ if any(path_hash(*sample) != hash(sample) for sample in ((0, 2**62 + 3, 5), (-(2
 
 
 def flatten(_Element root not None, noscript):
-    """As `scrapy_pagelets.page.nodes.flatten`."""
+    """As `scrapy_pagelets.page.flattening.flatten`."""
     set_up()
     cdef Walk walk = Walk(noscript)
     cdef unique_ptr[Snapshot] snapshot = make_unique[Snapshot](root._c_node)
@@ -134,7 +134,7 @@ def flatten(_Element root not None, noscript):
 
 
 def elements(_Element root not None, const int64_t[::1] tag, const int64_t[::1] parent, const int64_t[::1] end):
-    """As `scrapy_pagelets.page.nodes.elements`."""
+    """As `scrapy_pagelets.page.flattening.elements`."""
     cdef list found = []
     cdef Py_ssize_t row = 0, rows = tag.shape[0]
     cdef xmlNode *node = root._c_node
@@ -158,7 +158,7 @@ def elements(_Element root not None, const int64_t[::1] tag, const int64_t[::1] 
 
 
 def elements_at(nodes, rows):
-    """As `scrapy_pagelets.page.nodes.elements_at`."""
+    """As `scrapy_pagelets.page.flattening.elements_at`."""
     cdef _Element root = nodes.root
     cdef vector[xmlNode*] found = nodes_at(root, nodes, rows)
     cdef size_t i
@@ -166,7 +166,7 @@ def elements_at(nodes, rows):
 
 
 def attributes_at(nodes, rows, str name):
-    """As `scrapy_pagelets.page.nodes.attributes_at`."""
+    """As `scrapy_pagelets.page.flattening.attributes_at`."""
     cdef bytes wanted = name.encode()
     cdef vector[xmlNode*] found = nodes_at(nodes.root, nodes, rows)
     cdef xmlAttr *attribute
@@ -207,7 +207,7 @@ cdef vector[xmlNode*] nodes_at(_Element root, nodes, rows) except *:
 
 
 def values_at(list elements, names):
-    """As `scrapy_pagelets.page.nodes.values_at`."""
+    """As `scrapy_pagelets.page.flattening.values_at`."""
     cdef list wanted = [name.encode() for name in names], found = [], values
     cdef vector[string] read_values = vector[string](len(wanted))
     cdef _Element element
@@ -228,7 +228,7 @@ def values_at(list elements, names):
 
 
 def declarations(_Element root not None):
-    """As `scrapy_pagelets.page.nodes.declarations`."""
+    """As `scrapy_pagelets.page.flattening.declarations`."""
     cdef dict found = {tag: [] for tag in given["DECLARING"]}
     cdef list marked = [], listed
     cdef xmlNode *node = root._c_node
@@ -676,7 +676,7 @@ cdef bint has_controls(str text):
 
 
 cdef int64_t number_of_words(str text):
-    """As `scrapy_pagelets.page.nodes.text_key` counts them."""
+    """As `scrapy_pagelets.page.flattening.text_key` counts them."""
     cdef int64_t count = 0
     cdef bint inside = False, alone
     cdef Py_UCS4 c
@@ -726,7 +726,7 @@ cdef int read(xmlAttr *attribute, string &value) except -1:
 
 
 cdef bint is_unseen(xmlNode *node, int64_t traits) except -1:
-    """Whether readers see nothing of an element, as in `scrapy_pagelets.page.nodes.flatten`."""
+    """Whether readers see nothing of an element, as in `scrapy_pagelets.page.flattening.flatten`."""
     cdef xmlNode *child = node.children
     while child != NULL:
         if child.type == tree.XML_ELEMENT_NODE:

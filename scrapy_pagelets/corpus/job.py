@@ -17,8 +17,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from scrapy_pagelets.base.whole_files import whole_file
-from scrapy_pagelets.base.wording import counted
+from scrapy_pagelets.base.display import counted
+from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.corpus import statements
 from scrapy_pagelets.corpus.engines import (
     COUNTS,

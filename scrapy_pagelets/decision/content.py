@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, in_order, up_to
 from scrapy_pagelets.base.caches import cached
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.decision.holes import holes_of
@@ -17,7 +17,6 @@ from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import CELL, LINE, TAG, TAGS, TEXT, NodeTable, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD, is_template
-from scrapy_pagelets.page.sums import in_order, up_to
 
 _WORD: Final = re.compile(r"\w")
 _IS_HEADING: Final = np.isin(np.arange(len(TAGS)), [TAG[f"h{level}"] for level in range(1, 7)])

@@ -12,12 +12,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, in_order
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.decision.page_features import Regions, headings
 from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.page.nodes import TAG, NodeTable
-from scrapy_pagelets.page.sums import in_order
 
 #: Log odds are clipped to this magnitude.
 _MOST: Final = 8.0

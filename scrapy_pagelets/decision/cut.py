@@ -14,11 +14,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Floats
+from scrapy_pagelets.base.arrays import Bools, Floats, in_order
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.decision.trees import Trees, sigmoid
 from scrapy_pagelets.page.nodes import NodeTable
-from scrapy_pagelets.page.sums import in_order
 
 #: The cuts compared, in log odds of template.
 CUTS: Final = np.array([-4, -3, -2.5, -2, -1.5, -1.25, -1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2.5])

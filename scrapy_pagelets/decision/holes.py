@@ -6,10 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.arrays import Bools, Ints, up_to
 from scrapy_pagelets.core import give
-from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable
-from scrapy_pagelets.page.sums import below, up_to
+from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below
 
 _BLOCKS: Final = "p ul ol dl blockquote pre table h2 h3 h4 h5 h6".split()
 _IS_BLOCK: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _BLOCKS])

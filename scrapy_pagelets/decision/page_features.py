@@ -16,16 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.base.caches import MOST_BYTES, cached
-from scrapy_pagelets.base.words import words as words_of
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, in_order, of_window
+from scrapy_pagelets.base.caches import MOST_BYTES, cached, once
+from scrapy_pagelets.base.characters import words as words_of
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.evidence.evidence import CLASSIFIERS, SiteEvidence
-from scrapy_pagelets.page.facts import once
 from scrapy_pagelets.page.looks import LANDMARKS, Look
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.sums import in_order, of_window
 
 #: Number of nested regions around a leaf that give features.
 LEVELS: Final = 6

@@ -8,10 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.base.hashing import mix
-from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, rows_tagged
-from scrapy_pagelets.page.sums import below, up_to
+from scrapy_pagelets.base.arrays import Bools, Ints, mix, up_to
+from scrapy_pagelets.page.nodes import TAG, TAGS, NodeTable, below, rows_tagged
 
 #: Elements of layout. Copies of paragraphs, items and rows are content: manuals explain a function in each class.
 _LAYOUT: Final = ("div", "section", "article", "aside", "main", "header", "footer", "form")

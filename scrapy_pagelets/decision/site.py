@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_pagelets.base import display as notebook
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.cut import shifted
 from scrapy_pagelets.decision.model import LABELLED, Model, load, site_parts
@@ -17,7 +18,6 @@ from scrapy_pagelets.evidence.evidence import Column, Counts, keys_of
 from scrapy_pagelets.evidence.kept_page import KeptPage
 from scrapy_pagelets.evidence.site_counts import Observation, PageClass, SiteCounts, body_of
 from scrapy_pagelets.evidence.unsaved import Unsaved
-from scrapy_pagelets.page import notebook
 from scrapy_pagelets.page.page import Page
 
 

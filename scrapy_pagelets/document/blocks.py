@@ -1,11 +1,61 @@
-"""The blocks of a document: headings, paragraphs, code, lists, quotes, tables."""
+"""What a document is made of: blocks, with runs of text in one style."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
 
-from scrapy_pagelets.document.inline import Run
+_SPACE: Final = re.compile(r"[ \t\n]+")
+
+
+class Style(NamedTuple):
+    """How a run of text is set: inside a link, strong, emphasised, raised or lowered (``sup``, ``sub``), code, struck.
+
+    ``code`` is the number of the element, because two of them with a space between are two spans; 0 for other text.
+    """
+
+    href: str = ""
+    title: str = ""
+    strong: bool = False
+    emphasised: bool = False
+    script: str = ""
+    code: int = 0
+    struck: bool = False
+
+    def shared(self, other: Style) -> Style:
+        """What two different styles have in common."""
+        if self == other:
+            return self
+        href, title = (self.href, self.title) if (self.href, self.title) == (other.href, other.title) else ("", "")
+        strong, emphasised = self.strong and other.strong, self.emphasised and other.emphasised
+        return Style(href, title, strong=strong, emphasised=emphasised, struck=self.struck and other.struck)
+
+
+PLAIN: Final = Style()
+
+
+@dataclass(frozen=True)
+class Run:
+    r"""A run of text in one style; ``"\n"`` is a line break.
+
+    Attributes
+    ----------
+    text : the text, without markup; of a picture its alternative text
+    source : URL of a picture; "" for text
+    title : title of a picture
+    leaf : index of the leaf of the page that has the text, of a formula that of its first; -1 if no leaf has it
+    """
+
+    text: str
+    style: Style = PLAIN
+    source: str = ""
+    title: str = ""
+    leaf: int = field(default=-1, compare=False)
+
+
+BREAK: Final = Run("\n")
 
 
 @dataclass(eq=False)
@@ -20,7 +70,7 @@ class Block:
     runs : the text of a heading or paragraph; of code the links in it, which are listed below
     rows : the cells of a table; its first row is its head
     text : code or formula
-    language : language of code; "" if it is not told
+    language : language of code; "" if the page does not tell it
     level : of a heading, 1 to 6
     ordered : whether the items of a list are numbered
     number : of an item of an ordered list; of a list that of its first item
@@ -47,3 +97,60 @@ class Block:
             block = stack.pop()
             yield block
             stack += reversed(block.children)
+
+
+@dataclass(frozen=True)
+class Switches:
+    """What the Markdown has beside text: ``PAGELETS_MARKDOWN``.
+
+    Attributes
+    ----------
+    links, images, tables : whether they are written; the text of links and cells is in any case
+    titles : whether links have their tooltips
+    """
+
+    links: bool = True
+    images: bool = True
+    tables: bool = True
+    titles: bool = False
+
+
+ALL: Final = Switches()
+
+
+def text_of_runs(runs: Iterable[Run]) -> str:
+    """The text of runs, without markup and pictures, white space folded."""
+    return " ".join("".join(run.text for run in runs if not run.source).split())
+
+
+def tidy(runs: Iterable[Run]) -> list[Run]:
+    """Fold white space, also across runs, and drop it at the ends; each space becomes a run of its own.
+
+    White space between two runs has the style that both share.
+    """
+    folded: list[Run] = []
+    space = ""
+    for piece in (piece for run in runs for piece in _words_and_spaces(run)):
+        if piece.text in (" ", "\n") and not piece.source:
+            space = max(space, piece.text, key=" \n".find) if space else piece.text
+            continue
+        if space and folded:
+            shared = folded[-1].style.shared(piece.style)
+            folded.append(Run(space, shared._replace(code=0) if space == "\n" else shared))
+        space = ""
+        folded.append(piece)
+    return folded
+
+
+def _words_and_spaces(run: Run) -> Iterator[Run]:
+    if run.source or run.text == "\n":
+        yield run
+        return
+    text = _SPACE.sub(" ", run.text)
+    core = text.strip(" ")
+    if text[:1] == " ":
+        yield Run(" ")
+    if core:
+        yield replace(run, text=core)
+        if text[-1:] == " ":
+            yield Run(" ")

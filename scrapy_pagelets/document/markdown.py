@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import reduce
+from itertools import groupby
+from typing import Final, NamedTuple
 
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.document.blocks import Block
+from scrapy_pagelets.document.blocks import Block, Run, Style
 from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.inline import Run, fence_length, written
 from scrapy_pagelets.page.page import Page
+
+#: Characters that have a meaning anywhere in a line.
+_ANYWHERE: Final = re.compile(r"[\\`*\[]|<(?=[A-Za-z/!?])|&(?=#?\w{1,31};)|~(?=~)|(?<!\w)_|_(?!\w)|(?<=~)~")
+#: What would begin a block at the start of a line: heading, quote, list, rule, fence, underline or head of a table.
+_AT_START: Final = re.compile(r"#{1,6}(?=\s|$)|>|[-+](?=\s|$)|(?:=+|-+)(?=\s*$)|(?:[-_]\s*){3,}$|~~~|[-:|][-:| \t]*$")
+_BACKTICKS: Final = re.compile("`+")
+_NUMBERED: Final = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
+_ASCII_PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_DELIMITERS: Final = {"strong": "**", "emphasised": "*"}
+#: What nests in what, from the outside. CommonMark has no mark of its own for the tags: ``~~`` is none.
+_LEVELS: Final = ("href", "tag", "strong", "emphasised", "script")
 
 
 def markdown(page: Page, site: Site) -> str:
@@ -29,7 +45,7 @@ def markdown(page: Page, site: Site) -> str:
 def markdown_of(block: Block) -> str:
     """Write a document, or a part of one.
 
-    Lists and quotes are nested `builder.DEPTH` deep at most, so this may recurse.
+    Lists and quotes are nested `draft.DEPTH` deep at most, so this may recurse.
     """
     return "\n".join(_lines(block))
 
@@ -41,9 +57,9 @@ def _lines(block: Block) -> list[str]:
         case "heading":
             return [f"{'#' * block.level} {_heading(block)}"]
         case "paragraph":
-            return written(block.runs).split("\n")
+            return write_inline(block.runs).split("\n")
         case "code":
-            return _fenced(block.text, block.language) + (["", written(block.runs)] if block.runs else [])
+            return _fenced(block.text, block.language) + (["", write_inline(block.runs)] if block.runs else [])
         case "math":
             return _fenced(block.text, "math")
         case "quote":
@@ -75,12 +91,12 @@ def _blocks(children: Sequence[Block]) -> list[str]:
 
 
 def _heading(block: Block) -> str:
-    text = written(block.runs, one_line=True)
+    text = write_inline(block.runs, one_line=True)
     return f"{text[:-1]}\\#" if text.endswith(" #") or text == "#" else text
 
 
 def _fenced(text: str, language: str) -> list[str]:
-    fence = "`" * fence_length(text, 3)
+    fence = "`" * _fence_length(text, 3)
     return [fence + language, *text.split("\n"), fence]
 
 
@@ -111,9 +127,232 @@ def _tight(item: Block) -> list[str]:
 
 
 def _table(rows: Sequence[Sequence[Sequence[Run]]]) -> list[str]:
-    lines = [_row([written(cell, one_line=True) for cell in row]) for row in rows]
+    lines = [_row([write_inline(cell, one_line=True) for cell in row]) for row in rows]
     return [lines[0], _row(["---"] * len(rows[0])), *lines[1:]]
 
 
 def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def write_inline(runs: Iterable[Run], *, one_line: bool = False) -> str:
+    """Write runs as inline Markdown; nothing in it begins a block.
+
+    Parameters
+    ----------
+    runs : as `tidy` returns them
+    one_line : line breaks become spaces, as in headings and cells, where no block can begin
+    """
+    line = "".join(_without_ambiguous(_pieces(list(_merged(runs)))))
+    if one_line:
+        return line.replace("\n", " ")
+    return "\\\n".join(_escaped_start(part) for part in line.split("\n"))
+
+
+def _merged(runs: Iterable[Run]) -> Iterator[Run]:
+    """Join equal neighbours, and code without a space between, which would end up in one span in any case."""
+    for (code, _, _), group in groupby(runs, _span):
+        parts = list(group)
+        if code:
+            shared = reduce(Style.shared, (part.style for part in parts))._replace(code=1)
+            parts = [replace(run, style=shared) for run in parts]
+        for (style, picture), equal in groupby(parts, lambda run: (run.style, bool(run.source))):
+            if picture:
+                yield from equal
+            else:
+                yield Run("".join(run.text for run in equal), style)
+
+
+def _span(run: Run) -> tuple[bool, str, str]:
+    return run.style.code > 0 and not run.source, run.style.href, run.style.title
+
+
+class _Piece(NamedTuple):
+    """A piece of the line; ``pair`` numbers a delimiter and its counterpart, ``inner`` marks one inside of another."""
+
+    text: str
+    pair: int = -1
+    opens: bool = False
+    inner: bool = False
+
+
+def _pieces(runs: Sequence[Run]) -> list[_Piece]:
+    """Pieces of the line, with the delimiters of nested styles around them."""
+    pieces: list[_Piece] = []
+    opened: list[tuple[str, str, int]] = []  # attribute and value of the style, number of the pair
+    pairs = 0
+    for index, run in enumerate(runs):
+        wanted = [(name, value) for name, value in zip(_LEVELS, _levels(run.style), strict=True) if value]
+        common = 0
+        while common < min(len(opened), len(wanted)) and opened[common][:2] == wanted[common]:
+            common += 1
+        _close(pieces, opened, common)
+        for name, value in wanted[common:]:
+            inner = any(outer in _DELIMITERS for outer, _, _ in opened)
+            opened.append((name, value, pairs))
+            pieces.append(_Piece(_opening(name, value), pairs if name in _DELIMITERS else -1, opens=True, inner=inner))
+            pairs += 1
+        after = runs[index + 1] if index + 1 < len(runs) else Run("")
+        pieces.append(_Piece(_text(run, before_bracket=_opens_bracket(run, after))))
+    _close(pieces, opened, 0)
+    return pieces
+
+
+def _opens_bracket(run: Run, after: Run) -> bool:
+    """Whether a bracket comes after a run, which an exclamation mark before it would make a picture."""
+    return bool(after.source) or (bool(after.style.href) and after.style.href != run.style.href)
+
+
+def _levels(style: Style) -> tuple[str, str, str, str, str]:
+    link = f"{style.href}\0{style.title}" if style.href else ""
+    return link, "del" * style.struck, "1" * style.strong, "1" * style.emphasised, style.script
+
+
+def _close(pieces: list[_Piece], opened: list[tuple[str, str, int]], common: int) -> None:
+    while len(opened) > common:
+        name, value, pair = opened.pop()
+        pieces.append(_Piece(_closing(name, value), pair if name in _DELIMITERS else -1))
+
+
+def _opening(name: str, value: str) -> str:
+    if name == "href":
+        return "["
+    return _DELIMITERS.get(name) or f"<{value}>"
+
+
+def _closing(name: str, value: str) -> str:
+    if name == "href":
+        href, _, title = value.partition("\0")
+        return f"]({_destination(href)}{_quoted(title)})"
+    return _DELIMITERS.get(name) or f"</{value}>"
+
+
+def _text(run: Run, *, before_bracket: bool) -> str:
+    if run.source:
+        alt = _escaped(" ".join(run.text.split())).replace("]", "\\]")
+        return f"![{alt}]({_destination(run.source)}{_quoted(run.title)})"
+    if run.style.code and run.text.strip():
+        return _code_span(run.text)
+    text = _escaped(run.text)
+    if run.style.href:
+        text = text.replace("]", "\\]")
+    return f"{text[:-1]}\\!" if before_bracket and text.endswith("!") else text
+
+
+def _without_ambiguous(pieces: list[_Piece]) -> Iterator[str]:
+    """Yield the text of the pieces without the delimiters that a parser would not pair as meant."""
+    dropped: set[int] = set()
+    for pair, (start, end) in _places(pieces).items():
+        before, first = _neighbour(pieces, start, -1), _neighbour(pieces, start, 1)
+        last, after = _neighbour(pieces, end, -1), _neighbour(pieces, end, 1)
+        glued = start > 0 and _is_closing(pieces, start - 1, dropped)
+        if glued or not (_flanks(before, first) and _flanks(after, last)) or _is_torn(pieces, start, end):
+            dropped.add(pair)
+    return (piece.text for piece in pieces if piece.pair not in dropped)
+
+
+def _is_torn(pieces: Sequence[_Piece], start: int, end: int) -> bool:
+    """Whether a delimiter inside of a word, which may open as well as close, would end what is around its pair."""
+    return pieces[start].inner and any(
+        _flanks(last, first) and _flanks(first, last) and not first.isspace() and not last.isspace()
+        for last, first in ((_neighbour(pieces, at, -1), _neighbour(pieces, at, 1)) for at in (start, end))
+    )
+
+
+def _places(pieces: Sequence[_Piece]) -> dict[int, tuple[int, int]]:
+    starts = {piece.pair: i for i, piece in enumerate(pieces) if piece.pair >= 0 and piece.opens}
+    ends = {piece.pair: i for i, piece in enumerate(pieces) if piece.pair >= 0 and not piece.opens}
+    return {pair: (start, ends[pair]) for pair, start in starts.items()}
+
+
+def _is_closing(pieces: Sequence[_Piece], at: int, dropped: set[int]) -> bool:
+    """Whether the delimiter before a place, if there is one, closes a pair that is written."""
+    while at >= 0 and pieces[at].pair in dropped:
+        at -= 1
+    return at >= 0 and pieces[at].pair >= 0 and not pieces[at].opens
+
+
+def _neighbour(pieces: Sequence[_Piece], at: int, step: int) -> str:
+    """The character beside a delimiter that is not part of a delimiter; a space at the ends."""
+    at += step
+    while 0 <= at < len(pieces) and (pieces[at].pair >= 0 or not pieces[at].text):
+        at += step
+    return pieces[at].text[0 if step > 0 else -1] if 0 <= at < len(pieces) else " "
+
+
+def _flanks(outside: str, inside: str) -> bool:
+    """Whether a delimiter between two characters belongs to the text inside (CommonMark, 6.2)."""
+    if inside.isspace():
+        return False
+    broadly = inside in _ASCII_PUNCTUATION or unicodedata.category(inside)[0] in "PS"
+    narrowly = outside.isspace() or outside in _ASCII_PUNCTUATION or unicodedata.category(outside)[0] == "P"
+    return not broadly or narrowly
+
+
+def _escaped(text: str) -> str:
+    r"""Escape what Markdown would read as markup anywhere in a line.
+
+    >>> print(_escaped("f(*args) [1] a_b _c_ <b> 1 < 2 &amp; R&D"))
+    f(\*args) \[1] a_b \_c\_ \<b> 1 < 2 \&amp; R&D
+    """
+    return _ANYWHERE.sub(r"\\\g<0>", text)
+
+
+def _escaped_start(line: str) -> str:
+    r"""Escape what would begin a block.
+
+    >>> print(_escaped_start("1. May"), _escaped_start("- a"), _escaped_start("-1"))
+    1\. May \- a -1
+    """
+    line = line.strip(" ")
+    if match := _NUMBERED.match(line):
+        return f"{match[1]}\\{line[match.end(1) :]}"
+    return f"\\{line}" if _AT_START.match(line) else line
+
+
+def _code_span(text: str) -> str:
+    """Write text as a code span, with as many backticks as it needs.
+
+    >>> print(_code_span("a`b"))
+    ``a`b``
+    """
+    text = " ".join(text.split())
+    fence = "`" * _fence_length(text, 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def _fence_length(text: str, least: int) -> int:
+    """Number of backticks around code: one more than any run of them inside has, if that has as many as ``least``.
+
+    >>> _fence_length("a ``` b", 3), _fence_length("a ` b", 3)
+    (4, 3)
+    """
+    longest = max(map(len, _BACKTICKS.findall(text)), default=0)
+    return least if longest < least else longest + 1
+
+
+def _destination(url: str) -> str:
+    r"""Write the URL of a link or picture.
+
+    >>> print(_destination("http://h/a b(c)"), _destination("http://h/f(x"))
+    http://h/a%20b(c) <http://h/f(x>
+    """
+    url = re.sub(r"[\s<>\\]", lambda match: f"%{ord(match[0]):02X}" if match[0] < "\x7f" else "%20", url)
+    url = re.sub(r"&(?=#?\w{1,31};)", "&amp;", url)
+    return url if _balanced(url) and url else f"<{url}>"
+
+
+def _balanced(url: str) -> bool:
+    level = 0
+    for character in url:
+        level += (character == "(") - (character == ")")
+        if level < 0 or level > 20:
+            return False
+    return level == 0
+
+
+def _quoted(title: str) -> str:
+    title = " ".join(title.split())
+    quoted = re.sub(r'[\\"]|&(?=#?\w{1,31};)', r"\\\g<0>", title)
+    return f' "{quoted}"' if title else ""

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from scrapy_pagelets.base.words import WORD
-from scrapy_pagelets.document.blocks import Block
-from scrapy_pagelets.document.inline import PLAIN, Run
+from scrapy_pagelets.base.characters import WORD
+from scrapy_pagelets.document.blocks import PLAIN, Block, Run
 
 #: The end of a sentence: its mark with closing quotes, then white space and no small letter; in Chinese and Japanese,
 #: the mark alone.
@@ -32,7 +31,7 @@ class Unit:
     origin : the block of the document that it is, or is a sentence of
     above : the list, item and quote around it, from the outside
     lead : the headings right above it, each with what is around it
-    headings : the headings that it stands under, those of ``lead`` among them
+    headings : all headings above it, those of ``lead`` among them
     path : the groups that it belongs to, from the largest: headings, pagelet, lists, items, paragraph
     words : number of words, those of ``lead`` included
     """

@@ -1,7 +1,7 @@
 """Shingles of a text: hashes of word n-grams, used both for sketches and for verification, and weights of its words.
 
-Words are those of `scrapy_pagelets.base.words`. In scripts without spaces each character is a word, and a shingle is a
-character n-gram. Source: Broder et al. 1997, *Syntactic Clustering of the Web*, Section 3. The weights are ours: they
+Words are those of `scrapy_pagelets.base.characters`. In scripts without spaces each character is a word, and a shingle
+is a character n-gram. Source: Broder et al. 1997, *Syntactic Clustering of the Web*, Section 3. The weights are ours: they
 say how surely each word is content, so that leftovers of templates do not separate copies on two sites.
 """
 
@@ -15,12 +15,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.base.hashing import mix
-from scrapy_pagelets.base.words import WORD, caseless
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
+from scrapy_pagelets.base.characters import WORD, caseless
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page.nodes import GLUED, NodeTable
-from scrapy_pagelets.page.text import without_invisible, written
+from scrapy_pagelets.page.text import without_invisible
 
 #: Default number of words in a shingle.
 SIZE: Final = 5
@@ -251,7 +250,7 @@ def word_weights(nodes: NodeTable, keep: Bools, templateness: Floats) -> Floats:
     >>> word_weights(nodes, np.ones(3, np.bool_), np.array([0.2, 0.2, 0.4])).round(3).tolist()
     [1.0, 1.0, 1.0, 1.0, 0.375, 0.375]
     """
-    nodes, leaves = written(nodes, keep)
+    nodes, leaves = write_leaves(nodes, keep)
     texts, template = runs_of_words(nodes, leaves, np.ascontiguousarray(templateness, np.float64))
     template = np.maximum(template, _LEAST)
     odds: Floats = ((1 - template) / template)[runs_of_tokens(texts)]

@@ -15,8 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.base.hashing import band_hashes, mix
+from scrapy_pagelets.base.arrays import Ints, band_hashes, mix
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.duplicates.shingles import Hashes
 

@@ -15,12 +15,11 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
+from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.evidence.class_template import VOTE
 from scrapy_pagelets.evidence.lossy_counter import LossyCounter, Sums, countable
-from scrapy_pagelets.page.facts import once
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
 

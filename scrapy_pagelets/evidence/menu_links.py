@@ -18,9 +18,9 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Ints
+from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.evidence.actions import acts, is_plain_link, labels_action
 from scrapy_pagelets.page import urls
-from scrapy_pagelets.page.facts import once
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import normalise

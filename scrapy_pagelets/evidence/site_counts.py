@@ -11,9 +11,8 @@ from typing import Final, Self
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.base.hashing import mix
-from scrapy_pagelets.base.recent_keys import RecentKeys
+from scrapy_pagelets.base.arrays import Floats, Ints, mix
+from scrapy_pagelets.base.caches import RecentKeys, once
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.evidence.class_template import (
     OPTIONAL,
@@ -27,7 +26,6 @@ from scrapy_pagelets.evidence.class_template import (
 from scrapy_pagelets.evidence.evidence import CLASSES, Column, Counts, Fragments, keys_of
 from scrapy_pagelets.evidence.kept_page import KeptPage
 from scrapy_pagelets.evidence.menu_links import link_targets
-from scrapy_pagelets.page.facts import once
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 

@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, Final
 
+from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.base.errors import PageletsError
-from scrapy_pagelets.base.words import words
 from scrapy_pagelets.feed.feed_schema import CHUNK, FEED, LINK, PAGELET, TEMPLATE, FeedField
 
 Line = dict[str, Any]

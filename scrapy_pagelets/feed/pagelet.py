@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from scrapy_pagelets.base import display as notebook
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.core import compiled, give
-from scrapy_pagelets.page import notebook
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import CONTENT, THRESHOLD, is_template, role_by_words, role_of

@@ -18,8 +18,8 @@ from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
-from scrapy_pagelets.base.whole_files import whole_file
-from scrapy_pagelets.base.words import BY_CHARACTER
+from scrapy_pagelets.base.characters import BY_CHARACTER
+from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.index.interface import (
     TITLE,
     UNSEARCHED,

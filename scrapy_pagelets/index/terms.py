@@ -1,7 +1,7 @@
 """Terms of texts, defined once for all indexes and for queries.
 
-Words are those of `scrapy_pagelets.base.words`, except that they include combining marks and end at an underscore, as
-in the tokenizers of search engines. In scripts without spaces each character is a term, and a query for a word is a
+Words are those of `scrapy_pagelets.base.characters`, except that they include combining marks and end at an underscore,
+as in the tokenizers of search engines. In scripts without spaces each character is a term, and a query for a word is a
 query for consecutive characters.
 """
 
@@ -13,8 +13,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
-from scrapy_pagelets.base.characters import normalised
-from scrapy_pagelets.base.words import BY_CHARACTER, caseless
+from scrapy_pagelets.base.characters import BY_CHARACTER, caseless, normalised
 
 #: Accents of Latin, Greek and Cyrillic letters. Marks of other scripts distinguish words and stay.
 _ACCENTS: Final = re.compile("[\u0300-\u036f]+")

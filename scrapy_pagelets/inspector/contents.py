@@ -17,10 +17,9 @@ from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.feed.page_record import PageRecord
 from scrapy_pagelets.feed.pagelet import Pagelet
 from scrapy_pagelets.inspector.reasons import write_rule
-from scrapy_pagelets.page.marks import KEEP, STRIP, nearest
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.roles import CONTENT
+from scrapy_pagelets.page.roles import CONTENT, KEEP, STRIP, nearest
 from scrapy_pagelets.page.text import roots
 from scrapy_pagelets.papers.graph_cuts.gcuts import Described, cut_into_blocks
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, load

@@ -13,18 +13,17 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.decision.classifier import size_class
+from scrapy_pagelets.decision.classifiers import sigmoid, size_class
 from scrapy_pagelets.decision.decision import Decision
 from scrapy_pagelets.decision.page_features import NODE_FEATURES, node_features
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.decision.trees import sigmoid
-from scrapy_pagelets.page.marks import KEEP, STRIP, Cause, nearest
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import KEEP, STRIP, Cause, nearest
 from scrapy_pagelets.page.text import roots
 from scrapy_pagelets.page.urls import host_of
 from scrapy_pagelets.papers.page_level import smoothed
-from scrapy_pagelets.rules.selector import Selector
+from scrapy_pagelets.rules.host_rules import Selector
 
 #: Features of the classifier that are named.
 _STRONGEST: Final = 3

@@ -20,8 +20,8 @@ from zipfile import BadZipFile
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats
-from scrapy_pagelets.base.whole_files import whole_file
-from scrapy_pagelets.base.words import words
+from scrapy_pagelets.base.characters import words
+from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.feed.pagelet import Pagelet

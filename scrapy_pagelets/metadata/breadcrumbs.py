@@ -11,10 +11,10 @@ from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.page.json_ld import Object, types_of, values_of
 from scrapy_pagelets.page.looks import CRUMBS, CRUMBS_NAMED, MENU
 from scrapy_pagelets.page.nodes import TAG, rows_with
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.structured_data import Object, types_of, values_of
 
 _HEADINGS: Final = [TAG[name] for name in "h1 h2 h3 h4 h5 h6".split()]
 _ITEMS: Final = [TAG["li"], TAG["a"]]
@@ -35,7 +35,7 @@ _MOST: Final = 50
 _LONGEST: Final = 300
 
 
-def told(objects: Sequence[Object]) -> list[str]:
+def declared_names(objects: Sequence[Object]) -> list[str]:
     """Return the names of the longest ``BreadcrumbList`` among the JSON-LD objects of a page; [] without one."""
     if not objects:
         return []

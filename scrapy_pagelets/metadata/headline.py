@@ -9,13 +9,12 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.base.words import WORD
+from scrapy_pagelets.base.characters import WORD
 from scrapy_pagelets.core import compiled, give
-from scrapy_pagelets.metadata.kinds import is_work
-from scrapy_pagelets.page.json_ld import types_of, values_of
 from scrapy_pagelets.page.looks import HEADING, HEADLINE
 from scrapy_pagelets.page.nodes import TAG, NodeTable, rows_with
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.structured_data import is_work, types_of, values_of
 
 #: The longest heading, in words; and the most candidates that are compared.
 _LONGEST: Final = 60

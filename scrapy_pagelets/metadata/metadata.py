@@ -15,13 +15,21 @@ from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.base.characters import quoted, readable
-from scrapy_pagelets.metadata import breadcrumbs, dates, microdata
+from scrapy_pagelets.metadata import breadcrumbs, dates
 from scrapy_pagelets.metadata.byline import Byline
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.metadata.kinds import is_page, is_work
 from scrapy_pagelets.page import urls
-from scrapy_pagelets.page.json_ld import Object, by_id, types_of, values_of
 from scrapy_pagelets.page.page import Meta, Page
+from scrapy_pagelets.page.structured_data import (
+    Object,
+    by_id,
+    is_page,
+    is_work,
+    properties_of,
+    types_of,
+    value_of,
+    values_of,
+)
 
 #: The names of the fields.
 TOLD: Final = ("author", "published", "modified", "canonical", "description", "image", "breadcrumbs")
@@ -115,7 +123,7 @@ class _Told:
         self._work = _one([each for each in objects if any(map(is_work, types_of(each)))], page, canonical)
         self._about = _one([each for each in objects if any(map(is_page, types_of(each)))], page, canonical)
         self._metas = _metas(page.metas)
-        self._properties = microdata.properties_of(marked)
+        self._properties = properties_of(marked)
 
     def date(self, name: str, metas: Sequence[str]) -> str | None:
         """The first date, of a property or of metas."""
@@ -179,7 +187,7 @@ class _Told:
     def _of_microdata(self, name: str) -> list[str]:
         if not self._properties:
             return []
-        return [microdata.value_of(element)[:_LONGEST] for element in self._properties.get(name, [])[:_MOST_AUTHORS]]
+        return [value_of(element)[:_LONGEST] for element in self._properties.get(name, [])[:_MOST_AUTHORS]]
 
     def _names(self, values: Iterable[Any]) -> Iterator[str]:
         for value in (each for outer in values for each in values_of(outer)[:_MOST_AUTHORS]):
@@ -256,8 +264,8 @@ def _web_address(page: Page, address: str) -> str | None:
 
 def _trail(page: Page, objects: Sequence[Object], marked: Sequence[etree._Element]) -> tuple[list[str], Bools]:
     """The breadcrumbs of JSON-LD, or those shown if they are more than one and JSON-LD tells less; and their leaves."""
-    told = breadcrumbs.told(objects)
+    declared = breadcrumbs.declared_names(objects)
     shown, leaves = breadcrumbs.shown(page, marked)
-    best = told if len(told) >= 2 or len(told) >= len(shown) else shown
+    best = declared if len(declared) >= 2 or len(declared) >= len(shown) else shown
     names = [name for each in best if (name := _cleaned(each))]
-    return names, leaves | breadcrumbs.leaves_of(page, told) if told else leaves
+    return names, leaves | breadcrumbs.leaves_of(page, declared) if declared else leaves

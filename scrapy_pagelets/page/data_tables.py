@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.base.caches import once
 from scrapy_pagelets.core import compiled, give
-from scrapy_pagelets.page.facts import once
 from scrapy_pagelets.page.nodes import CELL, LINE, SPACE, TAG, TAGS, NodeTable, rows_tagged
 
 #: What never stands in a cell of data, and what seldom does.

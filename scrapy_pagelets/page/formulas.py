@@ -6,7 +6,7 @@ Scripts leave a formula in several forms: what is seen, MathML for screen reader
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,28 +14,39 @@ from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.page.looks import FORMULA, FORMULA_NAMED
-from scrapy_pagelets.page.mathml import tex_of_mathml
 from scrapy_pagelets.page.nodes import GLUED, NodeTable, rows_with
 
 _TEX_TYPE: Final = re.compile(r"(?:application/x-tex|math/tex|text/x-tex|latex)", re.IGNORECASE)
+
 #: Classes of pictures of formulas, whose alternative text is the source.
 _PICTURE: Final = re.compile(r"(?:^|\s)(?:latex|tex|mwe-math-fallback-image-\w+)(?:\s|$)")
+
 _DISPLAY: Final = re.compile(r"katex-display|_Display|mwe-math-element-block|mode=display|^block$|^true$")
+
 _STYLE: Final = re.compile(r"\{\\(?:displaystyle|textstyle)\b\s*(.*)\}", re.DOTALL)
+
 #: Formulas in a text. Single dollars count only if the page's script is told so: they may be prices.
 PLAIN, INLINE, DISPLAY = range(3)
+
 _SOURCE: Final = re.compile(  # a delimiter inside of a formula is an error: the search need not go on behind it
     r"\\\(((?:[^\\]|\\[^()]){1,1000}?)\\\)|\\\[((?:[^\\]|\\[^\[\]]){1,5000}?)\\\]|\$\$((?:[^$\\]|\\.){1,5000}?)\$\$",
     re.DOTALL,
 )
+
 _DOLLARS: Final = r"(?<![\\$\w])\$(?![\s$])([^$]{1,1000}?)(?<![\s\\])\$(?![\w$])"
+
 _WITH_DOLLARS: Final = re.compile(f"{_SOURCE.pattern}|{_DOLLARS}", re.DOTALL)
+
 _SCRIPT: Final = re.compile(r"mathjax|katex", re.IGNORECASE)
+
 _TOLD: Final = re.compile(r"""\[\s*["']\$["']\s*,\s*["']\$["']\s*\]|left["']?\s*:\s*["']\$["']""")
+
 #: Elements of MathML that change the meaning of what they set beside each other.
 _SCRIPTS: Final = frozenset("mfrac msup msub msubsup msqrt mroot mover munder munderover mtable".split())
+
 #: The number of all tags that have none of their own, as those of MathML.
 _OTHER: Final = 0
+
 #: Characters of a script in which its settings are looked for.
 _MOST: Final = 20_000
 
@@ -121,7 +132,7 @@ def split(text: str, source: re.Pattern[str] | None) -> Iterator[tuple[str, int]
     yield text[end:], PLAIN
 
 
-def once(nodes: NodeTable, keep: Bools) -> NodeTable:
+def with_one_form(nodes: NodeTable, keep: Bools) -> NodeTable:
     """The node table with one form of each formula that is kept: TeX, or else what is seen.
 
     Parameters
@@ -173,3 +184,126 @@ def _folded(text: str) -> str:
     text = " ".join(text.split())
     styled = _STYLE.fullmatch(text)
     return styled[1].strip() if styled else text
+
+
+#: What TeX reads as markup.
+_SPECIAL: Final = re.compile(r"[{}%&#_$]")
+
+#: Signs whose limits stand above and below them.
+_WITH_LIMITS: Final = re.compile(r"[∑∏∐⋂⋃⋀⋁∫∬∮]|\\mathrm\{(?:lim|max|min|sup|inf|limsup|liminf)\}")
+
+_OVER: Final = {
+    **dict.fromkeys("¯ˉ‾―", "overline"), **dict.fromkeys("^ˆ", "hat"), **dict.fromkeys("~˜", "tilde"),
+    **dict.fromkeys("→⃗", "vec"), **dict.fromkeys("˙.", "dot"), "¨": "ddot", "⏞": "overbrace",
+}  # fmt: skip
+
+_UNDER: Final = {**dict.fromkeys("_̲―", "underline"), "⏟": "underbrace"}
+
+_INVISIBLE: Final = str.maketrans("", "", "\u2061\u2062\u2063\u2064")
+
+_LEAVES: Final = frozenset("mi mo mn mtext ms".split())
+
+_SKIPPED: Final = frozenset("annotation annotation-xml mspace mphantom maligngroup malignmark".split())
+
+_ROWS: Final = frozenset("math mrow mstyle mpadded menclose maction merror semantics mtd none".split())
+
+
+def tex_of_mathml(formula: etree._Element) -> str:
+    r"""Write a formula as TeX; "" if it holds anything but presentation MathML.
+
+    >>> tex_of_mathml(etree.fromstring("<math><msup><mi>x</mi><mn>2</mn></msup><mo>+</mo><mi>y</mi></math>"))
+    'x^{2}+y'
+    """
+    parts: list[list[str]] = [[]]
+    walk = etree.iterwalk(formula, events=("start", "end"))
+    for event, element in walk:
+        tag = str(element.tag)
+        if event == "start":
+            if tag in _SKIPPED:
+                walk.skip_subtree()
+                continue
+            if tag not in _LEAVES and tag not in _ROWS and tag not in _WRITERS:
+                return ""
+            parts.append([])
+        elif tag not in _SKIPPED:
+            inside = parts.pop()
+            parts[-1].append(_written(element, tag, inside))
+    return " ".join(parts[0][0].split())
+
+
+def _written(element: etree._Element, tag: str, inside: Sequence[str]) -> str:
+    if tag in _LEAVES:
+        return _leaf(tag, " ".join("".join(map(str, element.itertext())).split()).translate(_INVISIBLE))
+    if tag == "mfenced":
+        return f"{element.get('open', '(')}{','.join(inside)}{element.get('close', ')')}"
+    write = _WRITERS.get(tag)
+    return write(inside) if write else "".join(inside)
+
+
+def _leaf(tag: str, text: str) -> str:
+    text = _SPECIAL.sub(r"\\\g<0>", text.replace("\\", "\\backslash "))
+    if tag in ("mtext", "ms"):
+        return f"\\text{{{text}}}"
+    return f"\\mathrm{{{text}}}" if tag == "mi" and len(text) > 1 and text.isalpha() else text
+
+
+def _fraction(inside: Sequence[str]) -> str:
+    return "\\frac" + "".join(f"{{{part}}}" for part in inside)
+
+
+def _root(inside: Sequence[str]) -> str:
+    return f"\\sqrt[{''.join(inside[1:])}]{{{''.join(inside[:1])}}}"
+
+
+def _script(*marks: str) -> Callable[[Sequence[str]], str]:
+    """What writes a base with scripts: ``_`` below, ``^`` above."""
+
+    def write(inside: Sequence[str]) -> str:
+        base = inside[0] if inside and _is_one(inside[0]) else f"{{{''.join(inside[:1])}}}"
+        return base + "".join(f"{mark}{{{part}}}" for mark, part in zip(marks, inside[1:], strict=False))
+
+    return write
+
+
+def _is_one(tex: str) -> bool:
+    return len(tex) == 1 or bool(_WITH_LIMITS.fullmatch(tex))
+
+
+def _over(inside: Sequence[str]) -> str:
+    return _stacked(inside, _OVER, "overset", "^")
+
+
+def _under(inside: Sequence[str]) -> str:
+    return _stacked(inside, _UNDER, "underset", "_")
+
+
+def _stacked(inside: Sequence[str], accents: dict[str, str], command: str, mark: str) -> str:
+    base, sign = "".join(inside[:1]), "".join(inside[1:])
+    if _WITH_LIMITS.fullmatch(base):
+        return f"{base}{mark}{{{sign}}}"
+    if accent := accents.get(sign.removeprefix("\\")):
+        return f"\\{accent}{{{base}}}"
+    return f"\\{command}{{{sign}}}{{{base}}}"
+
+
+def _under_and_over(inside: Sequence[str]) -> str:
+    base = "".join(inside[:1])
+    if _WITH_LIMITS.fullmatch(base):
+        return _script("_", "^")(inside)
+    return _over([_under(inside[:2]), *inside[2:]])
+
+
+_WRITERS: Final[dict[str, Callable[[Sequence[str]], str]]] = {
+    "mfrac": _fraction,
+    "msqrt": lambda inside: f"\\sqrt{{{''.join(inside)}}}",
+    "mroot": _root,
+    "msup": _script("^"),
+    "msub": _script("_"),
+    "msubsup": _script("_", "^"),
+    "mover": _over,
+    "munder": _under,
+    "munderover": _under_and_over,
+    "mtable": lambda inside: "\\begin{matrix}" + " \\\\ ".join(inside) + "\\end{matrix}",
+    "mtr": lambda inside: " & ".join(inside),
+    "mfenced": "".join,
+}

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
-from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.base.caches import MOST_BYTES, cached
-from scrapy_pagelets.base.characters import is_readable, readable
-from scrapy_pagelets.base.hashing import mix
-from scrapy_pagelets.base.words import BY_CHARACTER, WORD
 from scrapy_pagelets.core import compiled, give
-from scrapy_pagelets.page.looks import Look, class_signature, signature, signs
-from scrapy_pagelets.page.urls import targets_of
+from scrapy_pagelets.page.looks import Look
 
 T = TypeVar("T", bound=np.generic)
 
@@ -55,64 +48,10 @@ GAPS: Final = {
         SPACE,
     ),
 }
-# Tags whose text a reader never sees. Frames, players and canvases show something other than their fallback content.
-# `title` occurs in `head` and, as a tooltip, in `svg`.
-_UNSEEN_TAGS: Final = frozenset(
-    "head script style template noscript noframes noembed iframe audio video canvas datalist title desc "
-    "metadata".split()
-)
-# Tags that are allowed in `head`. If a page omits `</head><body>`, lxml opens no body for `main` and other tags newer
-# than its parser, and the whole page ends up in the head.
-_METADATA: Final = frozenset("title meta link base basefont bgsound script style template noscript".split())
-_FRAMES: Final = frozenset(("frame", "iframe"))
-_LINK_TAGS: Final = frozenset(("a", "area", "frame", "iframe"))
-_VERBATIM_TAGS: Final = frozenset(("pre", "textarea", "listing", "xmp", "plaintext"))
-_HIDING_STYLE: Final = re.compile(
-    r"(?<![\w-])(?:display\s*:\s*none|(?:content-)?visibility\s*:\s*hidden)", re.IGNORECASE
-)
-#: Elements by which a page tells of itself.
-DECLARING: Final = ("base", "link", "meta", "script", "title")
-_MICRODATA: Final = etree.XPath("descendant::*[@itemprop or @itemtype]")
 _XPATH_NAME: Final = re.compile(r"[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII)
 #: Characters of a path from which on it begins anew, and of the number in a step.
 _LONGEST_PATH: Final = 1000
 _INDEX: Final = 6
-#: White space other than one space.
-_SPACES: Final = re.compile(r"\s{2,}|[^\S ]")
-_DIGITS: Final = str.maketrans("123456789", "0" * 9)
-
-# Number and signature of a look, and gap and traits of its tag.
-_Kind = tuple[int, int, int, int]
-_UNSEEN, _VERBATIM, _LINKS = 1, 2, 4
-# Rows, addresses and relations of the links.
-_Found = tuple[Ints, list[str], list[str]]
-
-
-def text_key(text: str) -> tuple[int, int]:
-    """Return hash and number of words of a run of text whose white space is folded.
-
-    The hash ignores case and treats all digits alike. The words of an ASCII text are separated by white space, those of
-    other texts are those of `scrapy_pagelets.base.words`.
-    """
-    if len(text) > 3 and text.isascii():
-        words = text.count(" ") + 1
-    elif len(text) < _HUGE:
-        words = len(WORD.findall(text))
-    else:
-        words = sum(1 for _ in WORD.finditer(text))
-    return xxh3_64_intdigest(text.casefold().translate(_DIGITS).encode("utf-8", "replace")) >> 1, words
-
-
-#: The texts of menus recur on each page. Longer ones than this seldom do.
-_text_key = cached(text_key)
-_LONG: Final = 200
-#: Characters of an id, a class or a role that count. The rest is cut off, because all looks are compared and kept.
-_LONGEST: Final = 10_000
-#: Characters of the distinct looks of a page. Later elements with another look count by their tags alone, because each
-#: look is searched for what it says.
-ROOM_OF_LOOKS: Final = 2_000_000
-#: Characters from which a run of text is folded and counted without a list of its words.
-_HUGE: Final = 100_000
 
 
 # Tables are never changed, but it takes longer to make frozen ones of them than to parse a small page.
@@ -295,7 +234,19 @@ class NodeTable:
     @cached_property
     def levels(self) -> list[Ints]:
         """Rows of each depth from the root down, in document order, so that siblings are adjacent."""
-        return _levels(self.depth)
+        return levels_of(self.depth)
+
+
+def below(nodes: NodeTable, sums: Ints, rows: int | Sequence[int] | Ints) -> Ints:
+    """(k,) sum of a column of the leaves below each of some rows, from the sums of the column (`arrays.up_to`)."""
+    found: Ints = sums[nodes.last_leaf[rows]] - sums[nodes.first_leaf[rows]]
+    return found
+
+
+def levels_of(depth: Ints) -> list[Ints]:
+    """Rows of each depth, as `NodeTable.levels`."""
+    order = np.argsort(depth, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(depth))[:-1])
 
 
 def _ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
@@ -309,204 +260,6 @@ def _ranks(parent: Ints, kind: NDArray[T]) -> tuple[Ints, Ints]:
     rank[order] = np.arange(len(parent)) - starts[group] + 1
     count[order] = np.diff(np.append(starts, len(parent)))[group]
     return rank, count
-
-
-def build(root: etree._Element, base: str, *, noscript: bool = False) -> NodeTable:
-    """Make the node table of a tree.
-
-    Parameters
-    ----------
-    root : root element. Comments and processing instructions are skipped, the text after them is not
-    base : URL against which links are resolved
-    noscript : include the content of ``noscript``
-    """
-    columns, links = flatten(root, noscript)
-    return NodeTable(root=root, links=_links(links, base), **columns)
-
-
-@compiled("table")
-def flatten(root: etree._Element, noscript: bool) -> tuple[dict[str, Any], _Found]:
-    """Flatten a tree in one pass, without recursion; return the columns of its table by name, and those of its links.
-
-    Those of the links are their rows, their addresses, and their relations in lower case.
-    """
-    columns, links = _flattened(root, noscript, odd=False)
-    if not is_readable((*columns["strings"], *columns["spaces"].values())):
-        columns, links = _flattened(root, noscript, odd=True)
-    return columns, links
-
-
-def _flattened(root: etree._Element, noscript: bool, *, odd: bool) -> tuple[dict[str, Any], _Found]:
-    """The loop is long on purpose: it runs for each node of each page, and function calls would double its cost.
-
-    Parameters
-    ----------
-    odd : remove control characters from each run of text. They are rare, so the table is built without this step, and
-        a second time if there are some
-    """
-    parents, ends, look_ids, paths = (array("q") for _ in range(4))
-    leaves, keys, words, gaps, numbers = (array("q") for _ in range(5))
-    strings: list[str] = []
-    spaces: dict[int, str] = {}
-    kinds: dict[Look, _Kind] = {}
-    room = ROOM_OF_LOOKS
-    runs: dict[int, int] = {}
-    anchors: list[int] = []
-    hidden: list[int] = []
-    labels: dict[int, str] = {}
-    relations: dict[int, str] = {}
-    link_rows, hrefs, rels = array("q"), list[str](), list[str]()
-
-    row, rows = -1, 0  # row of the innermost open element; number of rows
-    stack = [-1]
-    opened: list[_Kind] = []
-    ranks: dict[int, int] = {}  # last rank by signature, of the children of the innermost open element
-    outer_ranks: list[dict[int, int]] = []
-    pending = PARAGRAPH  # the widest gap since the last run of text
-    verbatim = 0  # number of open elements that keep white space
-    white = ""  # white space since the last run of text inside `pre`
-    context = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
-    for event, element in context:
-        if event == "start":
-            tag: Any = element.tag
-            name = classes = role = href = rel = ""
-            for attribute, value in element.items():
-                if attribute == "class":
-                    classes = value
-                elif attribute == "href" or (attribute == "src" and tag in _FRAMES):
-                    href = value
-                elif attribute == "id":
-                    name = value
-                elif attribute == "role":
-                    role = value
-                elif attribute == "rel":
-                    rel = relations[rows] = value
-                elif attribute == "aria-label":
-                    labels[rows] = value
-                elif (attribute == "style" and _HIDING_STYLE.search(value)) or attribute == "hidden":
-                    hidden.append(rows)
-            look = (tag, name, classes, role)
-            kind = kinds.get(look)
-            if kind is None:
-                look = _bounded(look) if room > 0 else (tag, "", "", "")
-                kind = kinds.get(look)
-                if kind is None:
-                    kind = kinds[look] = _kind(look, len(kinds))
-                    room -= sum(map(len, look))
-            look_id, mark, gap, traits = kind
-            rank = ranks[mark] = ranks.get(mark, -1) + 1
-            parents.append(row)
-            ends.append(0)
-            look_ids.append(look_id)
-            paths.append(hash((paths[row] if rows else 0, mark, rank)))
-            row = rows
-            rows += 1
-            stack.append(row)
-            opened.append(kind)
-            outer_ranks.append(ranks)
-            ranks = {}
-            if href and traits & _LINKS:
-                link_rows.append(row)
-                hrefs.append(href)
-                rels.append(rel.lower())
-                if tag == "a":
-                    if pending == GLUED and anchors and leaves and anchors[-1] < leaves[-1] < ends[anchors[-1]]:
-                        pending = SPACE  # style sheets put space between adjacent links
-                    anchors.append(row)
-            if gap > pending:
-                pending = gap
-            elif pending == LINE and tag == "br":  # an empty line
-                pending = PARAGRAPH
-            if traits & _UNSEEN and _is_unseen(tag, element) and not (noscript and tag == "noscript"):
-                context.skip_subtree()
-                continue
-            if traits & _VERBATIM:
-                verbatim += 1
-                white = ""
-            elif verbatim and gap >= LINE:
-                white = ""
-            text = element.text
-        else:
-            if event == "end":
-                ends[stack.pop()] = rows
-                row = stack[-1]
-                ranks = outer_ranks.pop()
-                _, _, gap, traits = opened.pop()
-                if gap > pending:
-                    pending = gap
-                if verbatim:
-                    white = "" if gap >= LINE else white
-                    verbatim -= bool(traits & _VERBATIM)
-            if row < 0:  # text after the root
-                continue
-            text = element.tail
-        if not text:
-            continue
-        number = runs[row] = runs.get(row, 0) + 1
-        if odd and not (text := readable(text)):
-            continue
-        if text.isspace():
-            if pending < SPACE:
-                pending = SPACE
-            if verbatim:
-                white += text
-            continue
-        folded = fold(text)
-        if verbatim:
-            string = text.strip()
-            start = text.find(string)
-            spaces[len(strings)] = white + text[:start]
-            white = text[start + len(string) :]
-        else:
-            string, white = folded, ""
-        if pending < SPACE and text[0].isspace():
-            pending = SPACE
-        key, count = _text_key(folded) if len(folded) < _LONG else text_key(folded)
-        leaves.append(rows)
-        strings.append(string)
-        keys.append(key)
-        words.append(count)
-        gaps.append(pending)
-        numbers.append(number)
-        pending = SPACE if text[-1].isspace() else GLUED
-        parents.append(row)
-        rows += 1
-        ends.append(rows)
-        look_ids.append(look_ids[row])
-        paths.append(hash((paths[row], number)))
-
-    look_column, end, leaf_rows, parent = (_column(values) for values in (look_ids, ends, leaves, parents))
-    tag_column = np.array([TAG.get(look[0], 0) for look in kinds], np.int64)[look_column]
-    tag_column[leaf_rows] = TEXT
-    own = np.array([mark for _, mark, _, _ in kinds.values()], np.int64)[look_column]
-    # The number of rows before this one whose subtrees have not ended.
-    depth = np.arange(rows) - np.cumsum(np.bincount(end, minlength=rows + 1)[:-1])
-    return {
-        "tag": tag_column,
-        "parent": parent,
-        "end": end,
-        "depth": depth,
-        "look": look_column,
-        "path": _column(paths),
-        "signature": own,
-        "shape": _shape(parent, depth, np.where(tag_column == TEXT, 1, own)),
-        "looks": list(kinds),
-        "signs": np.array(list(map(signs, kinds)), np.int64),
-        "class_signature": np.array(list(map(class_signature, kinds)), np.int64),
-        "first_leaf": np.searchsorted(leaf_rows, np.arange(rows)),
-        "last_leaf": np.searchsorted(leaf_rows, end),
-        "leaves": leaf_rows,
-        "strings": strings,
-        "spaces": spaces,
-        "text": _column(keys),
-        "words": _column(words),
-        "gap": _column(gaps),
-        "number": _column(numbers),
-        "anchor": _inside(anchors, end),
-        "hidden": _inside(hidden, end),
-        "labels": labels,
-        "relations": relations,
-    }, (_column(link_rows), hrefs, rels)
 
 
 @compiled("table")
@@ -572,71 +325,4 @@ def values_at(elements: Sequence[etree._Element], names: Sequence[str]) -> list[
     return [tuple(element.get(name) or "" for name in names) for element in elements]
 
 
-@compiled("table")
-def declarations(root: etree._Element) -> tuple[dict[str, list[etree._Element]], list[etree._Element]]:
-    """The elements by which a page tells of itself, in document order: those in ``DECLARING`` by tag, and microdata."""
-    found: dict[str, list[etree._Element]] = {tag: [] for tag in DECLARING}
-    for element in root.iter(*DECLARING):
-        found[str(element.tag)].append(element)
-    return found, _MICRODATA(root)
-
-
-def fold(text: str) -> str:
-    """Fold the white space of a text."""
-    return " ".join(text.split()) if len(text) < _HUGE else _SPACES.sub(" ", text.strip())
-
-
-def _bounded(look: Look) -> Look:
-    """Cut off what is too long to be compared and kept."""
-    tag, name, classes, role = look
-    return tag, name[:_LONGEST], classes[:_LONGEST], role[:_LONGEST]
-
-
-def _levels(depth: Ints) -> list[Ints]:
-    order = np.argsort(depth, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(depth))[:-1])
-
-
-def _shape(parent: Ints, depth: Ints, own: Ints) -> Ints:
-    column = np.zeros(len(own), np.int64)
-    for rows in _levels(depth):
-        column[rows] = mix(column[parent[rows]] * 31 + own[rows])
-    return column
-
-
-def _is_unseen(tag: str, element: etree._Element) -> bool:
-    if tag == "head":
-        return all(child.tag in _METADATA for child in element if isinstance(child.tag, str))
-    return tag != "iframe" or element.find("html") is None  # the tree of a rendered page includes framed documents
-
-
-def _kind(look: Look, number: int) -> _Kind:
-    tag = look[0]
-    traits = (tag in _UNSEEN_TAGS) * _UNSEEN | (tag in _VERBATIM_TAGS) * _VERBATIM | (tag in _LINK_TAGS) * _LINKS
-    return number, signature(look), GAPS.get(tag, GLUED), traits
-
-
-def _column(values: array[int]) -> Ints:
-    return np.frombuffer(values, np.int64) if values else np.zeros(0, np.int64)
-
-
-def _inside(rows: list[int], end: Ints) -> Bools:
-    """(n,) True inside the subtrees of the given rows."""
-    change = np.zeros(len(end) + 1, np.int64)
-    np.add.at(change, rows, 1)
-    np.add.at(change, end[rows], -1)
-    return np.cumsum(change[:-1]) > 0
-
-
-def _links(found: _Found, base: str) -> Links:
-    row, href, rel = found
-    target, key, beyond = targets_of(base, href)
-    return Links(row=row, href=href, target=target, key=key, rel=rel, beyond=beyond)
-
-
 give("text", XPATH_NAME=_XPATH_NAME)
-give(
-    "table", BY_CHARACTER=BY_CHARACTER, DECLARING=DECLARING, HIDING_STYLE=_HIDING_STYLE, METADATA=_METADATA, TAG=TAG,
-    MOST_BYTES=MOST_BYTES, ROOM_OF_LOOKS=ROOM_OF_LOOKS, bounded=_bounded, class_signature=class_signature, fold=fold,
-    kind=_kind, readable=readable, signs=signs,
-)  # fmt: skip

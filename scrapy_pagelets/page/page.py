@@ -22,15 +22,16 @@ from w3lib.encoding import (
     to_unicode,
 )
 
-from scrapy_pagelets.base.arrays import Ints
+from scrapy_pagelets.base import display
+from scrapy_pagelets.base.arrays import Ints, align_values
 from scrapy_pagelets.base.characters import readable
-from scrapy_pagelets.page import notebook, urls
-from scrapy_pagelets.page.alignment import align
-from scrapy_pagelets.page.json_ld import Object, objects_of
-from scrapy_pagelets.page.layout import Layout
+from scrapy_pagelets.page import urls
+from scrapy_pagelets.page.flattening import build, declarations
 from scrapy_pagelets.page.limits import Limits, without_nul
-from scrapy_pagelets.page.marks import Marks
-from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, build, declarations, values_at
+from scrapy_pagelets.page.looks import Layout
+from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, values_at
+from scrapy_pagelets.page.roles import Marks
+from scrapy_pagelets.page.structured_data import Object, objects_of
 
 #: lxml stops reading at an element below this level (``html`` is level 0), even with ``huge_tree``.
 MAX_DEPTH: Final = 2047
@@ -146,7 +147,7 @@ class Page:
 
     @property
     def declared(self) -> dict[str, list[etree._Element]]:
-        """By tag, the elements by which the page tells of itself, see `nodes.DECLARING`."""
+        """By tag, the elements by which the page tells of itself, see `flattening.DECLARING`."""
         return self._declarations[0]
 
     @property
@@ -161,7 +162,7 @@ class Page:
 
     @cached_property
     def objects(self) -> list[Object]:
-        """The objects of JSON-LD that describe the page, see `json_ld.objects_of`."""
+        """The objects of JSON-LD that describe the page, see `structured_data.objects_of`."""
         return objects_of(self.declared["script"])
 
     @cached_property
@@ -234,7 +235,7 @@ class Page:
         rows = np.full(len(self.nodes), -1)
         ours, keys = _alignable(self.nodes)
         theirs, their_keys = _alignable((self.source or self).nodes)
-        aligned = align(keys, their_keys)
+        aligned = align_values(keys, their_keys)
         rows[ours[aligned >= 0]] = theirs[aligned[aligned >= 0]]
         return rows
 
@@ -246,15 +247,15 @@ class Page:
 
     def _repr_html_(self) -> str:
         nodes = self.nodes
-        rows: list[notebook.Row] = [
+        rows: list[display.Row] = [
             ("URL", self.url),
             ("language", self.language or "not declared"),
             ("words", f"{int(nodes.words.sum()):,} in {len(nodes.leaves):,} runs of text"),
             ("links", f"{len(nodes.links.row):,}"),
             ("layout", "as received" if self.layout is None else "rendered in a browser"),
-            ("text", " ".join(nodes.strings[: notebook.MOST])),
+            ("text", " ".join(nodes.strings[: display.MOST])),
         ]
-        return notebook.table(self.title or self.url, (), rows)
+        return display.table(self.title or self.url, (), rows)
 
     @property
     def truncated(self) -> bool:

@@ -1,25 +1,36 @@
-"""The decision what is template: the threshold of templateness, and the roles that follow from it."""
+"""What is template: the threshold of templateness, the roles that follow from it, and the marks of the user's rules."""
 
 from __future__ import annotations
 
-from typing import Final, overload
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, NamedTuple, overload
+
+import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.page.nodes import NodeTable
 
 #: Roles of pagelets. Navigation is a template of links.
 CONTENT, NAVIGATION, TEMPLATE = "content", "navigation", "template"
+
 #: What has at least this templateness is template, on every page: `templates.cut.shifted` shifts the log odds of each
 #: page so that its own threshold of content probability becomes this value.
 THRESHOLD: Final = 0.5
+
 #: A template is navigation if more than this share of its words is link text.
 _LINKED: Final = 0.5
 
 
 @overload
 def is_template(templateness: float) -> bool: ...
+
+
 @overload
 def is_template(templateness: Floats) -> Bools: ...
+
+
 def is_template(templateness: float | Floats) -> bool | Bools:
     """Return whether something of this templateness, 0 to 1, is template; for an array, a mask of the same shape.
 
@@ -47,3 +58,101 @@ def role_by_words(templateness: float, linked: int, words: int) -> str:
     if not is_template(templateness):
         return CONTENT
     return NAVIGATION if linked > _LINKED * words else TEMPLATE
+
+
+KEEP, STRIP, HEADLINE, IGNORE_LINKS = ACTIONS = ("keep", "strip", "headline", "ignore_links")
+
+#: Templateness of what is kept and of what is stripped.
+_DECIDED: Final = {KEEP: 0.0, STRIP: 1.0}
+
+
+class Cause(NamedTuple):
+    """The part of a rule that names a row: the host pattern that the page matches, and the action."""
+
+    host: str
+    action: str
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """The rows of a page that rules name. Without arguments: no rule has the host of the page.
+
+    Attributes
+    ----------
+    rows : for each cause, also for those that name nothing on this page, the rows of its elements
+    ignored_links : indices of the links inside the elements of ``ignore_links``
+    problems : sentences about selectors that failed on this page
+    """
+
+    rows: Mapping[Cause, list[int]] = field(default_factory=lambda: MappingProxyType({}))
+    ignored_links: frozenset[int] = frozenset()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> list[int]:
+        """Rows of the elements that rules name as headline, in document order."""
+        return sorted({row for cause, rows in self.rows.items() if cause.action == HEADLINE for row in rows})
+
+    def applied(self, nodes: NodeTable, templateness: Floats) -> tuple[Floats, dict[str, int]]:
+        """Let the rules decide the leaves that they name: 0 for those to keep, 1 for those to strip.
+
+        The innermost element decides; if it is both to keep and to strip, it is kept.
+
+        Parameters
+        ----------
+        templateness : (m,) of each leaf, without rules
+
+        Returns
+        -------
+        templateness : (m,) with rules
+        effect : by the name of the stat, what each rule has done to this page
+        """
+        if not self.rows:
+            return templateness, {}
+        causes = sorted((cause for cause in self.rows if cause.action in _DECIDED), key=lambda c: c.action == KEEP)
+        column = np.full(len(nodes), -1)
+        for number, cause in enumerate(causes):
+            column[self.rows[cause]] = number
+        decided_by = nearest(nodes, column)[nodes.leaves]
+        values = np.array([_DECIDED[cause.action] for cause in causes] + [0.0])
+        ruled = np.where(decided_by < 0, templateness, values[decided_by])
+        changed = nodes.words * (is_template(ruled) != is_template(templateness))
+        words = {cause: int(changed[decided_by == number].sum()) for number, cause in enumerate(causes)}
+        return ruled, self._effect(nodes, words)
+
+    def _effect(self, nodes: NodeTable, words: Mapping[Cause, int]) -> dict[str, int]:
+        effect = {}
+        for cause, rows in self.rows.items():
+            name = f"{cause.host}/{cause.action}"
+            effect[f"{name}/pages"] = int(bool(rows))
+            if cause.action == IGNORE_LINKS:
+                effect[f"{name}/links"] = len(links_inside(nodes, rows))
+            else:
+                effect[f"{name}/words"] = words[cause] if cause in words else _words_inside(nodes, rows)
+        return effect
+
+
+def nearest(nodes: NodeTable, column: Ints) -> Ints:
+    """(n,) the value of each row or, where it is negative, that of the nearest ancestor that has one.
+
+    Parameters
+    ----------
+    column : (n,) values; -1 where there is none
+    """
+    found = column.copy()
+    for rows in nodes.levels[1:]:
+        found[rows] = np.where(found[rows] < 0, found[nodes.parent[rows]], found[rows])
+    return found
+
+
+def links_inside(nodes: NodeTable, rows: list[int]) -> list[int]:
+    """Indices of the links inside of some rows, or at them."""
+    column = np.full(len(nodes), -1)
+    column[rows] = 0
+    return [int(i) for i in np.flatnonzero(nearest(nodes, column)[nodes.links.row] == 0)]
+
+
+def _words_inside(nodes: NodeTable, rows: list[int]) -> int:
+    column = np.full(len(nodes), -1)
+    column[rows] = 0
+    return int(nodes.words[nearest(nodes, column)[nodes.leaves] == 0].sum())

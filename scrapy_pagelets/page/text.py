@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -12,25 +13,34 @@ from lxml import etree
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.characters import normalised, quoted, readable
 from scrapy_pagelets.core import compiled, give
-from scrapy_pagelets.page import data_tables, formulas, notes
-from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, NodeTable
+from scrapy_pagelets.page import data_tables, formulas
+from scrapy_pagelets.page.nodes import CELL, GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, NodeTable, rows_tagged
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import absolute
 
 _SEPARATORS: Final = {GLUED: "", SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
+
 # Attributes that cleaned HTML keeps: without these, links, images and tables lose their meaning.
 _ATTRIBUTES: Final = frozenset("href src alt title colspan rowspan lang dir datetime start reversed".split())
+
 _NUMBERS: Final = frozenset("colspan rowspan start".split())
+
 _VOID: Final = frozenset("img br hr picture source wbr".split())
+
 #: Parsers read the content of these elements verbatim, so nothing in it can be escaped.
 _RAW: Final = frozenset("xmp listing plaintext".split())
+
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
+
 _SCRIPT: Final = re.compile(r"[\s\0-\x1f]*(?:javascript|vbscript|data):", re.IGNORECASE)
+
 #: Characters that no reader sees: zero-width space, word joiner, byte order mark, soft hyphen.
 _INVISIBLE: Final = "\u200b\u2060\ufeff\u00ad\u180e"
+
 #: A line of these marks alone is what remained of a menu, a heading or a signature; or, of the joiners and marks of
 #: direction, an empty line of an editor.
 LEFT_OVER: Final = " |/\\·•:;,.-–—¶#§»«>…\u200c\u200d\u200e\u200f"
+
 _ITEMS: Final = TAG["li"]
 
 
@@ -45,12 +55,12 @@ def plain(nodes: NodeTable, keep: Bools) -> str:
     ----------
     keep : (m,) a mask of the leaves
     """
-    nodes, leaves = written(nodes, keep)
+    nodes, leaves = write_leaves(nodes, keep)
     text = text_of(nodes, leaves, first_of_items(nodes, leaves))
     return text if text.isascii() else normalised("NFC", without_invisible(text))
 
 
-def written(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
+def write_leaves(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
     """The node table with the strings that the text of a page has, and (k,) the leaves that it is made of.
 
     Parameters
@@ -58,7 +68,7 @@ def written(nodes: NodeTable, keep: Bools) -> tuple[NodeTable, Ints]:
     keep : (m,) a mask of the leaves
     """
     nodes = data_tables.in_lines(nodes)
-    return notes.with_brackets(formulas.once(nodes, keep)), written_leaves(nodes, keep)
+    return _with_brackets(formulas.with_one_form(nodes, keep)), written_leaves(nodes, keep)
 
 
 @compiled("text")
@@ -285,3 +295,30 @@ def link_of(base: str, url: str) -> str:
 
 
 give("text", LEFT_OVER=LEFT_OVER, ITEMS=_ITEMS, without_invisible=without_invisible)
+
+_MARK: Final = re.compile(r"\d{1,3}|[a-z]|[*†‡§]{1,3}")
+
+
+def _with_brackets(nodes: NodeTable) -> NodeTable:
+    """The node table with brackets around the marks of footnotes: raised links of a number, a letter or a sign."""
+    leaves = [nodes.first_leaf.item(row) for row in rows_tagged(nodes, TAG["sup"])]
+    marks = [leaf for leaf in leaves if leaf < len(nodes.gap) and _is_mark(nodes, leaf)]
+    if not marks:
+        return nodes
+    strings = list(nodes.strings)
+    for leaf in marks:
+        strings[leaf] = f"[{strings[leaf]}]"
+    return replace(nodes, strings=strings)
+
+
+def _is_mark(nodes: NodeTable, leaf: int) -> bool:
+    row = int(nodes.leaves[leaf])
+    if nodes.gap[leaf] != GLUED or not nodes.anchor[row] or not _MARK.fullmatch(nodes.strings[leaf]):
+        return False
+    alone = False
+    while nodes.last_leaf[row] - nodes.first_leaf[row] <= 1:  # up to the smallest element with other text
+        alone = alone or nodes.tag[row] == TAG["sup"]
+        row = int(nodes.parent[row])
+        if row < 0:
+            return False
+    return alone

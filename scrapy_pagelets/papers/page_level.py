@@ -24,7 +24,7 @@ from scrapy_pagelets.decision.classifier import Classifier, size_class
 from scrapy_pagelets.decision.model import ModelError, described, lexicon_of
 from scrapy_pagelets.decision.page_features import NODE_FEATURES, Lexicon, node_features, page_features
 from scrapy_pagelets.decision.trees import sigmoid
-from scrapy_pagelets.page.layout import Layout
+from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.detections import PAGE_LEVEL

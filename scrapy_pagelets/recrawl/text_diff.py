@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Final
 
-from scrapy_pagelets.base.words import WORD
+from scrapy_pagelets.base.characters import WORD
 
 #: Lines of each version that are compared. With more, the first of those that differ are.
 _MOST_LINES: Final = 2_000

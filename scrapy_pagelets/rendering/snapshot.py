@@ -14,9 +14,10 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.page.layout import DISPLAY, DISPLAYS, POSITION, Layout
+from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.limits import Limits
-from scrapy_pagelets.page.nodes import TEXT, NodeTable, build
+from scrapy_pagelets.page.looks import DISPLAY, DISPLAYS, POSITION, Layout
+from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page, base_of
 
 #: The JavaScript function that walks through a document, for ``frame.evaluate_handle``; its result is described there.

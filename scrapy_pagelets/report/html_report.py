@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import quote
 
 from scrapy_pagelets.base.characters import visible
-from scrapy_pagelets.base.wording import counted
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.report.summary import Class, SiteSummary, Summary, Totals
 
 if TYPE_CHECKING:

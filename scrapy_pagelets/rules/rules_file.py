@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.page.marks import ACTIONS
-from scrapy_pagelets.rules.host_rules import HostPattern, Rule, Rules
-from scrapy_pagelets.rules.selector import Selector
+from scrapy_pagelets.page.roles import ACTIONS
+from scrapy_pagelets.rules.host_rules import HostPattern, Rule, Rules, Selector
 
 T = TypeVar("T")
 _RULE, _HOSTS = "rule", "hosts"

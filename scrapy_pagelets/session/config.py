@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final, Self
 
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.document.switches import Switches
+from scrapy_pagelets.document.blocks import Switches
 from scrapy_pagelets.duplicates.threshold import LEAST, Threshold
 from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.page.limits import Limits

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scrapy_pagelets.base.whole_files import whole_file
+from scrapy_pagelets.base.transactions import whole_file
 from scrapy_pagelets.feed.feed_reader import FeedError, unlisted
 
 

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.base.words import words
+from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scrapy_pagelets.core import in_python
 from scrapy_pagelets.decision.content import corrected
 from scrapy_pagelets.metadata.headline import Headline
-from scrapy_pagelets.page.nodes import build
+from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.page import decode, parse
 from tests.trees import soups
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
 from scrapy_pagelets.page.data_tables import is_data
-from scrapy_pagelets.page.nodes import build
+from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.page import decode, parse
 
 SITE = Path(__file__).parents[1] / "site"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.base.recent_keys import RecentKeys
+from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.core import MISSING, in_python
 
 KINDS = [RecentKeys, in_python(RecentKeys)]

@@ -9,16 +9,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.page.nodes import (
-    TEXT,
-    attributes_at,
-    build,
-    declarations,
-    elements,
-    elements_at,
-    flatten,
-    values_at,
-)
+from scrapy_pagelets.page.flattening import build, declarations, flatten
+from scrapy_pagelets.page.nodes import TEXT, attributes_at, elements, elements_at, values_at
 from scrapy_pagelets.page.page import decode, parse
 from tests.trees import soups
 

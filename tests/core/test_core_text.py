@@ -15,8 +15,9 @@ from scrapy_pagelets.decision.content import permalinks
 from scrapy_pagelets.duplicates.shingles import runs_of_words
 from scrapy_pagelets.feed.content_words import content_of, visible_words
 from scrapy_pagelets.metadata.headline import _words, heading_text, naming
+from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.looks import HEADING, LANDMARKS, MENU, NOTHING
-from scrapy_pagelets.page.nodes import TAG, build, leaves_beginning, rows_tagged, rows_with
+from scrapy_pagelets.page.nodes import TAG, leaves_beginning, rows_tagged, rows_with
 from scrapy_pagelets.page.page import decode, parse
 from scrapy_pagelets.page.text import (
     anchors_of,

@@ -5,7 +5,7 @@ from threading import Event, Thread
 
 import pytest
 
-from scrapy_pagelets.page.nodes import flatten
+from scrapy_pagelets.page.flattening import flatten
 from scrapy_pagelets.page.page import parse
 
 #: Texts and looks that need Python: beyond ASCII, verbatim, unseen before, too long, hidden by a style.

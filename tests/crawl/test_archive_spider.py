@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_pagelets.archives.parts import parts
+from scrapy_pagelets.archives.reader import parts
 from tests.crawl.test_crawl import KEYS, PAGES
 from tests.crawling import LIMIT, SITE, crawl, finished, options, page, run_spider, scrapy, start, words
 from tests.server import SiteServer

@@ -12,15 +12,13 @@ from hypothesis import strategies as st
 from lxml import etree
 from markdown_it import MarkdownIt
 
+from scrapy_pagelets.base.characters import WORD
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.base.words import WORD
 from scrapy_pagelets.crawler.commands import chunks as command
 from scrapy_pagelets.crawler.commands import run_command
-from scrapy_pagelets.document.blocks import Block
+from scrapy_pagelets.document.blocks import Block, text_of_runs
 from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.chunk_records import chunk_records
-from scrapy_pagelets.document.chunks import chunks_of
-from scrapy_pagelets.document.inline import text_of_runs
+from scrapy_pagelets.document.chunking import chunk_records, chunks_of
 from scrapy_pagelets.feed.feed_schema import CHUNK
 from scrapy_pagelets.metadata.headline import headline_of
 from scrapy_pagelets.session.config import Config

@@ -12,8 +12,8 @@ from scrapy_pagelets.feed.feed_schema import FEED
 from scrapy_pagelets.metadata import breadcrumbs, dates
 from scrapy_pagelets.metadata.headline import headline_of
 from scrapy_pagelets.metadata.metadata import TOLD, Metadata, metadata_of
-from scrapy_pagelets.page.json_ld import objects_of
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.structured_data import objects_of
 from tests.crawling import answer, crawl, menu_site, run_spider
 from tests.server import SiteServer
 

@@ -10,11 +10,11 @@ import pytest
 from scrapy_pagelets import Page
 from scrapy_pagelets.decision.model import ModelError
 from scrapy_pagelets.decision.page_features import NODE_FEATURES
-from scrapy_pagelets.page.layout import Layout
+from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.papers.page_level import VISUAL_FEATURES, load, scores, smoothed, templateness, visual_features
 from scrapy_pagelets.training.labels import CONTENT, FOLDS, TEMPLATE, UNKNOWN, Example, by_gold
 from scrapy_pagelets.training.model_training import node_f1
-from scrapy_pagelets.training.page_level_training import as_rendered, labelled, train
+from scrapy_pagelets.training.paper_training import as_rendered, labelled, train
 from tests.crawling import scrapy
 
 MENU = "<ul class=menu>" + "".join(f"<li><a href=/{name}>{name}</a>" for name in "plums pears figs".split()) + "</ul>"

@@ -16,7 +16,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 
-from scrapy_pagelets.base.words import WORD
+from scrapy_pagelets.base.characters import WORD
 from scrapy_pagelets.crawler.preparation import GarbageCollector
 from scrapy_pagelets.duplicates.shingles import _kinds
 from scrapy_pagelets.rendering.snapshot import Frame

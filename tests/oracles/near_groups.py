@@ -6,8 +6,7 @@ from itertools import count
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.base.arrays import Ints, mix
 from scrapy_pagelets.papers.shared_pagelets.global_templates import Components
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import NEAR, resemblance, super_shingles
 

@@ -20,9 +20,10 @@ from scrapy_pagelets.base.caches import MOST_BYTES, cached
 from scrapy_pagelets.core import in_python
 from scrapy_pagelets.decision.page_features import heading_tokens, tokens
 from scrapy_pagelets.evidence.actions import labels_action
+from scrapy_pagelets.page.flattening import ROOM_OF_LOOKS, flatten
 from scrapy_pagelets.page.limits import MAX_ATTRIBUTES, Limits, TooLarge, may_have_long_tag
 from scrapy_pagelets.page.looks import signature
-from scrapy_pagelets.page.nodes import ROOM_OF_LOOKS, TEXT, flatten
+from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import parse
 from scrapy_pagelets.page.text import paths_of
 from tests.crawling import ROOT, SITE, crawl, menu_site, page, words

@@ -13,7 +13,7 @@ from scrapy_pagelets import Page, segment
 from scrapy_pagelets.base.characters import readable
 from scrapy_pagelets.crawler.commands import run_command
 from scrapy_pagelets.crawler.commands.train import add_arguments, run
-from scrapy_pagelets.page.layout import Layout
+from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import TAG
 from scrapy_pagelets.papers.graph_cuts.energy import cheapest_cover, expand, minimise, quantised, segments_of
 from scrapy_pagelets.papers.graph_cuts.gcuts import Described, energy_of

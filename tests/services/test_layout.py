@@ -10,7 +10,7 @@ import pytest
 from lxml import etree
 
 from scrapy_pagelets import segment
-from scrapy_pagelets.page.layout import DISPLAY, POSITION
+from scrapy_pagelets.page.looks import DISPLAY, POSITION
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.text import paths_of, plain
 from scrapy_pagelets.rendering.browser import WIDTH, RenderError

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.base.characters import readable
-from scrapy_pagelets.page.layout import DISPLAY, POSITION
+from scrapy_pagelets.page.looks import DISPLAY, POSITION
 from scrapy_pagelets.page.nodes import TAG, TEXT
 from scrapy_pagelets.page.text import paths_of
 from scrapy_pagelets.papers.vips.vips import INNER_PDOC, TOP_PDOC, guess_layout, vips

@@ -18,7 +18,7 @@ from datasketch import LeanMinHash, MinHash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_pagelets.base.words import words
+from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.duplicates import band_index as index_module
 from scrapy_pagelets.duplicates import sketch as sketch_module
 from scrapy_pagelets.duplicates.band_index import BandIndex, BloomBands

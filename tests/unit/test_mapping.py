@@ -19,7 +19,8 @@ from scrapy_pagelets.evidence.lossy_counter import CAPACITY
 from scrapy_pagelets.evidence.mapping.assignment import assign
 from scrapy_pagelets.evidence.mapping.equality import Equality, same_signature, same_signature_and_text, weighted
 from scrapy_pagelets.evidence.mapping.etdm import etdm, extract
-from scrapy_pagelets.page.nodes import TEXT, build
+from scrapy_pagelets.page.flattening import build
+from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
 from tests.trees import URL, page
 

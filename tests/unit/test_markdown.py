@@ -8,10 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from scrapy_pagelets.document.blocks import Run, Style, Switches, tidy
 from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.inline import Run, Style, tidy, written
-from scrapy_pagelets.document.markdown import markdown_of
-from scrapy_pagelets.document.switches import Switches
+from scrapy_pagelets.document.markdown import markdown_of, write_inline
 from scrapy_pagelets.metadata.headline import headline_of
 from scrapy_pagelets.page.text import plain
 from tests.trees import every, masks, page, soups, words
@@ -334,7 +333,7 @@ RUNS = st.lists(st.one_of(st.builds(Run, TEXTS, STYLES), st.just(Run("\n"))), ma
 @given(RUNS)
 def test_inline_markdown_reads_back(runs):
     tidied = tidy(runs)
-    text = written(tidied)
+    text = write_inline(tidied)
     got = read(text)
     wanted = [(c, run.style) for run in tidied for c in run.text]
     lines = re.sub(r" ?\n ?", "\n", "".join(c for c, _ in wanted))

@@ -3,7 +3,7 @@
 import pytest
 from lxml import etree
 
-from scrapy_pagelets.page.mathml import tex_of_mathml
+from scrapy_pagelets.page.formulas import tex_of_mathml
 
 
 @pytest.mark.parametrize(

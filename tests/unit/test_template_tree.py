@@ -14,7 +14,8 @@ from lxml import etree
 from scrapy_pagelets.evidence.mapping.equality import same_signature, same_signature_and_text
 from scrapy_pagelets.evidence.mapping.etdm import extract
 from scrapy_pagelets.evidence.mapping.template_tree import TemplateTree, align
-from scrapy_pagelets.page.nodes import TEXT, build
+from scrapy_pagelets.page.flattening import build
+from scrapy_pagelets.page.nodes import TEXT
 from tests.trees import URL, page, soups
 
 WORDS = "alpha beta gamma delta epsilon zeta".split()

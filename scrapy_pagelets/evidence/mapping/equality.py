@@ -11,8 +11,7 @@ from itertools import chain
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.base.arrays import Floats, Ints, mix
 from scrapy_pagelets.evidence.mapping.siblings import in_order, runs
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 

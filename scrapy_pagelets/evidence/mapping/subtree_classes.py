@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.base.arrays import Bools, Ints, mix
 from scrapy_pagelets.evidence.mapping.equality import Equality
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 

@@ -13,8 +13,7 @@ from typing import Self
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.base.arrays import Bools, Ints, mix
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.evidence.mapping.siblings import in_order, runs
 from scrapy_pagelets.page.nodes import TEXT, NodeTable

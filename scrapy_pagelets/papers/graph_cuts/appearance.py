@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.page.layout import POSITION, Layout
+from scrapy_pagelets.page.looks import POSITION, Layout
 from scrapy_pagelets.papers.graph_cuts.tree import Tree
 
 _NODE: Final = (

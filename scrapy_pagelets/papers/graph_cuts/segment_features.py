@@ -10,8 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Floats, Ints
-from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.base.arrays import Floats, Ints, mix
 from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.decision.page_features import tokens
 from scrapy_pagelets.page.layout import Layout

@@ -14,8 +14,7 @@ from typing import Final, Literal, NamedTuple, Self
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import body_of
 from scrapy_pagelets.evidence.unsaved import Unsaved

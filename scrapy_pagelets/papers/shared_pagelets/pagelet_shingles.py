@@ -17,10 +17,20 @@ from urllib.parse import urlsplit
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, band_hashes, mix
 from scrapy_pagelets.base.caches import cached
-from scrapy_pagelets.base.hashing import band_hashes, mix
-from scrapy_pagelets.base.words import HAN, HAN_A, HAN_COMPATIBLE, HAN_RARE, KANA, KHMER, LAO, MYANMAR, THAI, caseless
+from scrapy_pagelets.base.characters import (
+    HAN,
+    HAN_A,
+    HAN_COMPATIBLE,
+    HAN_RARE,
+    KANA,
+    KHMER,
+    LAO,
+    MYANMAR,
+    THAI,
+    caseless,
+)
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page.nodes import TAGS, TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
@@ -35,8 +45,8 @@ NEAR: Final = 0.8
 LEAST_TOKENS: Final = 4
 LEAST_TARGETS: Final = 2
 
-# Words are not those of `scrapy_pagelets.base.words`: a single character of a script without spaces says too little, so
-# such scripts give runs of three characters.
+# Words are not those of `scrapy_pagelets.base.characters`: a single character of a script without spaces says too
+# little, so such scripts give runs of three characters.
 _UNSPACED: Final = THAI + LAO + MYANMAR + KHMER + KANA + HAN_A + HAN + HAN_COMPATIBLE + HAN_RARE
 # Vowel signs and accents of Hebrew, Arabic and Indic scripts are part of a word, although they are not letters.
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.page.layout import DISPLAY, POSITION, Layout
+from scrapy_pagelets.page.looks import DISPLAY, POSITION, Layout
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
 from scrapy_pagelets.papers.vips.vips_tree import Span
 

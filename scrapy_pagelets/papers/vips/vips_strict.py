@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.page.layout import Layout
+from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
 from scrapy_pagelets.papers.vips.vips_blocks import Strips, crossed, separators
 from scrapy_pagelets.papers.vips.vips_tree import GREATEST, LEAST, BlockTree, Growing

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.page.layout import POSITION, Layout
+from scrapy_pagelets.page.looks import POSITION, Layout
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.papers.vips.vips_blocks import Blocks, Pool, Strips, crossed, separators
 from scrapy_pagelets.papers.vips.vips_tree import GREATEST, LEAST, BlockTree, Growing

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
-from typing import Final
+from typing import Any, Final
+from urllib.parse import quote
 
-from scrapy_pagelets.document.blocks import Block
-from scrapy_pagelets.document.inline import text_of_runs, tidy
+import numpy as np
+
+from scrapy_pagelets.base.arrays import Floats, Ints
+from scrapy_pagelets.document.blocks import Block, text_of_runs, tidy
 from scrapy_pagelets.document.markdown import markdown_of
 from scrapy_pagelets.document.units import Unit, sentences, units_of, words_of
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.text import paths_of
 
 #: A piece that is smaller than a chunk by this factor goes with what follows, if there is room.
 _SMALL: Final = 4
 #: Bytes of a token, see `tokens_of`.
 _BYTES: Final = 3
-#: Characters of a heading in the path of a chunk; the rest is cut off.
+#: Characters of a heading in the path of a chunk; the rest is cut off. Longer names of places are of machines.
 _LONGEST: Final = 200
+#: An id of these is no place in the page.
+_WHOLE: Final = ("html", "body")
+#: Characters of a fragment that need no escape (RFC 3986, 3.5), beside letters and digits.
+_SAFE: Final = "-._~!$&'()*+,;=:@/?"
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +36,7 @@ class Chunk:
 
     Attributes
     ----------
-    headings : the headings that all of it stands under, from the page's own; one that it begins with is the last
+    headings : the headings above all of its blocks, from the page's own; a heading is above the section that it begins
     document : its blocks
     leaves : (k,) indices of the leaves of the page that it shows, ascending
     first : the leaf that it begins with, without what it repeats of the chunk before; None if it has only pictures
@@ -43,6 +53,62 @@ class Chunk:
     def markdown(self) -> str:
         """The chunk as Markdown."""
         return markdown_of(self.document)
+
+
+def chunk_records(
+    page: Page,
+    document: Block,
+    templateness: Floats,
+    most: int,
+    overlap: int = 0,
+    pagelet: Mapping[int, int] | None = None,
+) -> list[dict[str, Any]]:
+    """Cut the document of a page into chunks, as `chunks_of`, and write each as a record of the feed.
+
+    Parameters
+    ----------
+    templateness : (m,) of each leaf of the page, 0 to 1
+
+    Examples
+    --------
+    >>> from scrapy_pagelets.document.builder import document_of
+    >>> page = Page.parse(b"<h1>Tea</h1><p>Boil it.<h2 id=milk>Milk</h2><p>Add it.", "http://example.com/")
+    >>> document = document_of(page, np.ones(4, np.bool_))
+    >>> for chunk in chunk_records(page, document, np.zeros(4), most=3):
+    ...     print(chunk["url"], chunk["headings"], chunk["words"])
+    http://example.com/ ['Tea'] 3
+    http://example.com/#milk ['Tea', 'Milk'] 3
+    """
+    places = NamedPlaces(page, document)
+    return [
+        _record(page, number, chunk, templateness, places)
+        for number, chunk in enumerate(chunks_of(document, most, overlap, pagelet))
+    ]
+
+
+def _record(page: Page, number: int, chunk: Chunk, templateness: Floats, places: NamedPlaces) -> dict[str, Any]:
+    leaves = np.array(chunk.leaves, np.int64)
+    weights = np.maximum(page.nodes.words[leaves], 1)
+    mean = np.average(templateness[leaves], weights=weights) if len(leaves) else 0.0  # of pictures alone
+    markdown = chunk.markdown
+    return {
+        "id": number,
+        "url": places.url(chunk.first),
+        "headings": list(chunk.headings),
+        "markdown": markdown,
+        "xpaths": _xpaths(page, leaves),
+        "words": chunk.words,
+        "tokens": tokens_of(markdown),
+        "templateness": round(float(mean), 3),
+    }
+
+
+def _xpaths(page: Page, leaves: Ints) -> list[str]:
+    """Paths of the fewest nodes with exactly these leaves; of a rendered page, in the page as received."""
+    if page.source is None:
+        return paths_of(page.nodes, leaves)
+    received = page.received[leaves]
+    return paths_of(page.source.nodes, received[received >= 0])
 
 
 def tokens_of(text: str) -> int:
@@ -87,12 +153,7 @@ def chunks_of(document: Block, most: int, overlap: int = 0, pagelet: Mapping[int
 
 
 class _Packer:
-    """Put units into pieces, group by group.
-
-    Attributes
-    ----------
-    pieces : the pieces that are full
-    """
+    """Put units into pieces, group by group; ``pieces`` are those that are full."""
 
     def __init__(self, most: int) -> None:
         self.pieces: list[list[Unit]] = []
@@ -103,7 +164,7 @@ class _Packer:
     def add(self, units: Sequence[Unit], depth: int) -> None:
         """Add the units of a group; those of a smaller group stay together if they can.
 
-        The groups are few levels deep (six headings, a pagelet, the lists of `builder.DEPTH`), so this may recurse.
+        The groups are few levels deep (six headings, a pagelet, the lists of `draft.DEPTH`), so this may recurse.
         """
         for group in _groups(units, depth):
             words = sum(unit.words for unit in group)
@@ -129,10 +190,9 @@ class _Packer:
 
 
 def _groups(units: Sequence[Unit], depth: int) -> Iterator[list[Unit]]:
-    """Divide units by the group that they belong to at this depth; those without are by themselves."""
-    keyed = ((unit.path[depth] if depth < len(unit.path) else unit, unit) for unit in units)
-    for _, group in groupby(keyed, lambda pair: pair[0]):
-        yield [unit for _, unit in group]
+    """Divide units by the group that they belong to at this depth; a unit without a group is one by itself."""
+    for _, group in groupby(units, lambda unit: unit.path[depth] if depth < len(unit.path) else unit):
+        yield list(group)
 
 
 def _without_rules(units: list[Unit]) -> list[Unit]:
@@ -173,14 +233,11 @@ def _blocks(unit: Unit) -> list[Block]:
     return [*(block for block, _ in unit.lead), unit.block]
 
 
-def _shared(units: Sequence[Unit]) -> list[Block]:
-    """The headings that all units stand under."""
-    levels = zip(*(unit.headings for unit in units), strict=False)
-    shared: list[Block] = []
-    for level in levels:
-        if any(heading is not level[0] for heading in level):
-            break
-        shared.append(level[0])
+def _shared(units: Sequence[Unit]) -> Sequence[Block]:
+    """The headings above all units."""
+    shared = units[0].headings
+    for unit in units[1:]:
+        shared = shared[: _common(shared, unit.headings)]
     return shared
 
 
@@ -217,3 +274,61 @@ def _document(units: Sequence[Unit]) -> Block:
 def _common(one: Sequence[Block], other: Sequence[Block]) -> int:
     """Number of blocks that two sequences have in common at their start."""
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a is not b), min(len(one), len(other)))
+
+
+class NamedPlaces:
+    """The places in the content of a page that have a name: the fragments of its URL, which a browser scrolls to.
+
+    A name belongs to the block that its element begins with; to a heading, if the element is anywhere in it. If two
+    elements have one name, a browser goes to the first.
+
+    Parameters
+    ----------
+    document : the content of the page, as `document_of` returns it
+    """
+
+    def __init__(self, page: Page, document: Block) -> None:
+        self._page = page
+        self._names = dict(_names(page))
+        starts: dict[
+            int, int
+        ] = {}  # of headings all leaves, of other blocks the first: each with the first of its block
+        for block in document.walk():
+            starts |= dict.fromkeys(block.leaves if block.kind == "heading" else block.leaves[:1], *block.leaves[:1])
+        first = page.nodes.first_leaf
+        named = [(starts[leaf], name) for row, name in self._names.items() if (leaf := int(first[row])) in starts]
+        named.sort(key=lambda place: place[0])  # stable: of the names of a block, the last is the nearest to its text
+        self._leaves = [leaf for leaf, _ in named]
+        self._named = [name for _, name in named]
+
+    def url(self, leaf: int | None) -> str:
+        """The URL of the page with the nearest name at or above a leaf; without one if there is none."""
+        url = self._page.url.partition("#")[0]
+        name = None if leaf is None else self._nearest(leaf)
+        return url if name is None else f"{url}#{quote(name, safe=_SAFE, errors='replace')}"
+
+    def _nearest(self, leaf: int) -> str | None:
+        if place := bisect_right(self._leaves, leaf):
+            return self._named[place - 1]
+        nodes = self._page.nodes
+        row = int(nodes.leaves[leaf])
+        while row >= 0 and row not in self._names:
+            row = int(nodes.parent[row])
+        return self._names.get(row)
+
+
+def _names(page: Page) -> Iterator[tuple[int, str]]:
+    """Yield the rows that have a name which no row before has: their ``id``, or the ``name`` of an ``a``."""
+    nodes, seen = page.nodes, set[str]()
+    tags = [look[0] for look in nodes.looks]
+    may = [(look[0] == "a" or bool(look[1])) and look[0] not in _WHOLE for look in nodes.looks]
+    text = set(nodes.leaves.tolist())
+    for row, look in enumerate(nodes.look.tolist()):
+        if not may[look] or row in text:
+            continue
+        element = nodes.elements[row]
+        for name in (element.get("id"), element.get("name") if tags[look] == "a" else None):
+            if name and len(name) <= _LONGEST and name not in seen:
+                seen.add(name)
+                yield row, name
+                break

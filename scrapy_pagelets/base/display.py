@@ -1,4 +1,4 @@
-"""How objects look in a notebook: small tables in HTML that load and run nothing.
+"""Show things to people: numbers in sentences, and tables in notebooks, in HTML that loads and runs nothing.
 
 IPython asks objects for ``_repr_html_``, see "Rich display" in its documentation.
 """
@@ -16,8 +16,18 @@ MOST: Final = 100
 _TEXT: Final = 200
 #: Colours of what is kept and what is stripped that can be seen on light and on dark ground.
 KEPT, STRIPPED = "#2b7fb5", "#c05a1e"
-
 Row = Sequence[str | int | float]
+
+
+def counted(number: int, name: str) -> str:
+    """A number of things, in figures that are easy to read.
+
+    Examples
+    --------
+    >>> counted(1, "page"), counted(31072, "page")
+    ('1 page', '31,072 pages')
+    """
+    return f"{number:,} {name}{'' if number == 1 else 's'}"
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Row], note: str = "", colors: Sequence[str] = ()) -> str:

@@ -1,19 +1,32 @@
-"""Unpack files of gzip members, such as WARC files, within limits: a kilobyte can unpack to a megabyte."""
+"""Unpack compressed WARC files within limits: a kilobyte can unpack to a megabyte.
+
+Members of gzip are unpacked here. FastWARC unpacks zstd, but takes long to skip the megabytes of empty lines that a
+kilobyte unpacks to: a second reader looks ahead for such floods.
+"""
 
 from __future__ import annotations
 
 import re
 import zlib
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+if TYPE_CHECKING:
+    from fastwarc.stream_io import WarcReader
 
 #: The first bytes of a member: the magic number, and deflate, the only compression method.
 MAGIC: Final = b"\x1f\x8b\x08"
+
 _WINDOW: Final = 31
+
 _CHUNK: Final = 1 << 16
+
 _SCANNED: Final = 1 << 20
+
 #: A member is a bomb if it unpacks to more bytes than this, and to more than this multiple of its size.
 _UNPACKED: Final = 256 << 20
+
 _RATIO: Final = 200
+
 #: A member is also a bomb if it has more consecutive white space: FastWARC takes 0.1 s to skip a megabyte of it.
 BLANK: Final = 4 << 20
 
@@ -123,3 +136,42 @@ def _is_warc(file: BinaryIO, offset: int) -> bool:
         return False
     file.seek(offset)
     return start == b"WARC/"
+
+
+class LookAhead:
+    """A second reader of a zstd file, which is ahead of the one that reads the records.
+
+    FastWARC finds the records of its own readers only, so that a reader of ours cannot take their place.
+
+    Parameters
+    ----------
+    file : the file, at the position where the records begin; it is used by nobody else
+    reader : the reader that reads the records
+    """
+
+    def __init__(self, file: BinaryIO, reader: WarcReader) -> None:
+        from fastwarc.stream_io import ZstdReader
+
+        self._ahead = ZstdReader(file)
+        self._reader = reader
+        self._position = self._blank = 0
+
+    def check(self) -> None:
+        """Check that the next record follows after a few empty lines at most.
+
+        Raises
+        ------
+        ValueError : if there is a flood of empty lines
+        """
+        while self._blank <= BLANK and (self._blank or self._position <= self._reader.tell()):
+            try:
+                data = self._ahead.read(_CHUNK)
+            except (OSError, EOFError, ValueError):  # the reader of the records will report it
+                return
+            if not data:
+                return
+            content = len(data.rstrip())
+            self._blank = len(data) - content if content else self._blank + len(data)
+            self._position += len(data)
+        if self._blank > BLANK and self._position - self._blank <= self._reader.tell():
+            raise ValueError("a flood of empty lines")

@@ -1,0 +1,201 @@
+"""A document that is being written: blocks begin and end, and runs of text become headings and paragraphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+from scrapy_pagelets.document.blocks import BREAK, PLAIN, Block, Run, Style, text_of_runs, tidy
+from scrapy_pagelets.page.text import LEFT_OVER
+
+#: Lists and quotes nested deeper than this are written at this depth.
+DEPTH: Final = 16
+_LEFT_OVER: Final = LEFT_OVER + "()[]"
+
+#: Ends what has begun.
+End = Callable[[], None]
+
+
+class Draft:
+    """A document, with the blocks that are open and the text of the paragraph or heading that has not ended.
+
+    Attributes
+    ----------
+    root : the document
+    runs, leaves : text that belongs to no block yet, and the leaves that it is of
+    style : of the text that comes next
+    heading : the heading that is open
+    keeps_punctuation : whether a paragraph may consist of punctuation: in a cell, a dash says that there is no value
+    """
+
+    def __init__(self, *, keeps_punctuation: bool = False) -> None:
+        self.root = Block("document")
+        self.runs: list[Run] = []
+        self.leaves: list[int] = []
+        self.style = PLAIN
+        self.heading: Block | None = None
+        self.keeps_punctuation = keeps_punctuation
+        self._inside = [self.root]
+
+    def write(self, text: str, style: Style | None = None, leaf: int = -1) -> None:
+        """Write text, in the style of the place if none is given."""
+        self.runs.append(Run(text, self.style if style is None else style, leaf=leaf))
+
+    def space(self) -> None:
+        """Write a space, unless nothing stands before it."""
+        if self.runs:
+            self.write(" ")
+
+    def line_break(self) -> None:
+        """Break the line; an empty line ends a paragraph."""
+        before = next((run for run in reversed(self.runs) if run.source or run.text.strip(" ")), None)
+        if before is BREAK and self.heading is None:
+            self.end_paragraph()
+        else:
+            self.runs.append(BREAK)
+
+    def rule(self) -> None:
+        """Draw a line between blocks; one is as good as two."""
+        self.end_paragraph()
+        within = self._inside[-1]
+        if within.kind in ("document", "quote") and within.children and within.children[-1].kind != "rule":
+            self.add(Block("rule"))
+
+    def end_paragraph(self) -> None:
+        """Make a heading or a paragraph of the text that has been written."""
+        runs, leaves, heading = tidy(self.runs), self.leaves, self.heading
+        self.runs, self.leaves = [], []
+        if not runs or (not self.keeps_punctuation and is_left_over(runs)):
+            return
+        if heading is not None and heading.runs:  # a heading in two parts
+            heading.runs += [Run(" "), *runs]
+            heading.leaves += leaves
+        elif heading is not None and any(not run.source and run.text != " " for run in runs):
+            heading.runs, heading.leaves = runs, leaves
+            self.add(heading)
+        else:  # a picture alone heads nothing
+            self.add(Block("paragraph", runs=runs, leaves=leaves))
+
+    def add(self, block: Block) -> None:
+        """Add a block to the innermost open one; what a list has are items, and a list in it joins the last one."""
+        within = self._inside[-1]
+        if within.kind == "list" and block.kind != "item":
+            joins = within.children and block.kind == "list"
+            within = within.children[-1] if joins else _new_item(within)
+        within.children.append(block)
+
+    def set_style(self, style: Style) -> End:
+        """Write what follows in a style."""
+        before, self.style = self.style, style
+        return partial(setattr, self, "style", before)
+
+    def begin_heading(self, level: int) -> End:
+        """Begin a heading, in which nothing is strong; one inside of another is a part of it."""
+        self.end_paragraph()
+        if self.heading is not None:
+            return self.end_paragraph
+        self.heading = Block("heading", level=level)
+        restore = self.set_style(self.style._replace(strong=False))
+
+        def end() -> None:
+            self.end_paragraph()
+            self.heading = None
+            restore()
+
+        return end
+
+    def begin_group(self, block: Block) -> End:
+        """Begin a list or quote; a heading ends where a list begins in it."""
+        self.end_paragraph()
+        if self.heading is not None and self.heading.runs:
+            self.heading = None
+        if len(self._inside) >= DEPTH:
+            return self.end_paragraph
+        self.add(block)
+        return self._begin(block)
+
+    def begin_item(self, value: str | None) -> End:
+        """Begin an item, with its number as the page has it; items without a list get one."""
+        self.end_paragraph()
+        within = self._inside[-1]
+        if within.kind == "list":
+            return self._begin(_new_item(within, value))
+        if len(self._inside) >= DEPTH:
+            return self.end_paragraph
+        if not within.children or within.children[-1].kind != "list":
+            within.children.append(Block("list"))
+        end = self._begin(within.children[-1])
+        self._begin(_new_item(within.children[-1], value))
+        return end
+
+    def begin_entries(self) -> End:
+        """Begin a list of terms and definitions; a term with one definition becomes one paragraph."""
+        entries = Block("list")
+        end = self.begin_group(entries)
+
+        def end_entries() -> None:
+            end()
+            for item in entries.children:
+                if [child.kind for child in item.children] == ["paragraph", "paragraph"]:
+                    _join(*item.children)
+                    del item.children[1]
+
+        return end_entries
+
+    def begin_term(self, *, strong: bool) -> End:
+        """Begin a term, in an item of its own."""
+        self.end_paragraph()
+        within = self._inside[-1]
+        end = self._begin(_new_item(within)) if within.kind == "list" else self.end_paragraph
+        restore = self.set_style(self.style._replace(strong=strong))
+
+        def end_term() -> None:
+            end()
+            restore()
+
+        return end_term
+
+    def begin_definition(self) -> End:
+        """Begin a definition, in the item of its term."""
+        self.end_paragraph()
+        within = self._inside[-1]
+        if within.kind != "list":
+            return self.end_paragraph
+        return self._begin(within.children[-1] if within.children else _new_item(within))
+
+    def _begin(self, block: Block) -> End:
+        """Open a block that has been added."""
+        self._inside.append(block)
+        depth = len(self._inside)
+
+        def end() -> None:
+            self.end_paragraph()
+            del self._inside[depth - 1 :]
+
+        return end
+
+
+def is_left_over(runs: Sequence[Run]) -> bool:
+    """Whether runs have nothing but the punctuation that stood around what has been removed."""
+    return not any(run.source or run.style.code for run in runs) and not text_of_runs(runs).strip(_LEFT_OVER)
+
+
+def _new_item(within: Block, value: str | None = None) -> Block:
+    """Add an item to a list."""
+    number = max(0, within.children[-1].number + within.step) if within.children else within.number
+    item = Block("item", number=number_of(value, number))
+    within.children.append(item)
+    return item
+
+
+def number_of(value: str | None, default: int) -> int:
+    """The number of an item, as an attribute has it."""
+    value = (value or "").strip()
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else default
+
+
+def _join(term: Block, definition: Block) -> None:
+    colon = [] if text_of_runs(term.runs).endswith((":", ".", "?", "!")) else [Run(":")]
+    term.runs += [*colon, Run(" "), *definition.runs]
+    term.leaves += definition.leaves

@@ -1,0 +1,343 @@
+"""Walk over the content of a page, row by row, and write it into a draft."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from copy import copy
+from typing import Final
+
+import numpy as np
+from lxml import etree
+
+from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.characters import quoted, readable
+from scrapy_pagelets.decision.asides import STRUCK
+from scrapy_pagelets.decision.content import permalinks
+from scrapy_pagelets.document import pictures
+from scrapy_pagelets.document.blocks import PLAIN, Block, Run, Style, Switches, tidy
+from scrapy_pagelets.document.draft import Draft, End, is_left_over, number_of
+from scrapy_pagelets.page import code, data_tables, formulas
+from scrapy_pagelets.page.nodes import GAPS, GLUED, LINE, SPACE, TEXT
+from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.text import link_of, without_invisible
+
+_HEADING: Final = re.compile(r"h[1-6]")
+_LISTS: Final = frozenset("ul ol menu dir".split())
+_STRONG: Final = frozenset("b strong".split())
+_EMPHASISED: Final = frozenset("i em cite dfn var".split())
+_CODE: Final = frozenset("code tt kbd samp".split())
+_VERBATIM: Final = frozenset("pre listing xmp plaintext".split())
+_BULLET: Final = "\N{BULLET} "
+#: A definition list with these in it is not a list of short entries.
+_IN_ENTRIES: Final = frozenset("pre table ul ol dl h1 h2 h3 h4 h5 h6 blockquote figure".split())
+#: Elements around a block of code that may name it the gutter of another.
+_AROUND: Final = 4
+
+_Table = list[list[list[Run]]]
+
+
+class Walk:
+    """Write the rows of a page into a draft.
+
+    Parameters
+    ----------
+    keep : (m,) a mask of the leaves that are content
+    images : (n,) the pictures that are content
+    switches : what is left out
+    """
+
+    def __init__(self, page: Page, keep: Bools, images: Bools, switches: Switches) -> None:
+        nodes = page.nodes
+        self.page, self.nodes, self.images, self.switches = page, nodes, images, switches
+        self.keep = keep & ~permalinks(nodes)
+        self.shown = nodes.total(nodes.spread(self.keep.astype(np.int64)) + images) > 0
+        self.tags = [look[0] for look in nodes.looks]
+        self.source = formulas.delimiters(page.declared["script"])
+        self._begin_draft(Draft())
+
+    def _begin_draft(self, draft: Draft) -> None:
+        self.draft = draft
+        self.last_leaf = -1
+        self.tried = 0  # up to this row, no formula has a source
+
+    def document(self, row: int, end: int) -> Block:
+        """The document of a range of rows: each opens its element, which is closed at the end of its subtree."""
+        closing: list[tuple[int, End]] = []
+        while row < end:
+            while closing and closing[-1][0] <= row:
+                closing.pop()[1]()
+            if self.nodes.tag[row] == TEXT:
+                self.text(row)
+                row += 1
+            elif (self.shown[row] or self.parts_texts(row)) and (close := self.open(row)) is not None:
+                closing.append((int(self.nodes.end[row]), close))
+                row += 1
+            else:
+                row = int(self.nodes.end[row])
+        while closing:
+            closing.pop()[1]()
+        self.draft.end_paragraph()
+        return self.draft.root
+
+    def part(self, row: int) -> Block:
+        """The document of a subtree by itself."""
+        walk = copy(self)
+        walk._begin_draft(Draft(keeps_punctuation=True))
+        return walk.document(row + 1, int(self.nodes.end[row]))
+
+    def leaves_of(self, row: int) -> list[int]:
+        """Indices of the leaves of a row that are shown."""
+        return [leaf for leaf in range(self.nodes.first_leaf[row], self.nodes.last_leaf[row]) if self.keep[leaf]]
+
+    def parts_texts(self, row: int) -> bool:
+        """Whether an element without text matters between texts that are shown."""
+        tag = self.tags[self.nodes.look[row]]
+        if tag in ("br", "hr"):
+            return True
+        return tag == "script" and self.is_beside_content(row) and formulas.is_formula(self.nodes.elements[row])
+
+    def is_beside_content(self, row: int) -> bool:
+        """Whether the text before or after a row is content."""
+        leaf = int(self.nodes.first_leaf[row])
+        return bool(self.keep[max(0, leaf - 1) : leaf + 1].any())
+
+    def text(self, row: int) -> None:
+        """Write a run of text."""
+        nodes, draft, leaf = self.nodes, self.draft, int(self.nodes.first_leaf[row])
+        if not self.keep[leaf]:
+            return
+        if nodes.gap[leaf] >= SPACE or leaf != self.last_leaf + 1:
+            draft.space()
+        text = without_invisible(nodes.strings[leaf])
+        if leaf in nodes.spaces:
+            text = " ".join(text.split())
+        if self.source is None or draft.style.code:
+            draft.write(text, leaf=leaf)
+            draft.leaves.append(leaf)
+        else:
+            self.text_with_formulas(row, text, leaf)
+        self.last_leaf = leaf
+
+    def text_with_formulas(self, row: int, text: str, leaf: int) -> None:
+        """Write a text in which a script of the page sets formulas."""
+        for part, kind in formulas.split(text, self.source):
+            if kind == formulas.DISPLAY and self.draft.heading is None:
+                self.add(Block("math", text=part, leaves=[leaf]))
+            elif part:
+                part, style = (f"${part}$", Style(code=row)) if kind else (part, None)
+                self.draft.write(part, style, leaf)
+                self.draft.leaves += [leaf] * (self.draft.leaves[-1:] != [leaf])
+
+    def add(self, block: Block) -> None:
+        """Add a block behind the text before it."""
+        self.draft.end_paragraph()
+        self.draft.add(block)
+
+    def open(self, row: int) -> End | None:
+        """Open the element of a row, and return what ends it; None if all of its subtree is written already."""
+        element = self.nodes.elements[row]
+        tag = self.tags[self.nodes.look[row]]
+        if self.write_whole(row, tag, element):
+            return None
+        if (style := self.styled(row, tag, element)) is not None:
+            return self.draft.set_style(style)
+        return self.begin_block(row, tag, element) or self.separate(tag)
+
+    def write_whole(self, row: int, tag: str, element: etree._Element) -> bool:
+        """Write an element that is one thing with all that is in it; False if it is not."""
+        if row >= self.tried and formulas.is_formula(element):
+            self.tried = int(self.nodes.end[row])
+            if self.write_formula(row, element):
+                return True
+        if tag == "table" and self.switches.tables and data_tables.is_data(self.nodes, row):
+            self.write_table(row)
+        elif tag in _VERBATIM:
+            self.write_code(row, element)
+        elif tag == "br":
+            self.draft.line_break()
+        elif tag == "hr":
+            self.draft.rule()
+        elif tag == "img":
+            self.write_picture(row, element)
+        else:
+            return False
+        return True
+
+    def begin_block(self, row: int, tag: str, element: etree._Element) -> End | None:
+        """Begin the block of an element; None if it has no block of its own."""
+        if _HEADING.fullmatch(tag):
+            return self.draft.begin_heading(int(tag[1]))
+        if tag in _LISTS:
+            return self.draft.begin_group(_list_of(element))
+        match tag:
+            case "li":
+                return self.draft.begin_item(element.get("value"))
+            case "blockquote":
+                return self.draft.begin_group(Block("quote"))
+            case "dl" if self.has_short_entries(row):
+                return self.draft.begin_entries()
+            case "dt":  # a term is strong, unless all of it is a link
+                linked = all(self.nodes.anchor[self.nodes.leaves[leaf]] for leaf in self.leaves_of(row))
+                return self.draft.begin_term(strong=not linked)
+            case "dd":
+                return self.draft.begin_definition()
+        return None
+
+    def has_short_entries(self, row: int) -> bool:
+        """Whether a definition list has nothing but terms and short definitions."""
+        within = range(row + 1, int(self.nodes.end[row]))
+        return not any(self.tags[self.nodes.look[i]] in _IN_ENTRIES for i in within)
+
+    def separate(self, tag: str) -> End:
+        """Part the text of an element from that around it, as far as its tag does."""
+        gap = GAPS.get(tag, GLUED)
+        if gap >= SPACE and self.draft.heading is not None:
+            self.draft.write(" ")
+            return lambda: self.draft.write(" ", PLAIN)
+        if gap >= LINE or tag in ("td", "th"):
+            self.draft.end_paragraph()
+            return self.draft.end_paragraph
+        return _do_nothing
+
+    def styled(self, row: int, tag: str, element: etree._Element) -> Style | None:
+        """The style inside an element that changes it."""
+        style = self.draft.style
+        if tag == "a":
+            return self.linked(element)
+        if tag in _STRONG:
+            return style._replace(strong=self.draft.heading is None)
+        if tag in _EMPHASISED:
+            return style._replace(emphasised=True)
+        if tag in _CODE:
+            return style._replace(code=style.code or row)
+        if tag in ("sup", "sub"):
+            return style._replace(script=tag)
+        return style._replace(struck=True) if tag in STRUCK else None
+
+    def linked(self, element: etree._Element) -> Style | None:
+        """The style inside a link; None if it is written as text."""
+        href = (element.get("href") or "").strip()
+        if not self.switches.links or not href or href.startswith("#"):  # the document has no place to jump to
+            return None
+        url = quoted(link_of(self.page.base, href))
+        if not url or _shows_address(url, element):
+            return None
+        title = readable(element.get("title") or "") if self.switches.titles else ""
+        return self.draft.style._replace(href=url, title=title)
+
+    def write_picture(self, row: int, element: etree._Element) -> None:
+        """Write a picture that is content."""
+        if not self.images[row]:
+            return
+        alt, title = readable(element.get("alt") or ""), readable(element.get("title") or "")
+        if pictures.is_emoji(element):
+            self.draft.space()
+            self.draft.write(alt)
+            return
+        address = pictures.source_of(element) if self.switches.images else ""
+        if source := quoted(link_of(self.page.base, address)) if address else "":
+            self.draft.space()
+            # A link around a picture leads most often to the same picture, or to the target of the text beside it.
+            self.draft.runs.append(Run(alt, PLAIN, source, title if title != alt else ""))
+            self.draft.write(" ")
+
+    def write_formula(self, row: int, element: etree._Element) -> bool:
+        """Write a formula as TeX; False if the page does not give it."""
+        tex = formulas.tex_of(element)
+        if not tex:
+            return False
+        first, last = int(self.nodes.first_leaf[row]), int(self.nodes.last_leaf[row])
+        leaves = range(first, last)
+        if formulas.is_display(element) and self.draft.heading is None:
+            self.add(Block("math", text=tex, leaves=list(leaves)))
+        else:
+            if self.draft.runs and (first >= len(self.nodes.gap) or self.nodes.gap[first] >= SPACE):
+                self.draft.write(" ", PLAIN)
+            self.draft.write(f"${tex}$", Style(code=row), leaf=first if leaves else -1)
+            self.draft.leaves += leaves
+        self.last_leaf = last - 1
+        return True
+
+    def write_code(self, row: int, element: etree._Element) -> None:
+        """Write a block of code, unless it has the numbers of its lines."""
+        self.draft.end_paragraph()
+        above, around = row, list[etree._Element]()
+        while above >= 0 and len(around) < _AROUND:
+            around.append(self.nodes.elements[above])
+            above = int(self.nodes.parent[above])
+        if not any(map(code.is_gutter, around)) and (text := code.code_of(element)):
+            leaves = list(range(self.nodes.first_leaf[row], self.nodes.last_leaf[row]))
+            links, language = list(self.links_of_code(row)), code.language_of(element)
+            self.draft.add(Block("code", text=text, runs=links, language=language, leaves=leaves))
+
+    def links_of_code(self, row: int) -> Iterator[Run]:
+        """The names in a block of code that lead to other pages, as no fence has links; addresses in it need none."""
+        links = self.nodes.links
+        for at in range(*np.searchsorted(links.row, (row, self.nodes.end[row])).tolist()):
+            link = int(links.row[at])
+            leaves = slice(int(self.nodes.first_leaf[link]), int(self.nodes.last_leaf[link]))
+            name = " ".join(" ".join(self.nodes.strings[leaves]).split())
+            if links.key[at] == self.page.key or "://" in name or not any(map(str.isalnum, name)):
+                continue
+            if (style := self.linked(self.nodes.elements[link])) is not None:
+                yield Run(name, style._replace(strong=False, emphasised=False, script="", code=link))
+
+    def write_table(self, row: int) -> None:
+        """Write a table; a heading in a line of its own divides it."""
+        self.draft.end_paragraph()
+        for child in np.flatnonzero(self.nodes.parent[row : self.nodes.end[row]] == row).tolist():
+            if self.tags[self.nodes.look[row + child]] == "caption":
+                self.add_part(row + child)
+        lines: _Table = []
+        cells: list[int] = []
+        for line in data_tables.grid(self.nodes, row):
+            filled = [cell for cell in line if cell >= 0 and self.shown[cell]]
+            if len(filled) == 1 and data_tables.has_heading(self.nodes, filled[0]):
+                self.add_table(lines, cells)
+                lines, cells = [[[] for _ in line]], []
+                self.add_part(filled[0])
+            elif filled or not lines:
+                lines.append([self.cell(cell) if cell >= 0 else [] for cell in line])
+                cells += filled
+        self.add_table(lines, cells)
+
+    def add_part(self, row: int) -> None:
+        """Add the blocks of a caption, or of a cell with a heading."""
+        for block in self.part(row).children:
+            self.draft.add(block)
+
+    def add_table(self, lines: _Table, cells: list[int]) -> None:
+        """Add a table; a single cell with text is a paragraph: its table has been removed, but for this cell."""
+        filled = [cell for line in lines for cell in line if cell]
+        leaves = [leaf for cell in cells for leaf in self.leaves_of(cell)]
+        if len(filled) == 1 and not is_left_over(filled[0]):
+            self.draft.add(Block("paragraph", runs=filled[0], leaves=leaves))
+        elif len(filled) > 1:
+            self.draft.add(Block("table", rows=lines, leaves=leaves))
+
+    def cell(self, row: int) -> list[Run]:
+        """The text of a cell; its paragraphs become one, and a bullet begins each item of a list."""
+        runs: list[Run] = []
+        for block in self.part(row).walk():
+            verbatim = f"${block.text}$" if block.kind == "math" else block.text
+            own = [Run(verbatim, Style(code=row))] if verbatim else block.runs
+            runs += [Run(_BULLET)] if block.kind == "item" else [*own, Run(" ")]
+        return tidy(runs)
+
+
+def _list_of(element: etree._Element) -> Block:
+    ordered, first, step = element.tag == "ol", 1, 1
+    if ordered and element.get("reversed") is not None:
+        first, step = sum(child.tag == "li" for child in element), -1
+    return Block("list", ordered=ordered, number=number_of(element.get("start"), first), step=step)
+
+
+def _shows_address(url: str, element: etree._Element) -> bool:
+    """Whether the text of a link is the e-mail address that it leads to."""
+    scheme, _, address = url.partition(":")
+    return scheme.lower() == "mailto" and address.partition("?")[0] in "".join(map(str, element.itertext()))
+
+
+def _do_nothing() -> None:
+    """End an element that has begun nothing."""

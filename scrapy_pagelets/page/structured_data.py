@@ -1,0 +1,197 @@
+"""Structured data: the JSON-LD and the microdata of a page, and the types of schema.org that tell what it is about.
+
+It is written by hand and by strangers: any of it may be broken or hostile.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Final
+
+from lxml import etree
+
+Object = dict[str, Any]
+
+#: Characters of all scripts of a page that are read. Those of the pages that we know have 250,000 at most.
+_LONGEST: Final = 500_000
+
+#: Objects of a page that are looked at, and values of a list.
+_MOST: Final = 1000
+
+#: Comments and CDATA marks around the JSON, which parsers of old needed, and white space.
+_WRAPPING: Final = re.compile(r"(?:\s|<!--|//<!\[CDATA\[|<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/)*")
+
+_DECODER: Final = json.JSONDecoder(strict=False)
+
+#: Properties whose value may be the object that the page is about.
+_MAIN: Final = ("@graph", "mainEntity", "mainEntityOfPage")
+
+
+def objects_of(elements: Iterable[etree._Element]) -> list[Object]:
+    """Return the objects that describe the page, in document order: those at the top, in graphs, and main entities.
+
+    Objects in other properties (reviews, comments, related products) are not among them. Scripts that cannot be parsed,
+    and those beyond half a million characters, are left out.
+
+    Parameters
+    ----------
+    elements : the ``script`` elements of the page
+    """
+    queue = deque(value for text in _scripts(elements) for value in values_of(_parsed(text)))
+    found: list[Object] = []
+    for _ in range(_MOST):
+        if not queue:
+            break
+        value = queue.popleft()
+        if isinstance(value, dict):
+            found.append(value)
+            queue.extendleft(reversed([part for name in _MAIN for part in values_of(value.get(name))]))
+        elif isinstance(value, list):
+            queue.extendleft(reversed(value[:_MOST]))
+    return found
+
+
+def _scripts(elements: Iterable[etree._Element]) -> Iterator[str]:
+    left = _LONGEST
+    for script in elements:
+        if "ld+json" in (script.get("type") or "").lower():
+            text = script.text or ""
+            if len(text) <= left:
+                left -= len(text)
+                yield text
+
+
+def _parsed(text: str) -> Any:
+    """The first JSON value of a script; None if it is broken."""
+    start = _WRAPPING.match(text)
+    assert start
+    try:
+        return _DECODER.raw_decode(text, start.end())[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def values_of(value: Any) -> list[Any]:
+    """Return the values of a property, of which JSON-LD allows one or a list.
+
+    >>> values_of("a"), values_of(["a", 1]), values_of(None)
+    (['a'], ['a', 1], [])
+    """
+    if isinstance(value, list):
+        return value[:_MOST]
+    return [] if value is None else [value]
+
+
+def types_of(value: Object) -> list[str]:
+    """Return the types of an object, without the address of the vocabulary.
+
+    >>> types_of({"@type": ["https://schema.org/NewsArticle", 3]})
+    ['NewsArticle']
+    """
+    return [str(each).rpartition("/")[2] for each in values_of(value.get("@type")) if isinstance(each, str)]
+
+
+def by_id(objects: Iterable[Object]) -> dict[str, Object]:
+    """Return the objects that others refer to by their ``@id``; the one with most properties if several have it."""
+    found: dict[str, Object] = {}
+    for each in objects:
+        name = each.get("@id")
+        if isinstance(name, str) and len(each) > len(found.get(name, ())):
+            found[name] = each
+    return found
+
+
+#: Elements with properties that are looked at.
+_MOST_PROPERTIES: Final = 2000
+
+_DEEPEST: Final = 100
+
+#: Elements and runs of text inside of a property that are looked at.
+_MOST_INSIDE: Final = 200
+
+#: Attributes that hold the value of a property, in the order of precedence; without one, it is the text.
+_VALUES: Final = ("content", "datetime", "src", "href")
+
+
+def properties_of(marked: Sequence[etree._Element]) -> dict[str, list[etree._Element]]:
+    """Return the elements of each property that belongs to the page's one article, posting or other work.
+
+    Properties outside of any item belong to the page. On a page with several works, such as a list of postings, none
+    does; those that another item contains (comments of a thread, reviews) are not counted.
+
+    Parameters
+    ----------
+    marked : the elements with a property or a type
+    """
+    if not marked:
+        return {}
+    found: dict[etree._Element | None, dict[str, list[etree._Element]]] = {}
+    for element in islice((each for each in marked if "itemprop" in each.attrib), _MOST_PROPERTIES):
+        scope = _scope(element)
+        for name in (element.get("itemprop") or "").split():
+            found.setdefault(scope, {}).setdefault(name, []).append(element)
+    works = {scope for scope in found if scope is not None and _is_work(scope)}
+    outer = [scope for scope in works if not any(above in works for above in _ancestors(scope))]
+    if len(outer) == 1:
+        return found[outer[0]]
+    return found.get(None, {}) if not outer else {}
+
+
+def _scope(element: etree._Element) -> etree._Element | None:
+    """The item that a property belongs to."""
+    return next((above for above in _ancestors(element) if "itemscope" in above.attrib), None)
+
+
+def _ancestors(element: etree._Element) -> Iterator[etree._Element]:
+    return islice(element.iterancestors(), _DEEPEST)
+
+
+def _is_work(scope: etree._Element) -> bool:
+    return is_work((scope.get("itemtype") or "").rpartition("/")[2])
+
+
+def value_of(element: etree._Element) -> str:
+    """Return the value of a property: an attribute, the ``name`` of an item in it, or the text."""
+    for name in _VALUES:
+        if name != "href" or element.tag == "link":
+            value = element.get(name)
+            if value:
+                return value
+    if "itemscope" in element.attrib:
+        inner = next(
+            (each for each in islice(element.iter(), _MOST_INSIDE) if "name" in (each.get("itemprop") or "").split()),
+            None,
+        )
+        if inner is not None and inner is not element:
+            return value_of(inner)
+    return " ".join("".join(map(str, islice(element.itertext(), _MOST_INSIDE))).split())
+
+
+_WORKS: Final = frozenset(
+    "Article Report Question Recipe HowTo CreativeWork Course Event Book Movie Dataset SoftwareApplication "
+    "MobileApplication WebApplication SoftwareSourceCode VideoGame PodcastEpisode Guide Product JobPosting".split()
+)
+
+_ENDINGS: Final = ("Article", "Posting")
+
+
+def is_work(kind: str) -> bool:
+    """Return True for a type of works, which have an author or a date of their own.
+
+    >>> is_work("NewsArticle"), is_work("Comment"), is_work("WebPage")
+    (True, False, False)
+    """
+    return kind in _WORKS or kind.endswith(_ENDINGS)
+
+
+def is_page(kind: str) -> bool:
+    """Return True for the types of pages.
+
+    >>> is_page("WebPage"), is_page("AboutPage"), is_page("QAPage"), is_page("WebSite")
+    (True, True, True, False)
+    """
+    return kind.endswith("Page") and not is_work(kind)
