@@ -11,7 +11,7 @@ import numpy as np
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.base.words import words
+from scrapy_pagelets.base.characters import words
 from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, UNKNOWN
 
 #: Texts without a role, and texts of roles that count neither as content nor as template, get no label.

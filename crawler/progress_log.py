@@ -20,7 +20,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_pagelets.base.characters import visible
-from scrapy_pagelets.base.wording import counted
+from scrapy_pagelets.base.display import counted
 from scrapy_pagelets.session.crawl_session import CrawlSession, session_of
 from scrapy_pagelets.session.scrapy_hooks import is_for_single_pages
 

@@ -16,8 +16,8 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
+from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.base.errors import PageletsError
-from scrapy_pagelets.base.recent_keys import RecentKeys
 from scrapy_pagelets.session.crawl_session import abort_crawl, session_of
 from scrapy_pagelets.session.requests import fingerprint_of, from_json, key_of, to_json
 from scrapy_pagelets.session.scrapy_hooks import after_requests, before_closing, mark_failed

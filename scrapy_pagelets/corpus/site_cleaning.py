@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.base.arrays import Ints
-from scrapy_pagelets.base.hashing import band_hashes, mix
+from scrapy_pagelets.base.arrays import Ints, band_hashes, mix
 from scrapy_pagelets.corpus.engines import COUNTS, cleaned_schema, groups, rows_of, union_rows
 from scrapy_pagelets.corpus.inputs import CorpusOptions
 from scrapy_pagelets.corpus.statements import LAST

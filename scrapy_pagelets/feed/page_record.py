@@ -10,11 +10,10 @@ from typing import Any, Self
 
 from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.decision.decision import Decision
-from scrapy_pagelets.document.blocks import Block
+from scrapy_pagelets.document.blocks import Block, Switches
 from scrapy_pagelets.document.builder import document_of
-from scrapy_pagelets.document.chunk_records import chunk_records
+from scrapy_pagelets.document.chunking import chunk_records
 from scrapy_pagelets.document.markdown import markdown_of
-from scrapy_pagelets.document.switches import Switches
 from scrapy_pagelets.evidence.site_counts import PageClass
 from scrapy_pagelets.feed.content_words import content_hash, content_of
 from scrapy_pagelets.feed.feed_schema import FEED

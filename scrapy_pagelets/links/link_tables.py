@@ -15,9 +15,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.base.characters import without_controls
+from scrapy_pagelets.base.characters import WORD, caseless, without_controls, words
 from scrapy_pagelets.base.errors import PageletsError, QueryError
-from scrapy_pagelets.base.words import WORD, caseless, words
 from scrapy_pagelets.page.roles import CONTENT
 from scrapy_pagelets.page.urls import host_of, normalise, resolve, site_of
 

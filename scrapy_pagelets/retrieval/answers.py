@@ -11,9 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from scrapy_pagelets.base.characters import without_controls
+from scrapy_pagelets.base.characters import WORD, without_controls
 from scrapy_pagelets.base.errors import QueryError
-from scrapy_pagelets.base.words import WORD
 from scrapy_pagelets.index.interface import QUERY_TERMS
 from scrapy_pagelets.index.terms import terms
 from scrapy_pagelets.retrieval.collection import Collection, cut_blocks, cut_pagelets, cut_whole, cut_windows

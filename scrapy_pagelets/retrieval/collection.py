@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.base.words import WORD
+from scrapy_pagelets.base.characters import WORD
 from scrapy_pagelets.index.terms import terms
 
 #: A function from the texts of a page's pagelets to the texts of its segments.

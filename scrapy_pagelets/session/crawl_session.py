@@ -20,9 +20,9 @@ from scrapy.utils.job import job_dir
 
 from scrapy_pagelets import core
 from scrapy_pagelets.archives.resources import Resources
+from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.base.characters import visible
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.base.recent_keys import RecentKeys
 from scrapy_pagelets.decision.model import load
 from scrapy_pagelets.page.limits import TooLarge, memory_shortage
 from scrapy_pagelets.page.page import MAX_DEPTH, Page, decode, parse

@@ -10,7 +10,7 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.pqueues import ScrapyPriorityQueue
 
-from scrapy_pagelets.base.recent_keys import RecentKeys
+from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.session.requests import fingerprint_of, key_of
 

@@ -14,7 +14,7 @@ from scrapy.crawler import Crawler
 from scrapy.utils.request import request_from_dict
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.base.recent_keys import RecentKeys
+from scrapy_pagelets.base.caches import RecentKeys
 from scrapy_pagelets.page.urls import normalise
 from scrapy_pagelets.sites.site_store import MAX_ANSWERED, SiteStore
 

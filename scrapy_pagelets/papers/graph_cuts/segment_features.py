@@ -13,7 +13,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Floats, Ints, mix
 from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.decision.page_features import tokens
-from scrapy_pagelets.page.layout import Layout
+from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.graph_cuts.tree import Tree

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats
-from scrapy_pagelets.page.layout import DISPLAY, POSITION, Layout
+from scrapy_pagelets.page.looks import DISPLAY, POSITION, Layout
 from scrapy_pagelets.page.nodes import TAG, NodeTable
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.vips.vips_strict import Strict
