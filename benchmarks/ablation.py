@@ -46,7 +46,8 @@ from benchmarks.tools import option_parser, referee, table
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.decision.cut import shifted
 from scrapy_pagelets.decision.model import Model
-from scrapy_pagelets.decision.page_features import PAGE_FEATURES, SHARED_FEATURES, SITE_FEATURES
+from scrapy_pagelets.decision.page_features import PAGE_FEATURES, SHARED_FEATURES
+from scrapy_pagelets.decision.site_features import SITE_FEATURES
 from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.evidence.complete_subdigraph import Subdigraph
 from scrapy_pagelets.evidence.mapping.equality import same_signature

@@ -71,10 +71,10 @@ def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision
     if found is None:
         found = corrected(page.nodes, site.templateness(page), headline)
         found[told.trail] = 1
-        _, is_product, is_discussion = declared(page)
+        kinds = declared(page)
         keep = ~is_template(found)
-        found[comments_of(page, keep, is_product=is_product, is_discussion=is_discussion)] = 1
-        found[signatures_of(page, keep, is_discussion=is_discussion)] = 1
+        found[comments_of(page, keep, is_product=kinds["product"], is_discussion=kinds["discussion"])] = 1
+        found[signatures_of(page, keep, is_discussion=kinds["discussion"])] = 1
         found[asides_of(page.nodes, keep)] = 1
         found[repeats_of(page.nodes, keep)] = 1
         found[link_sections_of(page, alike, others)] = 1

@@ -20,15 +20,15 @@ from scrapy_pagelets.base.errors import ConfigError
 from scrapy_pagelets.decision.classifier import Classifier, node_odds
 from scrapy_pagelets.decision.context import CONTEXT_FEATURES, context_features
 from scrapy_pagelets.decision.cut import CUT_FEATURES
+from scrapy_pagelets.decision.lexicon import Lexicon
 from scrapy_pagelets.decision.page_features import (
     NODE_FEATURES,
     OWN_FEATURES,
     PAGE_FEATURES,
     SHARED_FEATURES,
-    SITE_FEATURES,
-    Lexicon,
     page_features,
 )
+from scrapy_pagelets.decision.site_features import SITE_FEATURES
 from scrapy_pagelets.decision.trees import Trees
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page

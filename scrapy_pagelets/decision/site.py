@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.cut import shifted
 from scrapy_pagelets.decision.model import LABELLED, Model, load, site_parts
-from scrapy_pagelets.decision.page_features import site_features
+from scrapy_pagelets.decision.site_features import site_features
 from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.evidence.class_template import ClassTemplate
 from scrapy_pagelets.evidence.evidence import Column, Counts, keys_of

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Floats
-from scrapy_pagelets.decision.cut import CUTS, PROSE, cut_features, shifted
+from scrapy_pagelets.decision.cut import CUTS, cut_features, shifted
 from scrapy_pagelets.decision.model import Model, context_parts, site_parts
-from scrapy_pagelets.decision.page_features import page_features
+from scrapy_pagelets.decision.page_features import PROSE, page_features
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.decision.trees import Trees, sigmoid
 from scrapy_pagelets.page.roles import is_template

@@ -15,7 +15,8 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.decision.classifier import size_class
-from scrapy_pagelets.decision.page_features import Lexicon, node_features, page_features
+from scrapy_pagelets.decision.lexicon import Lexicon
+from scrapy_pagelets.decision.page_features import node_features, page_features
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.page_alone.page_level import PageLevel, visual_features
 from scrapy_pagelets.training.labels import CONTENT, FOLDS, UNKNOWN, Example, by_sites, template_share

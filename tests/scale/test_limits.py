@@ -18,7 +18,7 @@ from lxml import etree
 from scrapy_pagelets import Page
 from scrapy_pagelets.base.caches import MOST_BYTES, cached
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.decision.page_features import heading_tokens, tokens
+from scrapy_pagelets.decision.lexicon import heading_tokens, tokens
 from scrapy_pagelets.evidence.actions import labels_action
 from scrapy_pagelets.page.limits import MAX_ATTRIBUTES, Limits, TooLarge, may_have_long_tag
 from scrapy_pagelets.page.looks import signature

@@ -12,8 +12,8 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.decision.lexicon import tokens
 from scrapy_pagelets.decision.model import LABELLED, load
-from scrapy_pagelets.decision.page_features import tokens
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.graph_cuts.tree import Tree

@@ -21,8 +21,9 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.decision.classifier import Classifier, size_class
+from scrapy_pagelets.decision.lexicon import Lexicon
 from scrapy_pagelets.decision.model import ModelError, described, lexicon_of
-from scrapy_pagelets.decision.page_features import NODE_FEATURES, Lexicon, node_features, page_features
+from scrapy_pagelets.decision.page_features import NODE_FEATURES, node_features, page_features
 from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.page.layout import Layout
 from scrapy_pagelets.page.nodes import NodeTable
