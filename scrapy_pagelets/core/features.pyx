@@ -329,7 +329,7 @@ cdef class Matrix:
         self.written = Written(<float*>pointer(self.array), count, self.names.names)
 
     def completed(self, *measured):
-        """(count, columns) the matrix, see `features.Table.complete`."""
+        """(count, columns) the matrix, see `features.FeatureTable.complete`."""
         cdef vector[size_t] absent = self.written.absent()
         if absent.size():
             self.table.complete(self.array.T, absent, *measured)

@@ -7,7 +7,6 @@ Tasks". The features are ours.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.core import compiled, give
-from scrapy_pagelets.decision.features import Feature, Table
+from scrapy_pagelets.decision.features import Feature, FeatureTable
 from scrapy_pagelets.decision.page_features import PROSE, headings, regions
 from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.page.nodes import TAG, NodeTable
@@ -48,74 +47,17 @@ class ContextMeasures:
         self.words = nodes.words.astype(np.float64) + 0.1  # leaves without words have a small weight
         self.content = sigmoid(-self.odds)
         self.mass = self.words * self.content
-
-    @cached_property
-    def total(self) -> float:
-        """Words of the page."""
-        return in_order(self.words)
-
-    @cached_property
-    def all_mass(self) -> float:
-        """Expected words of content of the page."""
-        return in_order(self.mass)
-
-    @cached_property
-    def order(self) -> Ints:
-        """(m,) the leaves by ascending log odds."""
-        return np.argsort(self.odds, kind="stable")
-
-    @cached_property
-    def seen(self) -> Floats:
-        """(m,) words up to each leaf in that order."""
-        return np.cumsum(self.words[self.order])
-
-    @cached_property
-    def found(self) -> Floats:
-        """(m,) expected words of content up to each leaf in that order."""
-        return np.cumsum(self.mass[self.order])
-
-    @cached_property
-    def expected(self) -> Floats:
-        """(m,) expected F1 if what comes up to each leaf in that order is kept."""
-        return 2 * self.found / (self.seen + self.all_mass)
-
-    @cached_property
-    def prose(self) -> Bools:
-        """(m,) whether the leaf is prose."""
-        return (self.nodes.words >= PROSE) & ~self.nodes.anchor[self.nodes.leaves]
-
-    @cached_property
-    def regions(self) -> Ints:
-        """(_LEVELS, m) rows of the regions around each leaf."""
-        return regions(self.nodes, _LEVELS)
-
-    @cached_property
-    def runs(self) -> dict[float, dict[str, Floats | Bools | float]]:
-        """By bar, the columns of `_run`."""
-        return {bar: _run(self.words, self.mass, bar) for bar in _BARS}
-
-    @cached_property
-    def siblings(self) -> dict[str, Floats]:
-        """The columns of `_siblings`."""
-        return _siblings(self)
-
-    @cached_property
-    def sections(self) -> dict[str, Floats]:
-        """The columns of `_sections`."""
-        return _sections(self)
-
-    @cached_property
-    def levels(self) -> Ints:
-        """(m,) level of the heading around each leaf, 1 to 6; 0 outside of headings."""
-        level = _HEADING_LEVEL[self.nodes.tag]
-        for rows in self.nodes.levels[1:]:
-            level[rows] = np.where(level[rows] > 0, level[rows], level[self.nodes.parent[rows]])
-        return level[self.nodes.leaves]
-
-    @cached_property
-    def records(self) -> list[dict[str, Floats]]:
-        """By level from 1, the columns of `_records`."""
-        return [_records(self, rows) for rows in self.regions[1:]]
+        self.total, self.all_mass = in_order(self.words), in_order(self.mass)
+        self.order = np.argsort(self.odds, kind="stable")
+        #: Of the leaves up to each one by ascending log odds: words, words of content, and F1 if they are kept.
+        self.seen, self.found = np.cumsum(self.words[self.order]), np.cumsum(self.mass[self.order])
+        self.expected = 2 * self.found / (self.seen + self.all_mass)
+        self.prose = (nodes.words >= PROSE) & ~nodes.anchor[nodes.leaves]
+        self.levels = _heading_levels(nodes)
+        self.regions = regions(nodes, _LEVELS)
+        self.runs = {bar: _run(self.words, self.mass, bar) for bar in _BARS}
+        self.siblings, self.sections = _siblings(self), _sections(self)
+        self.records = [_records(self, rows) for rows in self.regions]
 
     def odds_at(self, share: float) -> float:
         """The log odds up to which a share of the words of the page lies."""
@@ -191,11 +133,11 @@ def _region_mass(k: int) -> Feature[ContextMeasures]:
 
 def _of_record(name: str, k: int) -> Feature[ContextMeasures]:
     about = f"Regions of the shape of region {k}: {_RECORD[name]}."
-    return Feature(f"record_{name}_{k}", about, lambda of: of.records[k - 1][name])
+    return Feature(f"record_{name}_{k}", about, lambda of: of.records[k][name])
 
 
 #: The features of a leaf by its context. Content and its words are expected values.
-CONTEXT: Final = Table(ContextMeasures, (
+CONTEXT: Final = FeatureTable(ContextMeasures, (
     Feature("context_mean", "Mean probability of content, by content.",
             lambda of: in_order(of.mass * of.content) / of.all_mass),
     Feature("context_share", "Share of content in the words of the page.", lambda of: of.all_mass / of.total),
@@ -237,6 +179,8 @@ def context_features(nodes: NodeTable, odds: Floats) -> NDArray[np.float32]:
     ----------
     odds : (m,) log odds of template by the decision before
     """
+    if not len(odds):
+        return np.zeros((0, len(CONTEXT.rows)), np.float32)
     return CONTEXT.columns(nodes, odds)
 
 
@@ -316,6 +260,14 @@ def _sections(of: ContextMeasures) -> dict[str, Floats]:
         "before": np.append(0, mean)[section],
         "after": np.append(mean, 0)[section + 1],
     }
+
+
+def _heading_levels(nodes: NodeTable) -> Ints:
+    """(m,) level of the heading around each leaf, 1 to 6; 0 outside of headings."""
+    level = _HEADING_LEVEL[nodes.tag]
+    for rows in nodes.levels[1:]:
+        level[rows] = np.where(level[rows] > 0, level[rows], level[nodes.parent[rows]])
+    return level[nodes.leaves]
 
 
 def _after_title(levels: Ints, words: Floats) -> Floats | float:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.core import compiled, give
-from scrapy_pagelets.decision.features import Feature, Table
+from scrapy_pagelets.decision.features import Feature, FeatureTable
 from scrapy_pagelets.decision.page_features import PROSE
 from scrapy_pagelets.decision.trees import Trees, sigmoid
 from scrapy_pagelets.page.nodes import NodeTable
@@ -109,7 +109,7 @@ def _mass_at(share: float) -> Feature[CutMeasures]:
 
 
 #: The features of a cut. Content and its words are expected values.
-CUT: Final = Table(CutMeasures, (
+CUT: Final = FeatureTable(CutMeasures, (
     Feature("cut_cut", "The cut, in log odds.", _each(lambda cut: cut.at)),
     Feature("cut_from_best", "Its distance from the cut of the best expected F1.",
             _each(lambda cut: cut.at - cut.of.best)),

@@ -47,7 +47,7 @@ class Feature(Generic[M]):
 
 
 @dataclass(frozen=True, eq=False)
-class Table(Generic[Of]):
+class FeatureTable(Generic[Of]):
     """An ordered table of features.
 
     Attributes
@@ -59,7 +59,7 @@ class Table(Generic[Of]):
     --------
     >>> from types import SimpleNamespace
     >>> rows = (Feature("words", "Words of the leaf.", lambda of: of.words), Feature("one", "Always 1.", lambda of: 1))
-    >>> table = Table(lambda words: SimpleNamespace(count=len(words), words=words), rows)
+    >>> table = FeatureTable(lambda words: SimpleNamespace(count=len(words), words=words), rows)
     >>> table.names, table.columns([3, 5]).tolist()
     (('words', 'one'), [[3.0, 1.0], [5.0, 1.0]])
     """

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.core import compiled, give
-from scrapy_pagelets.decision.features import Feature, Table
+from scrapy_pagelets.decision.features import Feature, FeatureTable
 from scrapy_pagelets.decision.lexicon import Lexicon, heading_odds, look_marks, look_odds
 from scrapy_pagelets.page.facts import once
 from scrapy_pagelets.page.looks import LANDMARKS
@@ -75,7 +75,7 @@ class RegionMeasures:
 
 
 #: The features of a region. Each leaf has those of the `LEVELS` regions around it, each node those of its own subtree.
-REGION: Final = Table(RegionMeasures, (
+REGION: Final = FeatureTable(RegionMeasures, (
     Feature("words", "Words, log.", lambda of: np.log1p(of.total), "few words", "many words"),
     Feature("link_density", "Share of the words in links.", lambda of: of.below(of.linked) / of.floor,
             "little text in links", "much text in links"),
@@ -300,7 +300,7 @@ def _mark(number: int) -> Feature[LeafMeasures]:
 _OWN: Final = (*_LEAF, *map(_inside, LANDMARKS), *_PAGE)
 _KIND: Final = tuple(map(_declared, _KINDS))
 #: The features of a leaf by its page alone.
-PAGE: Final = Table(
+PAGE: Final = FeatureTable(
     LeafMeasures,
     (
         *_OWN,

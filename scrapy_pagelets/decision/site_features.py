@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.core import compiled, give
-from scrapy_pagelets.decision.features import Feature, Table, stacked
+from scrapy_pagelets.decision.features import Feature, FeatureTable, stacked
 from scrapy_pagelets.decision.page_features import LEVELS, REACH, after, before, regions
 from scrapy_pagelets.evidence.evidence import SiteEvidence
 from scrapy_pagelets.page.nodes import NodeTable
@@ -149,7 +149,7 @@ _REGION: Final[tuple[Feature[SiteMeasures], ...]] = (
             lambda of: of.evidence.mass / max(1, of.evidence.mass[0])),
 )  # fmt: skip
 #: The features of a leaf by the other pages of its site.
-SITE: Final = Table(
+SITE: Final = FeatureTable(
     SiteMeasures,
     (
         *_LEAF,

@@ -12,10 +12,9 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.classifier import size_class
 from scrapy_pagelets.decision.decision import Decision
-from scrapy_pagelets.decision.page_features import NODE_FEATURES, node_features
+from scrapy_pagelets.decision.page_features import NODE, node_features
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.decision.trees import sigmoid
-from scrapy_pagelets.inspector.feature_names import in_words
 from scrapy_pagelets.page.marks import KEEP, STRIP, Cause, nearest
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import roots
@@ -24,7 +23,7 @@ from scrapy_pagelets.papers.page_alone.page_level import smoothed
 #: Features of the classifier that are named.
 _STRONGEST: Final = 3
 #: Whether a feature tells nodes apart: not those of the page as a whole, which are the same for all nodes.
-_OF_NODE: Final = np.array([not name.startswith(("page_", "has_")) for name in NODE_FEATURES])
+_OF_NODE: Final = np.array([feature.less != "" for feature in NODE])
 #: Shares of words that count as all and as none.
 _ALL, _NONE = 0.99, 0.01
 
@@ -176,7 +175,8 @@ class Reasons:
         pull = self.site.model.classifier.weight[self._sizes[row]] * difference * _OF_NODE
         found: dict[str, float] = {}
         for number in np.argsort(-np.abs(pull), kind="stable").tolist():
-            found.setdefault(in_words(number, more=bool(difference[number] > 0)), float(pull[number]))
+            feature = NODE[number]
+            found.setdefault(feature.more if difference[number] > 0 else feature.less, float(pull[number]))
             if len(found) == _STRONGEST:
                 break
         return list(found.items())

@@ -1,5 +1,6 @@
 """The compiled features and decision: every column is the same as without the core."""
 
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.core import in_python
+from scrapy_pagelets.core import MISSING, in_python
 from scrapy_pagelets.decision.classifier import Classifier, node_odds
-from scrapy_pagelets.decision.context import CONTEXT_FEATURES, context_features
+from scrapy_pagelets.decision.context import CONTEXT, CONTEXT_FEATURES, ContextMeasures, context_features
 from scrapy_pagelets.decision.cut import CUT_FEATURES, cut_features, mean_cut, moved
+from scrapy_pagelets.decision.features import Feature, FeatureTable
 from scrapy_pagelets.decision.lexicon import tokens
 from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.decision.page_features import PAGE_FEATURES, page_features
@@ -114,6 +116,21 @@ def test_another_lexicon_is_not_mistaken_for_the_one_before():
     models = (({menu: 1.5}, ()), ({menu: -2.0}, ()), ({menu: -2.0}, (menu,)))
     columns = {same(page_features, page, lexicon, marks, names=PAGE_FEATURES).tobytes() for lexicon, marks in models}
     assert len(columns) == 3
+
+
+@pytest.mark.skipif(MISSING != "", reason=MISSING)
+def test_a_feature_that_the_core_does_not_know_is_computed_in_python_at_its_place(monkeypatch):
+    """One that the table does not have any more is left out, and all others stay as they are."""
+    nodes = page_of("<h1>Tea</h1><p>All about green tea.<p>And more.").nodes
+    odds = np.array([-2.0, 1.0, 0.5])
+    plain = context_features(nodes, odds)
+    own = Feature("clear", "Whether the log odds are clear.", lambda of: abs(of.odds) > 1.5)
+    rows = (*CONTEXT.rows[:3], own, *CONTEXT.rows[4:])
+    given_names = import_module("scrapy_pagelets.core.features").given
+    monkeypatch.setitem(given_names, "CONTEXT", FeatureTable(ContextMeasures, rows))
+    columns = context_features(nodes, odds)
+    assert columns[:, 3].tolist() == [1, 0, 0]
+    assert np.array_equal(np.delete(columns, 3, axis=1), np.delete(plain, 3, axis=1))
 
 
 def test_trees_read_a_matrix_in_parts():
