@@ -1,7 +1,9 @@
-"""The cut of a page: leaves with log odds below it are content.
+"""The cut of a page: leaves with log odds below it are content. This is the one place that draws the line.
 
 One cut for all pages leaves nothing of an unclear page, and keeps lists of teasers on a clear one. So trees rate some
-cuts of the page by the curve of kept words, and the mean of the good ones is taken. This method is ours.
+cuts of the page by the curve of kept words, and the mean of the good ones is taken. `PAGELETS_STRICT` moves this mean
+by up to `_LEAN`. Then the log odds of the page are shifted so that the cut becomes 0, which is the templateness
+`roles.THRESHOLD`. This method is ours.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ CONTENT_AT: Final = sigmoid(-CUTS)
 _TEMPERATURE: Final = 0.03
 #: Log odds by which the strictest setting lowers a cut.
 _LEAN: Final = 2.0
-#: Log odds beside the least ones of a page that are content in any case, unless they are as high as this.
+#: The likeliest leaves are content in any case: those within this distance of the least log odds, up to the highest.
 _MARGIN: Final = 0.1
 _HIGHEST: Final = 3.9
 #: Shares of the words of a page, and of its expected content, at which the log odds are read off.
@@ -216,7 +218,11 @@ def shifted(rating: Trees, nodes: NodeTable, odds: Floats, others: int, strict: 
 
 @compiled("features")
 def moved(odds: Floats, cut: float) -> Floats:
-    """(m,) log odds less the cut, or less one that is higher, so that the likeliest leaves are below 0."""
+    """(m,) log odds minus the cut.
+
+    A cut below all leaves is raised just above the least log odds, so that the likeliest leaves are content, but to
+    `_HIGHEST` at most: a page that is surely template has no content.
+    """
     return odds - max(cut, min(float(odds.min()) + _MARGIN, _HIGHEST))
 
 
