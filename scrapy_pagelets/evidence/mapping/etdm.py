@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.evidence.mapping.equality import Equality, weighted
+from scrapy_pagelets.evidence.mapping.equality import Equality, same_signature
 from scrapy_pagelets.evidence.mapping.largest_mapping import largest
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 
@@ -49,11 +49,11 @@ class Extract:
     exact: bool
 
 
-def etdm(one: NodeTable, other: NodeTable, equality: Equality = weighted, among: Bools | None = None) -> Mapping:
+def etdm(one: NodeTable, other: NodeTable, equality: Equality = same_signature, among: Bools | None = None) -> Mapping:
     """Return the largest equal top-down mapping of two pages that begins with the roots; empty if these differ.
 
-    Of mappings of one size, those with more equal texts are preferred (for a tolerant equality: those with a larger sum
-    of the equality), then those that map the k-th of several siblings to the k-th.
+    Of mappings of one size, those with more equal texts are preferred, then those that map the k-th of several siblings
+    to the k-th.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def etdm(one: NodeTable, other: NodeTable, equality: Equality = weighted, among:
     return Mapping(np.column_stack([rows, images]), exact)
 
 
-def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality = weighted) -> Extract:
+def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality = same_signature) -> Extract:
     """Return the template of a key page with respect to other pages: Definition 3.3 by Algorithm 2.
 
     Pages whose root differs are skipped, as in the paper.

@@ -18,7 +18,7 @@ class Side:
 
     Attributes
     ----------
-    tag, label : (n,) number of the row's tag, and of its label
+    label : (n,) number of the row's label
     kind : (n,) number of the class of the row's subtree
     text : (n,) hash of a run of text that the other page has at such a place as well, else 0
     nodes, texts : (n,) number of rows, and of such texts, in the subtree
@@ -26,7 +26,6 @@ class Side:
         one class have children of the same classes in this order
     """
 
-    tag: Ints
     label: Ints
     kind: Ints
     text: Ints
@@ -40,26 +39,23 @@ class Side:
 def sides(one: NodeTable, other: NodeTable, equality: Equality, among: Bools, *, with_text: bool) -> tuple[Side, Side]:
     """Classify the subtrees of two pages whose roots are equal.
 
-    Subtrees are identical if their labels and texts agree, for a tolerant equality in the same order of siblings.
+    Subtrees are identical if their labels and texts agree; siblings may stand in any order.
 
     Parameters
     ----------
     among : (n,) rows of the first page that may be mapped
     with_text : tell apart subtrees by the texts that both pages have
     """
-    label, label_ = _numbered(equality.label(one), equality.label(other))
-    kept, kept_ = _closed(one, among), np.ones(len(other), np.bool_)
+    label, label_ = _numbered(equality(one), equality(other))
+    path, path_ = _paths(one, label), _paths(other, label_)
+    # A row can only be mapped to a row with the same labels from the root.
+    kept = _closed(one, among) & np.isin(path, path_)
+    kept_ = np.isin(path_, path[kept])
     text, text_ = np.zeros(len(one), np.int64), np.zeros(len(other), np.int64)
-    ordered = equality.tolerant is not None
-    if not ordered:
-        path, path_ = _paths(one, label), _paths(other, label_)
-        # A row can only be mapped to a row with the same labels from the root.
-        kept &= np.isin(path, path_)
-        kept_ = np.isin(path_, path[kept])
-        if with_text:
-            text, text_ = _common_texts(one, path, kept, other, path_, kept_)
-    kind, kind_ = _numbered(_kinds(one, label, text, kept, ordered), _kinds(other, label_, text_, kept_, ordered))
-    return _side(one, label, kind, text, kept, ordered), _side(other, label_, kind_, text_, kept_, ordered)
+    if with_text:
+        text, text_ = _common_texts(one, path, kept, other, path_, kept_)
+    kind, kind_ = _numbered(_kinds(one, label, text, kept), _kinds(other, label_, text_, kept_))
+    return _side(one, label, kind, text, kept), _side(other, label_, kind_, text_, kept_)
 
 
 def _numbered(one: Ints, other: Ints) -> tuple[Ints, Ints]:
@@ -93,34 +89,23 @@ def _common_texts(
     return text * np.isin(text, text_), text_ * np.isin(text_, text)
 
 
-def _kinds(nodes: NodeTable, label: Ints, text: Ints, kept: Bools, ordered: bool) -> Ints:
-    """(n,) hash of each row's subtree; if not ``ordered``, siblings may stand in any order."""
+def _kinds(nodes: NodeTable, label: Ints, text: Ints, kept: Bools) -> Ints:
+    """(n,) hash of each row's subtree, whatever the order of siblings."""
     kind = mix(label + 1) ^ text
     below = np.zeros(len(nodes), np.int64)
-    place = _places(nodes) if ordered else below.copy()
     for rows in reversed(nodes.levels[1:]):
         rows = rows[kept[rows]]
         kind[rows] = mix(kind[rows] + below[rows])
-        np.add.at(below, nodes.parent[rows], mix(kind[rows] * 31 + place[rows]))
+        np.add.at(below, nodes.parent[rows], mix(kind[rows] * 31))
     return kind
 
 
-def _places(nodes: NodeTable) -> Ints:
-    """(n,) number of siblings before the row."""
-    order = np.argsort(nodes.parent, kind="stable")
-    parent = nodes.parent[order]
-    place = np.empty(len(nodes), np.int64)
-    place[order] = np.arange(len(nodes)) - np.searchsorted(parent, parent)
-    return place
-
-
-def _side(nodes: NodeTable, label: Ints, kind: Ints, text: Ints, kept: Bools, ordered: bool) -> Side:
+def _side(nodes: NodeTable, label: Ints, kind: Ints, text: Ints, kept: Bools) -> Side:
     rows = np.flatnonzero(kept[1:]) + 1
     parent = nodes.parent[rows]
-    order = np.lexsort((rows, parent)) if ordered else np.lexsort((rows, kind[rows], parent))
+    order = np.lexsort((rows, kind[rows], parent))
     count = np.bincount(parent, minlength=len(nodes))
     return Side(
-        tag=nodes.tag,
         label=label,
         kind=kind,
         text=text,
