@@ -42,7 +42,7 @@ from scrapy_pagelets.evidence.mapping.etdm import extract
 from scrapy_pagelets.papers.page_alone.page_level import scores
 from scrapy_pagelets.retrieval.search import printed
 from scrapy_pagelets.training.labels import TEMPLATE, UNKNOWN, Example
-from scrapy_pagelets.training.page_level_training import train
+from scrapy_pagelets.training.page_level_training import train_page_level as train
 
 DATA = """
 2014: other sites and labels than the paper's; it reports seven loads, and our copy of it has no figures of accuracy.

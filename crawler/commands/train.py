@@ -108,7 +108,7 @@ def _page_level(options: argparse.Namespace) -> None:
 
     from scrapy_pagelets.archives.reader import ArchiveError
     from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
-    from scrapy_pagelets.training.page_level_training import labelled, train
+    from scrapy_pagelets.training.page_level_training import labelled, train_page_level as train
 
     try:
         examples = list(labelled([page for _, page in _records(options)]))
@@ -153,7 +153,7 @@ def _segments(options: argparse.Namespace) -> None:
     from lxml.etree import XPathError
 
     from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
-    from scrapy_pagelets.training.weight_training import read_examples, train
+    from scrapy_pagelets.training.weight_training import read_examples, train_weights as train
 
     folder = Path(options.segments)
     try:

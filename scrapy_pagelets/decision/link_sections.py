@@ -15,7 +15,7 @@ from scrapy_pagelets.page.page import Page
 #: Share of the other pages of a site that have the heading at the same place, and the fewest pages that tell it.
 _OFTEN, _FEWEST = 0.5, 4
 #: Share of the words below the heading that lead to other pages, and runs of text in which they are.
-_LINKED, _RUNS = 0.7, 2
+_LINKED, _LINKS = 0.7, 2
 
 
 def link_sections_of(page: Page, alike: Ints, pages: int) -> Bools:
@@ -44,7 +44,7 @@ def link_sections_of(page: Page, alike: Ints, pages: int) -> Bools:
     for begin, text, end in repeated:
         linked = leading[text:end]
         words = nodes.words[text:end]
-        found[begin:end] |= linked.sum() >= _RUNS and words[linked].sum() >= _LINKED * words.sum()
+        found[begin:end] |= linked.sum() >= _LINKS and words[linked].sum() >= _LINKED * words.sum()
     return found
 
 

@@ -45,7 +45,7 @@ def as_rendered(example: Example, page: Page) -> Example:
     return replace(example, page=page, labels=np.where(rows < 0, UNKNOWN, example.labels[rows]))
 
 
-def train(examples: Sequence[Example]) -> tuple[PageLevel, list[PageLevel]]:
+def train_page_level(examples: Sequence[Example]) -> tuple[PageLevel, list[PageLevel]]:
     """Train on some pages of each site, on all sites and without each fold; return the model, and those of the folds.
 
     Examples with a layout train the classifier of rendered pages, the others train the one of pages as received; if all

@@ -24,12 +24,12 @@ from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, Logistic, W
 from scrapy_pagelets.papers.methods import BY_COSTS, Costed
 from scrapy_pagelets.training.training_tables import read
 
-FOLDS: Final = 5
+_FOLDS: Final = 5
 #: Penalties to try for each method.
 GRID: Final = tuple(float(2.0**k) for k in np.arange(-4, 6.01, 0.5))
 _RANK, _ITERATIONS = 8, 40
 #: Largest number of nodes of a page that the metric is learnt from: the cost is quadratic in it.
-_NODES: Final = 120
+_METRIC_NODES: Final = 120
 #: Scikit-learn's C of the regressions, the inverse of the regularisation strength; largest number of leaves of a page
 #: whose pairs are used.
 _C, _LEAVES = 0.05, 60
@@ -94,21 +94,21 @@ def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page],
     return examples
 
 
-def train(examples: Sequence[SegmentedPage]) -> Weights:
+def train_weights(examples: Sequence[SegmentedPage]) -> Weights:
     """Learn the weights of a level, with penalties chosen by cross-validation; ``about`` has the scores.
 
-    Each fold is held out with the look of its pages, see `_folds`.
+    Each fold is held out with the look of its pages, see `_folds_of_looks`.
 
     Raises
     ------
     ValueError : if there are fewer pages than folds
     ImportError : without catboost, which only training needs
     """
-    if len(examples) < FOLDS:
-        raise ValueError(f"{len(examples)} pages with blocks are too few to learn from: {FOLDS} are needed at least")
-    fold = _folds(examples)
+    if len(examples) < _FOLDS:
+        raise ValueError(f"{len(examples)} pages with blocks are too few to learn from: {_FOLDS} are needed at least")
+    fold = _folds_of_looks(examples)
     curves = {name: np.zeros((len(GRID), 2)) for name in BY_COSTS}
-    for number in range(FOLDS):
+    for number in range(_FOLDS):
         weights = fit([e for e, own in zip(examples, fold, strict=True) if own != number])
         held_out = [e for e, own in zip(examples, fold, strict=True) if own == number]
         for name, method in BY_COSTS.items():
@@ -119,7 +119,7 @@ def train(examples: Sequence[SegmentedPage]) -> Weights:
     return replace(fit(examples), penalties=penalties, about={"figures": figures})
 
 
-def _folds(examples: Sequence[SegmentedPage]) -> Ints:
+def _folds_of_looks(examples: Sequence[SegmentedPage]) -> Ints:
     """(pages,) Fold of each page: pages of one look are in one fold.
 
     So lambda is chosen on pages whose look was not learnt from. Looks are ordered by the first principal component of
@@ -129,7 +129,7 @@ def _folds(examples: Sequence[SegmentedPage]) -> Ints:
     looks -= looks.mean(axis=0)
     looks /= np.maximum(looks.std(axis=0), 1e-9)
     component = np.linalg.svd(looks, full_matrices=False)[0][:, 0]
-    return np.argsort(np.argsort(component, kind="stable")) * FOLDS // len(examples)
+    return np.argsort(np.argsort(component, kind="stable")) * _FOLDS // len(examples)
 
 
 def curve(examples: Sequence[SegmentedPage], weights: Weights, method: Costed) -> Floats:
@@ -169,7 +169,7 @@ def fit(examples: Sequence[SegmentedPage]) -> Weights:
     center, scale = columns.mean(axis=0), columns.std(axis=0)
     scale[scale == 0] = 1
     groups = [group for e in examples if len((group := _group(e, center, scale)).target)]
-    followed, every = ([_pairs(e, choose) for e in examples] for choose in (_following, _any))
+    followed, every = ([_pairs_of(e, choose) for e in examples] for choose in (_following, _any))
     return Weights(
         center=center,
         scale=scale,
@@ -187,7 +187,11 @@ def _group(example: SegmentedPage, center: Floats, scale: Floats) -> Group:
     """The nodes whose leaves are all in one block."""
     block, labelled = example.block()
     nodes = np.flatnonzero((block >= 0) & (labelled == example.described.tree.size))
-    nodes = nodes[np.unique(np.linspace(0, len(nodes) - 1, _NODES).astype(np.int64))] if len(nodes) > _NODES else nodes
+    nodes = (
+        nodes[np.unique(np.linspace(0, len(nodes) - 1, _METRIC_NODES).astype(np.int64))]
+        if len(nodes) > _METRIC_NODES
+        else nodes
+    )
     return Group.of((example.described.columns[nodes] - center) / scale, block[nodes])
 
 
@@ -205,7 +209,7 @@ def _wholes(example: SegmentedPage) -> tuple[Floats, Bools]:
     return example.described.situation[nodes], block[nodes] >= 0
 
 
-def _pairs(example: SegmentedPage, choose: Callable[[int], tuple[Ints, Ints]]) -> tuple[Floats, Bools]:
+def _pairs_of(example: SegmentedPage, choose: Callable[[int], tuple[Ints, Ints]]) -> tuple[Floats, Bools]:
     """Features of pairs of labelled leaves, and whether both are in one block."""
     tree, blocks = example.described.tree, example.blocks
     one, other = choose(len(blocks))
