@@ -50,10 +50,10 @@ from scrapy_pagelets.decision.page_features import PAGE_FEATURES, SHARED_FEATURE
 from scrapy_pagelets.decision.site_features import SITE_FEATURES
 from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.evidence.complete_subdigraph import Subdigraph
-from scrapy_pagelets.evidence.mapping.equality import same_signature
-from scrapy_pagelets.evidence.mapping.etdm import extract
+from scrapy_pagelets.evidence.etdm import extract
 from scrapy_pagelets.evidence.menu_links import candidates, link_targets
 from scrapy_pagelets.evidence.partition import partition
+from scrapy_pagelets.evidence.siblings import same_signature
 from scrapy_pagelets.papers.shared_pagelets.batch import local_templates
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import shingles
 from scrapy_pagelets.training.labels import FOLDS, Example

@@ -37,8 +37,8 @@ from benchmarks.subdigraphs import Folder, search
 from benchmarks.tools import option_parser, referee, sites_below, table
 from scrapy_pagelets.base.arrays import Bools
 from scrapy_pagelets.decision.trees import sigmoid
-from scrapy_pagelets.evidence.mapping.equality import same_signature
-from scrapy_pagelets.evidence.mapping.etdm import extract
+from scrapy_pagelets.evidence.etdm import extract
+from scrapy_pagelets.evidence.siblings import same_signature
 from scrapy_pagelets.papers.page_alone.page_level import scores
 from scrapy_pagelets.retrieval.search import printed
 from scrapy_pagelets.training.labels import TEMPLATE, UNKNOWN, Example

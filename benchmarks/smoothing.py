@@ -44,7 +44,8 @@ from scrapy_pagelets.papers.page_alone.isotonic import smooth
 from scrapy_pagelets.papers.page_alone.page_level import scores, smoothed
 from scrapy_pagelets.training.labels import FOLDS, Example, by_gold, by_sites
 from scrapy_pagelets.training.model_training import f1, node_f1
-from scrapy_pagelets.training.page_level_training import as_rendered, labelled, train_page_level as train
+from scrapy_pagelets.training.page_level_training import as_rendered, labelled
+from scrapy_pagelets.training.page_level_training import train_page_level as train
 
 #: Pages of a site that the classifier learns from, and pages that are scored.
 LEARNT, SCORED = 16, 8

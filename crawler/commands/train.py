@@ -108,7 +108,8 @@ def _page_level(options: argparse.Namespace) -> None:
 
     from scrapy_pagelets.archives.reader import ArchiveError
     from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
-    from scrapy_pagelets.training.page_level_training import labelled, train_page_level as train
+    from scrapy_pagelets.training.page_level_training import labelled
+    from scrapy_pagelets.training.page_level_training import train_page_level as train
 
     try:
         examples = list(labelled([page for _, page in _records(options)]))
@@ -153,7 +154,8 @@ def _segments(options: argparse.Namespace) -> None:
     from lxml.etree import XPathError
 
     from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
-    from scrapy_pagelets.training.weight_training import read_examples, train_weights as train
+    from scrapy_pagelets.training.weight_training import read_examples
+    from scrapy_pagelets.training.weight_training import train_weights as train
 
     folder = Path(options.segments)
     try:

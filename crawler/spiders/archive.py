@@ -27,7 +27,7 @@ from scrapy_pagelets.crawler.items import page_item
 from scrapy_pagelets.crawler.spiders import arguments
 from scrapy_pagelets.crawler.spiders.archive_job import NUMBER, ArchiveJob
 from scrapy_pagelets.crawler.spiders.archive_journal import JobError
-from scrapy_pagelets.evidence.known_subdigraphs import KnownSubdigraphs, LinkedPages
+from scrapy_pagelets.evidence.complete_subdigraph import KnownSubdigraphs, LinkedPages
 from scrapy_pagelets.middlewares.archived import archive_request, response_token
 from scrapy_pagelets.middlewares.rendering import RENDER
 from scrapy_pagelets.page import urls

@@ -61,7 +61,7 @@ cdef int set_up() except -1:
 
 
 def align(template, table):
-    """As `scrapy_pagelets.evidence.mapping.template_tree.align`."""
+    """As `scrapy_pagelets.evidence.template_tree.align`."""
     cdef Nodes nodes = columns_of(table).nodes
     cdef Integers parent_ = integers(template.parent), end_ = integers(template.end)
     cdef Integers depth_ = integers(template.depth)

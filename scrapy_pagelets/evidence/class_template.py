@@ -5,26 +5,29 @@ Source: Alarte et al. 2014, Definition 3.3 and Algorithm 2 (``docs/algorithms/me
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import accumulate, pairwise
 from typing import Any, Final, Self
 
 import numpy as np
+from lxml import etree
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.evidence.kept_page import KeptPage
-from scrapy_pagelets.evidence.mapping.equality import same_signature
-from scrapy_pagelets.evidence.mapping.etdm import extract
-from scrapy_pagelets.evidence.mapping.template_tree import TemplateTree, align
+from scrapy_pagelets.evidence.etdm import extract
+from scrapy_pagelets.evidence.siblings import same_signature
+from scrapy_pagelets.evidence.template_tree import TemplateTree, align
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
 
 #: Prefix of the columns of a stored site that hold its templates; stores of the first version have none.
 OPTIONAL: Final = "class_"
+
 #: A node belongs to the template if this share of the pages has it, so that one odd page cannot delete the template.
 VOTE: Final = 0.6
+
 #: Number of pages that vote, unless a complete subdigraph is found: more of them change little, and cost time.
 _MAX_VOTERS: Final = 16
 
@@ -177,4 +180,29 @@ def texts(arrays: Mapping[str, Columns], name: str) -> list[str]:
 
 
 _EMPTY: Final = np.zeros(0, np.int64)
+
 _NOTHING: Final = ClassTemplate(TemplateTree(*[_EMPTY] * 5), _EMPTY, _EMPTY, 0, False, KeptPage("", b""))
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPage:
+    """A page that can be stored and parsed again.
+
+    Attributes
+    ----------
+    url : its URL
+    markup : its tree as compressed HTML
+    """
+
+    url: str
+    markup: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, page: Page) -> Self:
+        """Compress a page."""
+        markup: bytes = etree.tostring(page.root, encoding="utf-8", method="html")
+        return cls(page.url, zlib.compress(markup, 1))
+
+    def page(self) -> Page:
+        """Parse the page again."""
+        return Page.parse(zlib.decompress(self.markup), self.url, "text/html; charset=utf-8")

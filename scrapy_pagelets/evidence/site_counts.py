@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
-from typing import Final, Self
+from typing import Final, Generic, Self, TypeVar
 
 import numpy as np
 from xxhash import xxh3_64_intdigest
@@ -18,6 +19,7 @@ from scrapy_pagelets.core import compiled
 from scrapy_pagelets.evidence.class_template import (
     OPTIONAL,
     ClassTemplate,
+    KeptPage,
     from_arrays,
     packed_texts,
     split_bytes,
@@ -25,7 +27,6 @@ from scrapy_pagelets.evidence.class_template import (
     to_arrays,
 )
 from scrapy_pagelets.evidence.evidence import CLASSES, Column, Counts, Fragments, keys_of
-from scrapy_pagelets.evidence.kept_page import KeptPage
 from scrapy_pagelets.evidence.menu_links import link_targets
 from scrapy_pagelets.page.facts import once
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
@@ -33,16 +34,22 @@ from scrapy_pagelets.page.page import Page
 
 #: Two pages belong to one class if the Jaccard coefficient of their outlines is at least this.
 _SAME_CLASS: Final = 0.4
+
 #: Depth of the outline: deeper nodes are content as often as template.
 _OUTLINE_DEPTH: Final = 4
+
 #: Pages whose URL and text are remembered, so that none is counted twice.
 _MAX_SEEN: Final = 100_000
+
 #: Pages whose links are remembered, for subdigraphs.
 _MAX_LINKS: Final = 500
+
 #: Pages of each class that are kept, for subdigraphs.
 _KEPT: Final = 8
+
 #: Bytes of a kept page that count as one entry in memory.
 _ENTRY: Final = 60
+
 _NONE: Final = np.zeros(0, np.int64)
 
 
@@ -278,3 +285,47 @@ def same_class(one: frozenset[int], other: frozenset[int]) -> bool:
 def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
     shared = len(one & other)
     return shared / (len(one) + len(other) - shared)
+
+
+Entry = TypeVar("Entry")
+
+
+class Unsaved(Generic[Entry]):
+    """Base of classes that learn, and that record their observations until a store has written them. Thread-safe.
+
+    Attributes
+    ----------
+    lock : is held while something is learnt or read
+    entries : since the last call of `hand_over`; None if they are not recorded
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.entries: list[Entry] | None = None
+
+    @property
+    def recorded(self) -> int:
+        """Number of entries since the last call of `hand_over`."""
+        return len(self.entries or ())
+
+    def record(self) -> None:
+        """Start to record entries for a store."""
+        with self.lock:
+            self.entries = self.entries or []
+
+    def hand_over(self) -> list[Entry]:
+        """Return the entries since the last call, an empty list if they are not recorded."""
+        with self.lock:
+            entries = self.entries or []
+            self.entries = None if self.entries is None else []
+            return entries
+
+    def keep(self, entries: Iterable[Entry]) -> None:
+        """Put back entries that could not be written, for the next call of `hand_over`."""
+        with self.lock:
+            self.entries = [*entries, *(self.entries or ())]
+
+    def append(self, entry: Entry) -> None:
+        """Record an entry; the caller holds the lock."""
+        if self.entries is not None:
+            self.entries.append(entry)

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.evidence.mapping.template_tree import TemplateTree, align
 from scrapy_pagelets.evidence.partition import partition, partition_of_rows
+from scrapy_pagelets.evidence.template_tree import TemplateTree, align
 from scrapy_pagelets.feed.pagelet import divided
 from scrapy_pagelets.page.page import Page
 from tests.trees import soups

@@ -19,7 +19,7 @@ from scrapy_pagelets import Page
 from scrapy_pagelets.base.caches import MOST_BYTES, cached
 from scrapy_pagelets.core import in_python
 from scrapy_pagelets.decision.lexicon import heading_tokens, tokens
-from scrapy_pagelets.evidence.actions import labels_action
+from scrapy_pagelets.evidence.menu_links import labels_action
 from scrapy_pagelets.page.limits import MAX_ATTRIBUTES, Limits, TooLarge, may_have_long_tag
 from scrapy_pagelets.page.looks import signature
 from scrapy_pagelets.page.nodes import ROOM_OF_LOOKS, TEXT, flatten

@@ -15,11 +15,10 @@ from lxml.etree import fromstring
 
 from scrapy_pagelets.base.hashing import mix
 from scrapy_pagelets.decision.site import Site
+from scrapy_pagelets.evidence.etdm import etdm, extract
 from scrapy_pagelets.evidence.evidence import CLASSIFIERS, Counts, Fragments, keys_of
 from scrapy_pagelets.evidence.lossy_counter import CAPACITY
-from scrapy_pagelets.evidence.mapping.assignment import assign
-from scrapy_pagelets.evidence.mapping.equality import same_signature
-from scrapy_pagelets.evidence.mapping.etdm import etdm, extract
+from scrapy_pagelets.evidence.siblings import assign, same_signature
 from scrapy_pagelets.page.nodes import TEXT, build
 from scrapy_pagelets.page.page import Page
 from tests.trees import URL, page

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_pagelets.base.hashing import mix
-from scrapy_pagelets.evidence.mapping.equality import same_signature
-from scrapy_pagelets.evidence.mapping.etdm import extract
-from scrapy_pagelets.evidence.mapping.template_tree import TemplateTree, align
+from scrapy_pagelets.evidence.etdm import extract
+from scrapy_pagelets.evidence.siblings import same_signature
+from scrapy_pagelets.evidence.template_tree import TemplateTree, align
 from scrapy_pagelets.page.nodes import TEXT, build
 from tests.trees import URL, page, soups
 

@@ -17,8 +17,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.base.hashing import mix
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
-from scrapy_pagelets.evidence.site_counts import body_of
-from scrapy_pagelets.evidence.unsaved import Unsaved
+from scrapy_pagelets.evidence.site_counts import Unsaved, body_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.shared_pagelets.batch import GlobalTemplates
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import (

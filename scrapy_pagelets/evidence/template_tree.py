@@ -16,7 +16,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.base.hashing import mix
 from scrapy_pagelets.core import compiled
-from scrapy_pagelets.evidence.mapping.siblings import in_order, runs
+from scrapy_pagelets.evidence.siblings import in_order, runs
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 
 
