@@ -44,11 +44,11 @@ from benchmarks.labelled_pages import (
 from benchmarks.page_sets import SITES
 from benchmarks.tools import option_parser, referee, table
 from scrapy_pagelets.base.arrays import Floats
+from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.decision.cut import shifted
 from scrapy_pagelets.decision.model import Model
 from scrapy_pagelets.decision.page_features import PAGE_FEATURES, SHARED_FEATURES
 from scrapy_pagelets.decision.site_features import SITE_FEATURES
-from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.evidence.complete_subdigraph import Subdigraph
 from scrapy_pagelets.evidence.etdm import extract
 from scrapy_pagelets.evidence.menu_links import candidates, link_targets

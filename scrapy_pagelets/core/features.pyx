@@ -171,7 +171,7 @@ def page_features(page, lexicon, marks=()):
 
 
 def node_odds(page, columns, first, classifier):
-    """As `scrapy_pagelets.decision.classifier.node_odds`."""
+    """As `scrapy_pagelets.decision.classifiers.node_odds`."""
     set_up()
     cdef Nodes nodes = columns_of(page.nodes).nodes
     transposed, own = np.ascontiguousarray(columns.T, np.float32), floats(first)

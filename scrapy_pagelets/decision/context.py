@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.decision.features import Feature, FeatureTable
 from scrapy_pagelets.decision.page_features import PROSE, headings, regions
-from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.page.nodes import TAG, NodeTable
 from scrapy_pagelets.page.sums import in_order
 

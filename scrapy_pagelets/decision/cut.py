@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.core import compiled, give
+from scrapy_pagelets.decision.classifiers import Trees, sigmoid
 from scrapy_pagelets.decision.features import Feature, FeatureTable
 from scrapy_pagelets.decision.page_features import PROSE
-from scrapy_pagelets.decision.trees import Trees, sigmoid
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.sums import in_order
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scrapy_pagelets.base.arrays import Bools, Floats
-from scrapy_pagelets.decision.asides import asides_of
-from scrapy_pagelets.decision.comments import comments_of, signatures_of
+from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of
 from scrapy_pagelets.decision.content import corrected, said_of_itself
-from scrapy_pagelets.decision.link_sections import link_sections_of
 from scrapy_pagelets.decision.page_features import declared
-from scrapy_pagelets.decision.repeats import repeats_of
+from scrapy_pagelets.decision.repeats import link_sections_of, repeats_of
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.metadata.breadcrumbs import rest_of_trails
 from scrapy_pagelets.metadata.byline import labels_of_names

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.decision.classifier import Classifier, node_odds
+from scrapy_pagelets.decision.classifiers import Classifier, Trees, node_odds
 from scrapy_pagelets.decision.context import CONTEXT_FEATURES, context_features
 from scrapy_pagelets.decision.cut import CUT_FEATURES
 from scrapy_pagelets.decision.lexicon import Lexicon
@@ -29,7 +29,6 @@ from scrapy_pagelets.decision.page_features import (
     page_features,
 )
 from scrapy_pagelets.decision.site_features import SITE_FEATURES
-from scrapy_pagelets.decision.trees import Trees
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
 

@@ -10,11 +10,10 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.decision.classifier import size_class
+from scrapy_pagelets.decision.classifiers import sigmoid, size_class
 from scrapy_pagelets.decision.decision import Decision
 from scrapy_pagelets.decision.page_features import NODE, node_features
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.page.marks import KEEP, STRIP, Cause, nearest
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.text import roots

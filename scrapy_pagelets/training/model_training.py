@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Floats
+from scrapy_pagelets.decision.classifiers import Trees, sigmoid
 from scrapy_pagelets.decision.cut import CUTS, cut_features, shifted
 from scrapy_pagelets.decision.model import Model, context_parts, site_parts
 from scrapy_pagelets.decision.page_features import PROSE, page_features
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.decision.trees import Trees, sigmoid
 from scrapy_pagelets.page.roles import is_template
 from scrapy_pagelets.papers.page_alone.page_level import smoothed
 from scrapy_pagelets.training.labels import CONTENT, FOLDS, UNKNOWN, Example, template_share

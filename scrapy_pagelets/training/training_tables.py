@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.decision.classifier import Classifier, fit, size_class
+from scrapy_pagelets.decision.classifiers import Classifier, Trees, fit, size_class
 from scrapy_pagelets.decision.lexicon import heading_tokens, tokens
 from scrapy_pagelets.decision.page_features import MARKS, headings, node_features
-from scrapy_pagelets.decision.trees import Trees
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.training.labels import TEMPLATE, UNKNOWN, Example, importance, template_share
 

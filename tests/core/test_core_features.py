@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.core import MISSING, in_python
-from scrapy_pagelets.decision.classifier import Classifier, node_odds
+from scrapy_pagelets.decision.classifiers import Classifier, Trees, node_odds, summed
 from scrapy_pagelets.decision.context import CONTEXT, CONTEXT_FEATURES, ContextMeasures, context_features
 from scrapy_pagelets.decision.cut import CUT_FEATURES, cut_features, mean_cut, moved
 from scrapy_pagelets.decision.features import Feature, FeatureTable
@@ -18,7 +18,6 @@ from scrapy_pagelets.decision.lexicon import tokens
 from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.decision.page_features import PAGE_FEATURES, page_features
 from scrapy_pagelets.decision.site_features import SITE_FEATURES, site_features
-from scrapy_pagelets.decision.trees import Trees, summed
 from scrapy_pagelets.evidence.evidence import CLASSIFIERS, SiteEvidence
 from scrapy_pagelets.page.page import decode, parse
 from tests.trees import soups

@@ -21,8 +21,8 @@ from scrapy_pagelets.papers.page_alone.page_level import (
 )
 from scrapy_pagelets.training.labels import CONTENT, FOLDS, TEMPLATE, UNKNOWN, Example, by_gold
 from scrapy_pagelets.training.model_training import node_f1
-from scrapy_pagelets.training.page_level_training import as_rendered, labelled
-from scrapy_pagelets.training.page_level_training import train_page_level as train
+from scrapy_pagelets.training.paper_training import as_rendered, labelled
+from scrapy_pagelets.training.paper_training import train_page_level as train
 from tests.crawling import scrapy
 
 MENU = "<ul class=menu>" + "".join(f"<li><a href=/{name}>{name}</a>" for name in "plums pears figs".split()) + "</ul>"

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.base.arrays import Floats
+from scrapy_pagelets.decision.classifiers import Trees, sigmoid
 from scrapy_pagelets.decision.context import CONTEXT_FEATURES, context_features
 from scrapy_pagelets.decision.cut import CUT_FEATURES, CUTS, best_cut, cut_features, shifted
 from scrapy_pagelets.decision.lexicon import tokens
 from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.decision.page_features import MARKS, PAGE_FEATURES, declared, page_features
-from scrapy_pagelets.decision.trees import Trees, sigmoid
 from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, Example
 from scrapy_pagelets.training.training_tables import marks
 

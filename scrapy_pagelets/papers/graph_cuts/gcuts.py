@@ -24,8 +24,8 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints
+from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.graph_cuts.appearance import appearance, pair_appearance, situation_appearance
 from scrapy_pagelets.papers.graph_cuts.cover import cover, segments_of
