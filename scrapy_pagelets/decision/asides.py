@@ -29,27 +29,32 @@ from scrapy_pagelets.page.page import Page
 
 #: Words of a hint for screen readers ("opens in a new window"). What is longer is content, such as a transcript.
 _HINT: Final = 8
-
 #: Elements of what no longer holds, such as a former price.
 STRUCK: Final = frozenset("del s strike".split())
-
 #: Runs of text of two prices with their labels.
 _PRICES: Final = 8
-
 #: Words of a line with author, date and section of a post. What is longer has the post in it.
 _BYLINE: Final = 20
-
 #: Relations of a link to its place in a series of pages, as HTML 4 and HTML 5 name them.
 _SERIES: Final = frozenset("prev previous next up first last start contents index".split())
-
 #: Words besides links in a line of such links: "Next:", "Previous:".
 _LABELS: Final = 4
-
 #: Words of a form to log in, or of links to further pages.
 _SHORT: Final = 40
-
 #: Words of content that the page must have besides, or they are what it is about.
 _LEAST: Final = 3
+# Programs for forums and their themes name addresses and classes in English, whatever the language of the text.
+_FORUM: Final = re.compile(
+    r"(?<![a-z])(?:forums?|viewtopic|showthread|discourse|phpbb|vbulletin|bbs|(thread|topic|board|question|discussion)s?)(?![a-z])",
+    re.IGNORECASE,
+)
+_COMMENTS_ALONE: Final = re.compile(r"/comments(?:/|$)", re.IGNORECASE)
+#: How many of the names behind the bar are enough: comments have threads, too, and many pages have a list of topics.
+_ENOUGH: Final = 2
+#: Elements of menus, which lead to the forum of a site from everywhere.
+_OF_MENUS: Final = ("a", "li", "ul", "nav", "span")
+#: Words of content that the page must have besides the comments, or they are what it is about.
+_ARTICLE: Final = 20
 
 
 def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
@@ -149,24 +154,6 @@ def _labels_of_prices(nodes: NodeTable) -> Bools:
 
 def _leaves(nodes: NodeTable, row: int) -> slice:
     return slice(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
-
-
-# Programs for forums and their themes name addresses and classes in English, whatever the language of the text.
-_FORUM: Final = re.compile(
-    r"(?<![a-z])(?:forums?|viewtopic|showthread|discourse|phpbb|vbulletin|bbs|(thread|topic|board|question|discussion)s?)(?![a-z])",
-    re.IGNORECASE,
-)
-
-_COMMENTS_ALONE: Final = re.compile(r"/comments(?:/|$)", re.IGNORECASE)
-
-#: How many of the names behind the bar are enough: comments have threads, too, and many pages have a list of topics.
-_ENOUGH: Final = 2
-
-#: Elements of menus, which lead to the forum of a site from everywhere.
-_OF_MENUS: Final = ("a", "li", "ul", "nav", "span")
-
-#: Words of content that the page must have besides the comments, or they are what it is about.
-_ARTICLE: Final = 20
 
 
 def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discussion: bool = False) -> Bools:

@@ -23,97 +23,8 @@ from scrapy_pagelets.page.page import Page
 
 #: Lower bounds of the size classes in words: 0, 1-3, 4-15, 16-63, 64-255, 256 and more.
 SIZES: Final = (1, 4, 16, 64, 256)
-
 #: Inverse strength of the L2 regularisation.
 _INVERSE_REGULARISATION: Final = 0.1
-
-
-def size_class(nodes: NodeTable) -> Ints:
-    """(n,) size class of each node by the number of words below it."""
-    return np.searchsorted(SIZES, nodes.total(nodes.spread(nodes.words)), side="right")
-
-
-@dataclass(frozen=True)
-class Classifier:
-    """One logistic model for each size class.
-
-    Attributes
-    ----------
-    weight : (classes, features)
-    bias : (classes,)
-    low, high : (features,) bounds to which features are clipped, so that no outlier dominates
-    """
-
-    weight: Floats
-    bias: Floats
-    low: Floats
-    high: Floats
-
-    def __call__(self, columns: Floats, sizes: Ints) -> Floats:
-        """(n,) log odds that each node is template.
-
-        Parameters
-        ----------
-        columns : (n, features)
-        sizes : (n,) size classes, see ``size_class``
-        """
-        clipped = np.clip(columns, self.low, self.high)
-        return np.cumsum(clipped * self.weight[sizes], axis=1)[:, -1] + self.bias[sizes]
-
-
-@compiled("features")
-def node_odds(page: Page, columns: NDArray[np.float32], first: Floats, classifier: Classifier) -> Floats:
-    """(n, 2) log odds that each node of a page is template: mean of those of its leaves, and by the classifier.
-
-    Parameters
-    ----------
-    columns : (m, len(PAGE_FEATURES)) `page_features` of the page
-    first : (m,) log odds of the leaves
-    classifier : over ``NODE_FEATURES``
-    """
-    by_classifier = classifier(node_features(page, columns), size_class(page.nodes))
-    return np.column_stack([mean_odds(page.nodes, first), by_classifier])
-
-
-def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
-    """(n,) mean log odds of the leaves below each row, weighted by words; 0 if there are none.
-
-    Parameters
-    ----------
-    odds : (m,) log odds of the leaves
-    """
-    words = nodes.words + 0.1  # leaves without words, such as a bullet, have a small weight
-    mean: Floats = nodes.total(nodes.spread(words * odds)) / np.maximum(nodes.total(nodes.spread(words)), 0.05)
-    return mean
-
-
-def fit(columns: Floats, sizes: Ints, template: Bools, weight: Floats) -> Classifier:
-    """Train the models of all size classes on the nodes of many pages.
-
-    Parameters
-    ----------
-    columns : (rows, features)
-    sizes : (rows,) size classes
-    template : (rows,) whether each node is template
-    weight : (rows,) sample weights
-    """
-    from sklearn.linear_model import LogisticRegression
-
-    low, high = np.quantile(columns, (0.005, 0.995), axis=0)
-    clipped = np.clip(columns, low, high)
-    scale = np.maximum(clipped.std(axis=0), 1e-6)
-    weights = np.zeros((len(SIZES) + 1, columns.shape[1]))
-    bias = np.zeros(len(SIZES) + 1)
-    for size in range(len(SIZES) + 1):
-        rows = sizes == size
-        if len(np.unique(template[rows])) == 2:
-            learner = LogisticRegression(C=_INVERSE_REGULARISATION, max_iter=200, tol=1e-3)
-            learner.fit((clipped[rows] - low) / scale, template[rows], weight[rows] / weight[rows].mean())
-            weights[size] = learner.coef_[0] / scale
-            bias[size] = learner.intercept_[0] - weights[size] @ low
-    return Classifier(weights, bias, low, high)
-
-
 #: Number of rows evaluated at once; each takes kilobytes.
 _BLOCK: Final = 8192
 
@@ -179,3 +90,89 @@ def _summed(trees: Trees, columns: NDArray[np.float32]) -> Floats:
 def sigmoid(x: Floats) -> Floats:
     """Convert log odds to probabilities."""
     return 1.0 / (1.0 + np.exp(-x))
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """One logistic model for each size class.
+
+    Attributes
+    ----------
+    weight : (classes, features)
+    bias : (classes,)
+    low, high : (features,) bounds to which features are clipped, so that no outlier dominates
+    """
+
+    weight: Floats
+    bias: Floats
+    low: Floats
+    high: Floats
+
+    def __call__(self, columns: Floats, sizes: Ints) -> Floats:
+        """(n,) log odds that each node is template.
+
+        Parameters
+        ----------
+        columns : (n, features)
+        sizes : (n,) size classes, see ``size_class``
+        """
+        clipped = np.clip(columns, self.low, self.high)
+        return np.cumsum(clipped * self.weight[sizes], axis=1)[:, -1] + self.bias[sizes]
+
+
+@compiled("features")
+def node_odds(page: Page, columns: NDArray[np.float32], first: Floats, classifier: Classifier) -> Floats:
+    """(n, 2) log odds that each node of a page is template: mean of those of its leaves, and by the classifier.
+
+    Parameters
+    ----------
+    columns : (m, len(PAGE_FEATURES)) `page_features` of the page
+    first : (m,) log odds of the leaves
+    classifier : over ``NODE_FEATURES``
+    """
+    by_classifier = classifier(node_features(page, columns), size_class(page.nodes))
+    return np.column_stack([mean_odds(page.nodes, first), by_classifier])
+
+
+def size_class(nodes: NodeTable) -> Ints:
+    """(n,) size class of each node by the number of words below it."""
+    return np.searchsorted(SIZES, nodes.total(nodes.spread(nodes.words)), side="right")
+
+
+def mean_odds(nodes: NodeTable, odds: Floats) -> Floats:
+    """(n,) mean log odds of the leaves below each row, weighted by words; 0 if there are none.
+
+    Parameters
+    ----------
+    odds : (m,) log odds of the leaves
+    """
+    words = nodes.words + 0.1  # leaves without words, such as a bullet, have a small weight
+    mean: Floats = nodes.total(nodes.spread(words * odds)) / np.maximum(nodes.total(nodes.spread(words)), 0.05)
+    return mean
+
+
+def fit(columns: Floats, sizes: Ints, template: Bools, weight: Floats) -> Classifier:
+    """Train the models of all size classes on the nodes of many pages.
+
+    Parameters
+    ----------
+    columns : (rows, features)
+    sizes : (rows,) size classes
+    template : (rows,) whether each node is template
+    weight : (rows,) sample weights
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    low, high = np.quantile(columns, (0.005, 0.995), axis=0)
+    clipped = np.clip(columns, low, high)
+    scale = np.maximum(clipped.std(axis=0), 1e-6)
+    weights = np.zeros((len(SIZES) + 1, columns.shape[1]))
+    bias = np.zeros(len(SIZES) + 1)
+    for size in range(len(SIZES) + 1):
+        rows = sizes == size
+        if len(np.unique(template[rows])) == 2:
+            learner = LogisticRegression(C=_INVERSE_REGULARISATION, max_iter=200, tol=1e-3)
+            learner.fit((clipped[rows] - low) / scale, template[rows], weight[rows] / weight[rows].mean())
+            weights[size] = learner.coef_[0] / scale
+            bias[size] = learner.intercept_[0] - weights[size] @ low
+    return Classifier(weights, bias, low, high)

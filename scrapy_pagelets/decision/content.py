@@ -19,43 +19,36 @@ from scrapy_pagelets.page.roles import THRESHOLD, is_template
 from scrapy_pagelets.page.sums import below, in_order, up_to
 
 _WORD: Final = re.compile(r"\w")
-
 _IS_HEADING: Final = np.isin(np.arange(len(TAGS)), [TAG[f"h{level}"] for level in range(1, 7)])
-
 #: Classes of the labels of admonitions, such as "Note", as Sphinx, MkDocs, VuePress, GitHub and others write them.
 _LABEL: Final = re.compile(
     r"(?:^|[\s_-])(?:admonition|callout|alert|custom-(?:block|container)|hint|note)[-_]{1,2}(?:title|heading|label)(?:$|\s)",
     re.IGNORECASE,
 )
-
 #: Share of content from which on a heading belongs to it.
 _MOST: Final = 0.5
-
 #: Words of content without links that make a line prose, and the share of its words that are content.
 _PROSE, _NEARLY = 8, 0.7
-
 _IS_LIST: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("ul", "ol", "dl")])
-
 _IS_ITEM: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in ("li", "dt", "dd")])
-
 #: Share of the words of a list from which on all of its items are content.
 _WHOLE: Final = 0.8
-
 #: Words without links that a line must have to announce a list. Labels of filters and of share buttons have fewer.
 _ANNOUNCING: Final = 5
-
 #: Up to this templateness, a list right below a heading of content belongs to it.
 _IN_DOUBT: Final = 0.65
-
 _COLONS: Final = (":", "\N{FULLWIDTH COLON}")
-
 #: Leaves before and after the own heading that may say of the page what it declares, and their words.
 _BEFORE, _AFTER, _LONGEST = 8, 60, 12
-
 _PRICE: Final = re.compile(r"\D{0,5}?(\d{1,3}(?:[., ]\d{3})+|\d+)(?:[.,](\d{1,2}))?\D{0,5}")
-
 #: A permalink has at most this many runs of text.
 _RUNS: Final = 2
+_BLOCKS: Final = "p ul ol dl blockquote pre table h2 h3 h4 h5 h6".split()
+_IS_BLOCK: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _BLOCKS])
+#: Share of the words of its blocks, and number of them, that are content in an element whose holes are filled.
+_SHARE, _LEAST = 0.7, 50
+#: Share of content from which on a block is no hole, and of words in links from which on it is a menu.
+_HALF, _LINKS = 0.5, 0.8
 
 
 @compiled("corrections")
@@ -260,27 +253,6 @@ def permalinks(nodes: NodeTable) -> Bools:
     return mask
 
 
-give("text", RUNS_OF_PERMALINK=_RUNS)
-
-give(
-    "corrections", CELL=CELL, LINE=LINE, TEXT=TEXT, HEADING=HEADING, THRESHOLD=THRESHOLD, PROSE=_PROSE, NEARLY=_NEARLY,
-    WHOLE=_WHOLE, ANNOUNCING=_ANNOUNCING, MOST=_MOST, IN_DOUBT=_IN_DOUBT, IS_LIST=_IS_LIST, IS_ITEM=_IS_ITEM,
-    IS_HEADING=_IS_HEADING, COLONS=_COLONS, permalinks=permalinks, is_label=_is_label,
-)  # fmt: skip
-
-_BLOCKS: Final = "p ul ol dl blockquote pre table h2 h3 h4 h5 h6".split()
-
-_IS_BLOCK: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _BLOCKS])
-
-#: Share of the words of its blocks, and number of them, that are content in an element whose holes are filled.
-_SHARE, _LEAST = 0.7, 50
-
-#: Share of content from which on a block is no hole, and of words in links from which on it is a menu.
-_HALF, _LINKS = 0.5, 0.8
-
-give("corrections", SHARE=_SHARE, LEAST=_LEAST, HALF=_HALF, LINKS=_LINKS, IS_BLOCK=_IS_BLOCK)
-
-
 def holes_of(nodes: NodeTable, keep: Bools) -> Bools:
     """(m,) leaves of blocks that are no content, between two blocks of the same element that are.
 
@@ -326,3 +298,12 @@ def _between(blocks: Ints, above: Ints, is_text: Bools) -> Bools:
     first[parents[::-1]] = texts[::-1]
     between: Bools = (first[above] >= 0) & (first[above] < blocks) & (blocks < last[above])
     return between
+
+
+give("text", RUNS_OF_PERMALINK=_RUNS)
+give(
+    "corrections", CELL=CELL, LINE=LINE, TEXT=TEXT, HEADING=HEADING, THRESHOLD=THRESHOLD, PROSE=_PROSE, NEARLY=_NEARLY,
+    WHOLE=_WHOLE, ANNOUNCING=_ANNOUNCING, MOST=_MOST, IN_DOUBT=_IN_DOUBT, IS_LIST=_IS_LIST, IS_ITEM=_IS_ITEM,
+    IS_HEADING=_IS_HEADING, COLONS=_COLONS, permalinks=permalinks, is_label=_is_label,
+)  # fmt: skip
+give("corrections", SHARE=_SHARE, LEAST=_LEAST, HALF=_HALF, LINKS=_LINKS, IS_BLOCK=_IS_BLOCK)

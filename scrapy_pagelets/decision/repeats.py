@@ -18,22 +18,20 @@ from scrapy_pagelets.page.sums import below, up_to
 
 #: Elements of layout. Copies of paragraphs, items and rows are content: manuals explain a function in each class.
 _LAYOUT: Final = ("div", "section", "article", "aside", "main", "header", "footer", "form")
-
 _IS_LAYOUT: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _LAYOUT])
-
 _TABLE: Final = TAG["table"]
-
 #: Words and runs of text of a block that is compared with others.
 _WORDS, _RUNS = 20, 3
-
 #: Share of the words of the first copy that are content, or the second one is not left out.
 _KEPT: Final = 0.8
-
 #: Share of the second copies in the smallest element around both: where they are less of it, the page says it again.
 _SHARE: Final = 0.25
-
 #: Words of a run of text that is found again in a quotation, and the share of the quotation that such runs are.
 _QUOTED, _MOST = 5, 0.5
+#: Share of the other pages of a site that have the heading at the same place, and the fewest pages that tell it.
+_OFTEN, _FEWEST = 0.5, 4
+#: Share of the words below the heading that lead to other pages, and runs of text in which they are.
+_LINKED, _LINKS = 0.7, 2
 
 
 def repeats_of(nodes: NodeTable, keep: Bools) -> Bools:
@@ -133,13 +131,6 @@ def _quotations(nodes: NodeTable, keep: Bools) -> Iterator[int]:
         said = words[counts[leaves] & (before[leaves] < leaves.start)].sum()
         if said and said >= _MOST * words.sum():
             yield row
-
-
-#: Share of the other pages of a site that have the heading at the same place, and the fewest pages that tell it.
-_OFTEN, _FEWEST = 0.5, 4
-
-#: Share of the words below the heading that lead to other pages, and runs of text in which they are.
-_LINKED, _LINKS = 0.7, 2
 
 
 def link_sections_of(page: Page, alike: Ints, pages: int) -> Bools:

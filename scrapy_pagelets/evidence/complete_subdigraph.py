@@ -1,4 +1,4 @@
-"""Complete subdigraphs: choose the pages to load so that they link to each other, as the pages of a menu do.
+"""Complete subdigraphs: pages that link to each other, as those of a menu do; among pages to load, or pages at hand.
 
 Source: Alarte, Insa, Silva, Tamarit 2014, *Web Template Extraction Based on Hyperlink Analysis*, Section 4.1,
 Algorithm 1. ``menu_links`` has the links to choose from.
@@ -20,6 +20,12 @@ from scrapy_pagelets.page.page import Page
 
 #: Fewer links than any page has, for candidates that come last.
 _LAST: Final = -(1 << 30)
+#: Pages of a site whose links are kept: its first ones, which are those near its start page; and pages of all sites,
+#: whose links take about 2 kB each.
+_MAX_PAGES: Final = 1000
+_MAX_ALL: Final = 100_000
+#: Candidates that are tried for a key page: the search for a set is cubic in their number.
+_MAX_CANDIDATES: Final = 200
 
 
 class Subdigraph:
@@ -142,26 +148,6 @@ class Subdigraph:
         return best
 
 
-#: Pages of a site whose links are kept: its first ones, which are those near its start page; and pages of all sites,
-#: whose links take about 2 kB each.
-_MAX_PAGES: Final = 1000
-
-_MAX_ALL: Final = 100_000
-
-#: Candidates that are tried for a key page: the search for a set is cubic in their number.
-_MAX_CANDIDATES: Final = 200
-
-
-@dataclass
-class _Site:
-    """The links and classes of the pages of a site, and the candidates of the key page of each class, by keys."""
-
-    bodies: set[int] = field(default_factory=set)
-    links: dict[int, Ints] = field(default_factory=dict)
-    classes: dict[int, str] = field(default_factory=dict)
-    candidates: OrderedDict[str, tuple[int, list[int]]] = field(default_factory=OrderedDict)
-
-
 class KnownSubdigraphs:
     """Find a set of mutually linked pages for each page class; its key page is the first page of the class.
 
@@ -197,6 +183,16 @@ class KnownSubdigraphs:
                     graph.add(key, site.links[key].tolist(), alike=site.classes[key] == page_class)
                 if len(graph.best) > 1:
                     yield LinkedPages(key_page, graph.best | {key_page})
+
+
+@dataclass
+class _Site:
+    """The links and classes of the pages of a site, and the candidates of the key page of each class, by keys."""
+
+    bodies: set[int] = field(default_factory=set)
+    links: dict[int, Ints] = field(default_factory=dict)
+    classes: dict[int, str] = field(default_factory=dict)
+    candidates: OrderedDict[str, tuple[int, list[int]]] = field(default_factory=OrderedDict)
 
 
 @dataclass

@@ -17,6 +17,10 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.evidence.siblings import Equality, Side, assign, in_order, product, runs, same_signature, sides
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 
+#: How many pairs of children, and children of such pairs, are looked at for one mapping after identical subtrees were
+#: paired. Where that does not suffice, children are paired in document order by equal label.
+PAIRS: Final = 1_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class Mapping:
@@ -26,7 +30,7 @@ class Mapping:
     ----------
     pairs : (k, 2) rows of the first page in document order, each with the row of the second that it is mapped to
     exact : whether no equal top-down mapping that begins with the roots has more pairs. If it is false, some nodes had
-        too many different children to compare them all (``largest_mapping.PAIRS``)
+        too many different children to compare them all (``PAIRS``)
     """
 
     pairs: Ints
@@ -59,8 +63,15 @@ def etdm(one: NodeTable, other: NodeTable, equality: Equality = same_signature, 
     ----------
     among : (n,) rows of the first page that may be mapped, the template so far; None for all
     """
-    rows, images, exact = largest(one, other, equality, np.ones(len(one), np.bool_) if among is None else among)
-    return Mapping(np.column_stack([rows, images]), exact)
+    among = np.ones(len(one), np.bool_) if among is None else among
+    if not among[0] or equality(one)[0] != equality(other)[0]:
+        return Mapping(np.zeros((0, 2), np.int64), True)
+    found = _search(*sides(one, other, equality, among, with_text=True))
+    if found.exact:
+        return found
+    # Without regard to texts, more subtrees are identical.
+    without = _search(*sides(one, other, equality, among, with_text=False))
+    return without if without.exact or len(without.pairs) > len(found.pairs) else found
 
 
 def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality = same_signature) -> Extract:
@@ -83,9 +94,11 @@ def extract(key_page: NodeTable, pages: Sequence[NodeTable], equality: Equality 
     return Extract(rows, same & rows, exact)
 
 
-#: How many pairs of children, and children of such pairs, are looked at for one mapping after identical subtrees were
-#: paired. Where that does not suffice, children are paired in document order by equal label.
-PAIRS: Final = 1_000_000
+def _search(left: Side, right: Side) -> Mapping:
+    levels, exact = _descend(left, right)
+    rows, images = _collect(left, right, levels, _choose(left, right, levels))
+    exact |= len(rows) == min(int(left.nodes[0]), int(right.nodes[0]))
+    return Mapping(np.column_stack([rows, images]), exact)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,32 +143,6 @@ class _Level:
     group: Ints
     score: Floats
     below: Ints
-
-
-def largest(one: NodeTable, other: NodeTable, equality: Equality, among: Bools) -> tuple[Ints, Ints, bool]:
-    """Return rows of the first page, the rows they are mapped to, and whether no mapping has more nodes.
-
-    Of mappings of one size, it prefers those with more equal texts, then those in document order.
-
-    Parameters
-    ----------
-    among : (n,) rows of the first page that may be mapped
-    """
-    if not among[0] or equality(one)[0] != equality(other)[0]:
-        none = np.zeros(0, np.int64)
-        return none, none, True
-    found = _search(*sides(one, other, equality, among, with_text=True))
-    if found[2]:
-        return found
-    # Without regard to texts, more subtrees are identical.
-    without = _search(*sides(one, other, equality, among, with_text=False))
-    return without if without[2] or len(without[0]) > len(found[0]) else found
-
-
-def _search(left: Side, right: Side) -> tuple[Ints, Ints, bool]:
-    levels, exact = _descend(left, right)
-    rows, images = _collect(left, right, levels, _choose(left, right, levels))
-    return rows, images, exact or len(rows) == min(int(left.nodes[0]), int(right.nodes[0]))
 
 
 def _descend(left: Side, right: Side) -> tuple[list[_Level], bool]:

@@ -1,4 +1,9 @@
-"""Classes of identical subtrees, common to two pages, for `largest_mapping`."""
+"""Which children of two nodes an equal top-down mapping may pair, and how the best pairs are found.
+
+Nodes are equal by their labels. Where whole subtrees are identical, their roots are paired in order; other children are
+assigned by weight. Source: Alarte, Insa, Silva, Tamarit 2014, Definition 3.2, which leaves the equality open, and
+Section 4.2. ``docs/algorithms/menu-templates-2014.md`` shows why the result is the largest mapping.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,16 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.base.hashing import mix
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
+
+#: For a page, (n,) labels of its nodes: nodes of two pages are equal if they have the same label.
+Equality = Callable[[NodeTable], Ints]
+#: Share of the smallest difference of weights that all preferences for document order together may have.
+_ORDER: Final = 0.5
+
+
+def same_signature(nodes: NodeTable) -> Ints:
+    """Nodes are equal if tag, id, class tokens and role agree, but for volatile tokens; all runs of text are equal."""
+    return np.where(nodes.tag == TEXT, 1, nodes.signature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,19 +174,6 @@ def runs(start: Ints, count: Ints) -> Ints:
     ends = count.cumsum()
     joined: Ints = (start - ends + count).repeat(count) + np.arange(count.sum())
     return joined
-
-
-#: For a page, (n,) labels of its nodes: nodes of two pages are equal if they have the same label.
-Equality = Callable[[NodeTable], Ints]
-
-
-def same_signature(nodes: NodeTable) -> Ints:
-    """Nodes are equal if tag, id, class tokens and role agree, but for volatile tokens; all runs of text are equal."""
-    return np.where(nodes.tag == TEXT, 1, nodes.signature)
-
-
-#: Share of the smallest difference of weights that all preferences for document order together may have.
-_ORDER: Final = 0.5
 
 
 def assign(group: Ints, left: Ints, right: Ints, weight: Floats, least: float) -> Bools:

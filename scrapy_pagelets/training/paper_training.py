@@ -29,8 +29,17 @@ from scrapy_pagelets.training.training_tables import Nodes, by_site, lexicon, re
 
 #: Maximum number of pages of one site that are learnt from, and of nodes of one page that become rows.
 _PAGES_PER_SITE: Final = 16
-
 _NODES_PER_PAGE: Final = 200
+_FOLDS: Final = 5
+#: Penalties to try for each method.
+GRID: Final = tuple(float(2.0**k) for k in np.arange(-4, 6.01, 0.5))
+_RANK, _ITERATIONS = 8, 40
+#: Largest number of nodes of a page that the metric is learnt from: the cost is quadratic in it.
+_METRIC_NODES: Final = 120
+#: Scikit-learn's C of the regressions, the inverse of the regularisation strength; largest number of leaves of a page
+#: whose pairs are used.
+_C, _LEAVES = 0.05, 60
+_UNKNOWN: Final = -1
 
 
 def labelled(pages: Sequence[Page]) -> Iterator[Example]:
@@ -107,23 +116,6 @@ def _table(parts: Iterable[tuple[Example, Floats]]) -> Nodes:
         fold = np.full(len(rows), example.fold)
         tables.append((columns[rows].astype(np.float32), sizes, share[rows] == 1, weight / weight.sum(), fold))
     return Nodes(*(np.concatenate(column) for column in zip(*tables, strict=True)))
-
-
-_FOLDS: Final = 5
-
-#: Penalties to try for each method.
-GRID: Final = tuple(float(2.0**k) for k in np.arange(-4, 6.01, 0.5))
-
-_RANK, _ITERATIONS = 8, 40
-
-#: Largest number of nodes of a page that the metric is learnt from: the cost is quadratic in it.
-_METRIC_NODES: Final = 120
-
-#: Scikit-learn's C of the regressions, the inverse of the regularisation strength; largest number of leaves of a page
-#: whose pairs are used.
-_C, _LEAVES = 0.05, 60
-
-_UNKNOWN: Final = -1
 
 
 @dataclass(frozen=True, eq=False)
