@@ -74,10 +74,10 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
     Links with side effects are left out, recognised by URL, text or attributes. So are links with a query, unless pages
     of that shape were seen, and links to a single word to which a form or a script of the page leads as well.
 
-    Links come first whose target is known to be a page: listed in a sitemap, or of the shape of a page seen before, of a
-    static file or of a folder. Then those in a link-dense region, then by hyperlink distance, by DOM distance from the
-    first such link, and in document order. Section 4.1 of the paper specifies no order; Section 6 names link density as
-    future work.
+    First come links whose target is known to be a page: listed in a sitemap, or of the shape of a static file, of a
+    folder or of a page seen before. Then those in a link-dense region, then by hyperlink distance, by DOM distance from
+    the first such link, and in document order. Section 4.1 of the paper specifies no order; Section 6 names link
+    density as future work.
 
     Parameters
     ----------
