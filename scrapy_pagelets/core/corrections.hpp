@@ -149,7 +149,7 @@ public:
         for (const std::size_t row : lost) set(row, 0);
     }
 
-    // As `holes.holes_of`.
+    // As `content.holes_of`.
     void fill_holes() {
         const Counts kept = kept_words();
         std::vector<std::size_t> blocks, filled;
