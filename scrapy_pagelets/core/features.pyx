@@ -37,7 +37,7 @@ cdef extern from "nodes.hpp" nogil:
 cdef extern from "page_features.hpp" nogil:
     enum: ENDS, UPPER, DIGITS, IN_TITLE, INSIDE, WITHIN
     cppclass Look:
-        int64_t landmarks, marks
+        int64_t landmarks, own_tokens
         double odds
     cppclass Link:
         int64_t row, key
@@ -125,7 +125,7 @@ cdef bint is_set_up = False
 cdef int64_t text_tag, heading, main, article, all_landmarks
 cdef object facts_of, odds_of_heading
 cdef vector[pair[string, int64_t]] named_landmarks
-#: Lexicon, marks, what they say of a look, and the odds of a heading.
+#: Lexicon, own_tokens, what they say of a look, and the odds of a heading.
 cdef tuple known = (None, (), {}, {})
 #: About how many bytes they have, how many they may have, and characters of a heading.
 cdef Py_ssize_t size_of_known = 0, most_bytes = 0, BYTES_OF_ENTRY = 500, LONG_HEADING = 60
@@ -145,7 +145,7 @@ cdef int set_up() except -1:
     return 0
 
 
-def page_features(page, lexicon, marks=()):
+def page_features(page, lexicon, own_tokens=()):
     """As `scrapy_pagelets.decision.page_features.page_features`."""
     set_up()
     table = page.nodes
@@ -153,8 +153,8 @@ def page_features(page, lexicon, marks=()):
     cdef PageFeatures features
     features.heading, features.main, features.article = heading, main, article
     cdef dict of_look, of_heading
-    of_look, of_heading = kept(lexicon, tuple(marks))
-    cdef vector[Look] looks = looks_of(table, nodes, of_look, lexicon, marks)
+    of_look, of_heading = kept(lexicon, tuple(own_tokens))
+    cdef vector[Look] looks = looks_of(table, nodes, of_look, lexicon, own_tokens)
     cdef vector[Link] links = links_of(page, nodes)
     read_strings(table.strings, page.title.casefold(), features)
     cdef Matrix of_regions = regions_of(table, nodes)
@@ -167,7 +167,7 @@ def page_features(page, lexicon, marks=()):
     cdef Matrix matrix = Matrix(given["PAGE"], nodes.m)
     with nogil:
         features.write(nodes, matrix.written)
-    return matrix.completed(page, lexicon, marks)
+    return matrix.completed(page, lexicon, own_tokens)
 
 
 def node_odds(page, columns, first, classifier):
@@ -263,47 +263,6 @@ def cut_features(table, odds, others):
     with nogil:
         features.write(nodes, cut, content, matrix.written)
     return matrix.completed(table, odds, others)
-
-
-def mean_cut(ratings):
-    """As `scrapy_pagelets.decision.cut.mean_cut`."""
-    at, own = given["CUTS"], floats(ratings)
-    cdef size_t count = len(at), i
-    cdef const double *cut = <const double*>pointer(at)
-    cdef const double *rating = of_size(own, count)
-    cdef vector[double] weights
-    cdef double best, summed, total, temperature = given["TEMPERATURE"]
-    for i in range(count):
-        weights.push_back((rating[i - 1 if i else 0] + 2 * rating[i] + rating[i + 1 if i + 1 < count else i]) / 4)
-    best = weights[0]
-    for i in range(count):
-        best = max(best, weights[i])
-    for i in range(count):
-        weights[i] = (weights[i] - best) / temperature
-    take_exponentials(weights)
-    summed, total = weights[0] * cut[0], weights[0]
-    for i in range(1, count):
-        summed += weights[i] * cut[i]
-        total += weights[i]
-    return summed / total
-
-
-def moved(odds, double cut):
-    """As `scrapy_pagelets.decision.cut.moved`."""
-    values = floats(odds)
-    result = np.empty(len(values))
-    cdef size_t m = len(values), i
-    cdef const double *of_leaves = <const double*>pointer(values)
-    cdef double *out = <double*>pointer(result)
-    if m == 0:
-        raise ValueError("a page without leaves has no cut")
-    cdef double least = of_leaves[0]
-    for i in range(m):
-        least = min(least, of_leaves[i])
-    cut = max(cut, min(least + <double>given["MARGIN"], <double>given["HIGHEST"]))
-    for i in range(m):
-        out[i] = of_leaves[i] - cut
-    return result
 
 
 cdef class Names:
@@ -432,11 +391,11 @@ cdef int take_exponentials(vector[double] &values) except -1:
     return 0
 
 
-cdef tuple kept(lexicon, tuple marks):
-    """What lexicon and marks say of the looks and headings that they were asked for."""
+cdef tuple kept(lexicon, tuple own_tokens):
+    """What lexicon and own_tokens say of the looks and headings that they were asked for."""
     global known, size_of_known
-    if known[0] is not lexicon or known[1] != marks or size_of_known > most_bytes:
-        known, size_of_known = (lexicon, marks, {}, {}), 0
+    if known[0] is not lexicon or known[1] != own_tokens or size_of_known > most_bytes:
+        known, size_of_known = (lexicon, own_tokens, {}, {}), 0
     return known[2:]
 
 
@@ -449,17 +408,17 @@ cdef int keep(dict facts_of, key, Py_ssize_t characters, facts) except -1:
     return 0
 
 
-cdef vector[Look] looks_of(table, const Nodes &nodes, dict of_look, lexicon, marks):
-    """What lexicon and marks say of each look."""
+cdef vector[Look] looks_of(table, const Nodes &nodes, dict of_look, lexicon, own_tokens):
+    """What lexicon and own_tokens say of each look."""
     cdef vector[Look] found
     cdef Look one
     for look in table.looks:
         facts = of_look.get(look)
         if facts is None:
-            facts = facts_of(look, lexicon, marks)
+            facts = facts_of(look, lexicon, own_tokens)
             keep(of_look, look, sum(map(len, look)), facts)
         one.landmarks = nodes.signs[found.size()] & all_landmarks
-        one.odds, one.marks = facts
+        one.odds, one.own_tokens = facts
         found.push_back(one)
     return found
 

@@ -11,7 +11,7 @@ enum Traits : std::uint8_t { ENDS = 1, UPPER = 2, DIGITS = 4, IN_TITLE = 8 };  /
 enum Leads : std::uint8_t { INSIDE = 1, WITHIN = 2 };                          // of a link: to the same host, page
 
 struct Look {
-    std::int64_t landmarks, marks;  // as bits
+    std::int64_t landmarks, own_tokens;  // as bits
     double odds;                    // of its tokens
 };
 
@@ -81,14 +81,14 @@ struct Regions {
 
 // What a leaf inherits from the elements around it.
 struct Inherited {
-    Integers landmarks, marks, target;   // (m,)
+    Integers landmarks, own_tokens, target;   // (m,)
     Doubles sum, least, most, nearest;   // (m,) of the odds of the looks
     std::vector<std::uint8_t> leads;     // (m,)
 
     void inherit(const Nodes &nodes, const std::vector<Look> &looks, const std::vector<Link> &links,
                  std::int64_t text) {
         struct Row {
-            std::int64_t landmarks, marks, target;
+            std::int64_t landmarks, own_tokens, target;
             double sum, least, most, nearest;
             std::uint8_t leads;
         };
@@ -103,7 +103,7 @@ struct Inherited {
             const double odds = nodes.tag[i] == text ? 0 : look.odds;
             const Row above = i ? rows[nodes.parent[i]] : Row{};
             row.landmarks = look.landmarks | above.landmarks;
-            row.marks = look.marks | above.marks;
+            row.own_tokens = look.own_tokens | above.own_tokens;
             row.sum = odds + above.sum;
             row.least = std::min(std::min(odds, 0.0), above.least);
             row.most = std::max(std::max(odds, 0.0), above.most);
@@ -116,7 +116,7 @@ struct Inherited {
         for (std::size_t i = 0; i < nodes.m; i++) {
             const Row &row = rows[nodes.leaves[i]];
             landmarks.push_back(row.landmarks);
-            marks.push_back(row.marks);
+            own_tokens.push_back(row.own_tokens);
             target.push_back(row.target);
             leads.push_back(row.leads);
             sum.push_back(row.sum);
@@ -243,7 +243,7 @@ public:
             level++;
         }
         for (std::size_t bit = 0; out.add(numbered("mark_", bit), [&](std::size_t i) {
-                 return inherited.marks[i] >> bit & 1;
+                 return inherited.own_tokens[i] >> bit & 1;
              }); bit++) {}
     }
 };

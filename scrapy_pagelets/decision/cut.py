@@ -8,9 +8,7 @@ by up to `_LEAN`. Then the log odds of the page are shifted so that the cut beco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import reduce
-from operator import add, mul
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -26,7 +24,6 @@ from scrapy_pagelets.page.sums import in_order
 
 #: The cuts compared, in log odds of template.
 CUTS: Final = np.array([-4, -3, -2.5, -2, -1.5, -1.25, -1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2.5])
-_CUTS: Final[list[float]] = CUTS.tolist()
 #: Probability of content at each cut.
 CONTENT_AT: Final = sigmoid(-CUTS)
 #: Difference of ratings, of an F-measure, by which a cut counts e times as much as another one.
@@ -179,30 +176,18 @@ def best_cut(rating: Trees, columns: NDArray[np.float32]) -> float:
     rating : over ``CUT_FEATURES``: the expected F-measure of a cut, less that of the best cut of the page
     columns : (len(CUTS), len(CUT_FEATURES)) features of the cuts, see `cut_features`
     """
-    return mean_cut(rating(columns))
-
-
-@compiled("features")
-def mean_cut(ratings: Floats) -> float:
-    """The mean of all cuts, weighted by the exponential of their ratings, (len(CUTS),)."""
-    own = ratings.tolist()
-    # A cut between two good ones is better than one beside a bad one. In lists: there are few cuts.
-    around = zip([own[0], *own[:-1]], own, [*own[1:], own[-1]], strict=True)
-    rated = [(before + 2 * at + after) / 4 for before, at, after in around]
-    best = max(rated)
-    weights = np.exp(np.array([(one - best) / _TEMPERATURE for one in rated])).tolist()
-    return _total(map(mul, weights, _CUTS)) / _total(weights)
-
-
-def _total(values: Iterable[float]) -> float:
-    """The sum in this order; `sum` rounds in another way from Python 3.12 on."""
-    return reduce(add, values)
+    own = rating(columns)
+    # A cut between two good ones is better than one beside a bad one.
+    around = (np.append(own[0], own[:-1]) + 2 * own + np.append(own[1:], own[-1])) / 4
+    weights = np.exp((around - around.max()) / _TEMPERATURE)
+    return in_order(weights * CUTS) / in_order(weights)
 
 
 def shifted(rating: Trees, nodes: NodeTable, odds: Floats, others: int, strict: float = 0.0) -> Floats:
-    """(m,) log odds of template, shifted by the cut of the page so that those of content are below 0.
+    """(m,) log odds of template minus the cut of the page: those of content are below 0.
 
-    The likeliest leaves are content whatever the page, unless even they are almost surely template.
+    A cut below all leaves is raised above the least log odds, so that the likeliest leaves are content, but to
+    `_HIGHEST` at most: a page of which all is surely template has no content.
 
     Parameters
     ----------
@@ -213,16 +198,7 @@ def shifted(rating: Trees, nodes: NodeTable, odds: Floats, others: int, strict: 
     """
     if not len(odds):
         return odds
-    return moved(odds, best_cut(rating, cut_features(nodes, odds, others)) - _LEAN * strict)
-
-
-@compiled("features")
-def moved(odds: Floats, cut: float) -> Floats:
-    """(m,) log odds minus the cut.
-
-    A cut below all leaves is raised just above the least log odds, so that the likeliest leaves are content, but to
-    `_HIGHEST` at most: a page that is surely template has no content.
-    """
+    cut = best_cut(rating, cut_features(nodes, odds, others)) - _LEAN * strict
     return odds - max(cut, min(float(odds.min()) + _MARGIN, _HIGHEST))
 
 
@@ -238,7 +214,4 @@ def cut_features(nodes: NodeTable, odds: Floats, others: int) -> NDArray[np.floa
     return CUT.columns(nodes, odds, others)
 
 
-give(
-    "features", CUT=CUT, CUTS=CUTS, CONTENT_AT=CONTENT_AT, TEMPERATURE=_TEMPERATURE, MARGIN=_MARGIN,
-    HIGHEST=_HIGHEST,
-)  # fmt: skip
+give("features", CUT=CUT, CUTS=CUTS, CONTENT_AT=CONTENT_AT)

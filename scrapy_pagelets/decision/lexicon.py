@@ -26,7 +26,7 @@ _ASCII_LETTERS: Final = re.compile(r"[A-Za-z]+").findall
 
 
 @cached
-def tokens(look: Look) -> tuple[int, ...]:
+def look_tokens(look: Look) -> tuple[int, ...]:
     """Hashes of the words of id, class and role; ``main-menu`` gives ``main``, ``menu`` and ``main-menu``."""
     _, name, classes, role = look
     names = set()
@@ -68,19 +68,19 @@ def heading_odds(text: str, lexicon: Lexicon) -> float:
 
 def look_odds(look: Look, lexicon: Lexicon) -> float:
     """The sum of the log odds of the tokens of a look."""
-    return sum(lexicon.get(token, 0.0) for token in tokens(look))
+    return sum(lexicon.get(token, 0.0) for token in look_tokens(look))
 
 
-def look_marks(look: Look, marks: Sequence[int]) -> int:
+def own_tokens_of(look: Look, own_tokens: Sequence[int]) -> int:
     """Which of some tokens a look has, as bits."""
-    own = set(tokens(look))
-    if own.isdisjoint(marks):
+    own = set(look_tokens(look))
+    if own.isdisjoint(own_tokens):
         return 0
-    return sum(1 << number for number, token in enumerate(marks) if token in own)
+    return sum(1 << number for number, token in enumerate(own_tokens) if token in own)
 
 
-def _facts_of(look: Look, lexicon: Lexicon, marks: Sequence[int]) -> tuple[float, int]:
-    return look_odds(look, lexicon), look_marks(look, marks)
+def _facts_of(look: Look, lexicon: Lexicon, own_tokens: Sequence[int]) -> tuple[float, int]:
+    return look_odds(look, lexicon), own_tokens_of(look, own_tokens)
 
 
 give("features", facts_of=_facts_of, heading_odds=heading_odds, MOST_BYTES=MOST_BYTES)

@@ -91,7 +91,7 @@ class Model:
     decision : third pass, see `site_parts`; for leaves, with the evidence of other pages of the site
     cut : last pass, over ``CUT_FEATURES``; the rating of each cut of a page, see `cut.best_cut`
     lexicon : log odds by hash of a class, id or role token, or of words of a heading
-    marks : hashes of the tokens that give features of their own
+    own_tokens : hashes of the tokens that give features of their own
     about : how the model was made: command, data, figures
     """
 
@@ -101,14 +101,14 @@ class Model:
     decision: Trees
     cut: Trees
     lexicon: Lexicon
-    marks: tuple[int, ...]
+    own_tokens: tuple[int, ...]
     about: dict[str, Any]
     _known: WeakKeyDictionary[Page, PageEvidence] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
 
     def page_evidence(self, page: Page) -> PageEvidence:
         """Return the features of a page and the log odds of the page-level classifiers, computed once for each page."""
         if (evidence := self._known.get(page)) is None:
-            columns = page_features(page, self.lexicon, self.marks)
+            columns = page_features(page, self.lexicon, self.own_tokens)
             first = self.trees(columns)
             odds = node_odds(page, columns, first, self.classifier)
             evidence = PageEvidence(page.nodes, columns, first, odds, self.context)
@@ -122,7 +122,7 @@ class Model:
             np.savez_compressed(
                 file,
                 **described(about, self.lexicon),
-                marks=np.array(self.marks, np.uint64),
+                marks=np.array(self.own_tokens, np.uint64),
                 **{f"classifier_{name}": column for name, column in vars(self.classifier).items()},
                 **{key: column for name in _PASSES for key, column in _columns(name, getattr(self, name)).items()},
             )

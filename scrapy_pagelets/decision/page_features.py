@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.decision.features import Feature, FeatureTable
-from scrapy_pagelets.decision.lexicon import Lexicon, heading_odds, look_marks, look_odds
+from scrapy_pagelets.decision.lexicon import Lexicon, heading_odds, look_odds, own_tokens_of
 from scrapy_pagelets.page.facts import once
 from scrapy_pagelets.page.looks import LANDMARKS
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
@@ -28,7 +28,7 @@ from scrapy_pagelets.page.sums import of_window
 #: Number of nested regions around a leaf that give features.
 LEVELS: Final = 6
 #: Number of tokens that give features of their own, see `page_features`.
-MARKS: Final = 48
+OWN_TOKENS: Final = 48
 #: Number of leaves before and after a leaf that are near.
 REACH: Final = 3
 #: Words of a run of text, without links, that is prose.
@@ -97,13 +97,13 @@ REGION: Final = FeatureTable(RegionMeasures, (
 class LeafMeasures:
     """What is measured of each leaf of a page, see `page_features` for the parameters."""
 
-    def __init__(self, page: Page, lexicon: Lexicon, marks: Sequence[int] = ()) -> None:
+    def __init__(self, page: Page, lexicon: Lexicon, own_tokens: Sequence[int] = ()) -> None:
         self.page = page
         self.nodes = page.nodes
         self.count = len(self.nodes.leaves)
         self.text = self.nodes.strings
         self._lexicon = lexicon
-        self._marks = marks
+        self._own_tokens = own_tokens
 
     @cached_property
     def words(self) -> Floats:
@@ -193,10 +193,10 @@ class LeafMeasures:
                 "near": near[nodes.leaves]}  # fmt: skip
 
     @cached_property
-    def marks(self) -> Ints:
-        """(m,) which of the marks each leaf is inside of, as bits."""
+    def own_tokens(self) -> Ints:
+        """(m,) which of the own_tokens each leaf is inside of, as bits."""
         nodes = self.nodes
-        own = np.array([look_marks(look, self._marks) for look in nodes.looks], np.int64)[nodes.look]
+        own = np.array([own_tokens_of(look, self._own_tokens) for look in nodes.looks], np.int64)[nodes.look]
         for rows in nodes.levels[1:]:
             own[rows] |= own[nodes.parent[rows]]
         return own[nodes.leaves]
@@ -293,8 +293,8 @@ def _declared(kind: str) -> Feature[LeafMeasures]:
     return Feature(f"declared_{kind}", f"The page declares: {kind}.", lambda of: declared(of.page)[kind])
 
 
-def _mark(number: int) -> Feature[LeafMeasures]:
-    return Feature(f"mark_{number}", f"It is inside of mark {number}.", lambda of: of.marks >> number & 1)
+def _own_token(number: int) -> Feature[LeafMeasures]:
+    return Feature(f"mark_{number}", f"It is inside of mark {number}.", lambda of: of.own_tokens >> number & 1)
 
 
 _OWN: Final = (*_LEAF, *map(_inside, LANDMARKS), *_PAGE)
@@ -306,32 +306,32 @@ PAGE: Final = FeatureTable(
         *_OWN,
         *(_of_region(level, number) for level in range(LEVELS) for number in range(len(REGION.rows))),
         *_KIND,
-        *map(_mark, range(MARKS)),
+        *map(_own_token, range(OWN_TOKENS)),
     ),
 )
 #: Features of a node, for the classifier of the paper: of its region, and the mean of its leaves.
 NODE: Final = (*REGION.rows, *_OWN)
 NODE_FEATURES: Final = tuple(row.name for row in NODE)
 PAGE_FEATURES: Final = PAGE.names
-#: The features of the leaf itself, without those of the regions around it; and all but the marks.
+#: The features of the leaf itself, without those of the regions around it; and all but the own_tokens.
 OWN_FEATURES: Final = (
     slice(0, len(_OWN)),
-    slice(len(PAGE_FEATURES) - MARKS - len(_KIND), len(PAGE_FEATURES)),
+    slice(len(PAGE_FEATURES) - OWN_TOKENS - len(_KIND), len(PAGE_FEATURES)),
 )
-SHARED_FEATURES: Final = slice(0, len(PAGE_FEATURES) - MARKS)
+SHARED_FEATURES: Final = slice(0, len(PAGE_FEATURES) - OWN_TOKENS)
 
 
 @compiled("features")
-def page_features(page: Page, lexicon: Lexicon, marks: Sequence[int] = ()) -> NDArray[np.float32]:
+def page_features(page: Page, lexicon: Lexicon, own_tokens: Sequence[int] = ()) -> NDArray[np.float32]:
     """(m, len(PAGE_FEATURES)) features of each leaf that need the page alone.
 
     Parameters
     ----------
     lexicon : log odds by hash of a token
-    marks : hashes of at most ``MARKS`` class, id and role tokens whose meaning depends on the kind of page: each
-        gives a feature, whether the leaf is inside such an element
+    own_tokens : hashes of at most ``OWN_TOKENS`` class, id and role tokens whose meaning depends on the kind of page:
+        each gives a feature, whether the leaf is inside such an element
     """
-    return PAGE.columns(page, lexicon, marks)
+    return PAGE.columns(page, lexicon, own_tokens)
 
 
 def node_features(page: Page, columns: NDArray[np.float32]) -> Floats:

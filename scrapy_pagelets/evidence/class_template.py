@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scrapy_pagelets.base.arrays import Bools, Ints
 from scrapy_pagelets.evidence.etdm import extract
 from scrapy_pagelets.evidence.siblings import same_signature
-from scrapy_pagelets.evidence.template_tree import TemplateTree, align
+from scrapy_pagelets.evidence.template_tree import TemplateTree, align_page
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
 
@@ -131,7 +131,7 @@ class ClassTemplate:
 
     def _compared(self, page: Page) -> tuple[Ints, Bools]:
         """(n,) row of the template for each row of a page, -1 for none; (n,) whether it is one that says the same."""
-        rows = align(self.tree, page.nodes)
+        rows = align_page(self.tree, page.nodes)
         texts = page.nodes.spread(page.nodes.text)
         return rows, (rows >= 0) & ((page.nodes.tag != TEXT) | (self.tree.text[rows] == texts))
 

@@ -88,7 +88,7 @@ def _keys(parent: Ints, label: Ints) -> Ints:
 
 
 @compiled("subtrees")
-def align(template: TemplateTree, nodes: NodeTable) -> Ints:
+def align_page(template: TemplateTree, nodes: NodeTable) -> Ints:
     """(n,) row of the template for each row of a page, -1 for none: an equal top-down mapping from the roots down.
 
     Of the children of two rows that belong together, those of equal signature are paired if the same texts stand below

@@ -12,9 +12,9 @@ from scrapy_pagelets import Page
 from scrapy_pagelets.core import MISSING, in_python
 from scrapy_pagelets.decision.classifiers import Classifier, Trees, node_odds, summed
 from scrapy_pagelets.decision.context import CONTEXT, CONTEXT_FEATURES, ContextMeasures, context_features
-from scrapy_pagelets.decision.cut import CUT_FEATURES, cut_features, mean_cut, moved
+from scrapy_pagelets.decision.cut import CUT_FEATURES, cut_features
 from scrapy_pagelets.decision.features import Feature, FeatureTable
-from scrapy_pagelets.decision.lexicon import tokens
+from scrapy_pagelets.decision.lexicon import look_tokens
 from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.decision.page_features import PAGE_FEATURES, page_features
 from scrapy_pagelets.decision.site_features import SITE_FEATURES, site_features
@@ -59,7 +59,7 @@ def evidence_of(page, random):
 
 def assert_equal_features(page, model=MODEL, seed=0):
     random = np.random.default_rng(seed)
-    columns = same(page_features, page, model.lexicon, model.marks, names=PAGE_FEATURES)
+    columns = same(page_features, page, model.lexicon, model.own_tokens, names=PAGE_FEATURES)
     same_sums(model.trees, columns)
     odds = same(node_odds, page, columns, random.choice([-1.5, 0.25, 2], len(columns)), model.classifier)
     same(site_features, page, evidence_of(page, random), odds, 3, names=SITE_FEATURES)
@@ -68,10 +68,6 @@ def assert_equal_features(page, model=MODEL, seed=0):
     if len(of_leaves):
         of_cuts = same(cut_features, page.nodes, of_leaves, 3, names=CUT_FEATURES)
         same_sums(model.cut, of_cuts)
-        cut = mean_cut(model.cut(of_cuts))
-        assert cut == in_python(mean_cut)(model.cut(of_cuts))
-        for each in (cut, -99.0, 99.0):
-            same(moved, of_leaves, each)
 
 
 def page_of(html, url=URL):
@@ -111,9 +107,11 @@ def test_equal_log_odds_and_those_on_a_cut(leaves):
 
 def test_another_lexicon_is_not_mistaken_for_the_one_before():
     page = page_of("<div class=menu>x</div>")
-    [menu] = tokens(("div", "", "menu", ""))
+    [menu] = look_tokens(("div", "", "menu", ""))
     models = (({menu: 1.5}, ()), ({menu: -2.0}, ()), ({menu: -2.0}, (menu,)))
-    columns = {same(page_features, page, lexicon, marks, names=PAGE_FEATURES).tobytes() for lexicon, marks in models}
+    columns = {
+        same(page_features, page, lexicon, own_tokens, names=PAGE_FEATURES).tobytes() for lexicon, own_tokens in models
+    }
     assert len(columns) == 3
 
 
@@ -168,9 +166,3 @@ def test_columns_of_the_wrong_length_are_refused():
     one = Classifier(np.ones((6, 3)), np.zeros(6), np.zeros(3), np.ones(3))
     with pytest.raises(ValueError, match="other features"):
         node_odds(page, columns, np.zeros(2), one)
-
-
-@pytest.mark.parametrize("function", [moved, in_python(moved)])
-def test_no_leaves_have_no_cut(function):
-    with pytest.raises(ValueError, match=r"no cut|zero-size"):
-        function(np.zeros(0), 0.0)
