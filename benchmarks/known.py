@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from benchmarks.tools import fold, log_odds, names, option_parser, referee, sites_below, table
 from scrapy_pagelets import Page, Site
-from scrapy_pagelets.decision.classifier import mean_odds
+from scrapy_pagelets.decision.classifiers import mean_odds, sigmoid
 from scrapy_pagelets.decision.decision import decided
-from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.evidence.site_counts import Observation, SiteCounts
 from scrapy_pagelets.page.text import plain
 from scrapy_pagelets.papers.page_level import smoothed

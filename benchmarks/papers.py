@@ -36,13 +36,13 @@ from benchmarks.smoothing import Judged, folders_of, lowest_odds, model_of, odds
 from benchmarks.subdigraphs import Folder, search
 from benchmarks.tools import option_parser, referee, sites_below, table
 from scrapy_pagelets.base.arrays import Bools
-from scrapy_pagelets.decision.trees import sigmoid
-from scrapy_pagelets.evidence.mapping.equality import same_signature
-from scrapy_pagelets.evidence.mapping.etdm import extract
+from scrapy_pagelets.decision.classifiers import sigmoid
+from scrapy_pagelets.evidence.etdm import extract
+from scrapy_pagelets.evidence.siblings import same_signature
 from scrapy_pagelets.papers.page_level import scores
 from scrapy_pagelets.retrieval.answers import printed
 from scrapy_pagelets.training.labels import TEMPLATE, UNKNOWN, Example
-from scrapy_pagelets.training.page_level_training import train
+from scrapy_pagelets.training.paper_training import train_page_level as train
 
 DATA = """
 2014: other sites and labels than the paper's; it reports seven loads, and our copy of it has no figures of accuracy.

@@ -48,7 +48,7 @@ from scrapy_pagelets.papers.graph_cuts.gcuts import Described
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, TOP
 from scrapy_pagelets.papers.graph_cuts.tree import compact
 from scrapy_pagelets.papers.methods import LEARNT, METHODS, labels_of
-from scrapy_pagelets.training.weight_training import GRID, best, curve, fit, read_examples
+from scrapy_pagelets.training.paper_training import GRID, best, curve, fit, read_examples
 
 LEVELS = (TOP, INNER)
 MEASURES = ("adj. Rand", "NMI", "B3 chars")

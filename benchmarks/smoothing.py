@@ -36,15 +36,15 @@ from benchmarks.vips import pages as shown
 from benchmarks.vips import render
 from scrapy_pagelets import Page, Site
 from scrapy_pagelets.base.arrays import Floats
-from scrapy_pagelets.decision.classifier import mean_odds
+from scrapy_pagelets.decision.classifiers import mean_odds, sigmoid
 from scrapy_pagelets.decision.model import LABELLED, load
-from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.papers.isotonic import smooth
 from scrapy_pagelets.papers.page_level import scores, smoothed
 from scrapy_pagelets.training.labels import FOLDS, Example, by_gold, by_sites
 from scrapy_pagelets.training.model_training import f1, node_f1
-from scrapy_pagelets.training.page_level_training import as_rendered, labelled, train
+from scrapy_pagelets.training.paper_training import as_rendered, labelled
+from scrapy_pagelets.training.paper_training import train_page_level as train
 
 #: Pages of a site that the classifier learns from, and pages that are scored.
 LEARNT, SCORED = 16, 8

@@ -108,7 +108,8 @@ def _page_level(options: argparse.Namespace) -> None:
 
     from scrapy_pagelets.archives.reader import ArchiveError
     from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
-    from scrapy_pagelets.training.page_level_training import labelled, train
+    from scrapy_pagelets.training.paper_training import labelled
+    from scrapy_pagelets.training.paper_training import train_page_level as train
 
     try:
         examples = list(labelled([page for _, page in _records(options)]))
@@ -133,7 +134,7 @@ def _as_rendered(examples: Sequence[Example], options: argparse.Namespace) -> li
     from scrapy_pagelets.archives.reader import expand
     from scrapy_pagelets.archives.resources import Resources
     from scrapy_pagelets.page.page import decode
-    from scrapy_pagelets.training.page_level_training import as_rendered, thinned
+    from scrapy_pagelets.training.paper_training import as_rendered, thinned
 
     resources = Resources([source for archive in options.archive for source in expand(archive)], options.base)
     chosen = {example.page.url: example for example in thinned(examples)}
@@ -153,7 +154,8 @@ def _segments(options: argparse.Namespace) -> None:
     from lxml.etree import XPathError
 
     from scrapy_pagelets.rendering.browser import MissingBrowser, RenderError
-    from scrapy_pagelets.training.weight_training import read_examples, train
+    from scrapy_pagelets.training.paper_training import read_examples
+    from scrapy_pagelets.training.paper_training import train_weights as train
 
     folder = Path(options.segments)
     try:

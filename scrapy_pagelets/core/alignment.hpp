@@ -1,4 +1,4 @@
-// The alignment of a page with a template, as `scrapy_pagelets.evidence.mapping.template_tree.align`.
+// The alignment of a page with a template, as `scrapy_pagelets.evidence.template_tree.align_page`.
 #pragma once
 #include <algorithm>
 #include <cstddef>

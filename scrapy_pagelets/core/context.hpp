@@ -15,7 +15,9 @@ class ContextFeatures {
         Doubles words, mass;
         double *counts;
     };
-    static constexpr double BARS[] = {0.25, 0.5, 0.75}, QUANTILES[] = {0.1, 0.25, 0.5, 0.75};
+    static constexpr std::pair<const char *, double> BARS[] = {{"0.25", 0.25}, {"0.5", 0.5}, {"0.75", 0.75}};
+    static constexpr std::pair<const char *, double> QUANTILES[] = {
+        {"0.1", 0.1}, {"0.25", 0.25}, {"0.5", 0.5}, {"0.75", 0.75}};
     static constexpr std::size_t REACHES[] = {2, 6, 20};
 
     Doubles odds, words, content, mass, logs;
@@ -80,11 +82,16 @@ class ContextFeatures {
             best = std::max(best, 2 * mass_seen / (words_seen + found));
         }
         for (std::size_t i = 0; i < m; i++) certain += mass[i] * content[i];
-        out.add_equal(certain / found, found / total, of_page[0],
-                      sum_if(words, [&](std::size_t i) { return content[i] > 0.9; }) / total,
-                      sum_if(words, [&](std::size_t i) { return content[i] > 0.2 && content[i] < 0.8; }) / total, best,
-                      sum_if(mass, [&](std::size_t i) { return nodes.is_prose(i, PROSE); }) / found);
-        for (const double share : QUANTILES) out.add_equal(odds[order[place(seen, share * total)]]);
+        const auto unsure = [&](std::size_t i) { return content[i] > 0.2 && content[i] < 0.8; };
+        out.add_equal("context_mean", certain / found);
+        out.add_equal("context_share", found / total);
+        out.add_equal("context_mass", of_page[0]);
+        out.add_equal("context_sure", sum_if(words, [&](std::size_t i) { return content[i] > 0.9; }) / total);
+        out.add_equal("context_unsure", sum_if(words, unsure) / total);
+        out.add_equal("context_best", best);
+        out.add_equal("context_prose", sum_if(mass, [&](std::size_t i) { return nodes.is_prose(i, PROSE); }) / found);
+        for (const auto &[name, share] : QUANTILES)
+            out.add_equal(std::string("context_quantile_") + name, odds[order[place(seen, share * total)]]);
     }
 
     void add_curve(Columns &out) const {
@@ -104,18 +111,24 @@ class ContextFeatures {
                 best = i;
             }
         }
-        const Doubles *columns[] = {&odds, &above, &precision, &kept};
-        for (const Doubles *values : columns) out.add([=](std::size_t i) { return (*values)[i]; });
-        out.add([&](std::size_t i) { return expected[i] / most; });
-        out.add([&](std::size_t i) { return odds[i] - odds[best]; });
+        const std::pair<const char *, const Doubles *> columns[] = {
+            {"context_odds", &odds}, {"context_above", &above}, {"context_precision", &precision},
+            {"context_kept", &kept}};
+        for (const auto &[name, values] : columns)
+            out.add(name, [values = values](std::size_t i) { return (*values)[i]; });
+        out.add("context_expected", [&](std::size_t i) { return expected[i] / most; });
+        out.add("context_from_best", [&](std::size_t i) { return odds[i] - odds[best]; });
     }
 
-    void add_run(const Run &run, const Sums &before, Columns &out) const {
+    void add_run(const std::string &name, const Run &run, const Sums &before, Columns &out) const {
         const double words_in = before.to(run.last) - before.to(run.first);
-        out.add([&](std::size_t i) { return i >= run.first && i < run.last; });
-        out.add([&](std::size_t i) { return i >= run.first ? run.from_start[i] : -run.from_start[i]; });
-        out.add([&](std::size_t i) { return i < run.last ? run.from_end[i] : -run.from_end[i]; });
-        out.add_equal(words_in / before.all(), run.found / std::max(1e-9, words_in), run.found / found);
+        out.add(name + "in", [&](std::size_t i) { return i >= run.first && i < run.last; });
+        out.add(name + "from_start",
+                [&](std::size_t i) { return i >= run.first ? run.from_start[i] : -run.from_start[i]; });
+        out.add(name + "from_end", [&](std::size_t i) { return i < run.last ? run.from_end[i] : -run.from_end[i]; });
+        out.add_equal(name + "share", words_in / before.all());
+        out.add_equal(name + "purity", run.found / std::max(1e-9, words_in));
+        out.add_equal(name + "mass", run.found / found);
     }
 
     void add_near(const Sums &weights, Columns &out) const {
@@ -125,8 +138,8 @@ class ContextFeatures {
             return sums.between(low, high) / std::max(0.1, weights.between(low, high));
         };
         for (const std::size_t reach : REACHES) {
-            out.add([&](std::size_t i) { return mean(i < reach ? 0 : i - reach, i); });
-            out.add([&](std::size_t i) { return mean(i + 1, std::min(m, i + 1 + reach)); });
+            out.add(numbered("before_", reach), [&](std::size_t i) { return mean(i < reach ? 0 : i - reach, i); });
+            out.add(numbered("after_", reach), [&](std::size_t i) { return mean(i + 1, std::min(m, i + 1 + reach)); });
         }
     }
 
@@ -150,9 +163,14 @@ class ContextFeatures {
             }
             sibling = row;
         }
+        const std::pair<const char *, double Row::*> values[] = {
+            {"sibling_before_", &Row::before}, {"sibling_after_", &Row::after},
+            {"sibling_words_before_", &Row::words_before}, {"sibling_words_after_", &Row::words_after},
+            {"sibling_mean_", &Row::mean}};
         for (std::size_t level = 0; level < OF_CONTEXT; level++)
-            for (double Row::*value : {&Row::before, &Row::after, &Row::words_before, &Row::words_after, &Row::mean})
-                out.add([&](std::size_t i) { return table[rows[level][i]].*value; });
+            for (const auto &[name, value] : values)
+                out.add(numbered(name, level),
+                        [&, value = value](std::size_t i) { return table[rows[level][i]].*value; });
     }
 
     void add_sections(const Nodes &nodes, const Integers &levels, Columns &out) const {
@@ -176,14 +194,16 @@ class ContextFeatures {
             of_heading[section] /= std::max(0.1, wide[section]);
         }
         const auto of = [&](const double *values) { return [=](std::size_t i) { return values[section_of[i]]; }; };
-        out.add(of(mean.data()));
-        out.add(of(in_section));
-        out.add(of(linked.data()));
-        out.add(of(of_heading.data()));
-        out.add(of(level.data()));
-        out.add([&](std::size_t i) { return double(section_of[i]) / double(std::max<std::size_t>(1, count - 1)); });
-        out.add([&](std::size_t i) { return section_of[i] ? mean[section_of[i] - 1] : 0; });
-        out.add([&](std::size_t i) { return std::size_t(section_of[i]) + 1 < count ? mean[section_of[i] + 1] : 0; });
+        out.add("section_mean", of(mean.data()));
+        out.add("section_words", of(in_section));
+        out.add("section_links", of(linked.data()));
+        out.add("section_heading", of(of_heading.data()));
+        out.add("section_level", of(level.data()));
+        out.add("section_number",
+                [&](std::size_t i) { return double(section_of[i]) / double(std::max<std::size_t>(1, count - 1)); });
+        out.add("section_before", [&](std::size_t i) { return section_of[i] ? mean[section_of[i] - 1] : 0; });
+        out.add("section_after",
+                [&](std::size_t i) { return std::size_t(section_of[i]) + 1 < count ? mean[section_of[i] + 1] : 0; });
     }
 
 public:
@@ -222,7 +242,7 @@ public:
         below = parts.part(nodes.n);
         in_section = parts.part(of_section.size());
         after_title = parts.part(m);
-        for (const double bar : BARS) runs.push_back(run(before, bar, parts));
+        for (const auto &bar : BARS) runs.push_back(run(before, bar.second, parts));
         for (std::size_t level = 1; level < OF_CONTEXT; level++)
             records.push_back(records_of(nodes, rows[level], parts));
         of_page[0] = found;
@@ -234,26 +254,29 @@ public:
         return logs;
     }
 
-    // Write the columns of `CONTEXT_FEATURES`.
-    void write(const Nodes &nodes, const Integers &levels, float *matrix) const {
-        Columns out(matrix, nodes.m);
+    // Write the columns of `CONTEXT`.
+    void write(const Nodes &nodes, const Integers &levels, Columns &out) const {
         const Sums weights(words), masses(mass);
         add_page(nodes, out);
         add_curve(out);
-        for (const Run &run : runs) add_run(run, weights, out);
+        for (std::size_t k = 0; k < runs.size(); k++)
+            add_run(std::string("run_") + BARS[k].first + "_", runs[k], weights, out);
         add_near(weights, out);
         add_siblings(nodes, weights, out);
-        for (const Integers &region : rows)
-            out.add([&](std::size_t i) { return masses.below(nodes, region[i]) / found; });
+        for (std::size_t level = 0; level < OF_CONTEXT; level++)
+            out.add(numbered("region_mass_", level),
+                    [&](std::size_t i) { return masses.below(nodes, rows[level][i]) / found; });
         add_sections(nodes, levels, out);
-        if (title < nodes.m)
-            out.add([&](std::size_t i) { return i < title ? -after_title[i] : i > title ? after_title[i] : 0; });
-        else
-            out.add_equal(NO_HEADING);
+        out.add("after_h1", [&](std::size_t i) {
+            if (title == nodes.m) return NO_HEADING;
+            return i < title ? -after_title[i] : i > title ? after_title[i] : 0;
+        });
+        std::size_t level = 1;
         for (const Records &one : records) {
-            out.add([&](std::size_t i) { return one.counts[one.kinds[i]]; });
-            out.add([&](std::size_t i) { return one.mass[one.kinds[i]] / one.words[one.kinds[i]]; });
-            out.add([&](std::size_t i) { return one.mass[one.kinds[i]] / found; });
+            out.add(numbered("record_count_", level), [&](std::size_t i) { return one.counts[one.kinds[i]]; });
+            out.add(numbered("record_content_", level),
+                    [&](std::size_t i) { return one.mass[one.kinds[i]] / one.words[one.kinds[i]]; });
+            out.add(numbered("record_mass_", level++), [&](std::size_t i) { return one.mass[one.kinds[i]] / found; });
         }
     }
 };

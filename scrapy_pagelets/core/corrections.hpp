@@ -11,7 +11,7 @@
 struct Limits {
     std::int64_t cell, line, text, heading;          // gaps, the tag of runs of text, the sign of headings
     double threshold, prose, nearly, whole, announcing, most, in_doubt;
-    double of_blocks, least, half, linked;  // of `scrapy_pagelets.decision.holes`
+    double of_blocks, least, half, linked;  // of `scrapy_pagelets.decision.content`
     std::vector<std::uint8_t> is_list, is_item, is_heading, is_block;  // by tag
 };
 
@@ -149,7 +149,7 @@ public:
         for (const std::size_t row : lost) set(row, 0);
     }
 
-    // As `holes.holes_of`.
+    // As `content.holes_of`.
     void fill_holes() {
         const Counts kept = kept_words();
         std::vector<std::size_t> blocks, filled;

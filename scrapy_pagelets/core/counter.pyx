@@ -259,8 +259,8 @@ def mostly_links(table):
     return found
 
 
-def counted(table):
-    """As `scrapy_pagelets.evidence.evidence.counted`."""
+def countable_parts(table):
+    """As `scrapy_pagelets.evidence.evidence.countable_parts`."""
     cdef Nodes nodes = columns_of(table).nodes
     cdef int64_t n = nodes.n, giant = given["GIANT"], i
     seen, links = np.empty(nodes.n, np.bool_), np.empty(nodes.links, np.bool_)

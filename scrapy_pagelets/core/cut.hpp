@@ -4,7 +4,10 @@
 
 class CutFeatures {
     static constexpr double NONE = 5;  // distance in log odds to the next leaf beyond the cut, if there is none
-    static constexpr double WORDS[] = {0.02, 0.1, 0.25, 0.5, 0.75, 0.9}, MASS[] = {0.25, 0.5, 0.75, 0.9};
+    static constexpr std::pair<const char *, double> WORDS[] = {{"page_words_0.02", 0.02}, {"page_words_0.1", 0.1},
+        {"page_words_0.25", 0.25}, {"page_words_0.5", 0.5}, {"page_words_0.75", 0.75}, {"page_words_0.9", 0.9}};
+    static constexpr std::pair<const char *, double> MASS[] = {{"page_mass_0.25", 0.25}, {"page_mass_0.5", 0.5},
+        {"page_mass_0.75", 0.75}, {"page_mass_0.9", 0.9}};
 
     struct Cut {
         double words = 0, mass = 0, linked = 0, prose = 0, near = 0, above = 0, below = 0;  // sums of words, but mass
@@ -69,8 +72,8 @@ public:
         return logs;
     }
 
-    // Write the columns of `CUT_FEATURES`.
-    void write(const Nodes &nodes, const double *at, const double *content_at, float *matrix) const {
+    // Write the columns of `CUT`.
+    void write(const Nodes &nodes, const double *at, const double *content_at, Columns &out) const {
         const std::size_t m = nodes.m;
         const std::vector<std::uint32_t> order = ascending(odds);
         Doubles seen(m), gathered(m);
@@ -92,33 +95,40 @@ public:
         const double unsure = sum_if(words, [&](std::size_t i) { return content[i] > 0.2 && content[i] < 0.8; });
         const double linked = sum_if(words, [&](std::size_t i) { return nodes.linked(i); });
 
-        Columns out(matrix, cuts.size());
         const auto kept = [&](std::size_t k) { return std::max(0.1, cuts[k].words); };
-        out.add([&](std::size_t k) { return at[k]; });
-        out.add([&](std::size_t k) { return at[k] - best_odds; });
-        out.add([&](std::size_t k) { return kept(k) / total; });
-        out.add([&](std::size_t k) { return logs[4 + 3 * k]; });
-        out.add([&](std::size_t k) { return cuts[k].mass / kept(k); });
-        out.add([&](std::size_t k) { return cuts[k].mass / found; });
-        out.add([&](std::size_t k) { return 2 * cuts[k].mass / (kept(k) + found); });
-        out.add([&](std::size_t k) { return cuts[k].linked / kept(k); });
-        out.add([&](std::size_t k) { return cuts[k].prose / kept(k); });
-        out.add([&](std::size_t k) { return cuts[k].prose / std::max(0.1, prose_words); });
-        out.add([&](std::size_t k) { return double(cuts[k].kept) / double(m); });
-        out.add([&](std::size_t k) { return cuts[k].runs; });
-        out.add([&](std::size_t k) { return logs[5 + 3 * k] - logs[6 + 3 * k]; });
-        out.add([&](std::size_t k) { return double(cuts[k].last - cuts[k].first) / double(m); });
-        out.add([&](std::size_t k) { return cuts[k].longest / kept(k); });
-        out.add([&](std::size_t k) { return cuts[k].kept < m ? cuts[k].least - at[k] : NONE; });
-        out.add([&](std::size_t k) { return cuts[k].kept ? at[k] - cuts[k].most : NONE; });
-        out.add([&](std::size_t k) { return cuts[k].near / std::max(1.0, found); });
-        out.add([&](std::size_t k) { return cuts[k].above / kept(k); });
-        out.add([&](std::size_t k) { return cuts[k].below / kept(k); });
-        out.add([&](std::size_t k) { return content_at[k] / std::max(1e-6, mean); });
-        out.add_equal(logs[0], logs[1], found / total, mean, logs[2], linked / total, prose_words / total, sure / total,
-                      unsure / total, unsure / std::max(1.0, found), best_odds, expected);
-        for (const double share : WORDS) out.add_equal(odds[order[place(seen, share * seen.back())]]);
-        for (const double share : MASS) out.add_equal(odds[order[place(gathered, share * gathered.back())]]);
-        out.add_equal(double(hidden) / double(m), odds[order[0]], logs[3]);
+        out.add("cut_cut", [&](std::size_t k) { return at[k]; });
+        out.add("cut_from_best", [&](std::size_t k) { return at[k] - best_odds; });
+        out.add("cut_kept", [&](std::size_t k) { return kept(k) / total; });
+        out.add("cut_kept_words", [&](std::size_t k) { return logs[4 + 3 * k]; });
+        out.add("cut_precision", [&](std::size_t k) { return cuts[k].mass / kept(k); });
+        out.add("cut_recall", [&](std::size_t k) { return cuts[k].mass / found; });
+        out.add("cut_f1", [&](std::size_t k) { return 2 * cuts[k].mass / (kept(k) + found); });
+        out.add("cut_links", [&](std::size_t k) { return cuts[k].linked / kept(k); });
+        out.add("cut_prose", [&](std::size_t k) { return cuts[k].prose / kept(k); });
+        out.add("cut_prose_kept", [&](std::size_t k) { return cuts[k].prose / std::max(0.1, prose_words); });
+        out.add("cut_leaves", [&](std::size_t k) { return double(cuts[k].kept) / double(m); });
+        out.add("cut_runs", [&](std::size_t k) { return cuts[k].runs; });
+        out.add("cut_runs_per_leaf", [&](std::size_t k) { return logs[5 + 3 * k] - logs[6 + 3 * k]; });
+        out.add("cut_span", [&](std::size_t k) { return double(cuts[k].last - cuts[k].first) / double(m); });
+        out.add("cut_longest_run", [&](std::size_t k) { return cuts[k].longest / kept(k); });
+        out.add("cut_gap_above", [&](std::size_t k) { return cuts[k].kept < m ? cuts[k].least - at[k] : NONE; });
+        out.add("cut_gap_below", [&](std::size_t k) { return cuts[k].kept ? at[k] - cuts[k].most : NONE; });
+        out.add("cut_near", [&](std::size_t k) { return cuts[k].near / std::max(1.0, found); });
+        out.add("cut_just_above", [&](std::size_t k) { return cuts[k].above / kept(k); });
+        out.add("cut_just_below", [&](std::size_t k) { return cuts[k].below / kept(k); });
+        out.add("cut_of_mean", [&](std::size_t k) { return content_at[k] / std::max(1e-6, mean); });
+        const std::pair<const char *, double> of_page[] = {
+            {"page_words", logs[0]}, {"page_leaves", logs[1]}, {"page_share", found / total}, {"page_mean", mean},
+            {"page_mass", logs[2]}, {"page_links", linked / total}, {"page_prose", prose_words / total},
+            {"page_sure", sure / total}, {"page_unsure", unsure / total},
+            {"page_unsure_of_mass", unsure / std::max(1.0, found)}, {"page_best", best_odds},
+            {"page_best_f1", expected}};
+        for (const auto &[name, value] : of_page) out.add_equal(name, value);
+        for (const auto &[name, share] : WORDS) out.add_equal(name, odds[order[place(seen, share * seen.back())]]);
+        for (const auto &[name, share] : MASS)
+            out.add_equal(name, odds[order[place(gathered, share * gathered.back())]]);
+        out.add_equal("page_hidden", double(hidden) / double(m));
+        out.add_equal("page_least", odds[order[0]]);
+        out.add_equal("page_others", logs[3]);
     }
 };

@@ -15,9 +15,9 @@ from cpython.unicode cimport (
     PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ, PyUnicode_Tailmatch,
 )
 from libc.stdint cimport int64_t, uint8_t
-from libcpp cimport bool as boolean
 from libcpp.list cimport list as cpp_list
 from libcpp.string cimport npos, string
+from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
 import numpy as np
@@ -27,13 +27,17 @@ from scrapy_pagelets.core.arrays cimport pointer
 from scrapy_pagelets.core.columns cimport Nodes, columns_of
 
 cdef extern from "nodes.hpp" nogil:
+    cppclass Written "Columns":
+        Written()
+        Written(float *matrix, size_t count, const vector[string] &names) except +
+        vector[size_t] absent() except +
     vector[int64_t] inherited_by_look(const Nodes &nodes, const int64_t *of_look) except +
     vector[int64_t] inherited_by_tag(const Nodes &nodes, const int64_t *of_tag) except +
 
 cdef extern from "page_features.hpp" nogil:
     enum: ENDS, UPPER, DIGITS, IN_TITLE, INSIDE, WITHIN
     cppclass Look:
-        int64_t landmarks, marks
+        int64_t landmarks, own_tokens
         double odds
     cppclass Link:
         int64_t row, key
@@ -42,26 +46,30 @@ cdef extern from "page_features.hpp" nogil:
         vector[int64_t] landmarks
         void inherit(const Nodes &nodes, const vector[Look] &looks, const vector[Link] &links, int64_t text) except +
     cppclass RegionFeatures:
-        void measure(const Nodes &nodes, const int64_t *is_heading) except +
-        vector[double] &arguments()
-        void finish()
+        vector[double] &measure(const Nodes &nodes, const int64_t *is_heading) except +
+        void write(const Nodes &nodes, Written &out) except +
+    cppclass Regions:
+        const float *matrix
+        const vector[string] *names
     cppclass PageFeatures:
         Inherited inherited
-        const RegionFeatures *of_regions
+        Regions of_regions
         vector[double] heading_odds
         vector[int64_t] lengths, headings
         vector[uint8_t] traits
         int64_t heading, main, article
+        vector[pair[string, int64_t]] landmarks
         void measure(const Nodes &nodes) except +
         vector[double] &arguments()
-        void write(const Nodes &nodes, const boolean *declared, float *matrix) except +
+        void write(const Nodes &nodes, Written &out) except +
     cppclass Logistic:
+        size_t features
         const double *weight
         const double *bias
         const double *low
         const double *high
     void judge_nodes(
-        const Nodes &nodes, const RegionFeatures &of_regions, const float *columns, const double *first_odds,
+        const Nodes &nodes, const Regions &of_regions, const float *columns, const double *first_odds,
         const Logistic &model, double *odds,
     ) except +
 
@@ -90,7 +98,7 @@ cdef extern from "site_features.hpp" nogil:
         void measure(const Nodes &nodes, const Evidence &of_site) except +
         vector[double] &log_arguments()
         vector[double] &exp_arguments()
-        void write(const Nodes &nodes, float *matrix) except +
+        void write(const Nodes &nodes, Written &out) except +
 
 cdef extern from "context.hpp" nogil:
     cppclass ContextFeatures:
@@ -98,25 +106,26 @@ cdef extern from "context.hpp" nogil:
         vector[double] &measure(
             const Nodes &nodes, const vector[int64_t] &heading_leaves, const vector[int64_t] &levels
         ) except +
-        void write(const Nodes &nodes, const vector[int64_t] &levels, float *matrix) except +
+        void write(const Nodes &nodes, const vector[int64_t] &levels, Written &out) except +
 
 cdef extern from "cut.hpp" nogil:
     cppclass CutFeatures:
         vector[double] &read(const double *values, size_t m) except +
         vector[double] &measure(const Nodes &nodes, const double *at, size_t count, double others) except +
-        void write(const Nodes &nodes, const double *at, const double *content_at, float *matrix) except +
+        void write(const Nodes &nodes, const double *at, const double *content_at, Written &out) except +
 
 ctypedef cpp_list[vector[double]] list_of_vectors
 cdef object log1p = np.log1p, exp = np.exp, frombuffer = np.frombuffer
-#: Where the features of regions are kept in the namespace of a node table.
-cdef str KEPT = "_regions_of_core"
+#: Where a node table keeps the features of its regions, and a table of features its names.
+cdef str KEPT = "_of_core"
 
 #: What Python modules hand over, see `scrapy_pagelets.core.give`.
 given = {}
 cdef bint is_set_up = False
 cdef int64_t text_tag, heading, main, article, all_landmarks
-cdef object declared_kinds, facts_of, odds_of_heading
-#: Lexicon, marks, what they say of a look, and the odds of a heading.
+cdef object facts_of, odds_of_heading
+cdef vector[pair[string, int64_t]] named_landmarks
+#: Lexicon, own_tokens, what they say of a look, and the odds of a heading.
 cdef tuple known = (None, (), {}, {})
 #: About how many bytes they have, how many they may have, and characters of a heading.
 cdef Py_ssize_t size_of_known = 0, most_bytes = 0, BYTES_OF_ENTRY = 500, LONG_HEADING = 60
@@ -124,18 +133,19 @@ cdef Py_ssize_t size_of_known = 0, most_bytes = 0, BYTES_OF_ENTRY = 500, LONG_HE
 
 cdef int set_up() except -1:
     global is_set_up, text_tag, heading, main, article, all_landmarks
-    global declared_kinds, facts_of, odds_of_heading, most_bytes
+    global facts_of, odds_of_heading, most_bytes
     if not is_set_up:
         landmarks = given["LANDMARKS"]
         heading, main, article = landmarks["heading"], landmarks["main"], landmarks["article"]
         text_tag, all_landmarks = given["TEXT"], given["ALL_LANDMARKS"]
-        declared_kinds, facts_of = given["declared"], given["facts_of"]
-        odds_of_heading, most_bytes = given["heading_odds"], given["MOST_BYTES"]
+        facts_of, odds_of_heading, most_bytes = given["facts_of"], given["heading_odds"], given["MOST_BYTES"]
+        for name, bit in landmarks.items():
+            named_landmarks.push_back(pair[string, int64_t](f"in_{name}".encode(), bit))
         is_set_up = True
     return 0
 
 
-def page_features(page, lexicon, marks=()):
+def page_features(page, lexicon, own_tokens=()):
     """As `scrapy_pagelets.decision.page_features.page_features`."""
     set_up()
     table = page.nodes
@@ -143,44 +153,42 @@ def page_features(page, lexicon, marks=()):
     cdef PageFeatures features
     features.heading, features.main, features.article = heading, main, article
     cdef dict of_look, of_heading
-    of_look, of_heading = kept(lexicon, tuple(marks))
-    cdef vector[Look] looks = looks_of(table, nodes, of_look, lexicon, marks)
+    of_look, of_heading = kept(lexicon, tuple(own_tokens))
+    cdef vector[Look] looks = looks_of(table, nodes, of_look, lexicon, own_tokens)
     cdef vector[Link] links = links_of(page, nodes)
     read_strings(table.strings, page.title.casefold(), features)
-    cdef RegionsOf of_regions = regions_of(table, nodes)
-    features.of_regions = &of_regions.features
+    cdef Matrix of_regions = regions_of(table, nodes)
+    features.of_regions, features.landmarks = of_regions.columns(), named_landmarks
     with nogil:
         features.inherited.inherit(nodes, looks, links, text_tag)
         features.measure(nodes)
     take_logarithms(features.arguments())
     read_headings(table.strings, of_heading, lexicon, features)
-    cdef boolean declared[3]
-    declared[0], declared[1], declared[2] = declared_kinds(page)
-    matrix = np.empty((len(given["PAGE_FEATURES"]), nodes.m), np.float32)
-    cdef float *out = <float*>pointer(matrix)
+    cdef Matrix matrix = Matrix(given["PAGE"], nodes.m)
     with nogil:
-        features.write(nodes, declared, out)
-    return matrix.T
+        features.write(nodes, matrix.written)
+    return matrix.completed(page, lexicon, own_tokens)
 
 
 def node_odds(page, columns, first, classifier):
-    """As `scrapy_pagelets.decision.classifier.node_odds`."""
+    """As `scrapy_pagelets.decision.classifiers.node_odds`."""
     set_up()
     cdef Nodes nodes = columns_of(page.nodes).nodes
     transposed, own = np.ascontiguousarray(columns.T, np.float32), floats(first)
     cdef const double *first_odds = of_size(own, nodes.m)
     arrays = [floats(column) for column in (classifier.weight, classifier.bias, classifier.low, classifier.high)]
-    if classifier.weight.shape[1] != len(given["NODE_FEATURES"]):
+    if classifier.weight.shape[1] != given["OF_NODE"]:
         raise ValueError("the classifier was trained on other features")
     cdef const float *matrix = <const float*>pointer(transposed)
     cdef Logistic model
+    model.features = classifier.weight.shape[1]
     model.weight, model.bias = <const double*>pointer(arrays[0]), <const double*>pointer(arrays[1])
     model.low, model.high = <const double*>pointer(arrays[2]), <const double*>pointer(arrays[3])
-    cdef RegionsOf of_regions = regions_of(page.nodes, nodes)
+    cdef Regions of_regions = regions_of(page.nodes, nodes).columns()
     odds = np.empty((nodes.n, 2))
     cdef double *out = <double*>pointer(odds)
     with nogil:
-        judge_nodes(nodes, of_regions.features, matrix, first_odds, model, out)
+        judge_nodes(nodes, of_regions, matrix, first_odds, model, out)
     return odds
 
 
@@ -206,34 +214,32 @@ def site_features(page, evidence, odds, of_class):
         features.measure(nodes, site)
     take_logarithms(features.log_arguments())
     take_exponentials(features.exp_arguments())
-    matrix = np.empty((len(given["SITE_FEATURES"]), nodes.m), np.float32)
-    cdef float *out = <float*>pointer(matrix)
+    cdef Matrix matrix = Matrix(given["SITE"], nodes.m)
     with nogil:
-        features.write(nodes, out)
-    return matrix.T
+        features.write(nodes, matrix.written)
+    return matrix.completed(page, evidence, odds, of_class)
 
 
 def context_features(table, odds):
     """As `scrapy_pagelets.decision.context.context_features`."""
     set_up()
     cdef Nodes nodes = columns_of(table).nodes
-    matrix = np.empty((len(given["CONTEXT_FEATURES"]), nodes.m), np.float32)
+    cdef Matrix matrix = Matrix(given["CONTEXT"], nodes.m)
     if nodes.m == 0:
-        return matrix.T
+        return matrix.array.T
     values = floats(odds)
     cdef const double *of_leaves = of_size(values, nodes.m)
     cdef ContextFeatures features
     take_exponentials(features.clip(of_leaves, nodes.m))
     cdef vector[int64_t] headings = heading_leaves(nodes)
     cdef vector[int64_t] levels = heading_levels(nodes)
-    cdef float *out = <float*>pointer(matrix)
     cdef vector[double] *arguments
     with nogil:
         arguments = &features.measure(nodes, headings, levels)
     take_logarithms(dereference(arguments))
     with nogil:
-        features.write(nodes, levels, out)
-    return matrix.T
+        features.write(nodes, levels, matrix.written)
+    return matrix.completed(table, odds)
 
 
 def cut_features(table, odds, others):
@@ -253,75 +259,66 @@ def cut_features(table, odds, others):
     with nogil:
         arguments = &features.measure(nodes, cut, count, number)
     take_logarithms(dereference(arguments))
-    matrix = np.empty((len(given["CUT_FEATURES"]), count), np.float32)
-    cdef float *out = <float*>pointer(matrix)
+    cdef Matrix matrix = Matrix(given["CUT"], count)
     with nogil:
-        features.write(nodes, cut, content, out)
-    return matrix.T
+        features.write(nodes, cut, content, matrix.written)
+    return matrix.completed(table, odds, others)
 
 
-def mean_cut(ratings):
-    """As `scrapy_pagelets.decision.cut.mean_cut`."""
-    at, own = given["CUTS"], floats(ratings)
-    cdef size_t count = len(at), i
-    cdef const double *cut = <const double*>pointer(at)
-    cdef const double *rating = of_size(own, count)
-    cdef vector[double] weights
-    cdef double best, summed, total, temperature = given["TEMPERATURE"]
-    for i in range(count):
-        weights.push_back((rating[i - 1 if i else 0] + 2 * rating[i] + rating[i + 1 if i + 1 < count else i]) / 4)
-    best = weights[0]
-    for i in range(count):
-        best = max(best, weights[i])
-    for i in range(count):
-        weights[i] = (weights[i] - best) / temperature
-    take_exponentials(weights)
-    summed, total = weights[0] * cut[0], weights[0]
-    for i in range(1, count):
-        summed += weights[i] * cut[i]
-        total += weights[i]
-    return summed / total
+cdef class Names:
+    """The names of the columns of a table of features."""
+
+    cdef vector[string] names
 
 
-def moved(odds, double cut):
-    """As `scrapy_pagelets.decision.cut.moved`."""
-    values = floats(odds)
-    result = np.empty(len(values))
-    cdef size_t m = len(values), i
-    cdef const double *of_leaves = <const double*>pointer(values)
-    cdef double *out = <double*>pointer(result)
-    if m == 0:
-        raise ValueError("a page without leaves has no cut")
-    cdef double least = of_leaves[0]
-    for i in range(m):
-        least = min(least, of_leaves[i])
-    cut = max(cut, min(least + <double>given["MARGIN"], <double>given["HIGHEST"]))
-    for i in range(m):
-        out[i] = of_leaves[i] - cut
-    return result
+cdef class Matrix:
+    """The columns of a table of features: those that C++ has not written are computed in Python."""
 
+    cdef Written written
+    cdef Names names
+    cdef object table, array
 
-cdef class RegionsOf:
-    """The features of the subtrees of a table, see `regions_of`."""
+    def __cinit__(self, table, size_t count):
+        cdef dict namespace = table.__dict__
+        self.table, self.array, self.names = table, np.empty((len(table.rows), count), np.float32), namespace.get(KEPT)
+        if self.names is None:
+            self.names = namespace[KEPT] = Names()
+            for name in table.names:
+                self.names.names.push_back(name.encode())
+        self.written = Written(<float*>pointer(self.array), count, self.names.names)
 
-    cdef RegionFeatures features
+    def completed(self, *measured):
+        """(count, columns) the matrix, see `features.FeatureTable.complete`."""
+        cdef vector[size_t] absent = self.written.absent()
+        if absent.size():
+            self.table.complete(self.array.T, absent, *measured)
+        return self.array.T
+
+    cdef Regions columns(self):
+        cdef Regions found
+        found.matrix, found.names = <const float*>pointer(self.array), &self.names.names
+        return found
 
     def __reduce__(self):
-        return type(None), ()  # the copy of a table measures its own
+        return type(None), ()  # a node table keeps one: its copy measures its own
 
 
-cdef RegionsOf regions_of(table, const Nodes &nodes):
+cdef Matrix regions_of(table, const Nodes &nodes):
     """The features of the subtrees of a table, kept with it: all leaves and all nodes are judged by them."""
     cdef dict namespace = table.__dict__
-    cdef RegionsOf found = namespace.get(KEPT)
+    cdef Matrix found = namespace.get(KEPT)
+    cdef RegionFeatures features
     cdef vector[int64_t] headings
+    cdef vector[double] *arguments
     if found is None:
-        found = RegionsOf()
         headings = heading_leaves(nodes)
+        found = Matrix(given["REGION"], nodes.n)
         with nogil:
-            found.features.measure(nodes, headings.data())
-        take_logarithms(found.features.arguments())
-        found.features.finish()
+            arguments = &features.measure(nodes, headings.data())
+        take_logarithms(dereference(arguments))
+        with nogil:
+            features.write(nodes, found.written)
+        found.completed(table)
         namespace[KEPT] = found
     return found
 
@@ -394,11 +391,11 @@ cdef int take_exponentials(vector[double] &values) except -1:
     return 0
 
 
-cdef tuple kept(lexicon, tuple marks):
-    """What lexicon and marks say of the looks and headings that they were asked for."""
+cdef tuple kept(lexicon, tuple own_tokens):
+    """What lexicon and own_tokens say of the looks and headings that they were asked for."""
     global known, size_of_known
-    if known[0] is not lexicon or known[1] != marks or size_of_known > most_bytes:
-        known, size_of_known = (lexicon, marks, {}, {}), 0
+    if known[0] is not lexicon or known[1] != own_tokens or size_of_known > most_bytes:
+        known, size_of_known = (lexicon, own_tokens, {}, {}), 0
     return known[2:]
 
 
@@ -411,17 +408,17 @@ cdef int keep(dict facts_of, key, Py_ssize_t characters, facts) except -1:
     return 0
 
 
-cdef vector[Look] looks_of(table, const Nodes &nodes, dict of_look, lexicon, marks):
-    """What lexicon and marks say of each look."""
+cdef vector[Look] looks_of(table, const Nodes &nodes, dict of_look, lexicon, own_tokens):
+    """What lexicon and own_tokens say of each look."""
     cdef vector[Look] found
     cdef Look one
     for look in table.looks:
         facts = of_look.get(look)
         if facts is None:
-            facts = facts_of(look, lexicon, marks)
+            facts = facts_of(look, lexicon, own_tokens)
             keep(of_look, look, sum(map(len, look)), facts)
         one.landmarks = nodes.signs[found.size()] & all_landmarks
-        one.odds, one.marks = facts
+        one.odds, one.own_tokens = facts
         found.push_back(one)
     return found
 

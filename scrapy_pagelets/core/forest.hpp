@@ -15,7 +15,7 @@
 constexpr std::size_t BLOCK = 64;  // rows; the last block of a page has 16, 32 or 64
 constexpr std::size_t USUAL_LEVELS = 6, MOST_LEVELS = 8;
 
-// See `scrapy_pagelets.decision.trees.Trees`.
+// See `scrapy_pagelets.decision.classifiers.Trees`.
 struct Forest {
     const std::uint16_t *feature;  // (trees, depth)
     const float *border;           // (trees, depth)

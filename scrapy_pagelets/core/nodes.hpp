@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,7 +23,7 @@ template <typename Function> Doubles column(std::size_t count, Function value) {
     return values;
 }
 
-// The sum from the first value to the last, as `templates.sums.in_order`, of those that a function chooses.
+// The sum from the first value to the last, as `page.sums.in_order`, of those that a function chooses.
 template <typename Function> double sum_if(const Doubles &values, Function chosen) {
     double sum = 0;
     for (std::size_t i = 0; i < values.size(); i++)
@@ -34,6 +36,7 @@ class Sums {
     Doubles before;
 
 public:
+    Sums() = default;
     template <typename Function> Sums(std::size_t count, Function value) : before(count + 1) {
         for (std::size_t i = 0; i < count; i++) before[i + 1] = before[i] + value(i);
     }
@@ -52,7 +55,7 @@ inline bool has_all_leaves(const Nodes &nodes, std::size_t row) {
     return nodes.first_leaf[above] == nodes.first_leaf[row] && nodes.last_leaf[above] == nodes.last_leaf[row];
 }
 
-// As `templates.page_features.Regions`: (levels, m) row of the region of each leaf at each level.
+// As `page_features.regions`: (levels, m) row of the region of each leaf at each level.
 inline std::vector<Integers> regions(const Nodes &nodes, std::size_t levels) {
     Integers larger(nodes.n);
     for (std::size_t row = 1; row < nodes.n; row++) {
@@ -159,18 +162,44 @@ public:
     }
 };
 
-// Writes the columns of a matrix, (count,) each, one after the other.
+using Names = std::vector<std::string>;
+
+// Writes the columns of a matrix, (count,) each, by their names in a table of features in Python. A column that the
+// table does not have is left out.
 class Columns {
-    float *next;
-    std::size_t count;
+    float *matrix = nullptr;
+    std::size_t count = 0, next = 0;
+    const Names *names = nullptr;
+    std::vector<bool> written;
+
+    // Columns come in the order of the table, so that it is nearly always the next one.
+    float *place(std::string_view name) {
+        if (next >= names->size() || (*names)[next] != name)
+            next = std::size_t(std::find(names->begin(), names->end(), name) - names->begin());
+        if (next == names->size()) return nullptr;
+        written[next] = true;
+        return matrix + next++ * count;
+    }
 
 public:
-    Columns(float *matrix, std::size_t count) : next(matrix), count(count) {}
-    template <typename Function> void add(Function value) {
-        for (std::size_t i = 0; i < count; i++) next[i] = float(value(i));
-        next += count;
+    Columns() = default;
+    Columns(float *matrix, std::size_t count, const Names &names)
+        : matrix(matrix), count(count), names(&names), written(names.size()) {}
+    template <typename Function> bool add(std::string_view name, Function value) {
+        float *column = place(name);
+        for (std::size_t i = 0; column && i < count; i++) column[i] = float(value(i));
+        return column;
     }
-    template <typename... Values> void add_equal(Values... values) {
-        for (const float value : {float(values)...}) add([=](std::size_t) { return value; });
+    void add_equal(std::string_view name, double value) {
+        if (float *column = place(name)) std::fill_n(column, count, float(value));
+    }
+    std::vector<std::size_t> absent() const {
+        std::vector<std::size_t> numbers;
+        for (std::size_t j = 0; j < written.size(); j++)
+            if (!written[j]) numbers.push_back(j);
+        return numbers;
     }
 };
+
+// A name with a number at its end.
+inline std::string numbered(const std::string &name, std::size_t number) { return name + std::to_string(number); }

@@ -21,24 +21,25 @@ class SiteFeatures {
     std::vector<Doubles> odds;  // of the leaves: by classifier, those of the page, and pooled with those of the site
 
     // As `_around`.
-    static void add_around(const Doubles &odds, Columns &out) {
+    static void add_around(const std::string &name, const Doubles &odds, Columns &out) {
         const std::size_t m = odds.size();
         const Sums sums(odds);
         const Doubles window = near(sums, m);
         Doubles rank(m);
         std::size_t next = 0;
         for (const std::uint32_t leaf : ascending(odds)) rank[leaf] = double(next++) / double(m);
-        out.add([&](std::size_t i) { return rank[i]; });
-        out.add([&](std::size_t i) { return i ? odds[i - 1] : 0; });
-        out.add([&](std::size_t i) { return i + 1 < m ? odds[i + 1] : 0; });
-        out.add([&](std::size_t i) {
+        out.add(name + "rank", [&](std::size_t i) { return rank[i]; });
+        out.add(name + "prev", [&](std::size_t i) { return i ? odds[i - 1] : 0; });
+        out.add(name + "next", [&](std::size_t i) { return i + 1 < m ? odds[i + 1] : 0; });
+        out.add(name + "near", [&](std::size_t i) {
             if (window.empty()) return sums.all() / double(m);
             return window[i] / double(std::min(m, i + REACH + 1) - (i < REACH ? 0 : i - REACH));
         });
     }
 
     // As `_container`; the exponentials are those of the negative odds.
-    static void add_container(const Nodes &nodes, const Sums &words, const double *exps, Columns &out) {
+    static void add_container(const std::string &name, const Nodes &nodes, const Sums &words, const double *exps,
+                              Columns &out) {
         const Sums gain(nodes.m, [&](std::size_t i) { return double(nodes.words[i]) * (1 - 2 / (1 + exps[i])); });
         double gains = 0;
         for (std::size_t i = 0; i < nodes.m; i++)
@@ -60,11 +61,12 @@ class SiteFeatures {
             return nodes.leaves[i] >= std::int64_t(best) && nodes.leaves[i] < nodes.end[best];
         };
         const auto branch_of = [&](std::size_t i) { return branch[nodes.leaves[i]]; };
-        out.add(inside);
-        out.add([&](std::size_t i) { return inside(i) ? 0 : nodes.depth[best] - nodes.depth[branch_of(i)] + 1; });
-        out.add([&](std::size_t i) { return inside(i) ? 1 : quality(branch_of(i)); });
-        out.add_equal(gain.below(nodes, best) / std::max(1.0, gains),
-                      words.below(nodes, best) / std::max(1.0, words.below(nodes, 0)));
+        out.add(name + "inside", inside);
+        out.add(name + "above",
+                [&](std::size_t i) { return inside(i) ? 0 : nodes.depth[best] - nodes.depth[branch_of(i)] + 1; });
+        out.add(name + "branch", [&](std::size_t i) { return inside(i) ? 1 : quality(branch_of(i)); });
+        out.add_equal(name + "margin", gain.below(nodes, best) / std::max(1.0, gains));
+        out.add_equal(name + "share", words.below(nodes, best) / std::max(1.0, words.below(nodes, 0)));
     }
 
 public:
@@ -86,10 +88,11 @@ public:
     Doubles &log_arguments() { return logs; }
     Doubles &exp_arguments() { return exps; }
 
-    // Write the columns of `SITE_FEATURES`.
-    void write(const Nodes &nodes, float *matrix) {
+    // Write the columns of `SITE`.
+    void write(const Nodes &nodes, Columns &out) {
         const std::size_t m = nodes.m;
         const Evidence &site = *evidence;
+        const std::string classifiers[CLASSIFIERS] = {"site_trees", "site_classifier"};
         const auto of_leaf = [&](const double *values) { return [=](std::size_t i) { return values[i]; }; };
         const auto of_row = [&](const double *values) {
             return [=, &nodes](std::size_t i) { return values[nodes.leaves[i]]; };
@@ -106,49 +109,59 @@ public:
         for (std::size_t row = 1; row < nodes.n; row++)
             if (!(target[row] > 0)) target[row] = target[nodes.parent[row]];  // from here on, of the row or above it
 
-        Columns out(matrix, m);
-        out.add_equal(logs[0], logs[1]);
-        out.add(of_leaf(site.text));
-        out.add(of_leaf(site.placed));
-        out.add(of_row(site.path));
-        out.add(of_leaf(site.variants));
-        out.add(of_row(target.data()));
-        out.add([&](std::size_t i) { return site.text[i ? i - 1 : m - 1]; });
-        out.add([&](std::size_t i) { return site.text[i + 1 < m ? i + 1 : 0]; });
-        out.add_equal(texts.all() / std::max(1.0, words.all()));
-        out.add(of_leaf(site.class_text));
-        out.add(of_row(site.class_path));
-        const double *all_odds[] = {site.odds, site.path_odds, site.shape_odds};
+        out.add_equal("site_pages", logs[0]);
+        out.add_equal("site_class_pages", logs[1]);
+        out.add("site_text", of_leaf(site.text));
+        out.add("site_placed", of_leaf(site.placed));
+        out.add("site_path", of_row(site.path));
+        out.add("site_variants", of_leaf(site.variants));
+        out.add("site_target", of_row(target.data()));
+        out.add("site_prev_text", [&](std::size_t i) { return site.text[i ? i - 1 : m - 1]; });
+        out.add("site_next_text", [&](std::size_t i) { return site.text[i + 1 < m ? i + 1 : 0]; });
+        out.add_equal("site_page_text", texts.all() / std::max(1.0, words.all()));
+        out.add("site_class_text", of_leaf(site.class_text));
+        out.add("site_class_path", of_row(site.class_path));
+        const std::pair<const char *, const double *> all_odds[] = {
+            {"_odds", site.odds}, {"_odds_path", site.path_odds}, {"_odds_shape", site.shape_odds}};
         for (std::size_t one = 0; one < CLASSIFIERS; one++)
-            for (const double *by : all_odds)
-                out.add([&](std::size_t i) { return by[nodes.leaves[i] * CLASSIFIERS + one]; });
+            for (const auto &[name, by] : all_odds)
+                out.add(classifiers[one] + name,
+                        [&, by = by](std::size_t i) { return by[nodes.leaves[i] * CLASSIFIERS + one]; });
         for (std::size_t by = 0; by < odds.size(); by++) {
-            add_around(odds[by], out);
-            add_container(nodes, words, exps.data() + by * m, out);
+            const std::string name = classifiers[by / 2] + (by % 2 ? "_pooled_" : "_page_");
+            add_around(name, odds[by], out);
+            add_container(name, nodes, words, exps.data() + by * m, out);
         }
+        std::size_t level = 0;
         for (const Integers &rows : regions(nodes, LEVELS)) {
-            const auto of_region = [&](const double *values) {
-                return [=, &rows](std::size_t i) { return values[rows[i]]; };
+            const auto add = [&](const std::string &name, const auto &value) {
+                out.add(numbered(name + "_", level), [&](std::size_t i) { return value(std::size_t(rows[i])); });
+            };
+            const auto add_values = [&](const std::string &name, const double *values) {
+                add("site_" + name, [&](std::size_t row) { return values[row]; });
             };
             const auto share = [&](const Sums &sums) {
-                return [&](std::size_t i) {
-                    return sums.below(nodes, rows[i]) / std::max(1.0, words.below(nodes, rows[i]));
-                };
+                return [&](std::size_t row) { return sums.below(nodes, row) / std::max(1.0, words.below(nodes, row)); };
             };
             for (std::size_t one = 0; one < CLASSIFIERS; one++)
-                for (const double *by : all_odds)
-                    out.add([&](std::size_t i) { return by[rows[i] * CLASSIFIERS + one]; });
-            out.add(share(texts));
-            for (const double *values : {site.path, site.exact, site.links, site.linked}) out.add(of_region(values));
-            out.add([&](std::size_t i) {
-                const std::size_t row = rows[i], end = nodes.end[row];
+                for (const auto &[name, by] : all_odds)
+                    add(classifiers[one] + name,
+                        [&, by = by](std::size_t row) { return by[row * CLASSIFIERS + one]; });
+            add("site_text", share(texts));
+            add_values("path", site.path);
+            add_values("exact", site.exact);
+            add_values("links", site.links);
+            add_values("linked", site.linked);
+            add("site_target", [&](std::size_t row) {
+                const std::size_t end = nodes.end[row];
                 return targets.between(row, end) / std::max(1.0, link_counts.between(row, end));
             });
-            out.add(share(class_texts));
-            out.add(of_region(site.class_path));
-            out.add(of_region(site.fresh));
-            out.add(of_region(&logs[2]));
-            out.add([&](std::size_t i) { return site.mass[rows[i]] / std::max(1.0, site.mass[0]); });
+            add("site_class_text", share(class_texts));
+            add_values("class_path", site.class_path);
+            add_values("fresh", site.fresh);
+            add_values("mass", &logs[2]);
+            add("site_mass_share", [&](std::size_t row) { return site.mass[row] / std::max(1.0, site.mass[0]); });
+            level++;
         }
     }
 };

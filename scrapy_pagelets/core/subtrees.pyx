@@ -60,8 +60,8 @@ cdef int set_up() except -1:
     return 0
 
 
-def align(template, table):
-    """As `scrapy_pagelets.evidence.mapping.template_tree.align`."""
+def align_page(template, table):
+    """As `scrapy_pagelets.evidence.template_tree.align_page`."""
     cdef Nodes nodes = columns_of(table).nodes
     cdef Integers parent_ = integers(template.parent), end_ = integers(template.end)
     cdef Integers depth_ = integers(template.depth)

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""Boosted symmetric trees, see `scrapy_pagelets.decision.trees`."""
+"""Boosted symmetric trees, see `scrapy_pagelets.decision.classifiers`."""
 
 from libc.stdint cimport int64_t, uint16_t
 from libcpp.vector cimport vector
@@ -55,7 +55,7 @@ cdef class Prepared:
 
 
 def summed(trees, parts):
-    """As `scrapy_pagelets.decision.trees.summed`."""
+    """As `scrapy_pagelets.decision.classifiers.summed`."""
     cdef size_t rows = parts[0].shape[0], j
     cdef double bias = trees.bias
     cdef dict namespace = trees.__dict__

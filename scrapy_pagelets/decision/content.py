@@ -8,10 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints, in_order, up_to
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, below, in_order, up_to
 from scrapy_pagelets.base.caches import cached
 from scrapy_pagelets.core import compiled, give
-from scrapy_pagelets.decision.holes import holes_of
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import HEADING
 from scrapy_pagelets.page.nodes import CELL, LINE, TAG, TAGS, TEXT, NodeTable, rows_with
@@ -43,6 +42,12 @@ _BEFORE, _AFTER, _LONGEST = 8, 60, 12
 _PRICE: Final = re.compile(r"\D{0,5}?(\d{1,3}(?:[., ]\d{3})+|\d+)(?:[.,](\d{1,2}))?\D{0,5}")
 #: A permalink has at most this many runs of text.
 _RUNS: Final = 2
+_BLOCKS: Final = "p ul ol dl blockquote pre table h2 h3 h4 h5 h6".split()
+_IS_BLOCK: Final = np.isin(np.arange(len(TAGS)), [TAG[name] for name in _BLOCKS])
+#: Share of the words of its blocks, and number of them, that are content in an element whose holes are filled.
+_SHARE, _LEAST = 0.7, 50
+#: Share of content from which on a block is no hole, and of words in links from which on it is a menu.
+_HALF, _LINKS = 0.5, 0.8
 
 
 @compiled("corrections")
@@ -247,9 +252,57 @@ def permalinks(nodes: NodeTable) -> Bools:
     return mask
 
 
+def holes_of(nodes: NodeTable, keep: Bools) -> Bools:
+    """(m,) leaves of blocks that are no content, between two blocks of the same element that are.
+
+    Parameters
+    ----------
+    keep : (m,) the leaves that are content so far
+
+    Examples
+    --------
+    >>> from scrapy_pagelets import Page
+    >>> text = "<p>All about green tea, and how it is picked.</p>" * 5
+    >>> nodes = Page.parse(f"{text}<ul><li>Gloves</ul>{text}".encode(), "http://a/").nodes
+    >>> holes_of(nodes, np.arange(11) != 5).nonzero()[0].tolist()
+    [5]
+    """
+    found = np.zeros(len(nodes.leaves), np.bool_)
+    blocks = np.flatnonzero(_IS_BLOCK[nodes.tag])
+    words, kept = (below(nodes, up_to(column), blocks) for column in (nodes.words, nodes.words * keep))
+    is_hole = kept < _HALF * words
+    is_text = ~is_hole & (kept > 0)
+    if not (is_hole.any() and is_text.any()):
+        return found
+    above = nodes.parent[blocks]
+    all_words, all_kept = (np.bincount(above, column, len(nodes))[above] for column in (words, kept))
+    is_hole &= (all_kept >= _LEAST) & (all_kept >= _SHARE * all_words) & _between(blocks, above, is_text)
+    for row in blocks[is_hole].tolist():
+        leaves = slice(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
+        linked = nodes.words[leaves] * nodes.anchor[nodes.leaves[leaves]]
+        found[leaves] = linked.sum() <= _LINKS * nodes.words[leaves].sum()
+    return found
+
+
+def _between(blocks: Ints, above: Ints, is_text: Bools) -> Bools:
+    """(k,) whether a block has one of text before it and one behind it in the same element.
+
+    Parameters
+    ----------
+    blocks, above : (k,) rows of the blocks, ascending, and of their parents
+    """
+    texts, parents = blocks[is_text], above[is_text]
+    first, last = np.full((2, above.max() + 1), -1)
+    last[parents] = texts  # of several values for a parent, the last one stays
+    first[parents[::-1]] = texts[::-1]
+    between: Bools = (first[above] >= 0) & (first[above] < blocks) & (blocks < last[above])
+    return between
+
+
 give("text", RUNS_OF_PERMALINK=_RUNS)
 give(
     "corrections", CELL=CELL, LINE=LINE, TEXT=TEXT, HEADING=HEADING, THRESHOLD=THRESHOLD, PROSE=_PROSE, NEARLY=_NEARLY,
     WHOLE=_WHOLE, ANNOUNCING=_ANNOUNCING, MOST=_MOST, IN_DOUBT=_IN_DOUBT, IS_LIST=_IS_LIST, IS_ITEM=_IS_ITEM,
     IS_HEADING=_IS_HEADING, COLONS=_COLONS, permalinks=permalinks, is_label=_is_label,
 )  # fmt: skip
+give("corrections", SHARE=_SHARE, LEAST=_LEAST, HALF=_HALF, LINKS=_LINKS, IS_BLOCK=_IS_BLOCK)

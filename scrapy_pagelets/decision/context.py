@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, in_order
 from scrapy_pagelets.core import compiled, give
-from scrapy_pagelets.decision.page_features import Regions, headings
-from scrapy_pagelets.decision.trees import sigmoid
+from scrapy_pagelets.decision.classifiers import sigmoid
+from scrapy_pagelets.decision.features import Feature, FeatureTable
+from scrapy_pagelets.decision.page_features import PROSE, headings, regions
 from scrapy_pagelets.page.nodes import TAG, NodeTable
 
 #: Log odds are clipped to this magnitude.
@@ -24,7 +25,7 @@ _MOST: Final = 8.0
 _REACH: Final = (2, 6, 20)
 #: Regions around a leaf whose siblings, and whose repetitions on the page, are looked at.
 _LEVELS: Final = 4
-#: Probabilities of content that a run of leaves must exceed on average, see `_runs`.
+#: Probabilities of content that a run of leaves must exceed on average, see `_run`.
 _BARS: Final = (0.25, 0.5, 0.75)
 #: Shares of the words of a page at which the log odds are read off.
 _QUANTILES: Final = (0.1, 0.25, 0.5, 0.75)
@@ -34,22 +35,139 @@ _HEADING_LEVEL: Final = np.zeros(max(TAG.values()) + 1, np.int64)
 for _level in range(1, 7):
     _HEADING_LEVEL[TAG[f"h{_level}"]] = _level
 
-_PAGE: Final = ("mean", "share", "mass", "sure", "unsure", "best", "prose", *(f"quantile_{q}" for q in _QUANTILES))
-_CURVE: Final = ("odds", "above", "precision", "kept", "expected", "from_best")
-_RUN: Final = ("in", "from_start", "from_end", "share", "purity", "mass")
-_SIBLING: Final = ("before", "after", "words_before", "words_after", "mean")
-_SECTION: Final = ("mean", "words", "links", "heading", "level", "number", "before", "after")
-_RECORD: Final = ("count", "content", "mass")
-CONTEXT_FEATURES: Final = (
-    *(f"context_{name}" for name in (*_PAGE, *_CURVE)),
-    *(f"run_{bar}_{name}" for bar in _BARS for name in _RUN),
-    *(f"{side}_{reach}" for reach in _REACH for side in ("before", "after")),
-    *(f"sibling_{name}_{k}" for k in range(_LEVELS) for name in _SIBLING),
-    *(f"region_mass_{k}" for k in range(_LEVELS)),
-    *(f"section_{name}" for name in _SECTION),
-    "after_h1",
-    *(f"record_{name}_{k}" for k in range(1, _LEVELS) for name in _RECORD),
-)
+
+class ContextMeasures:
+    """What is measured of the leaves of a page by the log odds of a decision, see `context_features`."""
+
+    def __init__(self, nodes: NodeTable, odds: Floats) -> None:
+        self.nodes = nodes
+        self.count = len(odds)
+        self.odds = np.clip(odds, -_MOST, _MOST)
+        self.words = nodes.words.astype(np.float64) + 0.1  # leaves without words have a small weight
+        self.content = sigmoid(-self.odds)
+        self.mass = self.words * self.content
+        self.total, self.all_mass = in_order(self.words), in_order(self.mass)
+        self.order = np.argsort(self.odds, kind="stable")
+        #: Of the leaves up to each one by ascending log odds: words, words of content, and F1 if they are kept.
+        self.seen, self.found = np.cumsum(self.words[self.order]), np.cumsum(self.mass[self.order])
+        self.expected = 2 * self.found / (self.seen + self.all_mass)
+        self.prose = (nodes.words >= PROSE) & ~nodes.anchor[nodes.leaves]
+        self.levels = _heading_levels(nodes)
+        self.regions = regions(nodes, _LEVELS)
+        self.runs = {bar: _run(self.words, self.mass, bar) for bar in _BARS}
+        self.siblings, self.sections = _siblings(self), _sections(self)
+        self.records = [_records(self, rows) for rows in self.regions]
+
+    def odds_at(self, share: float) -> float:
+        """The log odds up to which a share of the words of the page lies."""
+        at = np.searchsorted(self.seen, share * self.total)
+        return float(self.odds[self.order][np.minimum(at, self.count - 1)])
+
+    def unordered(self, column: Floats) -> Floats:
+        """(m,) a column in the order of the log odds, in that of the page."""
+        found = np.empty_like(column)
+        found[self.order] = column
+        return found
+
+
+def _quantile(share: float) -> Feature[ContextMeasures]:
+    about = f"Log odds up to which {share} of the words lie."
+    return Feature(f"context_quantile_{share}", about, lambda of: of.odds_at(share))
+
+
+def _near(side: str, reach: int) -> Feature[ContextMeasures]:
+    about = f"Mean log odds of {reach} leaves {side} it, by words."
+    return Feature(f"{side}_{reach}", about, lambda of: _mean_odds(of, side, reach))
+
+
+_RUN: Final = {
+    "in": "whether it is inside",
+    "from_start": "words from the start, log, with a sign",
+    "from_end": "words to the end, log, with a sign",
+    "share": "share of the words of the page",
+    "purity": "share of content in its words",
+    "mass": "share of the content of the page",
+}
+_SIBLING: Final = {
+    "before": "mean log odds of the sibling with text before the region",
+    "after": "mean log odds of the sibling with text after the region",
+    "words_before": "words of the sibling before, log",
+    "words_after": "words of the sibling after, log",
+    "mean": "mean log odds of the region",
+}
+_SECTION: Final = {
+    "mean": "mean log odds of the text",
+    "words": "words of the text, log",
+    "links": "share of the text in links",
+    "heading": "mean log odds of the heading",
+    "level": "level of the heading",
+    "number": "place among the sections, 0 to 1",
+    "before": "mean log odds of the section before",
+    "after": "mean log odds of the next section",
+}
+_RECORD: Final = {
+    "count": "their number, log",
+    "content": "share of content in their words",
+    "mass": "share of the content of the page",
+}
+
+
+def _of_run(bar: float, name: str) -> Feature[ContextMeasures]:
+    return Feature(f"run_{bar}_{name}", f"Run of leaves, bar {bar}: {_RUN[name]}.", lambda of: of.runs[bar][name])
+
+
+def _of_sibling(name: str, k: int) -> Feature[ContextMeasures]:
+    about = f"Region {k}: {_SIBLING[name]}."
+    return Feature(f"sibling_{name}_{k}", about, lambda of: of.siblings[name][of.regions[k]])
+
+
+def _of_section(name: str) -> Feature[ContextMeasures]:
+    return Feature(f"section_{name}", f"Section: {_SECTION[name]}.", lambda of: of.sections[name])
+
+
+def _region_mass(k: int) -> Feature[ContextMeasures]:
+    about = f"Share of region {k} in the content of the page."
+    return Feature(f"region_mass_{k}", about, lambda of: _total(of, of.mass)[of.regions[k]] / of.all_mass)
+
+
+def _of_record(name: str, k: int) -> Feature[ContextMeasures]:
+    about = f"Regions of the shape of region {k}: {_RECORD[name]}."
+    return Feature(f"record_{name}_{k}", about, lambda of: of.records[k][name])
+
+
+#: The features of a leaf by its context. Content and its words are expected values.
+CONTEXT: Final = FeatureTable(ContextMeasures, (
+    Feature("context_mean", "Mean probability of content, by content.",
+            lambda of: in_order(of.mass * of.content) / of.all_mass),
+    Feature("context_share", "Share of content in the words of the page.", lambda of: of.all_mass / of.total),
+    Feature("context_mass", "Words of content of the page, log.", lambda of: np.log1p(of.all_mass)),
+    Feature("context_sure", "Share of the words that are surely content.",
+            lambda of: in_order(of.words[of.content > 0.9]) / of.total),
+    Feature("context_unsure", "Share of the words in doubt.",
+            lambda of: in_order(of.words[(of.content > 0.2) & (of.content < 0.8)]) / of.total),
+    Feature("context_best", "The best expected F1 of a cut of the page.", lambda of: of.expected.max()),
+    Feature("context_prose", "Share of prose in the content.", lambda of: in_order(of.mass[of.prose]) / of.all_mass),
+    *map(_quantile, _QUANTILES),
+    Feature("context_odds", "Log odds of the leaf.", lambda of: of.odds),
+    Feature("context_above", "Share of the content in leaves that are likelier content.",
+            lambda of: of.unordered((of.found - of.mass[of.order]) / of.all_mass)),
+    Feature("context_precision", "Share of content in these leaves and this one.",
+            lambda of: of.unordered(of.found / of.seen)),
+    Feature("context_kept", "Their share of the words of the page.", lambda of: of.unordered(of.seen / of.total)),
+    Feature("context_expected", "Expected F1 if they are kept, over the best one.",
+            lambda of: of.unordered(of.expected / of.expected.max())),
+    Feature("context_from_best", "Log odds beyond the cut of the best expected F1.",
+            lambda of: of.odds - of.odds[of.order][int(of.expected.argmax())]),
+    *(_of_run(bar, name) for bar in _BARS for name in _RUN),
+    *(_near(side, reach) for reach in _REACH for side in ("before", "after")),
+    *(_of_sibling(name, k) for k in range(_LEVELS) for name in _SIBLING),
+    *map(_region_mass, range(_LEVELS)),
+    *map(_of_section, _SECTION),
+    Feature("after_h1", "Words from the first heading of level 1, log, with a sign.",
+            lambda of: _after_title(of.levels, of.words)),
+    *(_of_record(name, k) for k in range(1, _LEVELS) for name in _RECORD),
+))  # fmt: skip
+CONTEXT_FEATURES: Final = CONTEXT.names
 
 
 @compiled("features")
@@ -61,65 +179,17 @@ def context_features(nodes: NodeTable, odds: Floats) -> NDArray[np.float32]:
     odds : (m,) log odds of template by the decision before
     """
     if not len(odds):
-        return np.zeros((0, len(CONTEXT_FEATURES)), np.float32)
-    odds = np.clip(odds, -_MOST, _MOST)
-    words = nodes.words.astype(np.float64) + 0.1  # leaves without words have a small weight
-    content = sigmoid(-odds)
-    mass = words * content
-    rows, levels = Regions(nodes).rows, _levels(nodes)
-    columns = (
-        *_page(nodes, odds, words, content),
-        *_curve(odds, words, mass),
-        *(column for bar in _BARS for column in _run(words, mass, bar)),
-        *_near(odds, words),
-        *_siblings(nodes, odds, words, rows),
-        *(nodes.total(nodes.spread(mass))[rows[k]] / in_order(mass) for k in range(_LEVELS)),
-        *_sections(nodes, odds, words, levels),
-        _after_title(levels, words),
-        *(column for k in range(1, _LEVELS) for column in _records(nodes, words, mass, rows[k])),
-    )
-    result = np.empty((len(odds), len(CONTEXT_FEATURES)), np.float32, "F")
-    for j, column in enumerate(columns):
-        result[:, j] = column
-    return result
+        return np.zeros((0, len(CONTEXT.rows)), np.float32)
+    return CONTEXT.columns(nodes, odds)
 
 
-def _page(nodes: NodeTable, odds: Floats, words: Floats, content: Floats) -> list[float]:
-    """How clear and how long the content of the page is."""
-    total, mass = in_order(words), words * content
-    found = in_order(mass)
-    order = np.argsort(odds, kind="stable")
-    seen = np.cumsum(words[order])
-    at = np.minimum(np.searchsorted(seen, np.array(_QUANTILES) * total), len(odds) - 1)
-    prose = (nodes.words >= 10) & ~nodes.anchor[nodes.leaves]
-    return [
-        in_order(mass * content) / found,
-        found / total,
-        float(np.log1p(found)),
-        in_order(words[content > 0.9]) / total,
-        in_order(words[(content > 0.2) & (content < 0.8)]) / total,
-        float((2 * np.cumsum(mass[order]) / (seen + found)).max()),
-        in_order(mass[prose]) / found,
-        *odds[order][at].tolist(),
-    ]
+def _total(of: ContextMeasures, column: Floats) -> Floats:
+    """(n,) the sum of a column of the leaves below each row."""
+    return of.nodes.total(of.nodes.spread(column))
 
 
-def _curve(odds: Floats, words: Floats, mass: Floats) -> list[Floats]:
-    """The place of each leaf among all in the order of their log odds."""
-    order = np.argsort(odds, kind="stable")
-    found, kept = np.cumsum(mass[order]), np.cumsum(words[order])
-    all_mass = in_order(mass)
-    expected = 2 * found / (kept + all_mass)
-    best = odds[order][int(expected.argmax())]
-    share = kept / in_order(words)
-    ranked = np.stack([(found - mass[order]) / all_mass, found / kept, share, expected / expected.max()])
-    by_leaf = np.empty_like(ranked)
-    by_leaf[:, order] = ranked
-    return [odds, *by_leaf, odds - best]
-
-
-def _run(words: Floats, mass: Floats, bar: float) -> list[Floats | Bools | float]:
-    """Relate the leaves to the run of leaves with the most content words beyond a share of its words."""
+def _run(words: Floats, mass: Floats, bar: float) -> dict[str, Floats | Bools | float]:
+    """Relate the leaves to one run of leaves: that with the most content words beyond a share of its words."""
     gain = np.append(0, np.cumsum(mass - bar * words))
     risen = gain - np.minimum.accumulate(gain)
     last = int(risen.argmax())
@@ -127,47 +197,46 @@ def _run(words: Floats, mass: Floats, bar: float) -> list[Floats | Bools | float
     before = np.append(0, np.cumsum(words))
     index = np.arange(len(words))
     long, found = before[last] - before[first], in_order(mass[first:last])
-    return [
-        (index >= first) & (index < last),
-        np.sign(index - first + 0.5) * np.log1p(np.abs(before[:-1] - before[first])),
-        np.sign(last - index - 0.5) * np.log1p(np.abs(before[last] - before[1:])),
-        long / before[-1],
-        found / max(1e-9, long),
-        found / in_order(mass),
-    ]
+    return {
+        "in": (index >= first) & (index < last),
+        "from_start": np.sign(index - first + 0.5) * np.log1p(np.abs(before[:-1] - before[first])),
+        "from_end": np.sign(last - index - 0.5) * np.log1p(np.abs(before[last] - before[1:])),
+        "share": long / before[-1],
+        "purity": found / max(1e-9, long),
+        "mass": found / in_order(mass),
+    }
 
 
-def _near(odds: Floats, words: Floats) -> list[Floats]:
-    """Mean log odds of the leaves before, and of those after."""
-    m = len(odds)
-    index = np.arange(m)
-    summed, weight = np.append(0, np.cumsum(words * odds)), np.append(0, np.cumsum(words))
-    columns = []
-    for reach in _REACH:
-        for low, high in ((np.maximum(0, index - reach), index), (index + 1, np.minimum(m, index + 1 + reach))):
-            columns.append((summed[high] - summed[low]) / np.maximum(0.1, weight[high] - weight[low]))
-    return columns
+def _mean_odds(of: ContextMeasures, side: str, reach: int) -> Floats:
+    """(m,) mean log odds of some leaves before each leaf, or after it, by words."""
+    index = np.arange(of.count)
+    if side == "before":
+        low, high = np.maximum(0, index - reach), index
+    else:
+        low, high = index + 1, np.minimum(of.count, index + 1 + reach)
+    summed, weight = np.append(0, np.cumsum(of.words * of.odds)), np.append(0, np.cumsum(of.words))
+    mean: Floats = (summed[high] - summed[low]) / np.maximum(0.1, weight[high] - weight[low])
+    return mean
 
 
-def _siblings(nodes: NodeTable, odds: Floats, words: Floats, rows: Ints) -> list[Floats]:
-    """Mean log odds, and words, of the siblings with text before and after each region, and its own mean."""
-    below = nodes.total(nodes.spread(words))
-    mean = nodes.total(nodes.spread(words * odds)) / np.maximum(1e-9, below)
+def _siblings(of: ContextMeasures) -> dict[str, Floats]:
+    """(n,) log odds and words of the siblings with text before and after each row, and its own log odds."""
+    nodes, below = of.nodes, _total(of, of.words)
+    mean = _total(of, of.words * of.odds) / np.maximum(1e-9, below)
     order = np.argsort(nodes.parent, kind="stable")
     order = order[below[order] > 0]
     adjacent = nodes.parent[order[1:]] == nodes.parent[order[:-1]]
     one, next_one = order[:-1][adjacent], order[1:][adjacent]
-    table = np.zeros((len(_SIBLING), len(nodes)))
-    table[0, next_one], table[2, next_one] = mean[one], np.log1p(below[one])
-    table[1, one], table[3, one] = mean[next_one], np.log1p(below[next_one])
-    table[4] = mean
-    return [table[j, rows[k]] for k in range(_LEVELS) for j in range(len(_SIBLING))]
+    found = {name: np.zeros(len(nodes)) for name in _SIBLING} | {"mean": mean}
+    found["before"][next_one], found["words_before"][next_one] = mean[one], np.log1p(below[one])
+    found["after"][one], found["words_after"][one] = mean[next_one], np.log1p(below[next_one])
+    return found
 
 
-def _sections(nodes: NodeTable, odds: Floats, words: Floats, levels: Ints) -> list[Floats]:
-    """The text between each heading and the next: its log odds, words, link words, and those of the heading."""
-    m = len(odds)
-    heading = headings(nodes) == np.arange(m)
+def _sections(of: ContextMeasures) -> dict[str, Floats]:
+    """(m,) about the section of each leaf: the text between a heading and the next one."""
+    nodes, words = of.nodes, of.words
+    heading = headings(nodes) == np.arange(of.count)
     starts = heading & ~np.append(False, heading[:-1])
     section = np.cumsum(starts)
     count = int(section[-1]) + 1
@@ -177,22 +246,22 @@ def _sections(nodes: NodeTable, odds: Floats, words: Floats, levels: Ints) -> li
 
     text = words * ~heading
     long, wide = total(text), total(words * heading)
-    mean = total(text * odds) / np.maximum(0.1, long)
+    mean = total(text * of.odds) / np.maximum(0.1, long)
     level = np.zeros(count)
-    level[section[starts]] = levels[starts]
-    return [
-        mean[section],
-        np.log1p(long)[section],
-        (total(text * nodes.anchor[nodes.leaves]) / np.maximum(0.1, long))[section],
-        (total(words * heading * odds) / np.maximum(0.1, wide))[section],
-        level[section],
-        section / max(1, count - 1),
-        np.append(0, mean)[section],
-        np.append(mean, 0)[section + 1],
-    ]
+    level[section[starts]] = of.levels[starts]
+    return {
+        "mean": mean[section],
+        "words": np.log1p(long)[section],
+        "links": (total(text * nodes.anchor[nodes.leaves]) / np.maximum(0.1, long))[section],
+        "heading": (total(words * heading * of.odds) / np.maximum(0.1, wide))[section],
+        "level": level[section],
+        "number": section / max(1, count - 1),
+        "before": np.append(0, mean)[section],
+        "after": np.append(mean, 0)[section + 1],
+    }
 
 
-def _levels(nodes: NodeTable) -> Ints:
+def _heading_levels(nodes: NodeTable) -> Ints:
     """(m,) level of the heading around each leaf, 1 to 6; 0 outside of headings."""
     level = _HEADING_LEVEL[nodes.tag]
     for rows in nodes.levels[1:]:
@@ -210,16 +279,16 @@ def _after_title(levels: Ints, words: Floats) -> Floats | float:
     return distance
 
 
-def _records(nodes: NodeTable, words: Floats, mass: Floats, region: Ints) -> list[Floats]:
-    """Regions of the same shape, such as teasers: their number, their share of content, their content of the page's."""
-    _, kind = np.unique(nodes.shape[region], return_inverse=True)
+def _records(of: ContextMeasures, region: Ints) -> dict[str, Floats]:
+    """(m,) about the regions of one shape, such as teasers: number, share of content, content of that of the page."""
+    _, kind = np.unique(of.nodes.shape[region], return_inverse=True)
     _, first = np.unique(region, return_index=True)
-    found = np.bincount(kind, mass)
-    return [
-        np.log1p(np.bincount(kind[first], minlength=len(found)))[kind],
-        (found / np.bincount(kind, words))[kind],
-        (found / in_order(mass))[kind],
-    ]
+    found = np.bincount(kind, of.mass)
+    return {
+        "count": np.log1p(np.bincount(kind[first], minlength=len(found)))[kind],
+        "content": (found / np.bincount(kind, of.words))[kind],
+        "mass": (found / of.all_mass)[kind],
+    }
 
 
-give("features", CONTEXT_FEATURES=CONTEXT_FEATURES, HEADING_LEVEL=_HEADING_LEVEL)
+give("features", CONTEXT=CONTEXT, HEADING_LEVEL=_HEADING_LEVEL)

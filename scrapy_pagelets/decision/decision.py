@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scrapy_pagelets.base.arrays import Bools, Floats
-from scrapy_pagelets.decision.asides import asides_of
-from scrapy_pagelets.decision.comments import comments_of, signatures_of
+from scrapy_pagelets.decision.asides import asides_of, comments_of, signatures_of
 from scrapy_pagelets.decision.content import corrected, said_of_itself
-from scrapy_pagelets.decision.link_sections import link_sections_of
 from scrapy_pagelets.decision.page_features import declared
-from scrapy_pagelets.decision.repeats import repeats_of
+from scrapy_pagelets.decision.repeats import link_sections_of, repeats_of
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.metadata.breadcrumbs import rest_of_trails
 from scrapy_pagelets.metadata.byline import labels_of_names
@@ -71,10 +69,10 @@ def decided(page: Page, site: Site, by_method: Floats | None = None) -> Decision
     if found is None:
         found = corrected(page.nodes, site.templateness(page), headline)
         found[told.trail] = 1
-        _, is_product, is_discussion = declared(page)
+        kinds = declared(page)
         keep = ~is_template(found)
-        found[comments_of(page, keep, is_product=is_product, is_discussion=is_discussion)] = 1
-        found[signatures_of(page, keep, is_discussion=is_discussion)] = 1
+        found[comments_of(page, keep, is_product=kinds["product"], is_discussion=kinds["discussion"])] = 1
+        found[signatures_of(page, keep, is_discussion=kinds["discussion"])] = 1
         found[asides_of(page.nodes, keep)] = 1
         found[repeats_of(page.nodes, keep)] = 1
         found[link_sections_of(page, alike, others)] = 1

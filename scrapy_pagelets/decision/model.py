@@ -17,19 +17,18 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Floats
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.decision.classifier import Classifier, node_odds
+from scrapy_pagelets.decision.classifiers import Classifier, Trees, node_odds
 from scrapy_pagelets.decision.context import CONTEXT_FEATURES, context_features
 from scrapy_pagelets.decision.cut import CUT_FEATURES
+from scrapy_pagelets.decision.lexicon import Lexicon
 from scrapy_pagelets.decision.page_features import (
     NODE_FEATURES,
     OWN_FEATURES,
     PAGE_FEATURES,
     SHARED_FEATURES,
-    SITE_FEATURES,
-    Lexicon,
     page_features,
 )
-from scrapy_pagelets.decision.trees import Trees
+from scrapy_pagelets.decision.site_features import SITE_FEATURES
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
 
@@ -92,7 +91,7 @@ class Model:
     decision : third pass, see `site_parts`; for leaves, with the evidence of other pages of the site
     cut : last pass, over ``CUT_FEATURES``; the rating of each cut of a page, see `cut.best_cut`
     lexicon : log odds by hash of a class, id or role token, or of words of a heading
-    marks : hashes of the tokens that give features of their own
+    own_tokens : hashes of the tokens that give features of their own
     about : how the model was made: command, data, figures
     """
 
@@ -102,14 +101,14 @@ class Model:
     decision: Trees
     cut: Trees
     lexicon: Lexicon
-    marks: tuple[int, ...]
+    own_tokens: tuple[int, ...]
     about: dict[str, Any]
     _known: WeakKeyDictionary[Page, PageEvidence] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
 
     def page_evidence(self, page: Page) -> PageEvidence:
         """Return the features of a page and the log odds of the page-level classifiers, computed once for each page."""
         if (evidence := self._known.get(page)) is None:
-            columns = page_features(page, self.lexicon, self.marks)
+            columns = page_features(page, self.lexicon, self.own_tokens)
             first = self.trees(columns)
             odds = node_odds(page, columns, first, self.classifier)
             evidence = PageEvidence(page.nodes, columns, first, odds, self.context)
@@ -123,7 +122,7 @@ class Model:
             np.savez_compressed(
                 file,
                 **described(about, self.lexicon),
-                marks=np.array(self.marks, np.uint64),
+                marks=np.array(self.own_tokens, np.uint64),
                 **{f"classifier_{name}": column for name, column in vars(self.classifier).items()},
                 **{key: column for name in _PASSES for key, column in _columns(name, getattr(self, name)).items()},
             )

@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base import display as notebook
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.decision.cut import shifted
 from scrapy_pagelets.decision.model import LABELLED, Model, load, site_parts
-from scrapy_pagelets.decision.page_features import site_features
-from scrapy_pagelets.decision.trees import sigmoid
-from scrapy_pagelets.evidence.class_template import ClassTemplate
+from scrapy_pagelets.decision.site_features import site_features
+from scrapy_pagelets.evidence.class_template import ClassTemplate, KeptPage
 from scrapy_pagelets.evidence.evidence import Column, Counts, keys_of
-from scrapy_pagelets.evidence.kept_page import KeptPage
-from scrapy_pagelets.evidence.site_counts import Observation, PageClass, SiteCounts, body_of
-from scrapy_pagelets.evidence.unsaved import Unsaved
+from scrapy_pagelets.evidence.site_counts import Observation, PageClass, SiteCounts, Unsaved, body_of
 from scrapy_pagelets.page.page import Page
 
 

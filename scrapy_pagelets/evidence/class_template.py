@@ -5,28 +5,53 @@ Source: Alarte et al. 2014, Definition 3.3 and Algorithm 2 (``docs/algorithms/me
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import accumulate, pairwise
 from typing import Any, Final, Self
 
 import numpy as np
+from lxml import etree
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.evidence.kept_page import KeptPage
-from scrapy_pagelets.evidence.mapping.equality import same_signature
-from scrapy_pagelets.evidence.mapping.etdm import extract
-from scrapy_pagelets.evidence.mapping.template_tree import TemplateTree, align
+from scrapy_pagelets.evidence.etdm import extract
+from scrapy_pagelets.evidence.siblings import same_signature
+from scrapy_pagelets.evidence.template_tree import TemplateTree, align_page
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
 
-#: Prefix of the columns of a stored site that hold its templates; stores of the first version have none.
-OPTIONAL: Final = "class_"
 #: A node belongs to the template if this share of the pages has it, so that one odd page cannot delete the template.
 VOTE: Final = 0.6
 #: Number of pages that vote, unless a complete subdigraph is found: more of them change little, and cost time.
 _MAX_VOTERS: Final = 16
+Columns = NDArray[Any]
+_EMPTY: Final = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPage:
+    """A page that can be stored and parsed again.
+
+    Attributes
+    ----------
+    url : its URL
+    markup : its tree as compressed HTML
+    """
+
+    url: str
+    markup: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, page: Page) -> Self:
+        """Compress a page."""
+        markup: bytes = etree.tostring(page.root, encoding="utf-8", method="html")
+        return cls(page.url, zlib.compress(markup, 1))
+
+    def page(self) -> Page:
+        """Parse the page again."""
+        return Page.parse(zlib.decompress(self.markup), self.url, "text/html; charset=utf-8")
 
 
 @dataclass(eq=False)
@@ -106,12 +131,9 @@ class ClassTemplate:
 
     def _compared(self, page: Page) -> tuple[Ints, Bools]:
         """(n,) row of the template for each row of a page, -1 for none; (n,) whether it is one that says the same."""
-        rows = align(self.tree, page.nodes)
+        rows = align_page(self.tree, page.nodes)
         texts = page.nodes.spread(page.nodes.text)
         return rows, (rows >= 0) & ((page.nodes.tag != TEXT) | (self.tree.text[rows] == texts))
-
-
-Columns = NDArray[Any]
 
 
 def to_arrays(templates: Iterable[ClassTemplate | None]) -> dict[str, Columns]:
@@ -133,17 +155,13 @@ def to_arrays(templates: Iterable[ClassTemplate | None]) -> dict[str, Columns]:
 
 
 def from_arrays(arrays: Mapping[str, Columns]) -> list[ClassTemplate | None]:
-    """Restore the templates from the result of `to_arrays`; [] if the columns are missing."""
-    if not len(arrays.get("class_size", ())):
-        return []
+    """Restore the templates from the result of `to_arrays`."""
     ends = np.cumsum(arrays["class_size"])[:-1]
     trees = zip(*(np.split(arrays[f"class_{f.name}"], ends) for f in fields(TemplateTree)), strict=True)
     votes = (np.split(arrays[f"class_{name}"], ends) for name in ("having", "saying"))
     numbers = (arrays[f"class_{name}"].tolist() for name in ("voters", "settled"))
     sources = map(KeptPage, texts(arrays, "class_url"), split_bytes(arrays, "class_source"))
-    # An earlier version did not store the members.
-    joined = texts(arrays, "class_members") or [""] * len(arrays["class_size"])
-    members = [text.split("\n") if text else [] for text in joined]
+    members = [text.split("\n") if text else [] for text in texts(arrays, "class_members")]
     return [
         ClassTemplate(TemplateTree(*tree), having.copy(), saying.copy(), *rest) if rest[0] else None
         for tree, having, saying, *rest in zip(trees, *votes, *numbers, sources, members, strict=True)
@@ -164,9 +182,7 @@ def packed_texts(name: str, texts: Sequence[bytes]) -> dict[str, Columns]:
 
 
 def split_bytes(arrays: Mapping[str, Columns], name: str) -> list[bytes]:
-    """Restore byte strings from the result of `packed_texts`; [] if the columns are missing."""
-    if name not in arrays:
-        return []
+    """Restore byte strings from the result of `packed_texts`."""
     content, cuts = arrays[name].tobytes(), accumulate(arrays[f"{name}_size"].tolist(), initial=0)
     return [content[start:end] for start, end in pairwise(cuts)]
 
@@ -176,5 +192,4 @@ def texts(arrays: Mapping[str, Columns], name: str) -> list[str]:
     return [content.decode() for content in split_bytes(arrays, name)]
 
 
-_EMPTY: Final = np.zeros(0, np.int64)
 _NOTHING: Final = ClassTemplate(TemplateTree(*[_EMPTY] * 5), _EMPTY, _EMPTY, 0, False, KeptPage("", b""))

@@ -123,7 +123,7 @@ class Fragments:
         ----------
         odds : (n, CLASSIFIERS) log odds of the page-level classifiers
         """
-        seen, links = counted(nodes)
+        seen, links = countable_parts(nodes)
         return cls(
             keys=keys,
             odds=odds,
@@ -138,7 +138,7 @@ class Fragments:
 
 
 @compiled("counter")
-def counted(nodes: NodeTable) -> tuple[Bools, Bools]:
+def countable_parts(nodes: NodeTable) -> tuple[Bools, Bools]:
     """(n,) whether each row counts, see `countable`; (links,) whether each link does."""
     seen = countable(nodes)
     return seen, seen[nodes.links.row]

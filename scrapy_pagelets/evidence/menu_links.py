@@ -2,14 +2,21 @@
 
 Source: Alarte, Insa, Silva, Tamarit 2014, *Web Template Extraction Based on Hyperlink Analysis*, Section 4.1, whose
 ``getLinks`` is ``link_targets``. The order of the links is ours: ``docs/algorithms/menu-templates-2014.md``.
+
+Links with side effects are left out: a visit to them logs the user out, deletes, buys, or switches something off. No
+list of words is complete, so the lists are the second line of defence. The first is to send no session cookies, and to
+prefer URLs that are known to be pages.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from importlib.resources import files
 from itertools import chain
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
@@ -18,8 +25,8 @@ import numpy as np
 from lxml import etree
 
 from scrapy_pagelets.base.arrays import Bools, Ints
-from scrapy_pagelets.base.caches import once
-from scrapy_pagelets.evidence.actions import acts, is_plain_link, labels_action
+from scrapy_pagelets.base.caches import cached, once
+from scrapy_pagelets.base.characters import normalised
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
@@ -30,17 +37,27 @@ _DENSE: Final = 0.5
 _SUFFIX: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
 #: Shapes of static files and of folders, which are assumed to be pages.
 _STATIC: Final = frozenset(("/", ".html", ".htm", ".xhtml", ".shtml"))
-#: The last part of a URL that may be a verb.
+#: A run of letters: a word of a URL, whose last part may be a verb.
 _WORD: Final = re.compile(r"[^\W\d_]+")
 #: A string that a script passes to a function or assigns: ``fetch("/x")``, ``open("POST", "/x")``, ``location = "/x"``.
 _PASSED: Final = re.compile(r"""(?:[(=]|open\s*\([^,()]*,)\s*["'`]([^"'`\s\\]+)["'`]""")
-
 #: The URLs of forms and of elements on which scripts act, and the code of scripts.
 _ACTING: Final = etree.XPath(
     "//@action | //@formaction | //*[not(self::a)]/@*[starts-with(name(), 'data-') or starts-with(name(), 'hx-')]",
     smart_strings=False,
 )
 _CODE: Final = etree.XPath("//@*[starts-with(name(), 'on')] | //script/text()", smart_strings=False)
+_SUFFIXES: Final = ("logout", "logoff", "signout", "signoff")
+_FILE: Final = re.compile(r"\.(?:s|x)?html?$", re.IGNORECASE)
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+#: How often a URL is percent-decoded at most: some are encoded more than once.
+_DECODINGS: Final = 3
+#: Words and characters of a label. A longer text is a sentence, not the name of an action.
+_LABEL_WORDS: Final = 5
+_LABEL_CHARACTERS: Final = 200
+_METHODS: Final = ("data-method", "data-turbo-method")
+_CONFIRMING: Final = ("data-confirm", "data-turbo-confirm", "download")
+_SCRIPTED: Final = re.compile(r"confirm\s*\(|submit\s*\(|delete|post", re.IGNORECASE)
 
 
 @once
@@ -50,28 +67,16 @@ def link_targets(page: Page) -> frozenset[int]:
     return frozenset([keys[i] for i in page.links])
 
 
-def shape(url: str) -> str:
-    """Return what the URLs of one class of pages share: the ending of the path and the names of the parameters.
-
-    >>> shape("http://h/a/b.html"), shape("http://h/a/"), shape("http://h/a"), shape("http://h/index.php?id=4&page=x")
-    ('.html', '/', '', '.php?id&page')
-    """
-    parts = urlsplit(url)
-    end = parts.path.rpartition("/")[2]
-    suffix = _SUFFIX.search(end)
-    names = sorted({name for name, _ in parse_qsl(parts.query, keep_blank_values=True)})
-    return (suffix[0].lower() if suffix else "" if end else "/") + (f"?{'&'.join(names)}" if parts.query else "")
-
-
 def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int] = ()) -> list[int]:
     """Indices of the links that may be loaded, one for each target, most likely menu links first.
 
-    Links with side effects (log out, delete, buy) are left out, recognised by URL, text or attributes. So are links
-    with a query, unless pages of that shape were seen, and links to a single word to which a form or a script of the
-    page leads as well. The order is by: whether the target is known to be a page
-    (listed in a sitemap, or of the shape of a page seen before, of a static file or of a folder); link-dense region;
-    hyperlink distance; DOM distance from the first such link; document order. Section 4.1 of the paper specifies no
-    order; Section 6 names link density as future work.
+    Links with side effects are left out, recognised by URL, text or attributes. So are links with a query, unless pages
+    of that shape were seen, and links to a single word to which a form or a script of the page leads as well.
+
+    First come links whose target is known to be a page: listed in a sitemap, or of the shape of a static file, of a
+    folder or of a page seen before. Then those in a link-dense region, then by hyperlink distance, by DOM distance from
+    the first such link, and in document order. Section 4.1 of the paper specifies no order; Section 6 names link
+    density as future work.
 
     Parameters
     ----------
@@ -97,6 +102,19 @@ def candidates(page: Page, shapes: Collection[str] = (), listed: Collection[int]
     for i in np.array(own)[order].tolist():
         best.setdefault(int(links.key[i]), i)
     return list(best.values())
+
+
+def shape(url: str) -> str:
+    """Return what the URLs of one class of pages share: the ending of the path and the names of the parameters.
+
+    >>> shape("http://h/a/b.html"), shape("http://h/a/"), shape("http://h/a"), shape("http://h/index.php?id=4&page=x")
+    ('.html', '/', '', '.php?id&page')
+    """
+    parts = urlsplit(url)
+    end = parts.path.rpartition("/")[2]
+    suffix = _SUFFIX.search(end)
+    names = sorted({name for name, _ in parse_qsl(parts.query, keep_blank_values=True)})
+    return (suffix[0].lower() if suffix else "" if end else "/") + (f"?{'&'.join(names)}" if parts.query else "")
 
 
 def is_harmless(url: str, shapes: Collection[str] = ()) -> bool:
@@ -182,3 +200,78 @@ def _in_dense_region(nodes: NodeTable) -> Bools:
     for rows in nodes.levels[1:]:
         dense[rows] |= dense[nodes.parent[rows]]
     return dense
+
+
+def _folded(text: str) -> str:
+    """Fold a text to lower case without accents."""
+    if text.isascii():
+        return text.lower()
+    decomposed = normalised("NFKD", text.casefold())
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
+
+
+_LISTS: Final = tomllib.loads(files("scrapy_pagelets.evidence").joinpath("actions.toml").read_text(encoding="utf-8"))
+
+
+_ANYWHERE: Final = frozenset(_folded(" ".join(_LISTS["anywhere"].values())).split())
+
+
+_UNLESS_A_FILE: Final = frozenset(_LISTS["unless_a_file"]["words"].split())
+
+
+_INSIDE: Final = re.compile("|".join(_LISTS["inside"]["words"].split()))
+
+
+@cached
+def acts(url: str) -> bool:
+    """Return True if the words of a URL, in some thirty languages, suggest that a visit logs out, deletes or buys.
+
+    >>> acts("http://a/?action=delete&id=4"), acts("http://a/Special:UserLogout"), acts("http://a/%64elete/1")
+    (True, True, True)
+    >>> acts("http://a/additions.html"), acts("http://a/install.html"), acts("http://a/install")
+    (False, False, True)
+    """
+    parts = urlsplit(url)
+    text = f"{parts.path}?{parts.query}"
+    return _names_action(text, _ANYWHERE) or (not _FILE.search(parts.path) and _names_action(text, _UNLESS_A_FILE))
+
+
+def labels_action(label: str) -> bool:
+    """Return True if the text of a link names an action.
+
+    >>> labels_action("Se déconnecter"), labels_action("How to delete a branch and what to do before that")
+    (True, False)
+    """
+    return len(label) <= _LABEL_CHARACTERS and _labels_action(label)
+
+
+@cached
+def _labels_action(label: str) -> bool:
+    return len(label.split()) <= _LABEL_WORDS and _names_action(label, _ANYWHERE)
+
+
+def is_plain_link(element: etree._Element) -> bool:
+    """Return False for a link that a script turns into a request other than GET, or that asks for confirmation."""
+    return (
+        all((element.get(name) or "get").lower() == "get" for name in _METHODS)
+        and all(element.get(name) is None for name in _CONFIRMING)
+        and not _SCRIPTED.search(element.get("onclick") or "")
+        and not any(name.startswith("hx-") for name in element.attrib)
+    )
+
+
+def _names_action(text: str, actions: frozenset[str]) -> bool:
+    text = _decoded(text)
+    if _INSIDE.search(text):
+        return True
+    tokens = _WORD.findall(_folded(_CAMEL.sub(" ", text)))
+    runs = ("".join(tokens[i : i + n]) for n in (1, 2, 3) for i in range(len(tokens) - n + 1))
+    return any(run in actions for run in runs) or any(token.endswith(_SUFFIXES) for token in tokens)
+
+
+def _decoded(text: str) -> str:
+    for _ in range(_DECODINGS):
+        if (decoded := unquote(text)) == text:
+            break
+        text = decoded
+    return text

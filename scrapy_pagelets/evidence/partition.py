@@ -63,19 +63,6 @@ def partition_of_rows(nodes: NodeTable, k: int = DEFAULT_K, *, strict: bool = Fa
     return labels
 
 
-def pagelets(nodes: NodeTable, k: int = STRICT_K) -> list[int]:
-    """Rows of the pagelets of Figure 3: elements none of whose children has k links, not nested in each other.
-
-    Raises
-    ------
-    ValueError : if k < 1
-    """
-    _check(k)
-    divided = _divided(nodes, k, strict=True)
-    parent_divided = np.concatenate(([True], divided[nodes.parent[1:]]))
-    return [int(row) for row in np.flatnonzero(~divided & parent_divided & (nodes.tag != TEXT))]
-
-
 def _check(k: int) -> None:
     if k < 1:
         raise ValueError(f"k is {k}: a pagelet needs a number of links of 1 or more")

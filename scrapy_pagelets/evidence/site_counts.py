@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
-from typing import Final, Self
+from typing import Final, Generic, Self, TypeVar
 
 import numpy as np
 from xxhash import xxh3_64_intdigest
@@ -15,8 +16,8 @@ from scrapy_pagelets.base.arrays import Floats, Ints, mix
 from scrapy_pagelets.base.caches import RecentKeys, once
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.evidence.class_template import (
-    OPTIONAL,
     ClassTemplate,
+    KeptPage,
     from_arrays,
     packed_texts,
     split_bytes,
@@ -24,7 +25,6 @@ from scrapy_pagelets.evidence.class_template import (
     to_arrays,
 )
 from scrapy_pagelets.evidence.evidence import CLASSES, Column, Counts, Fragments, keys_of
-from scrapy_pagelets.evidence.kept_page import KeptPage
 from scrapy_pagelets.evidence.menu_links import link_targets
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
@@ -41,7 +41,7 @@ _MAX_LINKS: Final = 500
 _KEPT: Final = 8
 #: Bytes of a kept page that count as one entry in memory.
 _ENTRY: Final = 60
-_NONE: Final = np.zeros(0, np.int64)
+Entry = TypeVar("Entry")
 
 
 @dataclass
@@ -105,6 +105,47 @@ class Observation:
             links=link_targets(page),
             fragments=None if odds is None else Fragments.of(page.nodes, keys_of(page), odds),
         )
+
+
+class Unsaved(Generic[Entry]):
+    """Base of classes that learn, and that record their observations until a store has written them. Thread-safe.
+
+    Attributes
+    ----------
+    lock : is held while something is learnt or read
+    entries : since the last call of `hand_over`; None if they are not recorded
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.entries: list[Entry] | None = None
+
+    @property
+    def recorded(self) -> int:
+        """Number of entries since the last call of `hand_over`."""
+        return len(self.entries or ())
+
+    def record(self) -> None:
+        """Start to record entries for a store."""
+        with self.lock:
+            self.entries = self.entries or []
+
+    def hand_over(self) -> list[Entry]:
+        """Return the entries since the last call, an empty list if they are not recorded."""
+        with self.lock:
+            entries = self.entries or []
+            self.entries = None if self.entries is None else []
+            return entries
+
+    def keep(self, entries: Iterable[Entry]) -> None:
+        """Put back entries that could not be written, for the next call of `hand_over`."""
+        with self.lock:
+            self.entries = [*entries, *(self.entries or ())]
+
+    def append(self, entry: Entry) -> None:
+        """Record an entry; the caller holds the lock."""
+        if self.entries is not None:
+            self.entries.append(entry)
 
 
 class SiteCounts:
@@ -218,9 +259,9 @@ class SiteCounts:
             "links": np.fromiter(self.links, np.int64, len(self.links)),
             **_packed("targets", self.links.values()),
             **to_arrays(one.template for one in self.classes),
-            f"{OPTIONAL}kept": np.fromiter(self.kept, np.int64, len(self.kept)),
-            **packed_texts(f"{OPTIONAL}kept_url", [source.url.encode() for source in self.kept.values()]),
-            **packed_texts(f"{OPTIONAL}kept_markup", [source.markup for source in self.kept.values()]),
+            "kept": np.fromiter(self.kept, np.int64, len(self.kept)),
+            **packed_texts("kept_url", [source.url.encode() for source in self.kept.values()]),
+            **packed_texts("kept_markup", [source.markup for source in self.kept.values()]),
         }
 
     @classmethod
@@ -230,13 +271,13 @@ class SiteCounts:
         learnt.counts = Counts.from_arrays(arrays)
         for page_outline, pages in zip(_unpacked("outline", arrays), arrays["template_pages"].tolist(), strict=True):
             learnt._new(page_outline).pages = pages
-        for page_class, template in zip(learnt.classes, from_arrays(arrays), strict=False):
+        for page_class, template in zip(learnt.classes, from_arrays(arrays), strict=True):
             page_class.template = template
         learnt.seen.extend(arrays["seen"], arrays["seen_template"])
         learnt.bodies.extend(arrays["bodies"], np.zeros(len(arrays["bodies"]), np.int8))
         learnt.links.update(zip(arrays["links"].tolist(), _unpacked("targets", arrays), strict=True))
-        kept = map(KeptPage, texts(arrays, f"{OPTIONAL}kept_url"), split_bytes(arrays, f"{OPTIONAL}kept_markup"))
-        learnt.kept.update(zip(arrays.get(f"{OPTIONAL}kept", _NONE).tolist(), kept, strict=True))
+        kept = map(KeptPage, texts(arrays, "kept_url"), split_bytes(arrays, "kept_markup"))
+        learnt.kept.update(zip(arrays["kept"].tolist(), kept, strict=True))
         return learnt
 
 

@@ -15,7 +15,7 @@ from lxml import etree
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.classifiers import sigmoid, size_class
 from scrapy_pagelets.decision.decision import Decision
-from scrapy_pagelets.decision.page_features import NODE_FEATURES, node_features
+from scrapy_pagelets.decision.page_features import NODE, node_features
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
@@ -27,8 +27,8 @@ from scrapy_pagelets.rules.host_rules import Selector
 
 #: Features of the classifier that are named.
 _STRONGEST: Final = 3
-#: Whether a feature differs between the nodes of a page; features of the whole page do not.
-_OF_NODE: Final = np.array([not name.startswith(("page_", "has_")) for name in NODE_FEATURES])
+#: Whether a feature tells nodes apart: not those of the page as a whole, which are the same for all nodes.
+_OF_NODE: Final = np.array([feature.less != "" for feature in NODE])
 #: Shares of words that count as all and as none.
 _ALL, _NONE = 0.99, 0.01
 #: Name of a feature -> what a node has whose value is below or above the mean of the page. Features of the page as a
@@ -226,7 +226,8 @@ class Reasons:
         pull = self.site.model.classifier.weight[self._sizes[row]] * difference * _OF_NODE
         found: dict[str, float] = {}
         for number in np.argsort(-np.abs(pull), kind="stable").tolist():
-            found.setdefault(feature_in_words(number, more=bool(difference[number] > 0)), float(pull[number]))
+            feature = NODE[number]
+            found.setdefault(feature.more if difference[number] > 0 else feature.less, float(pull[number]))
             if len(found) == _STRONGEST:
                 break
         return list(found.items())

@@ -15,8 +15,8 @@ from scrapy_pagelets.page.nodes import NodeTable
 #: Roles of pagelets. Navigation is a template of links.
 CONTENT, NAVIGATION, TEMPLATE = "content", "navigation", "template"
 
-#: What has at least this templateness is template, on every page: `templates.cut.shifted` shifts the log odds of each
-#: page so that its own threshold of content probability becomes this value.
+#: What has at least this templateness is template, on every page: `decision.cut.shifted` moves the cut of each page to
+#: this value. To draw the line elsewhere, change the cut and not this.
 THRESHOLD: Final = 0.5
 
 #: A template is navigation if more than this share of its words is link text.

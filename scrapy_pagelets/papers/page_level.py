@@ -1,7 +1,7 @@
 """Template detection by the page alone: the system of 2007 in its strict form.
 
 Every node is scored by the logistic model of its size class, and the scores are smoothed on the tree. No other page of
-the site is needed: other pages only made the labels of the training data (``training.page_level_training``).
+the site is needed: other pages only made the labels of the training data (``training.paper_training``).
 
 Source: Chakrabarti, Kumar, Punera 2007 (slides), "Page-level Model-based Template Detection". The features and the
 weights of the smoothing are ours: ``docs/algorithms/isotonic-2007.md``.
@@ -20,10 +20,10 @@ from zipfile import BadZipFile
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats
-from scrapy_pagelets.decision.classifier import Classifier, size_class
+from scrapy_pagelets.decision.classifiers import Classifier, sigmoid, size_class
+from scrapy_pagelets.decision.lexicon import Lexicon
 from scrapy_pagelets.decision.model import ModelError, described, lexicon_of
-from scrapy_pagelets.decision.page_features import NODE_FEATURES, Lexicon, node_features, page_features
-from scrapy_pagelets.decision.trees import sigmoid
+from scrapy_pagelets.decision.page_features import NODE_FEATURES, node_features, page_features
 from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page

@@ -10,9 +10,8 @@ from urllib.parse import urldefrag, urljoin
 from scrapy import Request
 
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.evidence.class_template import ClassTemplate
+from scrapy_pagelets.evidence.class_template import ClassTemplate, KeptPage
 from scrapy_pagelets.evidence.complete_subdigraph import Subdigraph
-from scrapy_pagelets.evidence.kept_page import KeptPage
 from scrapy_pagelets.evidence.menu_links import candidates, is_harmless, link_targets, lonely_words
 from scrapy_pagelets.evidence.site_counts import outline, same_class
 from scrapy_pagelets.page import urls

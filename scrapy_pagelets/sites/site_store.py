@@ -20,7 +20,6 @@ from scrapy_pagelets.base.errors import PageletsError
 from scrapy_pagelets.base.transactions import write_ahead, writing
 from scrapy_pagelets.decision.model import Model
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.evidence.class_template import OPTIONAL
 from scrapy_pagelets.evidence.evidence import Column, keys_of
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.evidence.site_counts import Observation, SiteCounts, body_of, outline
@@ -279,8 +278,7 @@ def meaning(model: Model) -> str:
     pagelets = Pagelets.of(page, partition(page.nodes, STRICT_K, strict=True))
     columns += [pagelets.rows, pagelets.sketches, pagelets.links]
     columns += [*_values(model.trees), *_values(model.classifier), sorted(model.lexicon.items())]
-    names = [name for name in SiteCounts("").arrays() if not name.startswith(OPTIONAL)]
-    digest = xxh3_64(",".join(names).encode())
+    digest = xxh3_64(",".join(SiteCounts("").arrays()).encode())
     for column in columns:
         digest.update(np.ascontiguousarray(column).tobytes())
     return digest.hexdigest()

@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Floats
-from scrapy_pagelets.decision.cut import CUTS, PROSE, cut_features, shifted
+from scrapy_pagelets.decision.classifiers import Trees, sigmoid
+from scrapy_pagelets.decision.cut import CUTS, cut_features, shifted
 from scrapy_pagelets.decision.model import Model, context_parts, site_parts
-from scrapy_pagelets.decision.page_features import page_features
+from scrapy_pagelets.decision.page_features import PROSE, page_features
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.decision.trees import Trees, sigmoid
 from scrapy_pagelets.page.roles import is_template
 from scrapy_pagelets.papers.page_level import smoothed
 from scrapy_pagelets.training.labels import CONTENT, FOLDS, UNKNOWN, Example, template_share
 from scrapy_pagelets.training.synthetic_sites import evidence
-from scrapy_pagelets.training.training_tables import Leaves, Nodes, fit_rating, lexicon, marks
+from scrapy_pagelets.training.training_tables import Leaves, Nodes, fit_rating, lexicon, own_tokens
 
 #: Maximum number of examples of one site, so that large sites do not dominate.
 _PAGES_PER_SITE: Final = 16
@@ -143,7 +143,7 @@ def _first_pass(examples: Sequence[Example], chosen: Sequence[Example], trees: i
     """Train the page-level classifiers without each fold, and on all examples; later passes are placeholders."""
     numbers = (ALL, *range(FOLDS))
     words = {fold: lexicon(e for e in examples if e.fold != fold) for fold in numbers}
-    names = {fold: marks(e for e in examples if e.fold != fold) for fold in numbers}
+    names = {fold: own_tokens(e for e in examples if e.fold != fold) for fold in numbers}
     columns = [(page_features(e.page, words[e.fold], names[e.fold]), e) for e in chosen]
     nodes, leaves = Nodes.stack(columns), Leaves.stack(columns)
     if leaves.template.all() or not leaves.template.any():
@@ -157,7 +157,7 @@ def _first_pass(examples: Sequence[Example], chosen: Sequence[Example], trees: i
 
 
 def _in_context(model: Model, example: Example) -> NDArray[np.float32]:
-    columns = page_features(example.page, model.lexicon, model.marks)
+    columns = page_features(example.page, model.lexicon, model.own_tokens)
     return np.hstack(context_parts(example.page.nodes, columns, model.trees(columns)))
 
 

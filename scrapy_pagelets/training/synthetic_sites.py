@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
-from scrapy_pagelets.decision.page_features import site_features
+from scrapy_pagelets.decision.site_features import site_features
 from scrapy_pagelets.evidence.evidence import Counts, Fragments, keys_of, link_sets
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
 from scrapy_pagelets.page.nodes import NodeTable

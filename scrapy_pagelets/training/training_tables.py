@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.decision.classifier import Classifier, fit, size_class
-from scrapy_pagelets.decision.page_features import MARKS, heading_tokens, headings, node_features, tokens
-from scrapy_pagelets.decision.trees import Trees
+from scrapy_pagelets.decision.classifiers import Classifier, Trees, fit, size_class
+from scrapy_pagelets.decision.lexicon import heading_tokens, look_tokens
+from scrapy_pagelets.decision.page_features import OWN_TOKENS, headings, node_features
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.training.labels import TEMPLATE, UNKNOWN, Example, importance, template_share
 
@@ -180,7 +180,7 @@ def lexicon(examples: Iterable[Example]) -> dict[int, float]:
     }
 
 
-def marks(examples: Iterable[Example]) -> tuple[int, ...]:
+def own_tokens(examples: Iterable[Example]) -> tuple[int, ...]:
     """The class, id and role tokens that say most about what they contain, be it template or content, site by site.
 
     The lexicon has one figure for each token, and none for those that are template on blogs and content on forums.
@@ -194,7 +194,7 @@ def marks(examples: Iterable[Example]) -> tuple[int, ...]:
         base = float(np.mean([_look_words(example, below) for example in pages]))
         for token, (template, total) in below.items():
             rating[token] += (template / total - base) ** 2 * min(1.0, total / len(pages)) ** 0.5
-    return tuple(sorted(rating, key=lambda token: (-rating[token], token))[:MARKS])
+    return tuple(sorted(rating, key=lambda token: (-rating[token], token))[:OWN_TOKENS])
 
 
 def _look_words(example: Example, below: dict[int, Floats]) -> float:
@@ -205,7 +205,7 @@ def _look_words(example: Example, below: dict[int, Floats]) -> float:
     total = nodes.total(nodes.spread(weight)) / all_words
     template = nodes.total(nodes.spread(weight * (example.labels == TEMPLATE))) / all_words
     for row in np.flatnonzero((nodes.tag != TEXT) & (total > 0)).tolist():
-        for token in tokens(nodes.looks[nodes.look[row]]):
+        for token in look_tokens(nodes.looks[nodes.look[row]]):
             below[token] += (template[row], total[row])
     return float(template[0])
 

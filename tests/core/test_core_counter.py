@@ -17,7 +17,7 @@ from scrapy_pagelets.evidence.evidence import (
     Counts,
     Fragments,
     count_page,
-    counted,
+    countable_parts,
     evidence_of,
     keys_of,
     link_sets,
@@ -63,7 +63,7 @@ class Both:
         assert outline(page.nodes) == in_python(outline)(page.nodes)
         assert list(outline(page.nodes)) == list(in_python(outline)(page.nodes))  # stored in this order
         assert np.array_equal(mostly_links(page.nodes), in_python(mostly_links)(page.nodes))
-        for mask, expected in zip(counted(page.nodes), in_python(counted)(page.nodes), strict=True):
+        for mask, expected in zip(countable_parts(page.nodes), in_python(countable_parts)(page.nodes), strict=True):
             assert mask.tolist() == expected.tolist()
         fragments = Fragments.of(page.nodes, keys, odds)
         self.compiled.add(fragments, number)

@@ -1,5 +1,6 @@
 """The compiled features and decision: every column is the same as without the core."""
 
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -8,13 +9,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.core import in_python
-from scrapy_pagelets.decision.classifier import Classifier, node_odds
-from scrapy_pagelets.decision.context import CONTEXT_FEATURES, context_features
-from scrapy_pagelets.decision.cut import CUT_FEATURES, cut_features, mean_cut, moved
+from scrapy_pagelets.core import MISSING, in_python
+from scrapy_pagelets.decision.classifiers import Classifier, Trees, node_odds, summed
+from scrapy_pagelets.decision.context import CONTEXT, CONTEXT_FEATURES, ContextMeasures, context_features
+from scrapy_pagelets.decision.cut import CUT_FEATURES, cut_features
+from scrapy_pagelets.decision.features import Feature, FeatureTable
+from scrapy_pagelets.decision.lexicon import look_tokens
 from scrapy_pagelets.decision.model import LABELLED, load
-from scrapy_pagelets.decision.page_features import PAGE_FEATURES, SITE_FEATURES, page_features, site_features, tokens
-from scrapy_pagelets.decision.trees import Trees, summed
+from scrapy_pagelets.decision.page_features import PAGE_FEATURES, page_features
+from scrapy_pagelets.decision.site_features import SITE_FEATURES, site_features
 from scrapy_pagelets.evidence.evidence import CLASSIFIERS, SiteEvidence
 from scrapy_pagelets.page.page import decode, parse
 from tests.trees import soups
@@ -56,7 +59,7 @@ def evidence_of(page, random):
 
 def assert_equal_features(page, model=MODEL, seed=0):
     random = np.random.default_rng(seed)
-    columns = same(page_features, page, model.lexicon, model.marks, names=PAGE_FEATURES)
+    columns = same(page_features, page, model.lexicon, model.own_tokens, names=PAGE_FEATURES)
     same_sums(model.trees, columns)
     odds = same(node_odds, page, columns, random.choice([-1.5, 0.25, 2], len(columns)), model.classifier)
     same(site_features, page, evidence_of(page, random), odds, 3, names=SITE_FEATURES)
@@ -65,10 +68,6 @@ def assert_equal_features(page, model=MODEL, seed=0):
     if len(of_leaves):
         of_cuts = same(cut_features, page.nodes, of_leaves, 3, names=CUT_FEATURES)
         same_sums(model.cut, of_cuts)
-        cut = mean_cut(model.cut(of_cuts))
-        assert cut == in_python(mean_cut)(model.cut(of_cuts))
-        for each in (cut, -99.0, 99.0):
-            same(moved, of_leaves, each)
 
 
 def page_of(html, url=URL):
@@ -108,10 +107,27 @@ def test_equal_log_odds_and_those_on_a_cut(leaves):
 
 def test_another_lexicon_is_not_mistaken_for_the_one_before():
     page = page_of("<div class=menu>x</div>")
-    [menu] = tokens(("div", "", "menu", ""))
+    [menu] = look_tokens(("div", "", "menu", ""))
     models = (({menu: 1.5}, ()), ({menu: -2.0}, ()), ({menu: -2.0}, (menu,)))
-    columns = {same(page_features, page, lexicon, marks, names=PAGE_FEATURES).tobytes() for lexicon, marks in models}
+    columns = {
+        same(page_features, page, lexicon, own_tokens, names=PAGE_FEATURES).tobytes() for lexicon, own_tokens in models
+    }
     assert len(columns) == 3
+
+
+@pytest.mark.skipif(MISSING != "", reason=MISSING)
+def test_a_feature_that_the_core_does_not_know_is_computed_in_python_at_its_place(monkeypatch):
+    """One that the table does not have any more is left out, and all others stay as they are."""
+    nodes = page_of("<h1>Tea</h1><p>All about green tea.<p>And more.").nodes
+    odds = np.array([-2.0, 1.0, 0.5])
+    plain = context_features(nodes, odds)
+    own = Feature("clear", "Whether the log odds are clear.", lambda of: abs(of.odds) > 1.5)
+    rows = (*CONTEXT.rows[:3], own, *CONTEXT.rows[4:])
+    given_names = import_module("scrapy_pagelets.core.features").given
+    monkeypatch.setitem(given_names, "CONTEXT", FeatureTable(ContextMeasures, rows))
+    columns = context_features(nodes, odds)
+    assert columns[:, 3].tolist() == [1, 0, 0]
+    assert np.array_equal(np.delete(columns, 3, axis=1), np.delete(plain, 3, axis=1))
 
 
 def test_trees_read_a_matrix_in_parts():
@@ -150,9 +166,3 @@ def test_columns_of_the_wrong_length_are_refused():
     one = Classifier(np.ones((6, 3)), np.zeros(6), np.zeros(3), np.ones(3))
     with pytest.raises(ValueError, match="other features"):
         node_odds(page, columns, np.zeros(2), one)
-
-
-@pytest.mark.parametrize("function", [moved, in_python(moved)])
-def test_no_leaves_have_no_cut(function):
-    with pytest.raises(ValueError, match=r"no cut|zero-size"):
-        function(np.zeros(0), 0.0)

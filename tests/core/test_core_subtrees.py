@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.evidence.mapping.template_tree import TemplateTree, align
 from scrapy_pagelets.evidence.partition import partition, partition_of_rows
+from scrapy_pagelets.evidence.template_tree import TemplateTree, align_page
 from scrapy_pagelets.feed.pagelet import divided
 from scrapy_pagelets.page.page import Page
 from tests.trees import soups
@@ -23,7 +23,7 @@ def table(html: str):
 
 
 def assert_equal_alignment(template, nodes):
-    found, expected = align(template, nodes), in_python(align)(template, nodes)
+    found, expected = align_page(template, nodes), in_python(align_page)(template, nodes)
     assert found.dtype == expected.dtype
     assert found.tolist() == expected.tolist()
     return found
@@ -46,7 +46,7 @@ def test_columns_that_are_no_tree(column, value):
     columns = TemplateTree.of(nodes).arrays()
     columns[column] = columns[column][:-1] if value is None else np.full_like(columns[column], value)
     with pytest.raises(ValueError, match="not those of a tree"):
-        align(TemplateTree(**columns), nodes)
+        align_page(TemplateTree(**columns), nodes)
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=5), max_size=8).flatmap(lambda x: st.permutations(x)))

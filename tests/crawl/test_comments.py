@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scrapy_pagelets import Page, Site
-from scrapy_pagelets.decision.comments import comments_of, signatures_of
+from scrapy_pagelets.decision.asides import comments_of, signatures_of
 from scrapy_pagelets.decision.decision import decided
 from scrapy_pagelets.rules.host_rules import Rules
 from scrapy_pagelets.rules.rules_file import read

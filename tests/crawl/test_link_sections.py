@@ -5,7 +5,7 @@ import pytest
 
 from scrapy_pagelets import Site
 from scrapy_pagelets.decision.decision import decided
-from scrapy_pagelets.decision.link_sections import link_sections_of
+from scrapy_pagelets.decision.repeats import link_sections_of
 from tests.crawling import words
 from tests.trees import page
 

@@ -18,8 +18,8 @@ from lxml import etree
 from scrapy_pagelets import Page
 from scrapy_pagelets.base.caches import MOST_BYTES, cached
 from scrapy_pagelets.core import in_python
-from scrapy_pagelets.decision.page_features import heading_tokens, tokens
-from scrapy_pagelets.evidence.actions import labels_action
+from scrapy_pagelets.decision.lexicon import heading_tokens, look_tokens
+from scrapy_pagelets.evidence.menu_links import labels_action
 from scrapy_pagelets.page.flattening import ROOM_OF_LOOKS, flatten
 from scrapy_pagelets.page.limits import MAX_ATTRIBUTES, Limits, TooLarge, may_have_long_tag
 from scrapy_pagelets.page.looks import signature
@@ -83,7 +83,7 @@ def test_large_pages_are_parsed(body):
 
 TEXTS = {
     "headings": lambda text: heading_tokens(text),
-    "classes": lambda text: (tokens(("div", "", text, "")), signature(("div", "", text, ""))),
+    "classes": lambda text: (look_tokens(("div", "", text, "")), signature(("div", "", text, ""))),
     "labels": lambda text: labels_action(text),
 }
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scrapy_pagelets import Page
-from scrapy_pagelets.decision.classifier import SIZES, fit, size_class
+from scrapy_pagelets.decision.classifiers import SIZES, fit, size_class
 from scrapy_pagelets.decision.page_features import NODE_FEATURES, node_features, page_features
 
 

@@ -1,7 +1,6 @@
 """Pagelets by number of links: Figure 3 of the paper exactly as written, and the default form."""
 
 from collections import deque
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from scrapy_pagelets.evidence.partition import DEFAULT_K, STRICT_K, pagelets, partition
+from scrapy_pagelets.evidence.partition import DEFAULT_K, STRICT_K, partition
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
 from tests.trees import URL, page, soups, unseen
@@ -79,16 +78,8 @@ def same_partition(one, other):
 def test_strict_is_figure_3(html, k):
     parsed = page(html)
     declared = figure_3(parsed.root, k)
-    assert {parsed.nodes.elements[row] for row in pagelets(parsed.nodes, k)} == set(declared)
     labels = partition(parsed.nodes, k, strict=True).tolist()
     assert same_partition(labels, owners(parsed.nodes, declared))
-
-
-@given(linked_soups, st.integers(1, 4))
-def test_no_pagelet_is_inside_another(html, k):
-    nodes = page(html).nodes
-    rows = pagelets(nodes, k)
-    assert all(nodes.end[row] <= after for row, after in pairwise(rows))
 
 
 @given(linked_soups, st.integers(1, 6), st.booleans())
@@ -112,9 +103,8 @@ def test_the_default_never_cuts_a_strict_pagelet_with_the_same_k(html, k):
 @pytest.mark.parametrize("k", [0, -1])
 def test_a_bad_k_is_refused(k):
     nodes = page("<p>x").nodes
-    for cut in (partition, pagelets):
-        with pytest.raises(ValueError, match=f"k is {k}: a pagelet needs a number of links of 1 or more"):
-            cut(nodes, k)
+    with pytest.raises(ValueError, match=f"k is {k}: a pagelet needs a number of links of 1 or more"):
+        partition(nodes, k)
 
 
 def cut(html, k=DEFAULT_K, *, strict=False):
@@ -217,7 +207,6 @@ def test_five_thousand_levels():
         assert len(labels) == 10_000
         assert len(set(labels.tolist())) > 4_900
         assert (np.diff(labels) >= 0).all()
-    assert len(pagelets(nodes)) > 4_900
 
 
 @pytest.mark.parametrize("strict", [True, False])

@@ -1,4 +1,4 @@
-"""The passes of the decision: declared types and marks of a page, the context of its leaves, the cut."""
+"""The passes of the decision: declared types and own tokens of a page, the context of its leaves, the cut."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from scrapy_pagelets import Page
 from scrapy_pagelets.base.arrays import Floats
+from scrapy_pagelets.decision.classifiers import Trees, sigmoid
 from scrapy_pagelets.decision.context import CONTEXT_FEATURES, context_features
 from scrapy_pagelets.decision.cut import CUT_FEATURES, CUTS, best_cut, cut_features, shifted
+from scrapy_pagelets.decision.lexicon import look_tokens
 from scrapy_pagelets.decision.model import LABELLED, load
-from scrapy_pagelets.decision.page_features import MARKS, PAGE_FEATURES, declared, page_features, tokens
-from scrapy_pagelets.decision.trees import Trees, sigmoid
+from scrapy_pagelets.decision.page_features import OWN_TOKENS, PAGE_FEATURES, declared, page_features
 from scrapy_pagelets.training.labels import CONTENT, TEMPLATE, Example
-from scrapy_pagelets.training.training_tables import marks
+from scrapy_pagelets.training.training_tables import own_tokens
 
 ODDS = st.lists(st.tuples(st.floats(-9, 9), st.integers(1, 30)), min_size=1, max_size=12)
 
@@ -50,27 +51,27 @@ def feature(one: Page, odds: Floats, name: str) -> list[float]:
     ],
 )
 def test_the_declared_type_of_a_page(head, found):
-    assert declared(page("text", head)) == found
+    assert tuple(declared(page("text", head)).values()) == found
 
 
-def test_a_mark_is_a_feature_of_all_leaves_inside_its_element():
+def test_an_own_token_is_a_feature_of_all_leaves_inside_its_element():
     one = page("<p>before</p><div class='comment-list main'><p>a</p><div>b</div></div><p id=comment>c</p>")
-    [token] = tokens(("p", "", "comment", ""))
+    [token] = look_tokens(("p", "", "comment", ""))
     columns = page_features(one, {}, (7, token))
     first = PAGE_FEATURES.index("mark_0")
     assert columns[:, first + 1].tolist() == [0, 1, 1, 1]
-    assert not np.delete(columns[:, first : first + MARKS], 1, axis=1).any()
+    assert not np.delete(columns[:, first : first + OWN_TOKENS], 1, axis=1).any()
 
 
-def test_names_that_mean_template_on_some_sites_only_are_marks():
+def test_names_that_mean_template_on_some_sites_only_are_own_tokens():
     """The log odds of the lexicon are near 0 for these, so that they tell nothing by themselves."""
     examples = []
     for number in range(12):
         body = f"<p class=text>The text of site {number}</p><div class=comment>An answer to it</div><p class=x>y</p>"
         labels = np.array([CONTENT, CONTENT if number % 2 else TEMPLATE, TEMPLATE])
         examples.append(Example(Page.parse(body.encode(), f"http://s{number}.test/"), labels))
-    [token] = tokens(("p", "", "comment", ""))
-    assert token in marks(examples)[:2]
+    [token] = look_tokens(("p", "", "comment", ""))
+    assert token in own_tokens(examples)[:2]
 
 
 # Context

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from scrapy_pagelets.evidence.mapping.equality import same_signature, same_signature_and_text
-from scrapy_pagelets.evidence.mapping.etdm import extract
-from scrapy_pagelets.evidence.mapping.template_tree import TemplateTree, align
+from scrapy_pagelets.base.arrays import mix
+from scrapy_pagelets.evidence.etdm import extract
+from scrapy_pagelets.evidence.siblings import same_signature
+from scrapy_pagelets.evidence.template_tree import TemplateTree, align_page
 from scrapy_pagelets.page.flattening import build
 from scrapy_pagelets.page.nodes import TEXT
 from tests.trees import URL, page, soups
@@ -30,15 +31,19 @@ def article(number):
     )
 
 
+def same_text(nodes):
+    return np.where(nodes.tag == TEXT, mix(nodes.spread(nodes.text)), nodes.signature)
+
+
 @pytest.fixture
 def template():
     key, *others = [article(number).nodes for number in range(4)]
-    return TemplateTree.of(key, extract(key, others, same_signature_and_text).rows)
+    return TemplateTree.of(key, extract(key, others, same_text).rows)
 
 
 def template_texts(template, nodes):
     """The texts of a page that the template has at the row they are aligned with."""
-    images = align(template, nodes)[nodes.leaves]
+    images = align_page(template, nodes)[nodes.leaves]
     same = (images >= 0) & (template.text[images] == nodes.text)
     return [string for string, found in zip(nodes.strings, same, strict=True) if found]
 
@@ -65,13 +70,13 @@ def test_an_inserted_div_anywhere(template):
 def test_siblings_without_template_text_meet_in_order():
     key = page("<ul><li>a<li>b<li>c</ul>").nodes
     nodes = page("<ul><li>x<li>y</ul>").nodes
-    assert align(TemplateTree.of(key), nodes).tolist() == list(range(len(nodes)))
+    assert align_page(TemplateTree.of(key), nodes).tolist() == list(range(len(nodes)))
 
 
 def test_the_sibling_with_more_common_texts_is_taken():
     key = page("<div><p>one</p><p>two</p><p>three</p></div>").nodes
     nodes = page("<div><p>one</p><p>x</p></div><div><p>three</p><p>two</p></div>").nodes
-    images = align(TemplateTree.of(key), nodes)
+    images = align_page(TemplateTree.of(key), nodes)
     assert images[2] == -1
     assert template_texts(TemplateTree.of(key), nodes) == ["three", "two"]
 
@@ -81,10 +86,10 @@ def test_one_to_one_equal_and_top_down(one, other, data):
     key, nodes = page(one).nodes, page(other).nodes
     rows = np.array(data.draw(st.lists(st.booleans(), min_size=len(key), max_size=len(key))), np.bool_)
     template = TemplateTree.of(key, rows | (np.arange(len(key)) == 0))
-    images = align(template, nodes)
+    images = align_page(template, nodes)
     mapped = np.flatnonzero(images >= 0)
     assert len(set(images[mapped].tolist())) == len(mapped)
-    label = np.where(nodes.tag == TEXT, TEXT, same_signature.label(nodes))
+    label = np.where(nodes.tag == TEXT, TEXT, same_signature(nodes))
     assert (template.label[images[mapped]] == label[mapped]).all()
     for row in mapped[mapped > 0].tolist():
         assert images[nodes.parent[row]] == template.parent[images[row]]
@@ -93,7 +98,7 @@ def test_one_to_one_equal_and_top_down(one, other, data):
 @given(soups)
 def test_a_page_is_aligned_with_itself(soup):
     nodes = page(soup).nodes
-    assert align(TemplateTree.of(nodes), nodes).tolist() == list(range(len(nodes)))
+    assert align_page(TemplateTree.of(nodes), nodes).tolist() == list(range(len(nodes)))
 
 
 @given(soups, st.data())
@@ -116,21 +121,21 @@ def test_a_template_is_stored_as_arrays(template):
     with np.load(file) as arrays:
         stored = TemplateTree.from_arrays(arrays)
     nodes = article(5).nodes
-    assert (align(stored, nodes) == align(template, nodes)).all()
+    assert (align_page(stored, nodes) == align_page(template, nodes)).all()
 
 
 def test_templates_and_pages_without_anything(template):
     nodes = article(0).nodes
     empty = TemplateTree.of(nodes, np.zeros(len(nodes), np.bool_))
     assert len(empty) == 0
-    assert (align(empty, nodes) == -1).all()
-    assert (align(template, build(etree.fromstring("<svg/>"), URL)) == -1).all()
-    assert align(template, build(etree.fromstring("<html/>"), URL)).tolist() == [0]
+    assert (align_page(empty, nodes) == -1).all()
+    assert (align_page(template, build(etree.fromstring("<svg/>"), URL)) == -1).all()
+    assert align_page(template, build(etree.fromstring("<html/>"), URL)).tolist() == [0]
     no_texts = TemplateTree.of(nodes, nodes.tag != TEXT)
-    assert (align(no_texts, nodes) >= 0).sum() == len(no_texts)
+    assert (align_page(no_texts, nodes) >= 0).sum() == len(no_texts)
 
 
 def test_a_hundred_thousand_siblings():
     items = "".join(f"<li>{'abcdefghij'[n % 10]}{n}" for n in range(100_000))
     key, nodes = page(f"<ul>{items}").nodes, page(f"<ul><li>first{items}").nodes
-    assert (align(TemplateTree.of(key), nodes) >= 0).sum() == len(key)
+    assert (align_page(TemplateTree.of(key), nodes) >= 0).sum() == len(key)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from w3lib.url import canonicalize_url
 
-from scrapy_pagelets.evidence.actions import acts
+from scrapy_pagelets.evidence.menu_links import acts
 from scrapy_pagelets.page.urls import host_of, is_page, key, normalise, resolve, same_host, site_of
 
 LABELS = st.text("abcxyz09-_~.", min_size=1, max_size=4)

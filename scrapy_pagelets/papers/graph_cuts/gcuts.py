@@ -27,8 +27,8 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
+from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.decision.site import Site
-from scrapy_pagelets.decision.trees import sigmoid
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.graph_cuts.appearance import appearance, pair_appearance, situation_appearance
 from scrapy_pagelets.papers.graph_cuts.energy import Energy, cheapest_cover, expand, minimise, segments_of

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints, mix
+from scrapy_pagelets.decision.lexicon import look_tokens
 from scrapy_pagelets.decision.model import LABELLED, load
-from scrapy_pagelets.decision.page_features import tokens
 from scrapy_pagelets.page.looks import Layout
 from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
@@ -114,7 +114,7 @@ def _counts(nodes: NodeTable, templateness: Floats) -> Floats:
 def _lexicon(nodes: NodeTable) -> Floats:
     """(n,) Log odds that an element belongs to a template, by its class, id and role."""
     lexicon = load(LABELLED).lexicon
-    odds = np.array([sum(lexicon.get(token, 0.0) for token in tokens(look)) for look in nodes.looks])[nodes.look]
+    odds = np.array([sum(lexicon.get(token, 0.0) for token in look_tokens(look)) for look in nodes.looks])[nodes.look]
     return np.where(nodes.tag == TEXT, 0.0, odds)
 
 

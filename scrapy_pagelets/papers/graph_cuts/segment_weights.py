@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Floats, Ints
 from scrapy_pagelets.base.errors import ConfigError
-from scrapy_pagelets.decision.trees import Trees, sigmoid
+from scrapy_pagelets.decision.classifiers import Trees, sigmoid
 from scrapy_pagelets.papers.graph_cuts.appearance import APPEARANCE, PAIR_APPEARANCE, SITUATION_APPEARANCE
 from scrapy_pagelets.papers.graph_cuts.segment_features import NODE_FEATURES, PAIR_FEATURES, SITUATION_FEATURES
 

@@ -16,8 +16,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
 from scrapy_pagelets.evidence.partition import STRICT_K, partition
-from scrapy_pagelets.evidence.site_counts import body_of
-from scrapy_pagelets.evidence.unsaved import Unsaved
+from scrapy_pagelets.evidence.site_counts import Unsaved, body_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.shared_pagelets.global_templates import GlobalTemplates
 from scrapy_pagelets.papers.shared_pagelets.pagelet_shingles import (

@@ -15,7 +15,7 @@ import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Ints, mix
 from scrapy_pagelets.core import compiled
-from scrapy_pagelets.evidence.mapping.siblings import in_order, runs
+from scrapy_pagelets.evidence.siblings import in_order, runs
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 
 
@@ -87,7 +87,7 @@ def _keys(parent: Ints, label: Ints) -> Ints:
 
 
 @compiled("subtrees")
-def align(template: TemplateTree, nodes: NodeTable) -> Ints:
+def align_page(template: TemplateTree, nodes: NodeTable) -> Ints:
     """(n,) row of the template for each row of a page, -1 for none: an equal top-down mapping from the roots down.
 
     Of the children of two rows that belong together, those of equal signature are paired if the same texts stand below

@@ -1,38 +1,120 @@
-"""Training of the costs of GCuts and CClus on pages that people have divided into blocks.
+"""Train the page-level classifier of 2007 on labels of the site level; no page is labelled by people.
 
-Source: Chakrabarti, Kumar, Punera 2008, section 4.3: D by LMNN, V by logistic regression, lambda by the best segments
-on pages that were not used for the rest. The paper has a set of pages for each. Here all pages but those of the test
-split serve both: lambda is chosen by cross-validation, on pages of other looks. V of neighbours is learnt from
-consecutive leaves, on rendered pages as well.
+Source: Chakrabarti, Kumar, Punera 2007 (slides), "Automatically Labeling Data" and "Learning the 'Templateness'
+Classifier"; ``docs/algorithms/isotonic-2007.md``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.decision.trees import Trees
+from scrapy_pagelets.decision.classifiers import Trees, size_class
+from scrapy_pagelets.decision.lexicon import Lexicon
+from scrapy_pagelets.decision.page_features import node_features, page_features
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.graph_cuts.gcuts import Costed, Described
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, Group, Logistic, Weights, learn_metric
 from scrapy_pagelets.papers.methods import LEARNT
-from scrapy_pagelets.training.training_tables import read
+from scrapy_pagelets.papers.page_level import PageLevel, visual_features
+from scrapy_pagelets.training.labels import CONTENT, FOLDS, UNKNOWN, Example, by_sites, template_share
+from scrapy_pagelets.training.training_tables import Nodes, by_site, lexicon, read
 
-FOLDS: Final = 5
+#: Maximum number of pages of one site that are learnt from, and of nodes of one page that become rows.
+_PAGES_PER_SITE: Final = 16
+_NODES_PER_PAGE: Final = 200
+_FOLDS: Final = 5
 #: Penalties to try for each method.
 GRID: Final = tuple(float(2.0**k) for k in np.arange(-4, 6.01, 0.5))
 _RANK, _ITERATIONS = 8, 40
 #: Largest number of nodes of a page that the metric is learnt from: the cost is quadratic in it.
-_NODES: Final = 120
+_METRIC_NODES: Final = 120
 #: Scikit-learn's C of the regressions, the inverse of the regularisation strength; largest number of leaves of a page
 #: whose pairs are used.
 _C, _LEAVES = 0.05, 60
 _UNKNOWN: Final = -1
+
+
+def labelled(pages: Sequence[Page]) -> Iterator[Example]:
+    """Yield examples with labels from the site level: text that many pages share is template, the rest is not.
+
+    Unlike in ``by_sites``, no text is left out because it is on a few pages only: the slides accept that some template
+    is labelled as content. Pages of sites with fewer than three pages are left out.
+    """
+    for example in by_sites(pages):
+        if (example.labels != UNKNOWN).any():
+            rest = (example.labels == UNKNOWN) & (example.page.nodes.words > 0)
+            yield replace(example, labels=np.where(rest, CONTENT, example.labels))
+
+
+def as_rendered(example: Example, page: Page) -> Example:
+    """Give the rendered form of a page the labels of its texts as received; texts that only it has are unknown."""
+    rows = page.received
+    return replace(example, page=page, labels=np.where(rows < 0, UNKNOWN, example.labels[rows]))
+
+
+def train_page_level(examples: Sequence[Example]) -> tuple[PageLevel, list[PageLevel]]:
+    """Train on some pages of each site, on all sites and without each fold; return the model, and those of the folds.
+
+    Examples with a layout train the classifier of rendered pages, the others train the one of pages as received; if all
+    have a layout, they train both. The lexicon that gives a training page its features was made without its fold,
+    because it will be applied to sites that it does not know.
+
+    Raises
+    ------
+    ValueError : if the examples are of one fold only
+    """
+    if len({example.fold for example in examples}) < 2:
+        raise ValueError("pages of more sites are needed: all of them are in one fold of the cross-validation")
+    shown = thinned([example for example in examples if example.page.layout is not None])
+    received = thinned([example for example in examples if example.page.layout is None]) or shown
+    lexica = [lexicon(e for e in received if e.fold != fold) for fold in range(FOLDS)]
+    plain = _table((e, _columns(e.page, lexica[e.fold])[0]) for e in received)
+    rendered = _table((e, np.hstack(_columns(e.page, lexica[e.fold]))) for e in shown) if shown else None
+    about = {"pages": len(received), "rendered": len(shown)}
+
+    def without(fold: int, words: Lexicon) -> PageLevel:
+        by_look = rendered.fit(rendered.fold != fold) if rendered and (rendered.fold != fold).any() else None
+        return PageLevel(plain.fit(plain.fold != fold), by_look, words, about)
+
+    return without(-1, lexicon(received)), [without(fold, lexica[fold]) for fold in range(FOLDS)]
+
+
+def thinned(examples: Sequence[Example]) -> list[Example]:
+    """Return a sample of the examples of each site, always the same one."""
+    rng = random.Random(0)
+    return [
+        example
+        for group in by_site(examples).values()
+        for example in (group if len(group) <= _PAGES_PER_SITE else rng.sample(group, _PAGES_PER_SITE))
+    ]
+
+
+def _columns(page: Page, words: Lexicon) -> list[Floats]:
+    """Features of the nodes of a page, and those of their appearance if it was rendered."""
+    columns = node_features(page, page_features(page, words))
+    return [columns] if page.layout is None else [columns, visual_features(page.layout)]
+
+
+def _table(parts: Iterable[tuple[Example, Floats]]) -> Nodes:
+    """One row for each node with labels; a sample of large pages. A node is template if all text below it is."""
+    rng = np.random.default_rng(0)
+    tables = []
+    for example, columns in parts:
+        share, below = template_share(example)
+        rows = np.flatnonzero(below > 0)
+        rows = rng.permutation(rows)[:_NODES_PER_PAGE]
+        weight = np.log1p(below[rows])
+        sizes = size_class(example.page.nodes)[rows]
+        fold = np.full(len(rows), example.fold)
+        tables.append((columns[rows].astype(np.float32), sizes, share[rows] == 1, weight / weight.sum(), fold))
+    return Nodes(*(np.concatenate(column) for column in zip(*tables, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,21 +175,21 @@ def read_examples(lines: Sequence[dict[str, Any]], pages: Callable[[str], Page],
     return examples
 
 
-def train(examples: Sequence[SegmentedPage]) -> Weights:
+def train_weights(examples: Sequence[SegmentedPage]) -> Weights:
     """Learn the weights of a level, with penalties chosen by cross-validation; ``about`` has the scores.
 
-    Each fold is held out with the look of its pages, see `_folds`.
+    Each fold is held out with the look of its pages, see `_folds_of_looks`.
 
     Raises
     ------
     ValueError : if there are fewer pages than folds
     ImportError : without catboost, which only training needs
     """
-    if len(examples) < FOLDS:
-        raise ValueError(f"{len(examples)} pages with blocks are too few to learn from: {FOLDS} are needed at least")
-    fold = _folds(examples)
+    if len(examples) < _FOLDS:
+        raise ValueError(f"{len(examples)} pages with blocks are too few to learn from: {_FOLDS} are needed at least")
+    fold = _folds_of_looks(examples)
     curves = {name: np.zeros((len(GRID), 2)) for name in LEARNT}
-    for number in range(FOLDS):
+    for number in range(_FOLDS):
         weights = fit([e for e, own in zip(examples, fold, strict=True) if own != number])
         held_out = [e for e, own in zip(examples, fold, strict=True) if own == number]
         for name, method in LEARNT.items():
@@ -118,7 +200,7 @@ def train(examples: Sequence[SegmentedPage]) -> Weights:
     return replace(fit(examples), penalties=penalties, about={"figures": figures})
 
 
-def _folds(examples: Sequence[SegmentedPage]) -> Ints:
+def _folds_of_looks(examples: Sequence[SegmentedPage]) -> Ints:
     """(pages,) Fold of each page: pages of one look are in one fold.
 
     So lambda is chosen on pages whose look was not learnt from. Looks are ordered by the first principal component of
@@ -128,7 +210,7 @@ def _folds(examples: Sequence[SegmentedPage]) -> Ints:
     looks -= looks.mean(axis=0)
     looks /= np.maximum(looks.std(axis=0), 1e-9)
     component = np.linalg.svd(looks, full_matrices=False)[0][:, 0]
-    return np.argsort(np.argsort(component, kind="stable")) * FOLDS // len(examples)
+    return np.argsort(np.argsort(component, kind="stable")) * _FOLDS // len(examples)
 
 
 def curve(examples: Sequence[SegmentedPage], weights: Weights, method: Costed) -> Floats:
@@ -168,7 +250,7 @@ def fit(examples: Sequence[SegmentedPage]) -> Weights:
     center, scale = columns.mean(axis=0), columns.std(axis=0)
     scale[scale == 0] = 1
     groups = [group for e in examples if len((group := _group(e, center, scale)).target)]
-    followed, every = ([_pairs(e, choose) for e in examples] for choose in (_following, _any))
+    followed, every = ([_pairs_of(e, choose) for e in examples] for choose in (_following, _any))
     return Weights(
         center=center,
         scale=scale,
@@ -186,7 +268,11 @@ def _group(example: SegmentedPage, center: Floats, scale: Floats) -> Group:
     """The nodes whose leaves are all in one block."""
     block, labelled = example.block()
     nodes = np.flatnonzero((block >= 0) & (labelled == example.described.tree.size))
-    nodes = nodes[np.unique(np.linspace(0, len(nodes) - 1, _NODES).astype(np.int64))] if len(nodes) > _NODES else nodes
+    nodes = (
+        nodes[np.unique(np.linspace(0, len(nodes) - 1, _METRIC_NODES).astype(np.int64))]
+        if len(nodes) > _METRIC_NODES
+        else nodes
+    )
     return Group.of((example.described.columns[nodes] - center) / scale, block[nodes])
 
 
@@ -204,7 +290,7 @@ def _wholes(example: SegmentedPage) -> tuple[Floats, Bools]:
     return example.described.situation[nodes], block[nodes] >= 0
 
 
-def _pairs(example: SegmentedPage, choose: Callable[[int], tuple[Ints, Ints]]) -> tuple[Floats, Bools]:
+def _pairs_of(example: SegmentedPage, choose: Callable[[int], tuple[Ints, Ints]]) -> tuple[Floats, Bools]:
     """Features of pairs of labelled leaves, and whether both are in one block."""
     tree, blocks = example.described.tree, example.blocks
     one, other = choose(len(blocks))
