@@ -13,7 +13,7 @@ from typing import Final
 from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.caches import MOST_BYTES, cached
-from scrapy_pagelets.base.words import words as words_of
+from scrapy_pagelets.base.characters import words as words_of
 from scrapy_pagelets.core import give
 from scrapy_pagelets.page.looks import Look
 

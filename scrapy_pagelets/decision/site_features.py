@@ -8,14 +8,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scrapy_pagelets.base.arrays import Bools, Floats
+from scrapy_pagelets.base.arrays import Bools, Floats, in_order, of_window
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.decision.features import Feature, FeatureTable, stacked
 from scrapy_pagelets.decision.page_features import LEVELS, REACH, after, before, regions
 from scrapy_pagelets.evidence.evidence import SiteEvidence
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
-from scrapy_pagelets.page.sums import in_order, of_window
 
 #: The page-level classifiers, in the order of the columns of their log odds, see `evidence.CLASSIFIERS`.
 _CLASSIFIERS: Final = ("trees", "classifier")

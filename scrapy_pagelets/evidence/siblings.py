@@ -13,8 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.base.hashing import mix
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
 from scrapy_pagelets.page.nodes import TEXT, NodeTable
 
 #: For a page, (n,) labels of its nodes: nodes of two pages are equal if they have the same label.
