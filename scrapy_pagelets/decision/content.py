@@ -8,12 +8,12 @@ from typing import Final
 
 import numpy as np
 
-from scrapy_pagelets.base.arrays import Bools, Floats, Ints, below, in_order, up_to
+from scrapy_pagelets.base.arrays import Bools, Floats, Ints, in_order, up_to
 from scrapy_pagelets.base.caches import cached
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.metadata.headline import Headline
 from scrapy_pagelets.page.looks import HEADING
-from scrapy_pagelets.page.nodes import CELL, LINE, TAG, TAGS, TEXT, NodeTable, rows_with
+from scrapy_pagelets.page.nodes import CELL, LINE, TAG, TAGS, TEXT, NodeTable, below, rows_with
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.roles import THRESHOLD, is_template
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -309,7 +309,7 @@ PAGE: Final = FeatureTable(
     ),
 )
 #: Features of a node, for the classifier of the paper: of its region, and the mean of its leaves.
-NODE: Final = (*REGION.rows, *_OWN)
+NODE: Final[tuple[Feature[Any], ...]] = (*REGION.rows, *_OWN)
 NODE_FEATURES: Final = tuple(row.name for row in NODE)
 PAGE_FEATURES: Final = PAGE.names
 #: The features of the leaf itself, without those of the regions around it; and all but the own_tokens.

@@ -1,8 +1,8 @@
 """Shingles of a text: hashes of word n-grams, used both for sketches and for verification, and weights of its words.
 
 Words are those of `scrapy_pagelets.base.characters`. In scripts without spaces each character is a word, and a shingle
-is a character n-gram. Source: Broder et al. 1997, *Syntactic Clustering of the Web*, Section 3. The weights are ours: they
-say how surely each word is content, so that leftovers of templates do not separate copies on two sites.
+is a character n-gram. Source: Broder et al. 1997, *Syntactic Clustering of the Web*, Section 3. The weights are ours:
+they say how surely each word is content, so that leftovers of templates do not separate copies on two sites.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints, mix
 from scrapy_pagelets.base.characters import WORD, caseless
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page.nodes import GLUED, NodeTable
-from scrapy_pagelets.page.text import without_invisible
+from scrapy_pagelets.page.text import without_invisible, write_leaves
 
 #: Default number of words in a shingle.
 SIZE: Final = 5

@@ -2,6 +2,7 @@
 
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,7 +122,7 @@ def test_a_feature_that_the_core_does_not_know_is_computed_in_python_at_its_plac
     nodes = page_of("<h1>Tea</h1><p>All about green tea.<p>And more.").nodes
     odds = np.array([-2.0, 1.0, 0.5])
     plain = context_features(nodes, odds)
-    own = Feature("clear", "Whether the log odds are clear.", lambda of: abs(of.odds) > 1.5)
+    own: Feature[Any] = Feature("clear", "Whether the log odds are clear.", lambda of: abs(of.odds) > 1.5)
     rows = (*CONTEXT.rows[:3], own, *CONTEXT.rows[4:])
     given_names = import_module("scrapy_pagelets.core.features").given
     monkeypatch.setitem(given_names, "CONTEXT", FeatureTable(ContextMeasures, rows))
