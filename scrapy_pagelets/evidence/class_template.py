@@ -156,6 +156,8 @@ def to_arrays(templates: Iterable[ClassTemplate | None]) -> dict[str, Columns]:
 
 def from_arrays(arrays: Mapping[str, Columns]) -> list[ClassTemplate | None]:
     """Restore the templates from the result of `to_arrays`."""
+    if not len(arrays["class_size"]):
+        return []
     ends = np.cumsum(arrays["class_size"])[:-1]
     trees = zip(*(np.split(arrays[f"class_{f.name}"], ends) for f in fields(TemplateTree)), strict=True)
     votes = (np.split(arrays[f"class_{name}"], ends) for name in ("having", "saying"))

@@ -150,8 +150,6 @@ def test_the_first_pages_of_a_class_are_kept_for_sets_that_are_found_later():
         assert (links, page_class.number) == (link_targets(one), 0)
         assert source.page().nodes.strings == one.nodes.strings
     assert site.known(first[8].key) is None
-    older = {name: column for name, column in site.arrays().items() if not name.startswith("class_kept")}
-    assert SiteCounts.from_arrays("site.example", older).kept == {}
 
 
 def test_copies_of_the_key_page_define_no_template():
