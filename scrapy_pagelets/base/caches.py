@@ -17,13 +17,10 @@ from scrapy_pagelets.base.arrays import Ints
 from scrapy_pagelets.core import compiled
 
 T = TypeVar("T", bound=Callable[..., Any])
-
 #: Bytes that a cache may have; then it begins anew.
 MOST_BYTES: Final = 16 << 20
-
 #: Bytes of the entries that are kept: a larger one would take the place of hundreds.
 _LARGEST: Final = 64_000
-
 #: Bytes of an entry beside its key and its value.
 _ENTRY: Final = 100
 
@@ -67,7 +64,6 @@ def _size(value: Any) -> int:
 
 
 Numbers = NDArray[np.int8]
-
 #: Numbers are stored in a byte each.
 LARGEST: Final = 127
 

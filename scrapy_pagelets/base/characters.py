@@ -18,20 +18,13 @@ from urllib.parse import quote
 #: C0, DEL and C1 except tab and line feed; line separators that only some readers honour; characters that no encoding
 #: or no XML document can hold.
 _CLASS: Final = "\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff"
-
 _CONTROL: Final = re.compile(f"[{_CLASS}]")
-
-
 #: Invisible control characters between two letters or digits, as in doubly encoded UTF-8: they separate words.
 _BETWEEN: Final = re.compile("(?<=\\w)[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+(?=\\w)")
-
 _BREAKS: Final = frozenset("\v\f\r\x85\u2028\u2029")
-
 #: Marks on one letter from which on they stay in their order, and the distance of the characters that are looked at.
 _MARKS: Final = re.compile("([^\\w\\0-\\x7f]{100,})")
-
 _STRIDE: Final = 50
-
 #: Not printable according to Python, but harmless: the soft hyphen and the joiners within words.
 _JOINERS: Final = frozenset("\xad\u200c\u200d")
 
@@ -112,26 +105,17 @@ def _escaped(character: str) -> str:
 
 # Ranges of scripts, for character classes of regular expressions.
 THAI: Final = "\u0e00-\u0e7f"
-
 LAO: Final = "\u0e80-\u0eff"
-
 MYANMAR: Final = "\u1000-\u109f"
-
 KHMER: Final = "\u1780-\u17ff"
-
 KANA: Final = "\u3040-\u30ff"
-
 #: Ideographs of Extension A, the common ones, those for compatibility, and those beyond the basic plane.
 HAN_A, HAN, HAN_COMPATIBLE, HAN_RARE = "\u3400-\u4dbf", "\u4e00-\u9fff", "\uf900-\ufaff", "\U00020000-\U0003ffff"
-
 #: The first two, and the symbols of the Book of Changes between them.
 IDEOGRAPHS: Final = "\u3400-\u9fff"
-
 HANGUL: Final = "\uac00-\ud7af"
-
 #: Scripts in which each character counts as a word.
 BY_CHARACTER: Final = THAI + KANA + IDEOGRAPHS + HANGUL
-
 #: One character of these scripts, or a run of other letters and digits.
 WORD: Final = re.compile(rf"[{BY_CHARACTER}]|[^\W{BY_CHARACTER}]+")
 

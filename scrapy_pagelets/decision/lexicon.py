@@ -19,7 +19,6 @@ from scrapy_pagelets.page.looks import Look
 
 #: By hash of a class, id or role token, or of words of a heading, the log odds that the text below it is template.
 Lexicon = Mapping[int, float]
-
 #: Longer headings, in words or characters, name the subject of a text and not its function.
 _HEADING_WORDS, _HEADING_CHARACTERS = 6, 60
 _ASCII_LETTERS: Final = re.compile(r"[A-Za-z]+").findall

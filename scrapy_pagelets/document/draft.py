@@ -12,7 +12,6 @@ from scrapy_pagelets.page.text import LEFT_OVER
 #: Lists and quotes nested deeper than this are written at this depth.
 DEPTH: Final = 16
 _LEFT_OVER: Final = LEFT_OVER + "()[]"
-
 #: Ends what has begun.
 End = Callable[[], None]
 

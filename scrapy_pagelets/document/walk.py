@@ -33,7 +33,6 @@ _BULLET: Final = "\N{BULLET} "
 _IN_ENTRIES: Final = frozenset("pre table ul ol dl h1 h2 h3 h4 h5 h6 blockquote figure".split())
 #: Elements around a block of code that may name it the gutter of another.
 _AROUND: Final = 4
-
 _Table = list[list[list[Run]]]
 
 

@@ -26,7 +26,6 @@ from scrapy_pagelets.page.page import Page
 Column = NDArray[Any]
 #: The tables of `Counts`, by name.
 Tables = Mapping[str, LossyCounter]
-
 #: Pages that a family needs, see `Counts.family`.
 _SEPARATE: Final = 3
 #: A page is of its site's family if this share of the other pages is of its class, or has three of its texts at their

@@ -13,7 +13,6 @@ from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page.nodes import NodeTable
 
 Sums = NDArray[np.float32]
-
 #: A table with more keys than this drops those on the fewest pages.
 CAPACITY: Final = 60_000
 #: Rows at the beginning and at the end of a giant page that are counted.

@@ -211,14 +211,8 @@ def _folded(text: str) -> str:
 
 
 _LISTS: Final = tomllib.loads(files("scrapy_pagelets.evidence").joinpath("actions.toml").read_text(encoding="utf-8"))
-
-
 _ANYWHERE: Final = frozenset(_folded(" ".join(_LISTS["anywhere"].values())).split())
-
-
 _UNLESS_A_FILE: Final = frozenset(_LISTS["unless_a_file"]["words"].split())
-
-
 _INSIDE: Final = re.compile("|".join(_LISTS["inside"]["words"].split()))
 
 

@@ -37,7 +37,6 @@ _DECLARED: Final = 0.8
 _MARKS: Final = " ¶#§\N{LINK SYMBOL}\u200b\ufeff"
 #: Share of the words of a title that a heading must have if other words stand around it on both sides.
 _LEAST: Final = 0.3
-
 #: The words of a title, and its weight.
 _Title = tuple[list[str], float]
 

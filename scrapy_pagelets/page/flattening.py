@@ -60,7 +60,6 @@ _LONGEST: Final = 10_000
 ROOM_OF_LOOKS: Final = 2_000_000
 #: Characters from which a run of text is folded and counted without a list of its words.
 _HUGE: Final = 100_000
-
 #: Number and signature of a look, and gap and traits of its tag.
 _Kind = tuple[int, int, int, int]
 _UNSEEN, _VERBATIM, _LINKS = 1, 2, 4

@@ -15,13 +15,11 @@ from scrapy_pagelets.base.caches import cached
 
 #: The look of a node: tag, id, class, role.
 Look = tuple[str, str, str, str]
-
 _VOLATILE: Final = re.compile(
     r"\d{3,}|^(?:in)?(?:active|current|selected|open|opened|closed|collapsed|expanded)$|^(?:is|has)-|"
     r"(?:^|[-_])(?:active|current|selected)(?:[-_]|$)",
     re.IGNORECASE,
 )
-
 #: By name, tag and role of the elements that tell the function of what is inside of them.
 _LANDMARKS: Final = {
     "nav": ("nav", "navigation"),
@@ -43,116 +41,90 @@ _LANDMARKS: Final = {
     "figure": ("figure", ""),
     "address": ("address", ""),
 }
-
 #: The sign of each landmark.
 LANDMARKS: Final = {name: 1 << i for i, name in enumerate(_LANDMARKS)}
-
 #: Other signs: a heading element, the name of a headline or of breadcrumbs, a menu, a formula, what nobody sees.
 HEADING, HEADLINE, CRUMBS, MENU, FORMULA, NOTHING = (1 << len(_LANDMARKS) + i for i in range(6))
-
 #: The name of a section of comments, of a comment, of the reviews of a product, or of an author; a list of options to
 #: choose from, what only screen readers say, and the name of a section of related posts.
 COMMENTS, COMMENT, REVIEWS, AUTHOR, CHOICES, HEARD, RELATED = (1 << len(_LANDMARKS) + i for i in range(6, 13))
-
 #: The name of a byline, of what leads to other posts, of links to further pages, and of a signature.
 BYLINE, ELSEWHERE, PAGER, SIGNATURE = (1 << len(_LANDMARKS) + i for i in range(13, 17))
-
 _HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
-
 _BY_TAG: Final = {tag: LANDMARKS[name] for name, (tag, _) in _LANDMARKS.items() if tag} | {
     "ol": LANDMARKS["list"],
     "blockquote": LANDMARKS["p"],
     "select": LANDMARKS["form"],
     **dict.fromkeys(_HEADINGS, LANDMARKS["heading"]),
 }
-
 _BY_ROLE: Final = {role: LANDMARKS[name] for name, (_, role) in _LANDMARKS.items() if role}
-
 #: Names of classes, ids and properties of a heading that is in no heading element.
 _HEADLINE: Final = re.compile(
     r"(?:^|[\s_-])(?:headline|heading|(?:(?:entry|post|page|article|product|main|content|doc|thread|topic)[_-]?)?title)"
     r"(?:$|[\s_-])",
     re.IGNORECASE,
 )
-
 #: Elements that are no heading, whatever their names say.
 _NO_HEADLINE: Final = ("a", "body", "html")
-
 #: Classes, ids and labels of elements with breadcrumbs, and of none that only has a part of them.
 CRUMBS_NAMED: Final = re.compile(r"(?:bread-?_?crumb|crumb-?_?trail|(?:^|[\s_-])crumbs?(?:$|[\s_-]))", re.IGNORECASE)
-
 #: Classes of the elements that hold all forms of a formula: KaTeX, MathJax 2, MediaWiki.
 FORMULA_NAMED: Final = re.compile(
     r"(?:^|\s)(?:katex(?:-display)?|MathJax(?:_Preview|(?:_SVG|_CHTML)?(?:_Display)?)|mjx-chtml|mwe-math-element)(?:\s|$)"
 )
-
 #: Classes and ids of what holds all comments, and of each of them: WordPress, Drupal, Movable Type, Disqus and others.
 _COMMENTS: Final = re.compile(
     r"(?:^|[\s_-])(?:comments|commentlist|comments?[-_]?(?:list|area|section|box|form|thread|wrapper|container)|disqus_thread)"
     r"(?:$|[\s_-])",
     re.IGNORECASE,
 )
-
 _COMMENT: Final = re.compile(r"(?:^|[\s_-])comment(?:$|[\s_-])", re.IGNORECASE)
-
 _REVIEWS: Final = re.compile(
     r"(?:^|[\s_-])(?:reviews|(?:customer|product)-?reviews?|reviews?-?(?:list|section))(?:$|[\s_-])", re.IGNORECASE
 )
-
 _AUTHOR: Final = re.compile(
     r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)fn(?:$|\s)",
     re.IGNORECASE,
 )
-
 #: Classes of what only screen readers say: Bootstrap, WordPress, Drupal, Shopify and others.
 _HEARD: Final = re.compile(
     r"(?:^|[\s_-])(?:sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen)(?:$|[\s_-])",
     re.IGNORECASE,
 )
-
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.
 _RELATED: Final = re.compile(
     r"(?:^|[\s_-])(?:related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?)(?:$|[\s_-])",
     re.IGNORECASE,
 )
-
 #: Classes of the line with author, date and section of a post, as blog engines and their themes name it.
 _BYLINE: Final = re.compile(
     r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{1,2}meta(?:data)?|posted-on|byline|postmeta(?:data)?)(?:$|\s)",
     re.IGNORECASE,
 )
-
 #: Classes and ids of links to the posts before and after this one.
 _NEIGHBOURS: Final = re.compile(
     r"(?:^|[\s_-])(?:nav-?(?:previous|next|links)|posts?-?nav(?:igation)?|prev-?next|post-?nav-?(?:prev|next|item))"
     r"(?:$|[\s_-])",
     re.IGNORECASE,
 )
-
 #: Classes of the links to further pages of a list, and of what bbPress says to visitors of a forum.
 _PAGER: Final = re.compile(
     r"(?:^|[\s_-])(?:pager|pagination|paging|page-?numbers|pagenavi|bbp-template-notice)(?:$|[\s_-])",
     re.IGNORECASE,
 )
-
 #: Classes, ids and roles of navigation in the page itself.
 _CONTENTS: Final = re.compile(r"toc|contents|index", re.IGNORECASE)
-
 #: Classes of what forums put below each contribution of an author.
 _SIGNATURE: Final = re.compile(r"(?:^|[\s_-])signatures?(?:$|[\s_-])", re.IGNORECASE)
-
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
 _NAMED: Final = re.compile(
     r"title|head|crumb|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|invisible|related|yarpp|wp_rp|"
     r"meta|posted|nav|prev|signature|\bpag(?:er|in)|[_-]pag(?:er|in)|page-?n|bbp-t",
     re.IGNORECASE,
 )
-
 #: Elements that hold more than comments, or less, whatever their names say.
 _NO_COMMENTS: Final = ("html", "body", "main", "article", "a", "span", "p")
-
 _MENUS: Final = frozenset(("nav", "ol", "ul"))
-
 _NOTHING: Final = frozenset("script style template noscript noembed noframes".split())
 
 
@@ -217,21 +189,16 @@ def _signs_of_names(tag: str, names: str, classes: str) -> int:
 
 
 Floats32 = NDArray[np.float32]
-
 Codes = NDArray[np.int8]
-
 #: Values of ``display`` by code; the last one means any other value.
 DISPLAYS: Final = (
     "none contents inline inline-block block flow-root list-item flex inline-flex grid inline-grid table inline-table "
     "table-caption table-header-group table-row-group table-footer-group table-row table-cell table-column-group "
     "table-column other"
 ).split()
-
 DISPLAY: Final = {name: code for code, name in enumerate(DISPLAYS)}
-
 #: Values of ``position`` by code.
 POSITIONS: Final = "static relative absolute fixed sticky".split()
-
 POSITION: Final = {name: code for code, name in enumerate(POSITIONS)}
 
 

@@ -17,7 +17,6 @@ from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page.looks import Look
 
 T = TypeVar("T", bound=np.generic)
-
 #: Tags that have a number of their own; 0 is any other tag, 1 a run of text.
 TAGS: Final = (
     "? #text html body main article section nav aside header footer dialog form fieldset div p h1 h2 h3 h4 h5 h6 "
@@ -29,7 +28,6 @@ TAGS: Final = (
 ).split()
 TAG: Final = {name: number for number, name in enumerate(TAGS)}
 TEXT: Final = TAG["#text"]
-
 #: The gap between a run of text and the one before: none, a space, a table cell, a line, a paragraph.
 GLUED, SPACE, CELL, LINE, PARAGRAPH = range(5)
 #: The gap that a tag makes before and after its content; any other tag is part of the line.

@@ -14,11 +14,9 @@ from scrapy_pagelets.page.nodes import NodeTable
 
 #: Roles of pagelets. Navigation is a template of links.
 CONTENT, NAVIGATION, TEMPLATE = "content", "navigation", "template"
-
 #: What has at least this templateness is template, on every page: `decision.cut.shifted` moves the cut of each page to
 #: this value. To draw the line elsewhere, change the cut and not this.
 THRESHOLD: Final = 0.5
-
 #: A template is navigation if more than this share of its words is link text.
 _LINKED: Final = 0.5
 
@@ -61,7 +59,6 @@ def role_by_words(templateness: float, linked: int, words: int) -> str:
 
 
 KEEP, STRIP, HEADLINE, IGNORE_LINKS = ACTIONS = ("keep", "strip", "headline", "ignore_links")
-
 #: Templateness of what is kept and of what is stripped.
 _DECIDED: Final = {KEEP: 0.0, STRIP: 1.0}
 

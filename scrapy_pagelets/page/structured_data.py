@@ -15,18 +15,13 @@ from typing import Any, Final
 from lxml import etree
 
 Object = dict[str, Any]
-
 #: Characters of all scripts of a page that are read. Those of the pages that we know have 250,000 at most.
 _LONGEST: Final = 500_000
-
 #: Objects of a page that are looked at, and values of a list.
 _MOST: Final = 1000
-
 #: Comments and CDATA marks around the JSON, which parsers of old needed, and white space.
 _WRAPPING: Final = re.compile(r"(?:\s|<!--|//<!\[CDATA\[|<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/)*")
-
 _DECODER: Final = json.JSONDecoder(strict=False)
-
 #: Properties whose value may be the object that the page is about.
 _MAIN: Final = ("@graph", "mainEntity", "mainEntityOfPage")
 
@@ -107,12 +102,9 @@ def by_id(objects: Iterable[Object]) -> dict[str, Object]:
 
 #: Elements with properties that are looked at.
 _MOST_PROPERTIES: Final = 2000
-
 _DEEPEST: Final = 100
-
 #: Elements and runs of text inside of a property that are looked at.
 _MOST_INSIDE: Final = 200
-
 #: Attributes that hold the value of a property, in the order of precedence; without one, it is the text.
 _VALUES: Final = ("content", "datetime", "src", "href")
 
@@ -175,7 +167,6 @@ _WORKS: Final = frozenset(
     "Article Report Question Recipe HowTo CreativeWork Course Event Book Movie Dataset SoftwareApplication "
     "MobileApplication WebApplication SoftwareSourceCode VideoGame PodcastEpisode Guide Product JobPosting".split()
 )
-
 _ENDINGS: Final = ("Article", "Posting")
 
 

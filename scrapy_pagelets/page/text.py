@@ -19,28 +19,19 @@ from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.page.urls import absolute
 
 _SEPARATORS: Final = {GLUED: "", SPACE: " ", CELL: "\t", LINE: "\n", PARAGRAPH: "\n\n"}
-
 # Attributes that cleaned HTML keeps: without these, links, images and tables lose their meaning.
 _ATTRIBUTES: Final = frozenset("href src alt title colspan rowspan lang dir datetime start reversed".split())
-
 _NUMBERS: Final = frozenset("colspan rowspan start".split())
-
 _VOID: Final = frozenset("img br hr picture source wbr".split())
-
 #: Parsers read the content of these elements verbatim, so nothing in it can be escaped.
 _RAW: Final = frozenset("xmp listing plaintext".split())
-
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
-
 _SCRIPT: Final = re.compile(r"[\s\0-\x1f]*(?:javascript|vbscript|data):", re.IGNORECASE)
-
 #: Characters that no reader sees: zero-width space, word joiner, byte order mark, soft hyphen.
 _INVISIBLE: Final = "\u200b\u2060\ufeff\u00ad\u180e"
-
 #: A line of these marks alone is what remained of a menu, a heading or a signature; or, of the joiners and marks of
 #: direction, an empty line of an editor.
 LEFT_OVER: Final = " |/\\·•:;,.-–—¶#§»«>…\u200c\u200d\u200e\u200f"
-
 _ITEMS: Final = TAG["li"]
 
 

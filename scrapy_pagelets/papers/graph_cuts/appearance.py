@@ -27,11 +27,9 @@ _SITUATION: Final = (
     "aligned_after", "gap_of_parent", "font_step", "background_before", "background_after",
 )  # fmt: skip
 _PAIR: Final = ("gap_beside", "gap_below", "on_one_line", "left_edge", "right_edge", "one_font", "one_background")
-
 APPEARANCE: Final = _NODE
 SITUATION_APPEARANCE: Final = (*_NODE, *_SITUATION)
 PAIR_APPEARANCE: Final = (*(f"{name}_step" for name in _NODE), *(f"meeting_{name}" for name in _NODE), *_PAIR)
-
 #: Differences of up to this many pixels do not count: they come from rounding or borders.
 _SLACK: Final = 3.0
 #: Pixels per unit of length, about a line of text.

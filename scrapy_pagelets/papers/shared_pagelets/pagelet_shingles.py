@@ -44,7 +44,6 @@ NEAR: Final = 0.8
 #: A pagelet needs this many words or link targets, so that "Read more" is not a template.
 LEAST_TOKENS: Final = 4
 LEAST_TARGETS: Final = 2
-
 # Words are not those of `scrapy_pagelets.base.characters`: a single character of a script without spaces says too
 # little, so such scripts give runs of three characters.
 _UNSPACED: Final = THAI + LAO + MYANMAR + KHMER + KANA + HAN_A + HAN + HAN_COMPATIBLE + HAN_RARE

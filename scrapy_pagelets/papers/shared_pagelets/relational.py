@@ -49,7 +49,6 @@ TEMPLATE_LINKS: Final = """
         JOIN originals o ON o.original = c.page JOIN sites s ON s.page = o.page
     ) pairs WHERE p <> q
 """
-
 #: One round of steps 4 and 5, from ``stars`` to ``next_stars``. Rounds are repeated until the two are equal. Each page
 #: is then connected to the first page of its component.
 ROUND: Final[Steps] = (
