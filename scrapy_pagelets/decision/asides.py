@@ -137,10 +137,7 @@ def _log_in(nodes: NodeTable) -> Iterator[int]:
 
 
 def _labels_of_prices(nodes: NodeTable) -> Bools:
-    """(m,) leaves of hints such as "Regular price" beside struck text: nothing else tells two prices apart.
-
-    Those with the price in them ("Original price was: $9") say it once more.
-    """
+    """(m,) leaves of hints such as "Regular price" beside struck text: nothing else tells two prices apart."""
     mask = np.zeros(len(nodes.leaves), np.bool_)
     struck = np.isin(nodes.look, [look for look, (tag, *_) in enumerate(nodes.looks) if tag in STRUCK])
     places = np.unique(nodes.first_leaf[struck & (nodes.first_leaf < nodes.last_leaf)])

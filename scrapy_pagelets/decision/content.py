@@ -89,10 +89,7 @@ def _sentences_of_content(nodes: NodeTable, keep: Bools) -> Bools:
 
 
 def _items_of_content(nodes: NodeTable, keep: Bools) -> Bools:
-    """(m,) leaves of the items of lists that are content, whatever the site repeats.
-
-    An item such as "Crotch strap", which other products have too, would be missing among the others of its list.
-    """
+    """(m,) leaves of the items of lists that are content, whatever the site repeats: "Crotch strap" would be lost."""
     mask = np.zeros(len(keep), np.bool_)
     if not keep.any():
         return mask
@@ -118,12 +115,7 @@ def _items_of_content(nodes: NodeTable, keep: Bools) -> Bools:
 
 
 def _announced(nodes: NodeTable, first: Ints, keep: Bools) -> Bools:
-    """(k,) whether a line of content announces what begins with a leaf: it has words of its own, and ends in a colon.
-
-    Parameters
-    ----------
-    first : (k,) leaves
-    """
+    """(k,) whether a line of content announces what begins with a leaf: it has own words, and ends in a colon."""
     found: Bools = (first > 0) & (nodes.gap[first] >= LINE) & keep[first - 1]
     if found.any():
         line = np.cumsum(nodes.gap >= LINE)
@@ -135,10 +127,7 @@ def _announced(nodes: NodeTable, first: Ints, keep: Bools) -> Bools:
 
 
 def _headings_of_content(nodes: NodeTable, keep: Bools) -> Bools:
-    """(m,) leaves of headings such as "Returns", and labels such as "Note", that a site repeats inside of its content.
-
-    Content follows them, and most other words of the element that they stand in are content.
-    """
+    """(m,) leaves of headings ("Returns") and labels ("Note") before content, in elements most of which is content."""
     mask = np.zeros(len(keep), np.bool_)
     words = up_to(nodes.words)
     kept = up_to(nodes.words * keep)
@@ -163,17 +152,7 @@ def _is_label(classes: str) -> bool:
 
 
 def _lists_of_headings(nodes: NodeTable, templateness: Floats, told: Bools, marks: Bools) -> Bools:
-    """(m,) leaves of lists right below a heading of content, if all that would be lost of them is in doubt.
-
-    A heading without the list that it announces says nothing. If nothing of the list is content so far, the mean
-    decides, else the leaf that is template most surely: one item may be of a menu among others that are not.
-
-    Parameters
-    ----------
-    templateness : (m,)
-    told : (m,) what is content without corrections: below the own heading, which always is, there may be a menu
-    marks : (m,) the permalinks, which stand between heading and list
-    """
+    """(m,) leaves of lists in doubt right below a heading that is content without corrections, see ``told``."""
     mask = np.zeros(len(templateness), np.bool_)
     keep = ~is_template(templateness)
     lists = np.flatnonzero(_IS_LIST[nodes.tag])
@@ -228,11 +207,7 @@ def said_of_itself(page: Page, headline: Headline | None, names: Sequence[str], 
 
 
 def _amount(text: str) -> str:
-    """The digits of a price, without cents of zero; "" if the text says more than a price.
-
-    >>> _amount("$ 1,299.00"), _amount("12.5"), _amount("12.50 EUR"), _amount("3 for 12")
-    ('1299', '1250', '1250', '')
-    """
+    """The digits of a price, without cents of zero ("$ 1,299.00" is 1299); "" if the text says more than a price."""
     match = _PRICE.fullmatch(text.strip())
     if match is None:
         return ""
@@ -285,12 +260,7 @@ def holes_of(nodes: NodeTable, keep: Bools) -> Bools:
 
 
 def _between(blocks: Ints, above: Ints, is_text: Bools) -> Bools:
-    """(k,) whether a block has one of text before it and one behind it in the same element.
-
-    Parameters
-    ----------
-    blocks, above : (k,) rows of the blocks, ascending, and of their parents
-    """
+    """(k,) whether a block stands between two blocks of text of the same element. Rows of blocks ascend."""
     texts, parents = blocks[is_text], above[is_text]
     first, last = np.full((2, above.max() + 1), -1)
     last[parents] = texts  # of several values for a parent, the last one stays

@@ -54,11 +54,7 @@ def repeats_of(nodes: NodeTable, keep: Bools) -> Bools:
 
 
 def _second_copies(nodes: NodeTable, keep: Bools) -> Iterator[int]:
-    """Rows of the blocks of which the page has two, if they are much of the smallest element around both.
-
-    A page has a block once for wide and once for narrow screens, or once more at the end of slides that turn round.
-    Tables with the same data are shown in two ways on purpose.
-    """
+    """Rows of second copies, as for narrow screens, that are much of the smallest element around both."""
     words = up_to(nodes.words)
     around: dict[int, list[int]] = defaultdict(list)
     for first, second in _pairs(nodes, words):
@@ -73,12 +69,7 @@ def _second_copies(nodes: NodeTable, keep: Bools) -> Iterator[int]:
 
 
 def _pairs(nodes: NodeTable, words: Ints) -> Iterator[tuple[int, int]]:
-    """Rows of the two blocks of each text that exactly two blocks have, neither of them inside of the other.
-
-    Parameters
-    ----------
-    words : (m + 1,) the sums of those of the leaves
-    """
+    """Rows of the two blocks of each text that exactly two blocks have, neither of them inside of the other."""
     rows = np.flatnonzero(_IS_LAYOUT[nodes.tag] & (nodes.last_leaf - nodes.first_leaf >= _RUNS))
     rows = rows[below(nodes, words, rows) >= _WORDS]
     if len(rows) < 2:
@@ -174,12 +165,7 @@ def _repeated(nodes: NodeTable, often: Bools) -> Iterator[tuple[int, int, int]]:
 
 
 def _leading(nodes: NodeTable, own: int) -> Bools:
-    """(m,) the leaves in links to other pages.
-
-    Parameters
-    ----------
-    own : key of the page itself
-    """
+    """(m,) the leaves in links to pages other than the own one."""
     rows = nodes.links.row[(nodes.links.key != 0) & (nodes.links.key != own)]
     change = np.zeros(len(nodes.leaves) + 1, np.int64)
     np.add.at(change, nodes.first_leaf[rows], 1)

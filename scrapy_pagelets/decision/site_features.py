@@ -197,10 +197,7 @@ def _around(odds: Floats) -> dict[str, ArrayLike]:
 
 
 def _container(nodes: NodeTable, odds: Floats) -> dict[str, ArrayLike]:
-    """Relate the leaves to the content container, see `_CONTAINER`.
-
-    The container is the node with the greatest number of content minus template words.
-    """
+    """Relate the leaves to the container, the node with the most content minus template words; see `_CONTAINER`."""
     words = nodes.words.astype(np.float64)
     gain = words * (1 - 2 / (1 + np.exp(-odds)))
     gained, below = nodes.total(nodes.spread(gain)), nodes.total(nodes.spread(words))

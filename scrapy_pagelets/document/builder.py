@@ -66,11 +66,7 @@ def _is_idle_rule(block: Block, above: str | None) -> bool:
 
 
 def _put_first(root: Block, headline: Headline, leaves: list[int], key: int) -> None:
-    """Move the page's own heading to the start, and leave out what says it once more.
-
-    That is what would follow right below it, and headings that lead to the page itself (whose URL has the hash
-    ``key``), as shops write them.
-    """
+    """Move the page's own heading to the start; leave out what says it again, and headings that lead to the page."""
     own = set(leaves)
     level = next((b.level for b in root.walk() if b.kind == "heading" and own.intersection(b.leaves)), 1)
     runs = _own_runs([b for b in root.walk() if b.leaves and own.issuperset(b.leaves)], headline.text, key)

@@ -290,20 +290,12 @@ def _flanks(outside: str, inside: str) -> bool:
 
 
 def _escaped(text: str) -> str:
-    r"""Escape what Markdown would read as markup anywhere in a line.
-
-    >>> print(_escaped("f(*args) [1] a_b _c_ <b> 1 < 2 &amp; R&D"))
-    f(\*args) \[1] a_b \_c\_ \<b> 1 < 2 \&amp; R&D
-    """
+    """Escape what Markdown would read as markup anywhere in a line."""
     return _ANYWHERE.sub(r"\\\g<0>", text)
 
 
 def _escaped_start(line: str) -> str:
-    r"""Escape what would begin a block.
-
-    >>> print(_escaped_start("1. May"), _escaped_start("- a"), _escaped_start("-1"))
-    1\. May \- a -1
-    """
+    """Escape what would begin a block."""
     line = line.strip(" ")
     if match := _NUMBERED.match(line):
         return f"{match[1]}\\{line[match.end(1) :]}"
@@ -311,11 +303,7 @@ def _escaped_start(line: str) -> str:
 
 
 def _code_span(text: str) -> str:
-    """Write text as a code span, with as many backticks as it needs.
-
-    >>> print(_code_span("a`b"))
-    ``a`b``
-    """
+    """Write text as a code span, with as many backticks as it needs."""
     text = " ".join(text.split())
     fence = "`" * _fence_length(text, 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
@@ -323,21 +311,13 @@ def _code_span(text: str) -> str:
 
 
 def _fence_length(text: str, least: int) -> int:
-    """Number of backticks around code: one more than any run of them inside has, if that has as many as ``least``.
-
-    >>> _fence_length("a ``` b", 3), _fence_length("a ` b", 3)
-    (4, 3)
-    """
+    """Number of backticks around code: one more than any run of them inside has, if that has as many as ``least``."""
     longest = max(map(len, _BACKTICKS.findall(text)), default=0)
     return least if longest < least else longest + 1
 
 
 def _destination(url: str) -> str:
-    r"""Write the URL of a link or picture.
-
-    >>> print(_destination("http://h/a b(c)"), _destination("http://h/f(x"))
-    http://h/a%20b(c) <http://h/f(x>
-    """
+    """Write the URL of a link or picture."""
     url = re.sub(r"[\s<>\\]", lambda match: f"%{ord(match[0]):02X}" if match[0] < "\x7f" else "%20", url)
     url = re.sub(r"&(?=#?\w{1,31};)", "&amp;", url)
     return url if _balanced(url) and url else f"<{url}>"

@@ -121,21 +121,12 @@ def declared_by(page: Page, shown: Bools) -> int | None:
 
 
 def _name(url: str) -> str:
-    """The name of the file of a picture, without its size.
-
-    >>> _name("/2018/05/Uji-300x200.jpg?v=1")
-    'uji.jpg'
-    """
+    """The name of the file of a picture, without its size: ``uji.jpg`` of ``/2018/05/Uji-300x200.jpg?v=1``."""
     return _SIZE.sub("", url.partition("?")[0].partition("#")[0].rpartition("/")[2].lower())
 
 
 def _without_captions(nodes: NodeTable, rows: Ints, keep: Bools) -> tuple[Ints, Ints]:
-    """The leaves before and after which the text around each picture stands: its own place, or that of its figure.
-
-    Parameters
-    ----------
-    rows : (k,) the pictures
-    """
+    """The leaves before and after which the text around each picture stands: its own place, or that of its figure."""
     start, end = nodes.first_leaf[rows], nodes.last_leaf[rows]
     for figure in rows_with(nodes, LANDMARKS["figure"]):
         first, last = nodes.first_leaf[figure], nodes.last_leaf[figure]

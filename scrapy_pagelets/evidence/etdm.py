@@ -225,10 +225,7 @@ def _take_in_order(a: _Children, b: _Children, keys: Ints, keys_: Ints, free: Bo
 def _approximate(
     a: _Children, left: Side, b: _Children, right: Side, free: Bools, free_: Bools
 ) -> tuple[tuple[Ints, Ints], bool]:
-    """Pair free children in document order: identical subtrees, then by label.
-
-    Identical subtrees suffice where all children of the pair that has fewer find one.
-    """
+    """Pair free children in document order, identical subtrees first; True if these suffice for all their parents."""
     found = [_take_in_order(a, b, *_keys(a, left.kind, b, right.kind), free, free_)]
     complete = not np.isin(a.parent[free], b.parent[free_]).any()
     found.append(_take_in_order(a, b, *_keys(a, left.label, b, right.label), free, free_))

@@ -103,11 +103,7 @@ def _owners(nodes: NodeTable, divided: Bools, strict: bool) -> Ints:
 
 
 def _starts(nodes: NodeTable, divided: Bools, strict: bool) -> Ints:
-    """(n,) for the children of divided rows, the sibling with which their pagelet begins.
-
-    Adjacent runs of text and inline elements form one anonymous pagelet. Consecutive siblings with one look form one
-    region of records.
-    """
+    """(n,) for children of divided rows, the sibling with which their pagelet begins, of anonymous text or records."""
     starts = np.arange(len(nodes))
     inline = nodes.tag == TEXT if strict else np.isin(nodes.tag, _INLINE)
     kind = np.where(inline, _ANONYMOUS, nodes.signature)

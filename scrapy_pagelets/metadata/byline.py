@@ -136,11 +136,7 @@ def _span(page: Page, row: int) -> tuple[int, int]:
 
 
 def _near(page: Page, heading: tuple[int, int]) -> list[int]:
-    """The short leaves after the heading, up to the next heading or long text, and those just before it.
-
-    None if the next heading follows soon and is a link: then the page is a list, and what stands between belongs to the
-    first entry.
-    """
+    """The short leaves after the heading, up to the next one or a long text, and just before it; none in a list."""
     nodes, (start, stop) = page.nodes, heading
     headings = _in_headings(nodes, start - _BEFORE, stop + _AFTER)
     found: list[int] = []

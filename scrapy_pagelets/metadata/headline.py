@@ -95,12 +95,7 @@ def headline_of(page: Page, alike: Ints | None = None, pages: int = 0, named: Se
 
 
 def _named(found: Sequence[_Candidate], names: Sequence[_Candidate], titles: Sequence[_Title]) -> _Candidate | None:
-    """The candidate that most surely is the own heading; None if no title names one.
-
-    Parameters
-    ----------
-    found, names : the candidates, and those that are the name of the site
-    """
+    """The candidate that most surely is the own heading; None if no title names one; ``names`` are of the site."""
     found = [one for one in found if one.likeness > 0]
     rarest = min((one.others for one in found), default=0)
     shared = [*names, *(one for one in found if one.others > rarest)]
@@ -210,12 +205,7 @@ def _others(nodes: NodeTable, row: int, alike: Ints | None) -> int:
 
 
 def _candidates(nodes: NodeTable, titles: list[list[str]] | None = None) -> Iterator[tuple[int, float]]:
-    """Rows that may be the heading, with a weight; heading elements before others.
-
-    Parameters
-    ----------
-    titles : the words of the titles that a heading must have a word of, if it is not of the first level
-    """
+    """Rows that may be the heading, with a weight, heading elements first; all but ``h1`` have a word of a title."""
     headings, others = (rows_with(nodes, sign)[:_MOST] for sign in (HEADING, HEADLINE))
     if titles is not None:  # most headings of a long page name its sections
         headings, others = naming(nodes, headings, titles), naming(nodes, others, titles)

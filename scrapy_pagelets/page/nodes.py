@@ -179,11 +179,7 @@ class NodeTable:
         return {0: f"/{name}" if plain else root.getroottree().getpath(root)} | self._far_paths()
 
     def _far_paths(self) -> dict[int, str]:
-        """By row, paths of elements whose path of steps would be too long, by their number among all elements.
-
-        The paths of what is below them begin with these: else each of a hundred thousand paths could have as many
-        characters as two thousand elements have names.
-        """
+        """By row, paths by number of elements far below the root: steps would be too long on hostile pages."""
         own = np.array([len(look[0]) for look in self.looks], np.int64) + _INDEX
         if self.depth.max() * own.max() < _LONGEST_PATH or self.root.getparent() is not None:
             return {}

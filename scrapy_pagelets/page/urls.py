@@ -236,10 +236,7 @@ def is_web(url: str) -> bool:
 
 
 def _relevant_base(base: str, href: str) -> str:
-    """Return the part of the base that the link depends on, so that results are cached across pages.
-
-    An absolute link is resolved once for all pages, a relative one once for each folder.
-    """
+    """Return the part of the base that the link depends on: results are cached for all pages, or for each folder."""
     if _ABSOLUTE.match(href):
         return ""
     if href[:1] == "/":

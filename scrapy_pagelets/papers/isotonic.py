@@ -155,10 +155,7 @@ def _distance(values: Floats, x: Floats, w: Floats) -> Floats:
 
 
 def _add_leaves(costs: Floats, above: Ints, values: Floats, x: Floats, w: Floats, c: float) -> tuple[Ints, Floats]:
-    """Add the costs of the leaves to those of their parents, (rows, k), in closed form: leaves are a third of a page.
-
-    Returns the level nearest to each leaf and the cost of a jump to it.
-    """
+    """Add the costs of leaves to their parents, (rows, k); return the level nearest to each, and the cost of a jump."""
     nearest, jump = np.empty(len(x), np.int64), np.empty(len(x))
     block = max(1, _BLOCK // len(values))
     for begin in range(0, len(x), block):
@@ -183,10 +180,7 @@ def _sums(costs: Floats, parents: Ints, rows: int) -> Floats:
 
 
 def _bottom_up(tree: _Tree, costs: Floats, c: float) -> Bools:
-    """Add the costs of its subtree to those of each row, (rows, k).
-
-    Returns (rows, k) whether the row keeps a level if its parent has that level.
-    """
+    """Add the costs of its subtree to each row, (rows, k); return where the row keeps a level if its parent has it."""
     stays = np.empty(costs.shape, np.bool_)
     starts = tree.starts
     for above, begin, end in zip(starts[-3::-1], starts[-2:0:-1], starts[:1:-1], strict=True):

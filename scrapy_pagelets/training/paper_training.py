@@ -201,11 +201,7 @@ def train_weights(examples: Sequence[SegmentedPage]) -> Weights:
 
 
 def _folds_of_looks(examples: Sequence[SegmentedPage]) -> Ints:
-    """(pages,) Fold of each page: pages of one look are in one fold.
-
-    So lambda is chosen on pages whose look was not learnt from. Looks are ordered by the first principal component of
-    the mean features of pages.
-    """
+    """(pages,) Fold by the first principal component of the features: lambda is chosen on looks not learnt from."""
     looks = np.array([example.described.columns.mean(axis=0) for example in examples])
     looks -= looks.mean(axis=0)
     looks /= np.maximum(looks.std(axis=0), 1e-9)

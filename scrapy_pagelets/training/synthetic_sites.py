@@ -110,22 +110,14 @@ def _new_content(words: Ints, rng: np.random.Generator) -> Floats:
 
 
 def _new_template(nodes: NodeTable, varied: Bools, rng: np.random.Generator) -> Floats:
-    """(m,) the same for template; a list that changes has other links under the same heading.
-
-    Parameters
-    ----------
-    varied : (m,) whether the leaf is in a pagelet that changes
-    """
+    """(m,) the same for template; a list in a pagelet that varies has other links under the same heading."""
     heading = (nodes.words <= _HEADING) & ~nodes.anchor[nodes.leaves]
     noise = rng.uniform(0, 0.15) if rng.random() < 0.4 else 0.0
     return np.where(varied, np.where(heading, rng.uniform(0, 0.25, len(heading)), _CHANGES), noise)
 
 
 def _new_insertion(nodes: NodeTable, rng: np.random.Generator) -> Floats:
-    """(m,) the same for template inside content: captions, bylines and teasers change, labels such as "Share" do not.
-
-    Leaves of the same shape have the same habit.
-    """
+    """(m,) the same for template inside content, by shape: captions change, labels such as "Share" do not."""
     _, kind = np.unique(nodes.shape[nodes.leaves], return_inverse=True)
     chance = np.where(nodes.words > _SHORT, *_INSERTION)
     changes = rng.random(int(kind.max(initial=-1)) + 1)[kind] < chance
@@ -158,12 +150,7 @@ def evidence(example: Example, odds: Floats, others: int, rng: np.random.Generat
 def _synthetic_page(
     example: Example, own: Fragments, habits: _Habits, same: bool, rng: np.random.Generator
 ) -> Fragments:
-    """Generate the fragments of another page of the site.
-
-    Parameters
-    ----------
-    same : whether it is of the same class as the example
-    """
+    """Generate the fragments of another page of the site, of the same class as the example or of another one."""
     nodes, keys = example.page.nodes, own.keys
     steady = (habits.varies > 0) & (rng.random(len(habits.varies)) >= habits.varies)
     fresh = (rng.random(len(nodes.leaves)) < habits.fresh) & ~steady[habits.pagelet]
@@ -212,12 +199,7 @@ def _present_rows(example: Example, habits: _Habits, same: bool, rng: np.random.
 
 
 def _new_targets(nodes: NodeTable, habits: _Habits, fresh: Bools, rng: np.random.Generator) -> tuple[Bools, Ints]:
-    """(links,) whether the target of a link changes, as it does if its text changes, and the key of a new target.
-
-    Parameters
-    ----------
-    fresh : (m,) whether the run of text has changed
-    """
+    """(links,) whether the target of a link changes, as it does if its text is fresh, and the key of a new target."""
     rows = nodes.links.row
     first = nodes.first_leaf[rows]
     picture = rng.random(len(rows)) < np.where(habits.inner[rows], *_PICTURE)

@@ -159,10 +159,7 @@ def _largest(tree: Tree, column: Floats) -> Floats:
 
 
 def _to_next(tree: Tree, boxes: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """(k,) The gap between a node and its next sibling; whether they are side by side; left-aligned; of one width.
-
-    NaN if there is no next sibling, or if one of the two is not visible.
-    """
+    """(k,) Gap to the next visible sibling; whether they are side by side, left-aligned, of one width; NaN for none."""
     after = tree.siblings[1]
     other = boxes[after]
     both_visible = (after >= 0) & (boxes[:, 2] > boxes[:, 0]) & (other[:, 2] > other[:, 0])
@@ -175,10 +172,7 @@ def _to_next(tree: Tree, boxes: Floats) -> tuple[Floats, Floats, Floats, Floats]
 
 
 def _among_children(tree: Tree, boxes: Floats) -> tuple[Floats, ...]:
-    """(k,) Largest gap between consecutive children, standard deviation of the gaps, and three shares.
-
-    They are the shares of consecutive children that are side by side, that are left-aligned, and that have one width.
-    """
+    """(k,) Largest gap and spread of the gaps of the children; shares side by side, left-aligned, and of one width."""
     columns = _to_next(tree, boxes)
     nodes = np.flatnonzero(~np.isnan(columns[0]))
     parent = tree.parent[nodes]

@@ -228,11 +228,7 @@ def expansion(energy: Energy, labels: Ints, label: int) -> tuple[Ints, float]:
 
 
 def _hidden(energy: Energy) -> Floats:
-    """(k,) Cost of making a node invisible.
-
-    The parent of an invisible child is invisible too. So making the child invisible saves the cost of the edge between
-    them.
-    """
+    """(k,) Cost of making a node invisible. Its parent is invisible too, which saves the cost of the edge to it."""
     tree = energy.tree
     edge = np.where(tree.parent < 0, 0, energy.edge)
     below = np.zeros_like(edge)

@@ -220,10 +220,7 @@ def _count(labels: Ints) -> int:
 
 
 def _prototypes(tree: Tree, space: Floats) -> Ints:
-    """The nodes that are labels: the inner nodes, or the farthest of them if there are too many.
-
-    Those are the root, then repeatedly the node farthest from the labels so far.
-    """
+    """The nodes that are labels: the inner nodes, or the root and then, each time, the one farthest from the others."""
     nodes = np.flatnonzero(tree.inner) if tree.inner[0] else np.zeros(1, np.int64)
     most = max(1, _COSTS // len(tree))
     if len(nodes) <= most:

@@ -249,10 +249,7 @@ def super_shingles(near: Ints) -> Ints:
 
 
 def _owners(nodes: NodeTable, pagelet: Ints) -> tuple[Ints, Bools]:
-    """(n,) pagelet that contains each row, -1 if it spans several; (n,) whether the row contains a whole pagelet.
-
-    Rows without text belong to the pagelet of their parent.
-    """
+    """(n,) pagelet of each row, -1 for several, its parent's if it has no text; whether it has all of a pagelet."""
     if not len(pagelet):
         return np.full(len(nodes), -1), np.zeros(len(nodes), np.bool_)
     first, last = nodes.first_leaf, nodes.last_leaf
