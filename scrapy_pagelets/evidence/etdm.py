@@ -122,27 +122,17 @@ class _Children:
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """Pairs of subtrees of one depth, one for each pair of classes, and the pairs of children that can be chosen.
+    """Pairs of subtrees of one depth, one for each pair of classes, and the pairs of children that can be chosen."""
 
-    Attributes
-    ----------
-    count : number of pairs of subtrees
-    parent : (edges,) index of the pair of subtrees
-    left, right, place, place_ : (edges,) rows of the two children, their places among the children of each subtree
-    group : (edges,) number of the assignment that the edge belongs to, -1 for identical subtrees: chosen already
-    score : (edges,) preference among mappings of one size, 0 to 1
-    below : (edges,) index of the pair on the next level
-    """
-
-    count: int
-    parent: Ints
-    left: Ints
+    count: int  # number of pairs of subtrees
+    parent: Ints  # (edges,) index of the pair of subtrees
+    left: Ints  # (edges,) rows of the two children
     right: Ints
-    place: Ints
+    place: Ints  # (edges,) their places among the children of each subtree
     place_: Ints
-    group: Ints
-    score: Floats
-    below: Ints
+    group: Ints  # (edges,) number of the assignment of the edge, -1 for identical subtrees: chosen already
+    score: Floats  # (edges,) preference among mappings of one size, 0 to 1
+    below: Ints  # (edges,) index of the pair on the next level
 
 
 def _descend(left: Side, right: Side) -> tuple[list[_Level], bool]:

@@ -120,19 +120,12 @@ def _labels(nodes: NodeTable) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class _Texts:
-    """The runs of text of one side that the other has as well.
+    """The runs of text of one side that the other has as well; those below a row are ``text[first:last]``."""
 
-    Attributes
-    ----------
-    text : (k,) their hashes
-    first, last : (n,) those below a row are ``text[first:last]``
-    sum : (n,) hash of those below a row, in any order; 0 for none
-    """
-
-    text: Ints
-    first: Ints
-    last: Ints
-    sum: Ints
+    text: Ints  # (k,) their hashes
+    first: Ints  # (n,)
+    last: Ints  # (n,)
+    sum: Ints  # (n,) hash of those below a row, in any order; 0 for none
 
     @classmethod
     def of_page(cls, nodes: NodeTable, template: TemplateTree) -> Self:

@@ -130,22 +130,13 @@ def _linked(page: Page, alike: Ints | None, pages: int) -> Headline | None:
 
 
 class _Candidate(NamedTuple):
-    """A heading of a page.
-
-    Attributes
-    ----------
-    row, text : as in `Headline`
-    weight : how likely an element of its kind is the own heading
-    likeness : to the titles of the page, 0 to 1
-    others : number of other pages with the same text at the same place
-    is_first_level : whether it is an ``h1``
-    """
+    """A heading of a page."""
 
     row: int
     text: str
-    weight: float
-    likeness: float
-    others: int
+    weight: float  # how likely an element of its kind is the own heading
+    likeness: float  # to the titles of the page, 0 to 1
+    others: int  # number of other pages with the same text at the same place
     is_first_level: bool
 
     @classmethod

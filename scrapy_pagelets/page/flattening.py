@@ -95,32 +95,17 @@ def flatten(root: etree._Element, noscript: bool) -> tuple[dict[str, Any], _Foun
 
 @dataclass(slots=True)
 class _Open:
-    """An element that has begun and not ended.
-
-    Attributes
-    ----------
-    ranks : by signature, the last rank of its children so far
-    texts : number of its runs of text so far
-    """
+    """An element that has begun and not ended."""
 
     row: int
     gap: int = GLUED
     traits: int = 0
-    ranks: dict[int, int] = field(default_factory=dict)
-    texts: int = 0
+    ranks: dict[int, int] = field(default_factory=dict)  # by signature, the last rank of its children so far
+    texts: int = 0  # number of its runs of text so far
 
 
 class _Table:
-    """The columns of a node table while its tree is walked over; the compiled core has the same as one loop.
-
-    Attributes
-    ----------
-    room : characters that further looks may have, see `ROOM_OF_LOOKS`
-    open : the open elements, behind one that stands for what is outside of the root
-    pending : the widest gap since the last run of text
-    verbatim : number of open elements that keep white space
-    white : white space since the last run of text inside of them
-    """
+    """The columns of a node table while its tree is walked over; the compiled core has the same as one loop."""
 
     def __init__(self, noscript: bool) -> None:
         self.noscript = noscript
@@ -129,16 +114,16 @@ class _Table:
         self.strings: list[str] = []
         self.spaces: dict[int, str] = {}
         self.kinds: dict[Look, _Kind] = {}
-        self.room = ROOM_OF_LOOKS
+        self.room = ROOM_OF_LOOKS  # characters that further looks may have
         self.anchors: list[int] = []
         self.hidden: list[int] = []
         self.labels: dict[int, str] = {}
         self.relations: dict[int, str] = {}
         self.link_rows, self.hrefs, self.rels = array("q"), list[str](), list[str]()
-        self.open = [_Open(-1)]
-        self.pending = PARAGRAPH
-        self.verbatim = 0
-        self.white = ""
+        self.open = [_Open(-1)]  # the first one stands for what is outside of the root
+        self.pending = PARAGRAPH  # the widest gap since the last run of text
+        self.verbatim = 0  # number of open elements that keep white space
+        self.white = ""  # white space since the last run of text inside of them
 
     def walk(self, root: etree._Element) -> None:
         """Add a row for each element of a tree, and for each text that a reader sees."""

@@ -58,11 +58,16 @@ _BY_TAG: Final = {tag: LANDMARKS[name] for name, (tag, _) in _LANDMARKS.items() 
     **dict.fromkeys(_HEADINGS, LANDMARKS["heading"]),
 }
 _BY_ROLE: Final = {role: LANDMARKS[name] for name, (_, role) in _LANDMARKS.items() if role}
+
+
+def _names(pattern: str) -> re.Pattern[str]:
+    """Match a name that stands alone, or before or behind a hyphen or underscore."""
+    return re.compile(rf"(?:^|[\s_-])(?:{pattern})(?:$|[\s_-])", re.IGNORECASE)
+
+
 #: Names of classes, ids and properties of a heading that is in no heading element.
-_HEADLINE: Final = re.compile(
-    r"(?:^|[\s_-])(?:headline|heading|(?:(?:entry|post|page|article|product|main|content|doc|thread|topic)[_-]?)?title)"
-    r"(?:$|[\s_-])",
-    re.IGNORECASE,
+_HEADLINE: Final = _names(
+    r"headline|heading|(?:(?:entry|post|page|article|product|main|content|doc|thread|topic)[_-]?)?title"
 )
 #: Elements that are no heading, whatever their names say.
 _NO_HEADLINE: Final = ("a", "body", "html")
@@ -73,49 +78,34 @@ FORMULA_NAMED: Final = re.compile(
     r"(?:^|\s)(?:katex(?:-display)?|MathJax(?:_Preview|(?:_SVG|_CHTML)?(?:_Display)?)|mjx-chtml|mwe-math-element)(?:\s|$)"
 )
 #: Classes and ids of what holds all comments, and of each of them: WordPress, Drupal, Movable Type, Disqus and others.
-_COMMENTS: Final = re.compile(
-    r"(?:^|[\s_-])(?:comments|commentlist|comments?[-_]?(?:list|area|section|box|form|thread|wrapper|container)|disqus_thread)"
-    r"(?:$|[\s_-])",
-    re.IGNORECASE,
+_COMMENTS: Final = _names(
+    r"comments|commentlist|comments?[-_]?(?:list|area|section|box|form|thread|wrapper|container)|disqus_thread"
 )
-_COMMENT: Final = re.compile(r"(?:^|[\s_-])comment(?:$|[\s_-])", re.IGNORECASE)
-_REVIEWS: Final = re.compile(
-    r"(?:^|[\s_-])(?:reviews|(?:customer|product)-?reviews?|reviews?-?(?:list|section))(?:$|[\s_-])", re.IGNORECASE
-)
+_COMMENT: Final = _names("comment")
+_REVIEWS: Final = _names(r"reviews|(?:customer|product)-?reviews?|reviews?-?(?:list|section)")
 _AUTHOR: Final = re.compile(
     r"(?:^|\s)(?:\S*[-_])?(?:author|byline|autor|auteur)(?:[-_](?:name|link|vcard|info))?(?:$|\s)|(?:^|\s)fn(?:$|\s)",
     re.IGNORECASE,
 )
 #: Classes of what only screen readers say: Bootstrap, WordPress, Drupal, Shopify and others.
-_HEARD: Final = re.compile(
-    r"(?:^|[\s_-])(?:sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen)(?:$|[\s_-])",
-    re.IGNORECASE,
-)
+_HEARD: Final = _names(r"sr-only|screen-?reader(?:-text)?|visually-?hidden|hidden-visually|element-invisible|noscreen")
 #: Classes and ids of sections of related posts, as blog engines and their plugins name them.
-_RELATED: Final = re.compile(
-    r"(?:^|[\s_-])(?:related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?)(?:$|[\s_-])",
-    re.IGNORECASE,
-)
+_RELATED: Final = _names(r"related[-_]?(?:posts?|articles?|stories)|jp-relatedposts|yarpp|wp_rp(?:_\w+)?")
 #: Classes of the line with author, date and section of a post, as blog engines and their themes name it.
 _BYLINE: Final = re.compile(
     r"(?:^|\s)(?:(?:entry|post|article|node)[-_]{1,2}meta(?:data)?|posted-on|byline|postmeta(?:data)?)(?:$|\s)",
     re.IGNORECASE,
 )
 #: Classes and ids of links to the posts before and after this one.
-_NEIGHBOURS: Final = re.compile(
-    r"(?:^|[\s_-])(?:nav-?(?:previous|next|links)|posts?-?nav(?:igation)?|prev-?next|post-?nav-?(?:prev|next|item))"
-    r"(?:$|[\s_-])",
-    re.IGNORECASE,
+_NEIGHBOURS: Final = _names(
+    r"nav-?(?:previous|next|links)|posts?-?nav(?:igation)?|prev-?next|post-?nav-?(?:prev|next|item)"
 )
 #: Classes of the links to further pages of a list, and of what bbPress says to visitors of a forum.
-_PAGER: Final = re.compile(
-    r"(?:^|[\s_-])(?:pager|pagination|paging|page-?numbers|pagenavi|bbp-template-notice)(?:$|[\s_-])",
-    re.IGNORECASE,
-)
+_PAGER: Final = _names(r"pager|pagination|paging|page-?numbers|pagenavi|bbp-template-notice")
 #: Classes, ids and roles of navigation in the page itself.
 _CONTENTS: Final = re.compile(r"toc|contents|index", re.IGNORECASE)
 #: Classes of what forums put below each contribution of an author.
-_SIGNATURE: Final = re.compile(r"(?:^|[\s_-])signatures?(?:$|[\s_-])", re.IGNORECASE)
+_SIGNATURE: Final = _names("signatures?")
 #: What one of the names above has in it. Most looks have none, and many are new on each page.
 _NAMED: Final = re.compile(
     r"title|head|crumb|comment|disqus|review|auth?or|auteur|byline|\bfn\b|sr-only|screen|hidden|invisible|related|yarpp|wp_rp|"

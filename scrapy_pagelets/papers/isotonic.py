@@ -66,20 +66,12 @@ def smooth(levels: list[Ints], parent: Ints, x: Floats, w: Floats, c: float = 0.
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """The tree in the order of the dynamic program: first the rows with children, level by level, then all leaves.
+    """The tree in the order of the dynamic program: first the rows with children, level by level, then all leaves."""
 
-    Attributes
-    ----------
-    parent : (n,) row of the parent of each row
-    order : (n,) row at each position
-    above : (n,) position of the parent for each position, 0 at the root
-    starts : position where each level of rows with children begins, and where the last one ends
-    """
-
-    parent: Ints
-    order: Ints
-    above: Ints
-    starts: list[int]
+    parent: Ints  # (n,) row of the parent of each row
+    order: Ints  # (n,) row at each position
+    above: Ints  # (n,) position of the parent for each position, 0 at the root
+    starts: list[int]  # position where each level of rows with children begins, and where the last one ends
 
 
 def _columns(x: Floats, w: Floats, c: float) -> tuple[Floats, Floats]:

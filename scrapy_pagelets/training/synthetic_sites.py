@@ -43,30 +43,18 @@ _KEYS: Final = 2**62
 
 @dataclass(frozen=True)
 class _Habits:
-    """How the pages of a synthetic site differ, drawn once for the site. Apart from masks, values are probabilities.
+    """How the pages of a synthetic site differ, drawn once for the site. Apart from masks, values are probabilities."""
 
-    Attributes
-    ----------
-    pagelet : (m,) number of the pagelet of each leaf
-    inner : (n,) whether the row has content only
-    whole : (n,) whether the row has template and is inside one pagelet
-    fresh : (m,) that a run of text is another one on the next page, if its pagelet changes
-    template : (pagelets,) whether the pagelet is template
-    varies, absent : (pagelets,) that a template pagelet changes; that it is missing
-    moves : that a row of content has another path
-    other, lost : that a page is of another class; that a template pagelet is missing on pages of another class
-    """
-
-    pagelet: Ints
-    inner: Bools
-    whole: Bools
-    fresh: Floats
-    template: Bools
-    varies: Floats
-    absent: Floats
-    moves: float
-    other: float
-    lost: float
+    pagelet: Ints  # (m,) number of the pagelet of each leaf
+    inner: Bools  # (n,) whether the row has content only
+    whole: Bools  # (n,) whether the row has template and is inside one pagelet
+    fresh: Floats  # (m,) that a run of text is another one on the next page, if its pagelet changes
+    template: Bools  # (pagelets,) whether the pagelet is template
+    varies: Floats  # (pagelets,) that a template pagelet changes
+    absent: Floats  # (pagelets,) that it is missing
+    moves: float  # that a row of content has another path
+    other: float  # that a page is of another class
+    lost: float  # that a template pagelet is missing on pages of another class
 
     @classmethod
     def drawn(cls, example: Example, rng: np.random.Generator) -> Self:
