@@ -10,20 +10,8 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.page import looks
 from scrapy_pagelets.page.code import line_numbers
-from scrapy_pagelets.page.looks import (
-    BYLINE,
-    CHOICES,
-    COMMENT,
-    COMMENTS,
-    ELSEWHERE,
-    HEADING,
-    HEARD,
-    PAGER,
-    RELATED,
-    REVIEWS,
-    SIGNATURE,
-)
 from scrapy_pagelets.page.nodes import LINE, TAG, NodeTable, elements_at, rows_tagged, rows_with
 from scrapy_pagelets.page.page import Page
 
@@ -76,9 +64,12 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     >>> asides_of(Page.parse(html.encode(), "http://a/").nodes, np.ones(3, np.bool_)).tolist()
     [False, True, True]
     """
-    found = _beside_text(nodes) | line_numbers(nodes) | _series(nodes)
-    for row in (*rows_with(nodes, RELATED | ELSEWHERE), *_short(nodes, rows_with(nodes, PAGER)), *_log_in(nodes)):
-        found[_leaves(nodes, row)] = True
+    rows = (
+        *rows_with(nodes, looks.RELATED | looks.ELSEWHERE),
+        *_short(nodes, rows_with(nodes, looks.PAGER)),
+        *_log_in(nodes),
+    )
+    found = _beside_text(nodes) | line_numbers(nodes) | _series(nodes) | nodes.leaves_below(rows)
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
     return found
@@ -89,13 +80,12 @@ def _beside_text(nodes: NodeTable) -> Bools:
     found = hints_of(nodes)
     if found.any():
         found &= ~_labels_of_prices(nodes)
-    for row in rows_with(nodes, CHOICES):
-        found[_leaves(nodes, row)] = True
-    for row in rows_with(nodes, BYLINE):
-        leaves = _leaves(nodes, row)
+    found |= nodes.leaves_below(rows_with(nodes, looks.CHOICES))
+    for row in rows_with(nodes, looks.BYLINE):
+        leaves = nodes.leaves_of(row)
         found[leaves] |= nodes.words[leaves].sum() <= _BYLINE
-    for row in rows_with(nodes, HEADING) if found.any() else ():
-        leaves = _leaves(nodes, row)
+    for row in rows_with(nodes, looks.HEADING) if found.any() else ():
+        leaves = nodes.leaves_of(row)
         found[leaves] &= not found[leaves].all()
     return found
 
@@ -103,18 +93,16 @@ def _beside_text(nodes: NodeTable) -> Bools:
 def hints_of(nodes: NodeTable) -> Bools:
     """(m,) leaves of hints that only screen readers say, headings that a page hides among them."""
     found = np.zeros(len(nodes.leaves), np.bool_)
-    for row in rows_with(nodes, HEARD):
-        leaves = _leaves(nodes, row)
+    for row in rows_with(nodes, looks.HEARD):
+        leaves = nodes.leaves_of(row)
         found[leaves] |= nodes.words[leaves].sum() <= _HINT
     return found
 
 
 def _series(nodes: NodeTable) -> Bools:
     """(m,) leaves of links to the pages before and after this one and above it, and the labels in their lines."""
-    found = np.zeros(len(nodes.leaves), np.bool_)
-    for row, relation in nodes.relations.items():
-        if not _SERIES.isdisjoint(relation.lower().split()):
-            found[_leaves(nodes, row)] = True
+    relations = ((row, relation.lower().split()) for row, relation in nodes.relations.items())
+    found = nodes.leaves_below((row for row, names in relations if not _SERIES.isdisjoint(names)))
     if found.any():
         line = np.cumsum(nodes.gap >= LINE)
         others = np.bincount(line, nodes.words * ~found)
@@ -125,7 +113,7 @@ def _series(nodes: NodeTable) -> Bools:
 
 def _short(nodes: NodeTable, rows: Iterable[int]) -> list[int]:
     """Those of some rows that have few words."""
-    return [row for row in rows if nodes.words[_leaves(nodes, row)].sum() <= _SHORT]
+    return [row for row in rows if nodes.words[nodes.leaves_of(row)].sum() <= _SHORT]
 
 
 def _log_in(nodes: NodeTable) -> Iterator[int]:
@@ -141,16 +129,12 @@ def _labels_of_prices(nodes: NodeTable) -> Bools:
     mask = np.zeros(len(nodes.leaves), np.bool_)
     struck = np.isin(nodes.look, [look for look, (tag, *_) in enumerate(nodes.looks) if tag in STRUCK])
     places = np.unique(nodes.first_leaf[struck & (nodes.first_leaf < nodes.last_leaf)])
-    for row in rows_with(nodes, HEARD) if len(places) else ():
-        leaves, around = _leaves(nodes, row), _leaves(nodes, int(nodes.parent[row]))
+    for row in rows_with(nodes, looks.HEARD) if len(places) else ():
+        leaves, around = nodes.leaves_of(row), nodes.leaves_of(int(nodes.parent[row]))
         text = "".join(nodes.strings[leaves])
         beside = np.searchsorted(places, around.start) < np.searchsorted(places, around.stop)
         mask[leaves] |= beside and around.stop - around.start <= _PRICES and not any(map(str.isdecimal, text))
     return mask
-
-
-def _leaves(nodes: NodeTable, row: int) -> slice:
-    return slice(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
 
 
 def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discussion: bool = False) -> Bools:
@@ -172,9 +156,7 @@ def comments_of(page: Page, keep: Bools, *, is_product: bool = False, is_discuss
     [False, False]
     """
     nodes = page.nodes
-    found = np.zeros(len(nodes.leaves), np.bool_)
-    for row in (*_sections(nodes), *(rows_with(nodes, REVIEWS) if is_product else ())):
-        found[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
+    found = nodes.leaves_below((*_sections(nodes), *(rows_with(nodes, looks.REVIEWS) if is_product else ())))
     if found.any() and (is_discussion or nodes.words[keep & ~found].sum() < _ARTICLE or is_forum(page)):
         found[:] = False
     return found
@@ -194,9 +176,7 @@ def signatures_of(page: Page, keep: Bools, *, is_discussion: bool = False) -> Bo
     [False, False]
     """
     nodes = page.nodes
-    found = np.zeros(len(nodes.leaves), np.bool_)
-    for row in rows_with(nodes, SIGNATURE):
-        found[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
+    found = nodes.leaves_below(rows_with(nodes, looks.SIGNATURE))
     if found.any() and (nodes.words[keep & ~found].sum() < _ARTICLE or not (is_discussion or is_forum(page))):
         found[:] = False
     return found
@@ -204,10 +184,10 @@ def signatures_of(page: Page, keep: Bools, *, is_discussion: bool = False) -> Bo
 
 def _sections(nodes: NodeTable) -> list[int]:
     """Rows of the sections that are named so and have a comment in them; manuals have chapters on comments."""
-    sections = rows_with(nodes, COMMENTS)
+    sections = rows_with(nodes, looks.COMMENTS)
     if not sections:
         return []
-    comments = np.array(rows_with(nodes, COMMENT))
+    comments = np.array(rows_with(nodes, looks.COMMENT))
     begins = np.searchsorted(comments, sections, side="right")
     ends = np.searchsorted(comments, nodes.end[sections])
     return [section for section, begin, end in zip(sections, begins, ends, strict=True) if begin < end]

@@ -67,10 +67,8 @@ def corrected(nodes: NodeTable, templateness: Floats, headline: Headline | None)
     found[_items_of_content(nodes, ~is_template(found))] = 0
     found[holes_of(nodes, ~is_template(found))] = 0
     if headline is not None:
-        for row in (headline.row, *headline.sections):
-            found[nodes.first_leaf[row] : nodes.last_leaf[row]] = 0
-        for row in headline.banners:
-            found[nodes.first_leaf[row] : nodes.last_leaf[row]] = 1
+        found[nodes.leaves_below((headline.row, *headline.sections))] = 0
+        found[nodes.leaves_below(headline.banners)] = 1
     marks = permalinks(nodes)
     found[marks] = 1
     found[_headings_of_content(nodes, ~is_template(found)) & ~marks] = 0
@@ -109,9 +107,7 @@ def _items_of_content(nodes: NodeTable, keep: Bools) -> Bools:
     items = np.flatnonzero(_IS_ITEM[nodes.tag] & of_list[nodes.parent])
     lost = count[nodes.last_leaf[items]] == count[nodes.first_leaf[items]]
     announced = _announced(nodes, first, keep)
-    for row in (*items[lost].tolist(), *lists[announced].tolist()):
-        mask[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
-    return mask
+    return nodes.leaves_below((*items[lost].tolist(), *lists[announced].tolist()))
 
 
 def _announced(nodes: NodeTable, first: Ints, keep: Bools) -> Bools:
@@ -161,21 +157,13 @@ def _lists_of_headings(nodes: NodeTable, templateness: Floats, told: Bools, mark
     torn = (first > 0) & (first < last) & (count[last] - count[first] < last - first)
     if not torn.any():
         return mask
-    headings = _leaves_of_headings(nodes)
+    headings = nodes.leaves_below(rows_with(nodes, HEADING))
     before = np.maximum.accumulate(np.where(marks, -1, np.arange(len(marks))))[first[torn] - 1]
     below = (before >= 0) & headings[before] & keep[before] & told[before]
     for start, end in zip(first[torn][below].tolist(), last[torn][below].tolist(), strict=True):
         inside = templateness[start:end]
         doubt = inside.max() if keep[start:end].any() else in_order(inside) / len(inside)
         mask[start:end] |= doubt <= _IN_DOUBT
-    return mask
-
-
-def _leaves_of_headings(nodes: NodeTable) -> Bools:
-    """(m,) the leaves inside of headings."""
-    mask = np.zeros(len(nodes.leaves), np.bool_)
-    for row in rows_with(nodes, HEADING):
-        mask[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
     return mask
 
 
@@ -221,7 +209,7 @@ def permalinks(nodes: NodeTable) -> Bools:
     mask = np.zeros(len(nodes.leaves), np.bool_)
     for row, href in zip(nodes.links.row.tolist(), nodes.links.href, strict=True):
         if "#" in href:
-            leaves = slice(int(nodes.first_leaf[row]), int(nodes.last_leaf[row]))
+            leaves = nodes.leaves_of(row)
             if 0 < leaves.stop - leaves.start <= _RUNS and not _WORD.search("".join(nodes.strings[leaves])):
                 mask[leaves] = True
     return mask
@@ -253,7 +241,7 @@ def holes_of(nodes: NodeTable, keep: Bools) -> Bools:
     all_words, all_kept = (np.bincount(above, column, len(nodes))[above] for column in (words, kept))
     is_hole &= (all_kept >= _LEAST) & (all_kept >= _SHARE * all_words) & _between(blocks, above, is_text)
     for row in blocks[is_hole].tolist():
-        leaves = slice(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
+        leaves = nodes.leaves_of(row)
         linked = nodes.words[leaves] * nodes.anchor[nodes.leaves[leaves]]
         found[leaves] = linked.sum() <= _LINKS * nodes.words[leaves].sum()
     return found

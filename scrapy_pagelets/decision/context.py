@@ -263,10 +263,8 @@ def _sections(of: ContextMeasures) -> dict[str, Floats]:
 
 def _heading_levels(nodes: NodeTable) -> Ints:
     """(m,) level of the heading around each leaf, 1 to 6; 0 outside of headings."""
-    level = _HEADING_LEVEL[nodes.tag]
-    for rows in nodes.levels[1:]:
-        level[rows] = np.where(level[rows] > 0, level[rows], level[nodes.parent[rows]])
-    return level[nodes.leaves]
+    levels = nodes.inherit(_HEADING_LEVEL[nodes.tag], lambda own, above: np.where(own > 0, own, above))
+    return levels[nodes.leaves]
 
 
 def _after_title(levels: Ints, words: Floats) -> Floats | float:

@@ -196,9 +196,7 @@ class LeafMeasures:
         """(m,) which of the own_tokens each leaf is inside of, as bits."""
         nodes = self.nodes
         own = np.array([own_tokens_of(look, self._own_tokens) for look in nodes.looks], np.int64)[nodes.look]
-        for rows in nodes.levels[1:]:
-            own[rows] |= own[nodes.parent[rows]]
-        return own[nodes.leaves]
+        return nodes.inherit(own, np.bitwise_or)[nodes.leaves]
 
     @cached_property
     def regions(self) -> NDArray[np.float32]:
@@ -388,10 +386,7 @@ def _last_heading(bits: Ints) -> Ints:
 
 def _landmarks(nodes: NodeTable) -> Ints:
     """(m,) the landmarks around each leaf, as bits."""
-    own = (nodes.signs & _ALL_LANDMARKS)[nodes.look]
-    for rows in nodes.levels[1:]:
-        own[rows] |= own[nodes.parent[rows]]
-    return own[nodes.leaves]
+    return nodes.inherit((nodes.signs & _ALL_LANDMARKS)[nodes.look], np.bitwise_or)[nodes.leaves]
 
 
 def before(column: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Final
 
@@ -47,10 +47,7 @@ def repeats_of(nodes: NodeTable, keep: Bools) -> Bools:
     >>> repeats_of(Page.parse(html.encode(), "http://a/").nodes, np.ones(3, np.bool_)).tolist()
     [False, True, False]
     """
-    found = np.zeros(len(nodes.leaves), np.bool_)
-    for row in (*_second_copies(nodes, keep), *_quotations(nodes, keep)):
-        found[nodes.first_leaf[row] : nodes.last_leaf[row]] = True
-    return found
+    return nodes.leaves_below((*_second_copies(nodes, keep), *_quotations(nodes, keep)))
 
 
 def _second_copies(nodes: NodeTable, keep: Bools) -> Iterator[int]:
@@ -58,12 +55,12 @@ def _second_copies(nodes: NodeTable, keep: Bools) -> Iterator[int]:
     words = up_to(nodes.words)
     around: dict[int, list[int]] = defaultdict(list)
     for first, second in _pairs(nodes, words):
-        leaves = slice(nodes.first_leaf.item(first), nodes.last_leaf.item(first))
+        leaves = nodes.leaves_of(first)
         has_table = (nodes.tag[second : nodes.end[second]] == _TABLE).any()
         if not has_table and nodes.words[leaves][keep[leaves]].sum() >= _KEPT * below(nodes, words, first):
             around[_around_both(nodes, first, second)].append(second)
     for row, copies in around.items():
-        outer = _outermost(nodes, copies)
+        outer = nodes.outermost(copies)
         if below(nodes, words, outer).sum() >= _SHARE * below(nodes, words, row):
             yield from outer
 
@@ -85,17 +82,8 @@ def _pairs(nodes: NodeTable, words: Ints) -> Iterator[tuple[int, int]]:
         if key in copies:
             copies[key].append(row)
     for same_text in copies.values():
-        if len(found := _outermost(nodes, same_text)) == 2:
+        if len(found := nodes.outermost(same_text)) == 2:
             yield found[0], found[1]
-
-
-def _outermost(nodes: NodeTable, rows: Iterable[int]) -> list[int]:
-    """Those of some rows that are not inside of another one, ascending."""
-    found: list[int] = []
-    for row in sorted(rows):
-        if not found or row >= nodes.end[found[-1]]:
-            found.append(row)
-    return found
 
 
 def _around_both(nodes: NodeTable, first: int, second: int) -> int:
@@ -115,7 +103,7 @@ def _quotations(nodes: NodeTable, keep: Bools) -> Iterator[int]:
     before = first[number]
     counts = (nodes.words >= _QUOTED) & keep[before]
     for row in quotations:
-        leaves = slice(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
+        leaves = nodes.leaves_of(row)
         words = nodes.words[leaves]
         said = words[counts[leaves] & (before[leaves] < leaves.start)].sum()
         if said and said >= _MOST * words.sum():
@@ -144,7 +132,8 @@ def link_sections_of(page: Page, alike: Ints, pages: int) -> Bools:
     if pages < _FEWEST:
         return found
     repeated = list(_repeated(nodes, alike >= _OFTEN * pages))
-    leading = _leading(nodes, page.key) if repeated else found
+    links = nodes.links.row[(nodes.links.key != 0) & (nodes.links.key != page.key)]
+    leading = nodes.leaves_below(links.tolist() if repeated else ())
     for begin, text, end in repeated:
         linked = leading[text:end]
         words = nodes.words[text:end]
@@ -162,13 +151,3 @@ def _repeated(nodes: NodeTable, often: Bools) -> Iterator[tuple[int, int, int]]:
             end = min(end, nodes.last_leaf.item(nodes.parent.item(row)))
             if last < end:
                 yield first, last, end
-
-
-def _leading(nodes: NodeTable, own: int) -> Bools:
-    """(m,) the leaves in links to pages other than the own one."""
-    rows = nodes.links.row[(nodes.links.key != 0) & (nodes.links.key != own)]
-    change = np.zeros(len(nodes.leaves) + 1, np.int64)
-    np.add.at(change, nodes.first_leaf[rows], 1)
-    np.add.at(change, nodes.last_leaf[rows], -1)
-    leading: Bools = np.cumsum(change[:-1]) > 0
-    return leading

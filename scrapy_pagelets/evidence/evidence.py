@@ -260,9 +260,7 @@ class Counts:
         if not include_slots:
             texts = self.tables["text"][keys.text][:, 1 + number]
             mapped[nodes.leaves] &= np.minimum(texts, self.tables["placed"][keys.placed][:, 0]) >= needed
-        for rows in nodes.levels[1:]:
-            mapped[rows] &= mapped[nodes.parent[rows]]
-        return mapped
+        return nodes.inherit(mapped, np.bitwise_and)
 
     def evidence(
         self,

@@ -30,6 +30,7 @@ from scrapy_pagelets.base.characters import normalised
 from scrapy_pagelets.page import urls
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import nearest
 from scrapy_pagelets.page.urls import normalise
 
 #: The links of a region are a menu if more than this share of its words is link text.
@@ -158,12 +159,12 @@ def _has_side_effects(nodes: NodeTable, link: int) -> bool:
     """Return True if the attributes or the text of a link show that it has side effects."""
     row = int(nodes.links.row[link])
     element = nodes.elements[row]
-    labels = (element.get("title") or "", element.get("aria-label") or "", _text(nodes, row))
+    labels = (
+        element.get("title") or "",
+        element.get("aria-label") or "",
+        " ".join(nodes.strings[nodes.leaves_of(row)]),
+    )
     return not is_plain_link(element) or any(map(labels_action, labels))
-
-
-def _text(nodes: NodeTable, row: int) -> str:
-    return " ".join(nodes.strings[nodes.first_leaf[row] : nodes.last_leaf[row]])
 
 
 def hyperlink_distance(url: str, target: str) -> int:
@@ -181,12 +182,8 @@ def hyperlink_distance(url: str, target: str) -> int:
 
 def dom_distances(nodes: NodeTable, row: int) -> Ints:
     """(n,) number of edges between a node and each other one, by way of their common ancestor."""
-    rows = np.arange(len(nodes))
-    above = (rows <= row) & (nodes.end > row)
-    common = np.where(above, nodes.depth, 0)
-    for level in nodes.levels[1:]:
-        common[level] = np.where(above[level], common[level], common[nodes.parent[level]])
-    distances: Ints = nodes.depth[row] + nodes.depth - 2 * common
+    above = (np.arange(len(nodes)) <= row) & (nodes.end > row)
+    distances: Ints = nodes.depth[row] + nodes.depth - 2 * nearest(nodes, np.where(above, nodes.depth, -1))
     return distances
 
 
@@ -197,9 +194,7 @@ def _in_dense_region(nodes: NodeTable) -> Bools:
     count = np.zeros(len(nodes), np.int64)
     count[nodes.links.row] = 1
     dense = (nodes.total(count) >= 3) & (linked > _DENSE * words)
-    for rows in nodes.levels[1:]:
-        dense[rows] |= dense[nodes.parent[rows]]
-    return dense
+    return nodes.inherit(dense, np.bitwise_or)
 
 
 def _folded(text: str) -> str:
@@ -230,18 +225,15 @@ def acts(url: str) -> bool:
     return _names_action(text, _ANYWHERE) or (not _FILE.search(parts.path) and _names_action(text, _UNLESS_A_FILE))
 
 
+@cached
 def labels_action(label: str) -> bool:
     """Return True if the text of a link names an action.
 
     >>> labels_action("Se déconnecter"), labels_action("How to delete a branch and what to do before that")
     (True, False)
     """
-    return len(label) <= _LABEL_CHARACTERS and _labels_action(label)
-
-
-@cached
-def _labels_action(label: str) -> bool:
-    return len(label.split()) <= _LABEL_WORDS and _names_action(label, _ANYWHERE)
+    is_short = len(label) <= _LABEL_CHARACTERS and len(label.split()) <= _LABEL_WORDS
+    return is_short and _names_action(label, _ANYWHERE)
 
 
 def is_plain_link(element: etree._Element) -> bool:

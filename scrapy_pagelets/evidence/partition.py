@@ -80,9 +80,7 @@ def _divided(nodes: NodeTable, k: int, strict: bool) -> Bools:
     divided = np.zeros(len(nodes), np.bool_)
     rich = np.flatnonzero(count[1:] >= k) + 1
     divided[nodes.parent[rich]] = True
-    for rows in nodes.levels[1:]:
-        divided[rows] &= divided[nodes.parent[rows]]
-    return divided
+    return nodes.inherit(divided, np.bitwise_and)
 
 
 def _prose(nodes: NodeTable) -> Bools:

@@ -64,7 +64,7 @@ def sides(one: NodeTable, other: NodeTable, equality: Equality, among: Bools, *,
     label, label_ = _numbered(equality(one), equality(other))
     path, path_ = _paths(one, label), _paths(other, label_)
     # A row can only be mapped to a row with the same labels from the root.
-    kept = _closed(one, among) & np.isin(path, path_)
+    kept = one.inherit(among.copy(), np.bitwise_and) & np.isin(path, path_)
     kept_ = np.isin(path_, path[kept])
     text, text_ = np.zeros(len(one), np.int64), np.zeros(len(other), np.int64)
     if with_text:
@@ -77,14 +77,6 @@ def _numbered(one: Ints, other: Ints) -> tuple[Ints, Ints]:
     """Number the values of two columns together from 0."""
     _, back = np.unique(np.concatenate([one, other]), return_inverse=True)
     return back[: len(one)], back[len(one) :]
-
-
-def _closed(nodes: NodeTable, among: Bools) -> Bools:
-    """(n,) the rows whose ancestors are all among the given ones as well."""
-    closed = among.copy()
-    for rows in nodes.levels[1:]:
-        closed[rows] &= closed[nodes.parent[rows]]
-    return closed
 
 
 def _paths(nodes: NodeTable, label: Ints) -> Ints:

@@ -6,8 +6,7 @@ It is not always the largest one, as that of ``etdm``: siblings of one signature
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Columns
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
@@ -16,7 +15,7 @@ import numpy as np
 from scrapy_pagelets.base.arrays import Bools, Ints, mix
 from scrapy_pagelets.core import compiled
 from scrapy_pagelets.evidence.siblings import in_order, runs
-from scrapy_pagelets.page.nodes import TEXT, NodeTable
+from scrapy_pagelets.page.nodes import TEXT, NodeTable, levels_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +43,7 @@ class TemplateTree:
     @classmethod
     def of(cls, nodes: NodeTable, rows: Bools | None = None) -> Self:
         """Take the rows of a page whose ancestors are among them as well; None for all rows."""
-        kept = np.ones(len(nodes), np.bool_) if rows is None else rows.copy()
-        for level in nodes.levels[1:]:
-            kept[level] &= kept[nodes.parent[level]]
+        kept = nodes.inherit(np.ones(len(nodes), np.bool_) if rows is None else rows.copy(), np.bitwise_and)
         before = np.append(0, np.cumsum(kept))
         parent = nodes.parent[kept]
         return cls(
@@ -57,19 +54,10 @@ class TemplateTree:
             text=nodes.spread(nodes.text)[kept],
         )
 
-    def arrays(self) -> dict[str, Ints]:
-        """All columns, for ``from_arrays``."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Columns[str, Ints]) -> Self:
-        """Restore a template from the result of ``arrays``."""
-        return cls(**{field.name: arrays[field.name] for field in fields(cls)})
-
     @cached_property
     def levels(self) -> list[Ints]:
         """Rows of each depth from the root down, in document order."""
-        return np.split(np.argsort(self.depth, kind="stable"), np.cumsum(np.bincount(self.depth))[:-1])
+        return levels_of(self.depth)
 
     @cached_property
     def texts(self) -> Ints:

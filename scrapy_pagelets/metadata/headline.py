@@ -176,16 +176,11 @@ def _told(page: Page) -> dict[tuple[str, ...], float]:
 def _titles(page: Page) -> Iterator[tuple[str, float]]:
     """What tells the title of the page, with its weight: ``<title>``, Open Graph, and the one work of JSON-LD."""
     yield page.title, 1.0
-    yield _shared_title(page), 1.0
+    yield next((meta.content for meta in page.metas[:_MOST] if meta.property == "og:title"), ""), 1.0
     works = [each for each in page.objects if any(map(is_work, types_of(each)))]
     for work in works if len(works) == 1 else ():
         for name in ("headline", "name"):
             yield from ((value, _DECLARED) for value in values_of(work.get(name))[:1] if isinstance(value, str))
-
-
-def _shared_title(page: Page) -> str:
-    """The title that a page declares for those who share it (Open Graph); "" if there is none."""
-    return next((meta.content for meta in page.metas[:_MOST] if meta.property == "og:title"), "")
 
 
 def _others(nodes: NodeTable, row: int, alike: Ints | None) -> int:
@@ -249,7 +244,7 @@ def _words(text: str) -> list[str]:
 @compiled("text")
 def heading_text(nodes: NodeTable, row: int) -> str:
     """Text of a heading without the marks of permalinks; "" if it is too long."""
-    leaves = slice(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
+    leaves = nodes.leaves_of(row)
     if leaves.stop - leaves.start > _LONGEST or sum(nodes.words[leaves].tolist()) > _LONGEST:
         return ""
     pieces = zip(nodes.gap[leaves].tolist(), nodes.strings[leaves], strict=True)

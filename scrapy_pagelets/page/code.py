@@ -74,7 +74,7 @@ def line_numbers(nodes: NodeTable) -> Bools:
             if row < 0:
                 break
             if nodes.look.item(row) in gutters:
-                leaves = slice(nodes.first_leaf.item(row), nodes.last_leaf.item(row))
+                leaves = nodes.leaves_of(row)
                 found[leaves] = not any(map(str.isalpha, "".join(nodes.strings[leaves])))
                 break
             row = nodes.parent.item(row)

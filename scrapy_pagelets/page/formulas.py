@@ -127,25 +127,16 @@ def with_one_form(nodes: NodeTable, keep: Bools) -> NodeTable:
     ----------
     keep : (m,) a mask of the leaves
     """
-    rows = list(_outermost(nodes))
+    rows = nodes.outermost(rows_with(nodes, FORMULA))
     if not rows:
         return nodes
     strings, gap = list(nodes.strings), nodes.gap.copy()
     for row in rows:
-        leaves = slice(int(nodes.first_leaf[row]), int(nodes.last_leaf[row]))
+        leaves = nodes.leaves_of(row)
         if leaves.stop - leaves.start > 1 and keep[leaves].all() and (shown := _form(nodes, row)):
             gap[leaves.start + 1 : leaves.stop] = GLUED
             strings[leaves] = [shown] + [""] * (leaves.stop - leaves.start - 1)
     return nodes if strings == nodes.strings else replace(nodes, strings=strings, gap=gap)
-
-
-def _outermost(nodes: NodeTable) -> Iterator[int]:
-    """Rows of the formulas, without those inside of others."""
-    end = 0
-    for row in rows_with(nodes, FORMULA):
-        if row >= end:
-            end = int(nodes.end[row])
-            yield row
 
 
 def _form(nodes: NodeTable, row: int) -> str:
@@ -163,7 +154,7 @@ def _form(nodes: NodeTable, row: int) -> str:
 
 
 def _seen(nodes: NodeTable, row: int) -> str:
-    leaves = slice(int(nodes.first_leaf[row]), int(nodes.last_leaf[row]))
+    leaves = nodes.leaves_of(row)
     pieces = zip(nodes.gap[leaves].tolist(), nodes.strings[leaves], strict=True)
     return "".join((" " if gap else "") + string for gap, string in pieces).strip()
 
@@ -228,26 +219,15 @@ def _leaf(tag: str, text: str) -> str:
     return f"\\mathrm{{{text}}}" if tag == "mi" and len(text) > 1 and text.isalpha() else text
 
 
-def _fraction(inside: Sequence[str]) -> str:
-    return "\\frac" + "".join(f"{{{part}}}" for part in inside)
-
-
-def _root(inside: Sequence[str]) -> str:
-    return f"\\sqrt[{''.join(inside[1:])}]{{{''.join(inside[:1])}}}"
-
-
 def _script(*marks: str) -> Callable[[Sequence[str]], str]:
     """What writes a base with scripts: ``_`` below, ``^`` above."""
 
     def write(inside: Sequence[str]) -> str:
-        base = inside[0] if inside and _is_one(inside[0]) else f"{{{''.join(inside[:1])}}}"
+        base = "".join(inside[:1])
+        base = base if len(base) == 1 or _WITH_LIMITS.fullmatch(base) else f"{{{base}}}"
         return base + "".join(f"{mark}{{{part}}}" for mark, part in zip(marks, inside[1:], strict=False))
 
     return write
-
-
-def _is_one(tex: str) -> bool:
-    return len(tex) == 1 or bool(_WITH_LIMITS.fullmatch(tex))
 
 
 def _over(inside: Sequence[str]) -> str:
@@ -275,9 +255,9 @@ def _under_and_over(inside: Sequence[str]) -> str:
 
 
 _WRITERS: Final[dict[str, Callable[[Sequence[str]], str]]] = {
-    "mfrac": _fraction,
+    "mfrac": lambda inside: "\\frac" + "".join(f"{{{part}}}" for part in inside),
     "msqrt": lambda inside: f"\\sqrt{{{''.join(inside)}}}",
-    "mroot": _root,
+    "mroot": lambda inside: f"\\sqrt[{''.join(inside[1:])}]{{{''.join(inside[:1])}}}",
     "msup": _script("^"),
     "msub": _script("_"),
     "msubsup": _script("_", "^"),

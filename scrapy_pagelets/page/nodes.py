@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from lxml import etree
@@ -145,6 +145,31 @@ class NodeTable:
         sums = np.zeros(len(self) + 1, column.dtype)
         np.cumsum(column, out=sums[1:])
         return sums[self.end] - sums[:-1]
+
+    def inherit(self, column: NDArray[T], combine: Callable[..., Any]) -> NDArray[T]:
+        """Combine the value of each row, (n,), with that of its parent, from the root down; the column is changed."""
+        for rows in self.levels[1:]:
+            column[rows] = combine(column[rows], column[self.parent[rows]])
+        return column
+
+    def leaves_of(self, row: int) -> slice:
+        """The leaves below a row."""
+        return slice(self.first_leaf.item(row), self.last_leaf.item(row))
+
+    def leaves_below(self, rows: Iterable[int]) -> Bools:
+        """(m,) the leaves below some rows."""
+        found = np.zeros(len(self.leaves), np.bool_)
+        for row in rows:
+            found[self.leaves_of(row)] = True
+        return found
+
+    def outermost(self, rows: Iterable[int]) -> list[int]:
+        """Those of some rows that are not inside of another one, ascending."""
+        found: list[int] = []
+        for row in sorted(rows):
+            if not found or row >= self.end[found[-1]]:
+                found.append(row)
+        return found
 
     @cached_property
     def elements(self) -> list[etree._Element]:

@@ -125,7 +125,9 @@ class Marks:
             if cause.action == IGNORE_LINKS:
                 effect[f"{name}/links"] = len(links_inside(nodes, rows))
             else:
-                effect[f"{name}/words"] = words[cause] if cause in words else _words_inside(nodes, rows)
+                effect[f"{name}/words"] = (
+                    words[cause] if cause in words else int(nodes.words[nodes.leaves_below(rows)].sum())
+                )
         return effect
 
 
@@ -136,20 +138,12 @@ def nearest(nodes: NodeTable, column: Ints) -> Ints:
     ----------
     column : (n,) values; -1 where there is none
     """
-    found = column.copy()
-    for rows in nodes.levels[1:]:
-        found[rows] = np.where(found[rows] < 0, found[nodes.parent[rows]], found[rows])
-    return found
+    return nodes.inherit(column.copy(), lambda own, above: np.where(own < 0, above, own))
 
 
 def links_inside(nodes: NodeTable, rows: list[int]) -> list[int]:
     """Indices of the links inside of some rows, or at them."""
-    column = np.full(len(nodes), -1)
-    column[rows] = 0
-    return [int(i) for i in np.flatnonzero(nearest(nodes, column)[nodes.links.row] == 0)]
-
-
-def _words_inside(nodes: NodeTable, rows: list[int]) -> int:
-    column = np.full(len(nodes), -1)
-    column[rows] = 0
-    return int(nodes.words[nearest(nodes, column)[nodes.leaves] == 0].sum())
+    inside = np.zeros(len(nodes), np.bool_)
+    inside[rows] = True
+    found: list[int] = np.flatnonzero(nodes.inherit(inside, np.bitwise_or)[nodes.links.row]).tolist()
+    return found

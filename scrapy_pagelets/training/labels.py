@@ -105,20 +105,15 @@ def by_sites(pages: Iterable[Page]) -> Iterator[Example]:
     for group in groups.values():
         counts = Counter(key for page in group for key in set(page.nodes.text.tolist()))
         for page in group:
-            yield Example(
-                page,
-                _by_counts(
-                    page.nodes, np.array([counts[key] for key in page.nodes.text.tolist()], np.int64), len(group)
-                ),
-            )
+            count = np.array([counts[key] for key in page.nodes.text.tolist()], np.int64)
+            yield Example(page, _by_counts(page.nodes, count, len(group)))
 
 
 def _by_counts(nodes: NodeTable, count: Ints, pages: int) -> Ints:
     template = count >= max(3, _FREQUENT * pages)
     words = nodes.total(nodes.spread(nodes.words))
     inside = (nodes.total(nodes.spread(nodes.words * template)) > 0.8 * words) & (nodes.tag != TEXT)
-    for rows in nodes.levels[1:]:
-        inside[rows] |= inside[nodes.parent[rows]]
+    nodes.inherit(inside, np.bitwise_or)
     labels = np.where(template, TEMPLATE, np.where((count == 1) & ~inside[nodes.leaves], CONTENT, UNKNOWN))
     return np.where((nodes.words == 0) | (pages < 3), UNKNOWN, labels)
 

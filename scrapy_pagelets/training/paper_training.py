@@ -19,7 +19,9 @@ from scrapy_pagelets.decision.lexicon import Lexicon
 from scrapy_pagelets.decision.page_features import node_features, page_features
 from scrapy_pagelets.page.nodes import TEXT
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.page.roles import nearest
 from scrapy_pagelets.papers.graph_cuts.gcuts import Costed, Described
+from scrapy_pagelets.papers.graph_cuts.segment_features import consecutive
 from scrapy_pagelets.papers.graph_cuts.segment_weights import INNER, Group, Logistic, Weights, learn_metric
 from scrapy_pagelets.papers.methods import LEARNT
 from scrapy_pagelets.papers.page_level import PageLevel, visual_features
@@ -141,8 +143,7 @@ class SegmentedPage:
         for number, path in reversed(list(enumerate(paths))):
             elements: Any = received.root.xpath(path)
             block[[rows[element] for element in elements if element in rows]] = number
-        for level in nodes.levels[1:]:
-            block[level] = np.where(block[level] >= 0, block[level], block[nodes.parent[level]])
+        block = nearest(nodes, block)
         # Nodes that the browser has added are in no block.
         rows_of_leaves = described.tree.seen if page.source is None else page.received_rows[described.tree.seen]
         return cls(described, np.where(rows_of_leaves < 0, _UNKNOWN, block[rows_of_leaves]))
@@ -246,7 +247,7 @@ def fit(examples: Sequence[SegmentedPage]) -> Weights:
     center, scale = columns.mean(axis=0), columns.std(axis=0)
     scale[scale == 0] = 1
     groups = [group for e in examples if len((group := _group(e, center, scale)).target)]
-    followed, every = ([_pairs_of(e, choose) for e in examples] for choose in (_following, _any))
+    followed, every = ([_pairs_of(e, choose) for e in examples] for choose in (consecutive, _any))
     return Weights(
         center=center,
         scale=scale,
@@ -264,11 +265,8 @@ def _group(example: SegmentedPage, center: Floats, scale: Floats) -> Group:
     """The nodes whose leaves are all in one block."""
     block, labelled = example.block()
     nodes = np.flatnonzero((block >= 0) & (labelled == example.described.tree.size))
-    nodes = (
-        nodes[np.unique(np.linspace(0, len(nodes) - 1, _METRIC_NODES).astype(np.int64))]
-        if len(nodes) > _METRIC_NODES
-        else nodes
-    )
+    if len(nodes) > _METRIC_NODES:
+        nodes = nodes[np.unique(np.linspace(0, len(nodes) - 1, _METRIC_NODES).astype(np.int64))]
     return Group.of((example.described.columns[nodes] - center) / scale, block[nodes])
 
 
@@ -293,10 +291,6 @@ def _pairs_of(example: SegmentedPage, choose: Callable[[int], tuple[Ints, Ints]]
     labelled = (blocks[one] >= 0) & (blocks[other] >= 0)
     one, other = one[labelled], other[labelled]
     return example.described.pairs(tree.leaves[one], tree.leaves[other]), blocks[one] == blocks[other]
-
-
-def _following(count: int) -> tuple[Ints, Ints]:
-    return np.arange(count - 1), np.arange(1, count)
 
 
 def _any(count: int) -> tuple[Ints, Ints]:

@@ -169,8 +169,7 @@ def _paths(nodes: NodeTable, habits: _Habits, same: bool, rng: np.random.Generat
     if not same:
         lost = np.append(rng.random(len(habits.varies)) < habits.lost, False)
         moved |= habits.whole & lost[_pagelet_of_rows(nodes, habits.pagelet)]
-    for level in nodes.levels[1:]:
-        moved[level] |= moved[nodes.parent[level]]
+    nodes.inherit(moved, np.bitwise_or)
     return np.where(moved, mix(nodes.path + rng.integers(1, _KEYS)), nodes.path)
 
 

@@ -43,7 +43,7 @@ def test_alignment(one, other):
 def test_columns_that_are_no_tree(column, value):
     """A file may hold anything; nothing outside of the columns is read."""
     nodes = table("<p>a<p>b")
-    columns = TemplateTree.of(nodes).arrays()
+    columns = vars(TemplateTree.of(nodes)).copy()
     columns[column] = columns[column][:-1] if value is None else np.full_like(columns[column], value)
     with pytest.raises(ValueError, match="not those of a tree"):
         align_page(TemplateTree(**columns), nodes)

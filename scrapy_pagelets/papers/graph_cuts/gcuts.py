@@ -183,7 +183,7 @@ def energy_of(described: Described, weights: Weights) -> Energy:
     labels = space[_prototypes(tree, space)]
     squares = (space**2).sum(axis=1)[:, None] + (labels**2).sum(axis=1) - 2 * space @ labels.T
     layout = described.page.layout
-    one, other = consecutive(tree) if layout is None else beside(tree, layout)
+    one, other = consecutive(len(tree.leaves)) if layout is None else beside(tree, layout)
     edge = weights.edge(described.situation)
     weight = weights.neighbours(described.pairs(tree.leaves[one], tree.leaves[other]))
     return Energy(tree, np.sqrt(np.maximum(0, squares)), np.zeros(len(tree)), edge, one, other, weight)

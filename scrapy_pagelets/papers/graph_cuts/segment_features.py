@@ -227,10 +227,9 @@ def pair_features(nodes: NodeTable, tree: Tree, columns: Floats, one: Ints, othe
     return np.column_stack((np.abs(columns[one] - columns[other]), columns[meeting], far, apart, *same))
 
 
-def consecutive(tree: Tree) -> tuple[Ints, Ints]:
-    """Pairs of consecutive leaves."""
-    one = np.arange(len(tree.leaves) - 1)
-    return one, one + 1
+def consecutive(count: int) -> tuple[Ints, Ints]:
+    """Pairs of consecutive leaves, of so many."""
+    return np.arange(count - 1), np.arange(1, count)
 
 
 def beside(tree: Tree, layout: Layout) -> tuple[Ints, Ints]:
@@ -238,7 +237,7 @@ def beside(tree: Tree, layout: Layout) -> tuple[Ints, Ints]:
 
     The nearest leaf is chosen among the visible ones whose boxes overlap in the other direction.
     """
-    pairs = [consecutive(tree)]
+    pairs = [consecutive(len(tree.leaves))]
     seen = np.flatnonzero(layout.visible[tree.seen])
     if len(seen) <= _MAX_LEAVES:
         rows = tree.seen[seen]

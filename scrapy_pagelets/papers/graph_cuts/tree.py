@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
+from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, levels_of
 
 _SEEN: Final = np.array([TEXT, TAG["img"]])
 
@@ -77,8 +77,7 @@ class Tree:
     @cached_property
     def levels(self) -> list[Ints]:
         """Nodes of each depth from the root down; the children of one parent are adjacent."""
-        order = np.argsort(self.depth, kind="stable")
-        return np.split(order, np.cumsum(np.bincount(self.depth))[:-1])
+        return levels_of(self.depth)
 
     def total(self, column: Floats) -> Floats:
         """Sum of a column, (k, ...), over the subtree of each node."""
