@@ -64,12 +64,9 @@ def asides_of(nodes: NodeTable, keep: Bools) -> Bools:
     >>> asides_of(Page.parse(html.encode(), "http://a/").nodes, np.ones(3, np.bool_)).tolist()
     [False, True, True]
     """
-    rows = (
-        *rows_with(nodes, looks.RELATED | looks.ELSEWHERE),
-        *_short(nodes, rows_with(nodes, looks.PAGER)),
-        *_log_in(nodes),
-    )
-    found = _beside_text(nodes) | line_numbers(nodes) | _series(nodes) | nodes.leaves_below(rows)
+    elsewhere = rows_with(nodes, looks.RELATED | looks.ELSEWHERE) + _short(nodes, rows_with(nodes, looks.PAGER))
+    found = _beside_text(nodes) | line_numbers(nodes) | _series(nodes)
+    found |= nodes.leaves_below((*elsewhere, *_log_in(nodes)))
     if nodes.words[keep & ~found].sum() < _LEAST:
         found[:] = False
     return found
@@ -198,16 +195,10 @@ def is_forum(page: Page) -> bool:
 
     Of things that other pages have as well, as threads and topics, elements must name two.
 
-    Examples
-    --------
     >>> is_forum(Page.parse(b"<body class='thread'><p>Hello", "http://a/1"))
     True
-    >>> is_forum(Page.parse(b"<body><p class=thread-odd>Hello", "http://a/topics"))
-    True
-    >>> is_forum(Page.parse(b"<body><p class=thread-odd>Hello", "http://a/1"))
-    False
-    >>> is_forum(Page.parse(b"<body><p class=thread-odd>Hello<div id=block-forum-1>", "http://a/1"))
-    True
+    >>> [is_forum(Page.parse(b"<body><p class=thread-odd>Hello", f"http://a/{name}")) for name in ("topics", "1")]
+    [True, False]
     """
     address = page.url.partition("#")[0]
     if _FORUM.search(address) or _COMMENTS_ALONE.search(address):

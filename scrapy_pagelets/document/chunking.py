@@ -290,9 +290,7 @@ class NamedPlaces:
     def __init__(self, page: Page, document: Block) -> None:
         self._page = page
         self._names = dict(_names(page))
-        starts: dict[
-            int, int
-        ] = {}  # of headings all leaves, of other blocks the first: each with the first of its block
+        starts: dict[int, int] = {}  # of headings all leaves, else the first one: each with the first of its block
         for block in document.walk():
             starts |= dict.fromkeys(block.leaves if block.kind == "heading" else block.leaves[:1], *block.leaves[:1])
         first = page.nodes.first_leaf

@@ -52,8 +52,6 @@ def markdown_of(block: Block) -> str:
 
 def _lines(block: Block) -> list[str]:
     match block.kind:
-        case "document":
-            return _blocks(block.children)
         case "heading":
             return [f"{'#' * block.level} {_heading(block)}"]
         case "paragraph":
@@ -70,7 +68,7 @@ def _lines(block: Block) -> list[str]:
             return list(_list(block, 0))
         case "rule":
             return ["***"]
-        case _:
+        case _:  # a document or an item
             return _blocks(block.children)
 
 
@@ -103,11 +101,12 @@ def _fenced(text: str, language: str) -> list[str]:
 def _list(block: Block, alternate: int) -> Iterator[str]:
     """The items of a list; without empty lines if each is one paragraph, perhaps with a list below."""
     items = [item for item in block.children if item.children]
-    tight = all(_is_short(item) for item in items)
+    short = (["paragraph"], ["paragraph", "list"], ["list"])
+    tight = all([child.kind for child in item.children] in short for item in items)
     first = True
     for item in items:
         marker = f"{item.number}{'.)'[alternate]} " if block.ordered else ("- ", "+ ")[alternate]
-        lines = _tight(item) if tight else _blocks(item.children)
+        lines = [line for child in item.children for line in _lines(child)] if tight else _blocks(item.children)
         if not lines:
             continue
         if not tight and not first:
@@ -115,15 +114,6 @@ def _list(block: Block, alternate: int) -> Iterator[str]:
         first = False
         for number, line in enumerate(lines):
             yield ((marker if number == 0 else " " * len(marker)) + line) if line or number == 0 else ""
-
-
-def _is_short(item: Block) -> bool:
-    kinds = [child.kind for child in item.children]
-    return kinds in (["paragraph"], ["paragraph", "list"], ["list"])
-
-
-def _tight(item: Block) -> list[str]:
-    return [line for child in item.children for line in _lines(child)]
 
 
 def _table(rows: Sequence[Sequence[Sequence[Run]]]) -> list[str]:

@@ -65,7 +65,8 @@ def units_of(document: Block, most: int, pagelet: Mapping[int, int]) -> list[Uni
             number = pagelet.get(block.leaves[0], number)
         if block.kind == "heading":
             headings = (*(heading for heading in headings if heading.level < block.level), block)
-            alone = len(lead) if 2 * (waiting + words) > most else _of_others(lead, headings)
+            ended = (place for place, heading in enumerate(lead, 1) if heading.block not in headings)
+            alone = len(lead) if 2 * (waiting + words) > most else max(ended, default=0)
             found += lead[:alone]
             lead = [*lead[alone:], Unit(block, block, above, (), headings, headings, words)]
             continue
@@ -78,11 +79,6 @@ def units_of(document: Block, most: int, pagelet: Mapping[int, int]) -> list[Uni
         whole = Unit(block, block, above, own, headings, (*headings, number, *above), words)
         found += sentences(whole) if words > most else [whole]
     return found + lead
-
-
-def _of_others(lead: Sequence[Unit], headings: Sequence[Block]) -> int:
-    """Number of headings, of those that wait for a block, up to the last one whose section has ended without any."""
-    return max((place for place, heading in enumerate(lead, 1) if heading.block not in headings), default=0)
 
 
 def _leaf_blocks(document: Block) -> Iterator[tuple[Block, tuple[Block, ...]]]:

@@ -197,7 +197,7 @@ class Walk:
         if gap >= LINE or tag in ("td", "th"):
             self.draft.end_paragraph()
             return self.draft.end_paragraph
-        return _do_nothing
+        return lambda: None
 
     def styled(self, row: int, tag: str, element: etree._Element) -> Style | None:
         """The style inside an element that changes it."""
@@ -336,7 +336,3 @@ def _shows_address(url: str, element: etree._Element) -> bool:
     """Whether the text of a link is the e-mail address that it leads to."""
     scheme, _, address = url.partition(":")
     return scheme.lower() == "mailto" and address.partition("?")[0] in "".join(map(str, element.itertext()))
-
-
-def _do_nothing() -> None:
-    """End an element that has begun nothing."""

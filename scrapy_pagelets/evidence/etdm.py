@@ -165,7 +165,7 @@ def _level(left: Side, right: Side, one: Ints, other: Ints, budget: int) -> tupl
         place=a.place[i],
         place_=b.place[j],
         group=group,
-        score=_same_texts(left, right, a.rows[i], b.rows[j]),
+        score=((left.text[a.rows[i]] != 0) & (left.text[a.rows[i]] == right.text[b.rows[j]])).astype(np.float64),
         below=below,
     )
     return level, cost, complete
@@ -235,11 +235,6 @@ def _costs(
     total = np.zeros(count, np.int64)
     np.add.at(total, a.parent[i], cost)
     return total
-
-
-def _same_texts(left: Side, right: Side, rows: Ints, images: Ints) -> Floats:
-    same: Floats = ((left.text[rows] != 0) & (left.text[rows] == right.text[images])).astype(np.float64)
-    return same
 
 
 def _choose(left: Side, right: Side, levels: list[_Level]) -> list[Bools]:

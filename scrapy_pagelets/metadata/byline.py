@@ -101,7 +101,7 @@ class Byline:
 
     def __init__(self, page: Page, headline: Headline | None) -> None:
         self._page = page
-        self._heading = _span(page, headline.row) if headline else None
+        self._heading = page.nodes.leaves_of(headline.row) if headline else None
 
     @cached_property
     def author(self) -> str | None:
@@ -109,7 +109,7 @@ class Byline:
         if self._heading is None:
             return None
         _, _, dated = self._dates
-        return _author(self._page, [leaf for leaf in self._near if leaf not in dated and leaf >= self._heading[1]])
+        return _author(self._page, [leaf for leaf in self._near if leaf not in dated and leaf >= self._heading.stop])
 
     @property
     def published(self) -> str | None:
@@ -130,14 +130,9 @@ class Byline:
         return _dates(self._page, self._near)
 
 
-def _span(page: Page, row: int) -> tuple[int, int]:
-    """First and last (exclusive) leaf of a row."""
-    return page.nodes.first_leaf.item(row), page.nodes.last_leaf.item(row)
-
-
-def _near(page: Page, heading: tuple[int, int]) -> list[int]:
+def _near(page: Page, heading: slice) -> list[int]:
     """The short leaves after the heading, up to the next one or a long text, and just before it; none in a list."""
-    nodes, (start, stop) = page.nodes, heading
+    nodes, start, stop = page.nodes, heading.start, heading.stop
     headings = _in_headings(nodes, start - _BEFORE, stop + _AFTER)
     found: list[int] = []
     words = nodes.words[: stop + _AFTER].tolist()
@@ -158,9 +153,9 @@ def _near(page: Page, heading: tuple[int, int]) -> list[int]:
 
 def _in_headings(nodes: NodeTable, start: int, stop: int) -> set[int]:
     """The first leaves of each heading that has leaves in a range."""
-    spans = ((nodes.first_leaf.item(row), nodes.last_leaf.item(row)) for row in rows_with(nodes, HEADING))
-    near = [(first, last) for first, last in takewhile(lambda span: span[0] < stop, spans) if last > start]
-    return {leaf for first, last in near for leaf in range(first, min(last, first + _LONG))}
+    spans = takewhile(lambda span: span.start < stop, map(nodes.leaves_of, rows_with(nodes, HEADING)))
+    near = [span for span in spans if span.stop > start]
+    return {leaf for span in near for leaf in range(span.start, min(span.stop, span.start + _LONG))}
 
 
 def _dates(page: Page, near: list[int]) -> tuple[str | None, str | None, list[int]]:
@@ -258,13 +253,8 @@ def _name(page: Page, text: str) -> str | None:
     name = _undated(page, text.strip(_MARKS + ":"))
     cut = re.split(r"\s+[|·•]\s+|\s+on\s+(?=\w+ \d|\d)|\s+[–—]\s+|\s+\((?!.*\) \w)", name, maxsplit=1)[0].strip()
     words = _WORD.findall(cut.lower())
-    odd = (
-        "@" in cut
-        or "://" in cut
-        or dates.find(cut, page.language)
-        or _AROUND_DATE.issuperset(words)
-        or _NO_NAME.issuperset(words)
-    )
+    odd = "@" in cut or "://" in cut or _AROUND_DATE.issuperset(words) or _NO_NAME.issuperset(words)
+    odd = odd or dates.find(cut, page.language) is not None
     return None if odd or len(cut.split()) > _MOST_WORDS or len(cut) > 80 or _BY_ALONE.fullmatch(cut) else cut
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ _LAYOUT_WITH_HEAD: Final = 0.6
 _NO_DATA: Final = ("presentation", "none")
 _CELLS: Final = (TAG["td"], TAG["th"])
 _HEAD: Final = TAG["th"]
+_BOLD: Final = (TAG["b"], TAG["strong"])
 give(
     "data_tables", TAGS=TAGS, IN_LAYOUT=_IN_LAYOUT, SELDOM=_SELDOM, CELLS=_CELLS, HEAD=_HEAD,
     LAYOUT=_LAYOUT, LAYOUT_WITH_HEAD=_LAYOUT_WITH_HEAD, NO_DATA=_NO_DATA,
@@ -33,21 +34,13 @@ _MOST_COLUMNS: Final = 100
 _MOST_LINES: Final = 65534
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A cell of a table.
+class _Cell(NamedTuple):
+    """A cell of a table, with its place in the grid."""
 
-    Attributes
-    ----------
-    row : row of its element in the node table
-    line, column : its place in the grid
-    head : whether it is a header cell
-    """
-
-    row: int
+    row: int  # of its element in the node table
     line: int
     column: int
-    head: bool
+    head: bool  # whether it is a header cell
 
 
 @compiled("data_tables")
@@ -148,9 +141,9 @@ def _cell_rows(nodes: NodeTable, table: int) -> Ints:
     return rows
 
 
-def _placed(nodes: NodeTable, table: int) -> list[Cell]:
+def _placed(nodes: NodeTable, table: int) -> list[_Cell]:
     """The cells with their places; lines without a cell are left out."""
-    cells: list[Cell] = []
+    cells: list[_Cell] = []
     taken: dict[int, int] = {}  # by column, the last line that a cell above covers
     line, column, above = -1, 0, -1
     for row in _cell_rows(nodes, table).tolist():
@@ -160,7 +153,7 @@ def _placed(nodes: NodeTable, table: int) -> list[Cell]:
         while taken.get(column, -1) >= line:
             column += 1
         element = nodes.elements[row]
-        cells.append(Cell(row, line, column, element.tag == "th"))
+        cells.append(_Cell(row, line, column, element.tag == "th"))
         wide, high = _span(element.get("colspan"), _MOST_COLUMNS), _span(element.get("rowspan"), _MOST_LINES)
         if high > 1:
             taken |= dict.fromkeys(range(column, min(column + wide, _MOST_COLUMNS)), line + high - 1)
@@ -173,25 +166,18 @@ def _span(value: str | None, most: int) -> int:
     return min(most, max(1, int(value[:6]))) if value.isascii() and value.isdecimal() else 1
 
 
-def _has_head(nodes: NodeTable, cells: Sequence[Cell]) -> bool:
+def _has_head(nodes: NodeTable, cells: Sequence[_Cell]) -> bool:
     """Whether the first line is the head: in ``thead``, of header cells, or all bold where the next is not."""
     first = [cell for cell in cells if cell.line == 0]
     rest = [cell for cell in cells if cell.line == 1]
     if any(nodes.elements[int(nodes.parent[nodes.parent[cell.row]])].tag == "thead" for cell in first):
         return True
-    filled = [cell for cell in first if _has_text(nodes, cell.row)]
+    filled = [cell for cell in first if nodes.first_leaf[cell.row] < nodes.last_leaf[cell.row]]
     if len(filled) < 2:
         return False
     if all(cell.head for cell in filled):
         return True
     return all(_is_bold(nodes, cell.row) for cell in filled) and not all(_is_bold(nodes, cell.row) for cell in rest)
-
-
-def _has_text(nodes: NodeTable, row: int) -> bool:
-    return bool(nodes.first_leaf[row] < nodes.last_leaf[row])
-
-
-_BOLD: Final = (TAG["b"], TAG["strong"])
 
 
 def _is_bold(nodes: NodeTable, row: int) -> bool:

@@ -16,18 +16,7 @@ from scrapy_pagelets.base.caches import MOST_BYTES, cached
 from scrapy_pagelets.base.characters import BY_CHARACTER, WORD, readable
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page.looks import Look, class_signature, signature, signs
-from scrapy_pagelets.page.nodes import (
-    GAPS,
-    GLUED,
-    LINE,
-    PARAGRAPH,
-    SPACE,
-    TAG,
-    TEXT,
-    Links,
-    NodeTable,
-    levels_of,
-)  # fmt: skip
+from scrapy_pagelets.page.nodes import GAPS, GLUED, LINE, PARAGRAPH, SPACE, TAG, TEXT, Links, NodeTable, levels_of
 from scrapy_pagelets.page.urls import targets_of
 
 # Tags whose text a reader never sees. Frames, players and canvases show something other than their fallback content.

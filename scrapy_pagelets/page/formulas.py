@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from lxml import etree
@@ -230,14 +231,6 @@ def _script(*marks: str) -> Callable[[Sequence[str]], str]:
     return write
 
 
-def _over(inside: Sequence[str]) -> str:
-    return _stacked(inside, _OVER, "overset", "^")
-
-
-def _under(inside: Sequence[str]) -> str:
-    return _stacked(inside, _UNDER, "underset", "_")
-
-
 def _stacked(inside: Sequence[str], accents: dict[str, str], command: str, mark: str) -> str:
     base, sign = "".join(inside[:1]), "".join(inside[1:])
     if _WITH_LIMITS.fullmatch(base):
@@ -245,6 +238,10 @@ def _stacked(inside: Sequence[str], accents: dict[str, str], command: str, mark:
     if accent := accents.get(sign.removeprefix("\\")):
         return f"\\{accent}{{{base}}}"
     return f"\\{command}{{{sign}}}{{{base}}}"
+
+
+_over = partial(_stacked, accents=_OVER, command="overset", mark="^")
+_under = partial(_stacked, accents=_UNDER, command="underset", mark="_")
 
 
 def _under_and_over(inside: Sequence[str]) -> str:

@@ -122,23 +122,19 @@ class _Count:
         self._nodes = self._attributes = 0
 
     def start(self, _tag: str, attributes: dict[str, str]) -> None:
-        self._count()
+        self.comment()
         if attributes:
             self._attributes += len(attributes)
             self._limits.check_attributes(len(attributes), self._attributes)
 
-    def comment(self, _text: str) -> None:
-        self._count()
+    def comment(self, *_: str | None) -> None:
+        self._nodes += 1
+        self._limits.check_nodes(self._nodes)
 
-    def pi(self, _target: str, _data: str | None) -> None:
-        self._count()
+    pi = comment
 
     def close(self) -> None:
         """Return nothing: a page beyond the limits has raised ``TooLarge`` by now."""
-
-    def _count(self) -> None:
-        self._nodes += 1
-        self._limits.check_nodes(self._nodes)
 
 
 @compiled("limits")

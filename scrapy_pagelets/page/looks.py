@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from scrapy_pagelets.base.arrays import Bools
+from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.base.caches import cached
 
 #: The look of a node: tag, id, class, role.
@@ -232,3 +233,16 @@ class Layout:
     z_index: NDArray[np.int32]
     page_width: int
     page_height: int
+
+    @cached_property
+    def boxes(self) -> Floats:
+        """(n, 4) left, top, right and bottom of the border box."""
+        x, y = self.x.astype(np.float64), self.y.astype(np.float64)
+        return np.column_stack((x, y, x + self.width, y + self.height))
+
+
+def around(boxes: Floats) -> Floats:
+    """(4,) the box around some boxes, (k, 4); zeros if there are none."""
+    if not len(boxes):
+        return np.zeros(4)
+    return np.concatenate((boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)))

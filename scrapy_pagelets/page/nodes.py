@@ -28,6 +28,13 @@ TAGS: Final = (
 ).split()
 TAG: Final = {name: number for number, name in enumerate(TAGS)}
 TEXT: Final = TAG["#text"]
+
+
+def tags_of(names: str) -> Ints:
+    """(k,) the numbers of some tags, whose names are separated by spaces."""
+    return np.array([TAG[name] for name in names.split()], np.int64)
+
+
 #: The gap between a run of text and the one before: none, a space, a table cell, a line, a paragraph.
 GLUED, SPACE, CELL, LINE, PARAGRAPH = range(5)
 #: The gap that a tag makes before and after its content; any other tag is part of the line.

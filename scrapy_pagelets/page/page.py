@@ -14,13 +14,7 @@ from urllib.parse import urljoin
 import numpy as np
 from charset_normalizer import from_bytes
 from lxml import etree
-from w3lib.encoding import (
-    html_body_declared_encoding,
-    http_content_type_encoding,
-    read_bom,
-    resolve_encoding,
-    to_unicode,
-)
+from w3lib import encoding
 
 from scrapy_pagelets.base import display
 from scrapy_pagelets.base.arrays import Ints, align_values
@@ -135,9 +129,8 @@ class Page:
         if len(base) > _LONG_BASE and len(base) * sum(1 for _ in root.iter(*_ADDRESSED)) > _ROOM:
             base = ""
         nodes = build(root, base)
-        if (
-            _is_bare(nodes) and root.find(".//noscript") is not None
-        ):  # forums and shops built by scripts offer a plain form for robots
+        # Forums and shops built by scripts offer a plain form for robots.
+        if _is_bare(nodes) and root.find(".//noscript") is not None:
             plain = build(root, base, noscript=True)
             if plain.words.sum() >= nodes.words.sum() + _BARE:
                 nodes = plain
@@ -292,11 +285,11 @@ def decode(body: bytes, content_type: str | None = None) -> str:
     body : as received, without content encoding
     content_type : value of the HTTP header
     """
-    name, mark = read_bom(body)
+    name, mark = encoding.read_bom(body)
     if name and mark:
-        return to_unicode(body[len(mark) :], name)
+        return encoding.to_unicode(body[len(mark) :], name)
     if name := _wide(body):
-        return to_unicode(body, name)
+        return encoding.to_unicode(body, name)
     names = _declared(body, content_type)
     first = names[0] if names else "utf-8"
     for name in (first, "utf-8") if first in _MULTIBYTE and _beyond_ascii(body) < _FEW else ("utf-8",):
@@ -307,7 +300,7 @@ def decode(body: bytes, content_type: str | None = None) -> str:
             # A replacement character would lose a letter, or break a link.
             return body.decode("utf-8", _CP1252_FALLBACK)
         first = next((name for name in names if name != "utf-8"), None) or _detect(body)
-    return to_unicode(body, first)
+    return encoding.to_unicode(body, first)
 
 
 def _wide(body: bytes) -> str | None:
@@ -321,7 +314,7 @@ def _wide(body: bytes) -> str | None:
 
 def _declared(body: bytes, content_type: str | None) -> list[str]:
     """Names of the declared codecs, header first, that can decode ASCII markup."""
-    declared = (http_content_type_encoding(content_type), html_body_declared_encoding(body))
+    declared = (encoding.http_content_type_encoding(content_type), encoding.html_body_declared_encoding(body))
     names = [name for name in declared if name and _reads_markup(name)]
     return names or (["iso2022_jp"] if b"\x1b$" in body else [])
 
@@ -342,7 +335,7 @@ def _strictly(body: bytes, name: str) -> str | None:
         return body.decode(name)
     except UnicodeDecodeError as error:
         cut = name == "utf-8" and error.reason == "unexpected end of data" and _beyond_ascii(body) > 1
-        return to_unicode(body, name) if cut else None
+        return encoding.to_unicode(body, name) if cut else None
 
 
 def _nearly_utf8(body: bytes) -> bool:
@@ -383,7 +376,7 @@ def _detect(body: bytes) -> str:
         return _WESTERN
     tied = (m for m in matches if m.chaos <= best.chaos and m.coherence >= best.coherence)
     name = _WESTERN if any(_WESTERN in m.could_be_from_charset for m in tied) else best.encoding
-    return resolve_encoding(name) or _WESTERN
+    return encoding.resolve_encoding(name) or _WESTERN
 
 
 def parse(text: str) -> etree._Element:

@@ -123,27 +123,18 @@ def properties_of(marked: Sequence[etree._Element]) -> dict[str, list[etree._Ele
         return {}
     found: dict[etree._Element | None, dict[str, list[etree._Element]]] = {}
     for element in islice((each for each in marked if "itemprop" in each.attrib), _MOST_PROPERTIES):
-        scope = _scope(element)
+        scope = next((above for above in _ancestors(element) if "itemscope" in above.attrib), None)
         for name in (element.get("itemprop") or "").split():
             found.setdefault(scope, {}).setdefault(name, []).append(element)
-    works = {scope for scope in found if scope is not None and _is_work(scope)}
+    works = {each for each in found if each is not None and is_work((each.get("itemtype") or "").rpartition("/")[2])}
     outer = [scope for scope in works if not any(above in works for above in _ancestors(scope))]
     if len(outer) == 1:
         return found[outer[0]]
     return found.get(None, {}) if not outer else {}
 
 
-def _scope(element: etree._Element) -> etree._Element | None:
-    """The item that a property belongs to."""
-    return next((above for above in _ancestors(element) if "itemscope" in above.attrib), None)
-
-
 def _ancestors(element: etree._Element) -> Iterator[etree._Element]:
     return islice(element.iterancestors(), _DEEPEST)
-
-
-def _is_work(scope: etree._Element) -> bool:
-    return is_work((scope.get("itemtype") or "").rpartition("/")[2])
 
 
 def value_of(element: etree._Element) -> str:
@@ -154,10 +145,8 @@ def value_of(element: etree._Element) -> str:
             if value:
                 return value
     if "itemscope" in element.attrib:
-        inner = next(
-            (each for each in islice(element.iter(), _MOST_INSIDE) if "name" in (each.get("itemprop") or "").split()),
-            None,
-        )
+        inside = islice(element.iter(), _MOST_INSIDE)
+        inner = next((each for each in inside if "name" in (each.get("itemprop") or "").split()), None)
         if inner is not None and inner is not element:
             return value_of(inner)
     return " ".join("".join(map(str, islice(element.itertext(), _MOST_INSIDE))).split())

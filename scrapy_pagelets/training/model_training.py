@@ -92,7 +92,8 @@ class Material:
         models = {fold: replace(first[fold], context=second[fold]) for fold in first}
         known = list(_with_sites(examples, chosen, models, all_pages=by_people))
         if by_people:
-            known += _with_synthetic([examples[i] for i in chosen], _small_sites(examples), models)
+            counted = Counter(example.site for example in examples)  # small sites tell too little of each other
+            known += _with_synthetic([examples[i] for i in chosen if counted[examples[i].site] < _FEW], models)
         if not known:
             raise ValueError("two pages of one site are needed: single pages do not show what their site repeats")
         return cls(models, alone, known)
@@ -243,21 +244,14 @@ def _with_sites(
                     yield Part(examples[i], others, np.hstack(site_parts(found, of_site)))
 
 
-def _small_sites(examples: Iterable[Example]) -> set[str]:
-    """Sites with too few pages to provide evidence for each other."""
-    counted = Counter(example.site for example in examples)
-    return {site for site, pages in counted.items() if pages < _FEW}
-
-
-def _with_synthetic(examples: Iterable[Example], sites: set[str], models: dict[int, Model]) -> Iterator[Part]:
-    """Yield the examples of some sites, each with synthetic pages of its site."""
+def _with_synthetic(examples: Iterable[Example], models: dict[int, Model]) -> Iterator[Part]:
+    """Yield some examples, each with synthetic pages of its site."""
     rng = np.random.default_rng(0)
     for example in examples:
-        if example.site in sites:
-            found = models[example.fold].page_evidence(example.page)
-            others, of_site = evidence(example, found.odds, int(rng.choice(_KNOWN)), rng)
-            if others:
-                yield Part(example, others, np.hstack(site_parts(found, of_site)), _SYNTHETIC_WEIGHT)
+        found = models[example.fold].page_evidence(example.page)
+        others, of_site = evidence(example, found.odds, int(rng.choice(_KNOWN)), rng)
+        if others:
+            yield Part(example, others, np.hstack(site_parts(found, of_site)), _SYNTHETIC_WEIGHT)
 
 
 def _figures(material: Material, decided: Sequence[tuple[Part, Floats]], cuts: dict[int, Trees]) -> dict[str, float]:

@@ -45,7 +45,6 @@ def appearance(tree: Tree, layout: Layout) -> Floats:
     seen[tree.leaves] = layout.visible[tree.seen]
     count = np.maximum(1.0, tree.total(seen))
     size, weight, dark, behind = (_extended(tree, column) * seen for column in _leaf_columns(tree, layout))
-    largest = _largest(tree, size)
     shade = _lightness(layout.background)[tree.rows]
     steps = np.abs(shade - shade[np.maximum(tree.parent, 0)])
     chain = tree.of >= 0
@@ -57,7 +56,7 @@ def appearance(tree: Tree, layout: Layout) -> Floats:
         wide / layout.page_width, np.log1p(high / _LINE), wide * high / (layout.page_width * height),
         left / layout.page_width, right / layout.page_width, top / height, bottom / height,
         np.log((wide + 1) / (high + 1)), 1 - tree.total(seen) / tree.size,
-        *_mean_and_spread(tree, size, count), largest, tree.total(weight) / count,
+        *_mean_and_spread(tree, size, count), _largest(tree, size), tree.total(weight) / count,
         *_mean_and_spread(tree, dark, count), steps, _mean_and_spread(tree, behind, count)[1],
         np.log1p(count_in_chains(layout.picture)), count_in_chains(layout.position >= POSITION["absolute"]),
         count_in_chains(layout.floating),
@@ -112,10 +111,7 @@ def _boxes(tree: Tree, layout: Layout) -> Floats:
     """(k, 4) Left, top, right and bottom of the box around the visible leaves; zeros if there are none."""
     boxes = np.tile(np.array([np.inf, np.inf, -np.inf, -np.inf]), (len(tree), 1))
     shown = layout.visible[tree.seen]
-    rows = tree.seen[shown]
-    corner = np.stack((layout.x[rows], layout.y[rows]), axis=1).astype(np.float64)
-    extent = np.stack((layout.width[rows], layout.height[rows]), axis=1)
-    boxes[tree.leaves[shown]] = np.concatenate((corner, corner + extent), axis=1)
+    boxes[tree.leaves[shown]] = layout.boxes[tree.seen[shown]]
     for level in reversed(tree.levels[1:]):
         np.minimum.at(boxes[:, :2], tree.parent[level], boxes[level, :2])
         np.maximum.at(boxes[:, 2:], tree.parent[level], boxes[level, 2:])

@@ -30,16 +30,9 @@ from scrapy_pagelets.base.arrays import Bools, Floats, Ints
 from scrapy_pagelets.decision.classifiers import sigmoid
 from scrapy_pagelets.decision.site import Site
 from scrapy_pagelets.page.page import Page
+from scrapy_pagelets.papers.graph_cuts import segment_features
 from scrapy_pagelets.papers.graph_cuts.appearance import appearance, pair_appearance, situation_appearance
 from scrapy_pagelets.papers.graph_cuts.energy import Energy, cheapest_cover, expand, minimise, segments_of
-from scrapy_pagelets.papers.graph_cuts.segment_features import (
-    NODE_FEATURES,
-    beside,
-    consecutive,
-    node_features,
-    pair_features,
-    situation_features,
-)
 from scrapy_pagelets.papers.graph_cuts.segment_weights import Logistic, Weights
 from scrapy_pagelets.papers.graph_cuts.tree import Tree, compact
 from scrapy_pagelets.papers.vips.vips import vips
@@ -89,13 +82,13 @@ class Described:
         if templateness is None:
             templateness = Site("").templateness(page)
         tree = compact(page.nodes)
-        columns = node_features(page, tree, templateness)
-        situation = situation_features(page.nodes, tree, columns)
+        columns = segment_features.node_features(page, tree, templateness)
+        situation = segment_features.situation_features(page.nodes, tree, columns)
         if page.layout is None:
             return cls(page, tree, columns, situation)
         looks = appearance(tree, page.layout)
-        beside = situation_appearance(tree, page.layout, looks)
-        return cls(page, tree, np.hstack((columns, looks)), np.hstack((situation, beside)))
+        around = situation_appearance(tree, page.layout, looks)
+        return cls(page, tree, np.hstack((columns, looks)), np.hstack((situation, around)))
 
     def pairs(self, one: Ints, other: Ints) -> Floats:
         """(e, F) Features of pairs of nodes, neither of which contains the other.
@@ -104,8 +97,8 @@ class Described:
         ----------
         one, other : (e,) nodes
         """
-        layout, own = self.page.layout, len(NODE_FEATURES)
-        features = pair_features(self.page.nodes, self.tree, self.columns[:, :own], one, other)
+        layout, own = self.page.layout, len(segment_features.NODE_FEATURES)
+        features = segment_features.pair_features(self.page.nodes, self.tree, self.columns[:, :own], one, other)
         if layout is None:
             return features
         return np.hstack((features, pair_appearance(self.tree, layout, self.columns[:, own:], one, other)))
@@ -183,7 +176,9 @@ def energy_of(described: Described, weights: Weights) -> Energy:
     labels = space[_prototypes(tree, space)]
     squares = (space**2).sum(axis=1)[:, None] + (labels**2).sum(axis=1) - 2 * space @ labels.T
     layout = described.page.layout
-    one, other = consecutive(len(tree.leaves)) if layout is None else beside(tree, layout)
+    one, other = segment_features.consecutive(len(tree.leaves))
+    if layout is not None:
+        one, other = segment_features.beside(tree, layout)
     edge = weights.edge(described.situation)
     weight = weights.neighbours(described.pairs(tree.leaves[one], tree.leaves[other]))
     return Energy(tree, np.sqrt(np.maximum(0, squares)), np.zeros(len(tree)), edge, one, other, weight)

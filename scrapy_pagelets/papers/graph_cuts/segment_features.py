@@ -11,10 +11,10 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Floats, Ints, mix
-from scrapy_pagelets.decision.lexicon import look_tokens
+from scrapy_pagelets.decision.lexicon import look_odds
 from scrapy_pagelets.decision.model import LABELLED, load
 from scrapy_pagelets.page.looks import Layout
-from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
+from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, tags_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.graph_cuts.tree import Tree
 
@@ -36,10 +36,10 @@ _CLASSES: Final = {
 #: Column of ``_CLASSES`` for each tag number; one more column for tags of no class.
 _CLASS: Final = np.full(len(TAG), len(_CLASSES))
 for _number, _names in enumerate(_CLASSES.values()):
-    _CLASS[[TAG[name] for name in _names.split()]] = _number
-_HEADINGS: Final = np.array([TAG[f"h{i}"] for i in range(1, 7)])
-_INPUTS: Final = np.array([TAG[t] for t in "input select textarea button".split()])
-_BLOCKS: Final = np.array([TAG[t] for t in "div p table ul ol li tr td section article h1 h2 h3 h4 h5 h6 form".split()])
+    _CLASS[tags_of(_names)] = _number
+_HEADINGS: Final = tags_of("h1 h2 h3 h4 h5 h6")
+_INPUTS: Final = tags_of("input select textarea button")
+_BLOCKS: Final = tags_of("div p table ul ol li tr td section article h1 h2 h3 h4 h5 h6 form")
 #: A run of text of at least this many words counts as a sentence rather than a label.
 _SENTENCE: Final = 10
 _NODE: Final = (
@@ -113,8 +113,7 @@ def _counts(nodes: NodeTable, templateness: Floats) -> Floats:
 
 def _lexicon(nodes: NodeTable) -> Floats:
     """(n,) Log odds that an element belongs to a template, by its class, id and role."""
-    lexicon = load(LABELLED).lexicon
-    odds = np.array([sum(lexicon.get(token, 0.0) for token in look_tokens(look)) for look in nodes.looks])[nodes.look]
+    odds = np.array([look_odds(look, load(LABELLED).lexicon) for look in nodes.looks])[nodes.look]
     return np.where(nodes.tag == TEXT, 0.0, odds)
 
 
@@ -240,9 +239,7 @@ def beside(tree: Tree, layout: Layout) -> tuple[Ints, Ints]:
     pairs = [consecutive(len(tree.leaves))]
     seen = np.flatnonzero(layout.visible[tree.seen])
     if len(seen) <= _MAX_LEAVES:
-        rows = tree.seen[seen]
-        x, y = layout.x[rows].astype(np.float64), layout.y[rows].astype(np.float64)
-        right, bottom = x + layout.width[rows], y + layout.height[rows]
+        x, y, right, bottom = layout.boxes[tree.seen[seen]].T
         for box in ((x, right, y, bottom), (y, bottom, x, right)):
             one, other = _nearest(*box)
             pairs.append((seen[one], seen[other]))

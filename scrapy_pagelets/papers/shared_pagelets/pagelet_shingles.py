@@ -19,18 +19,7 @@ from xxhash import xxh3_64_intdigest
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints, band_hashes, mix
 from scrapy_pagelets.base.caches import cached
-from scrapy_pagelets.base.characters import (
-    HAN,
-    HAN_A,
-    HAN_COMPATIBLE,
-    HAN_RARE,
-    KANA,
-    KHMER,
-    LAO,
-    MYANMAR,
-    THAI,
-    caseless,
-)
+from scrapy_pagelets.base.characters import UNSPACED, caseless
 from scrapy_pagelets.core import compiled, give
 from scrapy_pagelets.page.nodes import TAGS, TEXT, NodeTable
 from scrapy_pagelets.page.page import Page
@@ -46,13 +35,12 @@ LEAST_TOKENS: Final = 4
 LEAST_TARGETS: Final = 2
 # Words are not those of `scrapy_pagelets.base.characters`: a single character of a script without spaces says too
 # little, so such scripts give runs of three characters.
-_UNSPACED: Final = THAI + LAO + MYANMAR + KHMER + KANA + HAN_A + HAN + HAN_COMPATIBLE + HAN_RARE
 # Vowel signs and accents of Hebrew, Arabic and Indic scripts are part of a word, although they are not letters.
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
-_WORD: Final = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\\w{_MARKS}])+|\0")
+_WORD: Final = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_MARKS}])+|\0")
 _PLAIN_WORD: Final = re.compile(r"\w+|\0")
-_NOT_PLAIN: Final = re.compile(f"[{_UNSPACED}{_MARKS}]")
-_UNSPACED_WORD: Final = re.compile(f"[{_UNSPACED}]")
+_NOT_PLAIN: Final = re.compile(f"[{UNSPACED}{_MARKS}]")
+_UNSPACED_WORD: Final = re.compile(f"[{UNSPACED}]")
 _NUMBER: Final = re.compile(r"\d+")
 # Maps letters to lower case and separators to a space. Splitting takes a quarter of the time of a regular expression.
 _ASCII: Final = {i: chr(i).lower() if chr(i).isalnum() or chr(i) in "_\0" else " " for i in range(128)}
@@ -82,7 +70,7 @@ class Shingles:
     Attributes
     ----------
     exact : (p,) hash of the words, tags and link paths in order, with each number replaced by 0; 0 if there are none
-    near : (p, 16) sketch of the words, see ``resemblance``; all 0 if there are no words
+    near : (p, 16) sketch of the words, see ``resemblance``; all 0 if there are no words, or if it was not asked for
     tokens, targets : (p,) number of words, and of distinct linked pages other than the page itself
     """
 
@@ -94,10 +82,10 @@ class Shingles:
     @property
     def candidates(self) -> Bools:
         """(p,) whether the pagelet is large enough to be a template."""
-        return _are_candidates(self.tokens, self.targets)
+        return (self.tokens >= LEAST_TOKENS) | (self.targets >= LEAST_TARGETS)
 
 
-def shingles(page: Page, pagelet: Ints) -> Shingles:
+def shingles(page: Page, pagelet: Ints, *, sketch: bool = True) -> Shingles:
     """Compute the shingles of the pagelets of a page.
 
     Only the content of a pagelet counts, not its position on the page, nor the elements that contain all of it.
@@ -105,6 +93,7 @@ def shingles(page: Page, pagelet: Ints) -> Shingles:
     Parameters
     ----------
     pagelet : (m,) number of the pagelet of each leaf, from 0; zeros make a pagelet of the whole page
+    sketch : whether to compute ``near``, which takes most of the time
 
     Raises
     ------
@@ -117,47 +106,26 @@ def shingles(page: Page, pagelet: Ints) -> Shingles:
     >>> (one.exact == other.exact).item(), resemblance(one.near, other.near).item()
     (False, 1.0)
     """
-    p = _number(page.nodes, pagelet)
-    leaf, token = word_tokens(page.nodes.strings)
-    owner, whole = _owners(page.nodes, pagelet)
+    nodes = page.nodes
+    if pagelet.shape != nodes.leaves.shape or pagelet.min(initial=0) < 0:
+        raise ValueError(
+            f"pagelet has the shape {pagelet.shape}: give each of {len(nodes.leaves)} leaves a number from 0"
+        )
+    p = int(pagelet.max(initial=-1)) + 1
+    leaf, token = word_tokens(nodes.strings)
+    owner, whole = _owners(nodes, pagelet)
     return Shingles(
-        exact=_exact(page, owner, whole, page.nodes.leaves[leaf], token, p),
-        near=_sketches(token, pagelet[leaf], p),
+        exact=_exact(page, owner, whole, nodes.leaves[leaf], token, p),
+        near=_sketches(token, pagelet[leaf], p) if sketch else np.zeros((p, VALUES), np.int64),
         tokens=np.bincount(pagelet[leaf], minlength=p),
         targets=_targets(page, owner, p),
     )
 
 
 def exact_shingles(page: Page, pagelet: Ints) -> Ints:
-    """(p,) the exact shingles of the pagelets of a page, as in `shingles`; 0 for those too small to be templates.
-
-    Parameters
-    ----------
-    pagelet : (m,) number of the pagelet of each leaf, from 0
-
-    Raises
-    ------
-    ValueError : as `shingles`
-    """
-    p = _number(page.nodes, pagelet)
-    leaf, token = word_tokens(page.nodes.strings)
-    owner, whole = _owners(page.nodes, pagelet)
-    large = _are_candidates(np.bincount(pagelet[leaf], minlength=p), _targets(page, owner, p))
-    return np.where(large, _exact(page, owner, whole, page.nodes.leaves[leaf], token, p), 0)
-
-
-def _number(nodes: NodeTable, pagelet: Ints) -> int:
-    """The number of pagelets."""
-    if pagelet.shape != nodes.leaves.shape or pagelet.min(initial=0) < 0:
-        raise ValueError(
-            f"pagelet has the shape {pagelet.shape}: give each of {len(nodes.leaves)} leaves a number from 0"
-        )
-    return int(pagelet.max(initial=-1)) + 1
-
-
-def _are_candidates(tokens: Ints, targets: Ints) -> Bools:
-    """(p,) whether pagelets with some numbers of words and of link targets are large enough to be templates."""
-    return (tokens >= LEAST_TOKENS) | (targets >= LEAST_TARGETS)
+    """(p,) the exact shingles of the pagelets of a page, as `shingles`; 0 for those too small to be templates."""
+    found = shingles(page, pagelet, sketch=False)
+    return np.where(found.candidates, found.exact, 0)
 
 
 def token_hashes(text: str) -> list[int]:

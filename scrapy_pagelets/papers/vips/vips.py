@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from scrapy_pagelets.base.arrays import Bools, Floats
 from scrapy_pagelets.page.looks import DISPLAY, POSITION, Layout
-from scrapy_pagelets.page.nodes import TAG, NodeTable
+from scrapy_pagelets.page.nodes import TAG, NodeTable, tags_of
 from scrapy_pagelets.page.page import Page
 from scrapy_pagelets.papers.vips.vips_strict import Strict
 from scrapy_pagelets.papers.vips.vips_tree import GREATEST, BlockTree
@@ -69,7 +69,7 @@ def vips(page: Page, pdoc: int = GREATEST, *, strict: bool = False) -> BlockTree
 
 def _by_tag(names: str) -> Bools:
     """(tags,) Whether each tag is among the names."""
-    return np.isin(np.arange(len(TAG)), [TAG[name] for name in names.split()])
+    return np.isin(np.arange(len(TAG)), tags_of(names))
 
 
 _BLOCK: Final = _by_tag(
@@ -99,12 +99,10 @@ def guess_layout(nodes: NodeTable) -> Layout:
     ([True, True], [32.0, 16.0])
     """
     display = _DISPLAYS[nodes.tag]
-    beside = np.append(display == DISPLAY["table-row"], False)[
-        nodes.parent
-    ]  # whether the row of the node table is a table cell
-    width = _widths(nodes, beside)
-    height = _heights(nodes, beside, width)
-    x, y = _positions(nodes, beside, width, height)
+    is_cell = np.append(display == DISPLAY["table-row"], False)[nodes.parent]
+    width = _widths(nodes, is_cell)
+    height = _heights(nodes, is_cell, width)
+    x, y = _positions(nodes, is_cell, width, height)
     size, weight = _fonts(nodes)
     painted = _PAINTED[nodes.tag] & ~nodes.hidden
     inner = np.maximum(0, height - _MARGIN * _SPACED[nodes.tag])

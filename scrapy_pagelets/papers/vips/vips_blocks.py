@@ -14,23 +14,18 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.page.looks import DISPLAY, POSITION, Layout
-from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
+from scrapy_pagelets.page.looks import DISPLAY, POSITION, Layout, around
+from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, tags_of
 from scrapy_pagelets.papers.vips.vips_tree import Span
 
-_BREAKING: Final = np.isin(
-    np.arange(len(DISPLAY)),
-    [
-        DISPLAY[name]
-        for name in "block flow-root list-item flex grid table table-caption table-header-group table-row-group "
-        "table-footer-group table-row table-cell".split()
-    ],
-)
+_LINES: Final = (
+    "block flow-root list-item flex grid table table-caption table-header-group table-row-group table-footer-group "
+    "table-row table-cell"
+).split()
+_BREAKING: Final = np.array([name in _LINES for name in DISPLAY])
 #: Elements that paint something other than text.
-_REPLACED: Final = np.array(
-    [TAG[t] for t in "img svg picture video iframe object embed input button select textarea".split()]
-)
-_LANDMARKS: Final = np.array([TAG[t] for t in "main article section nav aside header footer dialog".split()])
+_REPLACED: Final = tags_of("img svg picture video iframe object embed input button select textarea")
+_LANDMARKS: Final = tags_of("main article section nav aside header footer dialog")
 _LANDMARK_ROLES: Final = frozenset(
     "main article region navigation complementary banner contentinfo dialog search".split()
 )
@@ -96,8 +91,7 @@ class Blocks:
         """
         nodes, layout = self.nodes, self.layout
         solid = (self.painted | (nodes.tag == TEXT) | np.isin(nodes.tag, _REPLACED)) & self._seen
-        left, top = layout.x.astype(np.float64), layout.y.astype(np.float64)
-        box = np.column_stack((left, top, -left - layout.width, -top - layout.height))
+        box = layout.boxes * (1, 1, -1, -1)
         box[~solid] = np.inf
         lifted = np.zeros(len(nodes), np.bool_)
         lifted[self.fixed] = True
@@ -130,8 +124,7 @@ class Blocks:
         """(h, 4) Boxes of ``<hr>``, from the top of the page to its bottom."""
         layout, rows = self.layout, np.flatnonzero((self.nodes.tag == TAG["hr"]) & self.layout.visible)
         rows = rows[np.argsort(layout.y[rows], kind="stable")]
-        x, y = layout.x[rows].astype(np.float64), layout.y[rows].astype(np.float64)
-        return np.column_stack((x, y, x + layout.width[rows], y + layout.height[rows]))
+        return np.asarray(layout.boxes[rows], np.float64)
 
     @cached_property
     def _children(self) -> Ints:
@@ -178,8 +171,7 @@ class Blocks:
             if self.flowing[row]:
                 rows.append(row)
             row = int(self.nodes.end[row])
-        boxes = self.box[rows]
-        return np.concatenate((boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)))
+        return around(self.box[rows])
 
     def divided(self, span: Span) -> list[Span]:
         """The blocks that a block is divided into; none if it is not divided.
@@ -224,8 +216,7 @@ def separators(start: Floats, end: Floats, tolerance: float = 0.0) -> Strips:
     """Separators of blocks whose projections are ``start`` to ``end``, without those at the border of the pool.
 
     The blocks are swept in the order of their starts. A block that starts after the end of all blocks before it has a
-    separator in front. The
-    report of 2003 splits, shrinks and removes separators block by block, which gives the same in quadratic time.
+    separator in front. The report of 2003 splits, shrinks and removes separators block by block, in quadratic time.
 
     Parameters
     ----------

@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.page.looks import Layout
-from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable
+from scrapy_pagelets.page.looks import Layout, around
+from scrapy_pagelets.page.nodes import TAG, TEXT, NodeTable, tags_of
 from scrapy_pagelets.papers.vips.vips_blocks import Strips, crossed, separators
 from scrapy_pagelets.papers.vips.vips_tree import GREATEST, LEAST, BlockTree, Growing
 
@@ -25,15 +25,12 @@ _SMALL: Final = 0.1
 _LARGE, _HUGE = 0.3, 0.6
 #: Share by which children are not larger than their parent yet: the browser's edges are fractions of a pixel.
 _ROUNDING: Final = 1e-5
-_INLINE: Final = np.array(
-    [
-        TAG[tag]
-        for tag in "#text a span b i em strong u s small big font tt code kbd samp var cite q abbr acronym sub sup "
-        "label nobr ins del bdo".split()
-    ]
+_INLINE: Final = tags_of(
+    "#text a span b i em strong u s small big font tt code kbd samp var cite q abbr acronym sub sup label nobr ins del "
+    "bdo"
 )
-_SECTIONS: Final = np.array([TAG[t] for t in "body main article section aside nav header footer form table".split()])
-_TEXTS: Final = np.array([TAG[t] for t in "p pre blockquote figure h1 h2 h3 h4 h5 h6".split()])
+_SECTIONS: Final = tags_of("body main article section aside nav header footer form table")
+_TEXTS: Final = tags_of("p pre blockquote figure h1 h2 h3 h4 h5 h6")
 #: Pixels above which a gap has a greater weight.
 _DISTANCES: Final = np.array([8, 15, 25, 35, 45, 55])
 _DISTANCE_WEIGHTS: Final = np.array([1, 2, 4, 6, 8, 10, 12])
@@ -58,12 +55,6 @@ class Strict:
     def valid(self) -> Bools:
         """(n,) Whether a node is visible, with a width and a height."""
         return np.asarray(self.layout.visible & (self.layout.width > 0) & (self.layout.height > 0), np.bool_)
-
-    @cached_property
-    def boxes(self) -> Floats:
-        """(n, 4) Left, top, right and bottom of the elements."""
-        x, y = self.layout.x.astype(np.float64), self.layout.y.astype(np.float64)
-        return np.column_stack((x, y, x + self.layout.width, y + self.layout.height))
 
     @cached_property
     def size(self) -> Floats:
@@ -108,7 +99,7 @@ class Strict:
                 pool, doc = self.extracted(rows)
             if len(pool) > 1:
                 todo += self._constructed(block, pool, doc)
-        boxes = np.array([_around(self.boxes[rows]) for rows in self._blocks])
+        boxes = np.array([around(self.layout.boxes[rows]) for rows in self._blocks])
         return BlockTree(self.nodes, np.array(self._tree.parent), np.array(self._doc), boxes, self._tree.owner)
 
     def extracted(self, rows: Ints) -> tuple[Ints, Ints]:
@@ -198,7 +189,7 @@ class Strict:
 
     def _constructed(self, block: int, pool: Ints, doc: Ints) -> list[int]:
         """Divide the pool at its separators of the greatest weight, or into single blocks; return the new blocks."""
-        boxes = self.boxes[pool]
+        boxes = self.layout.boxes[pool]
         directions = [separators(boxes[:, i], boxes[:, i + 2]) for i in (1, 0)]
         weights = [self.weights(pool, strips, horizontal=i == 0) for i, strips in enumerate(directions)]
         most = max((int(w.max()) for w in weights if len(w)), default=0)
@@ -208,7 +199,7 @@ class Strict:
             for strips, w in zip(directions, weights, strict=True):
                 cell = cell * (len(w) + 1) + crossed(strips, w == most)
         if len(self._blocks[block]) > 1:
-            self._doc[block] = max(self._doc[block], _coherence_left(most))
+            self._doc[block] = max(self._doc[block], LEAST, GREATEST - 1 - most // 2)
         new = []
         order = np.argsort(cell, kind="stable")
         for group in np.split(order, np.flatnonzero(np.diff(cell[order])) + 1):
@@ -265,12 +256,3 @@ class Strict:
     def _letters(self) -> Floats:
         """(m,) Number of letters of each leaf."""
         return np.fromiter(map(len, self.nodes.strings), np.float64, len(self.nodes.strings))
-
-
-def _coherence_left(weight: int) -> int:
-    """Coherence of a block by the weight of its strongest separator, 1 to 20."""
-    return max(LEAST, GREATEST - 1 - weight // 2)
-
-
-def _around(boxes: Floats) -> Floats:
-    return np.concatenate((boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)))

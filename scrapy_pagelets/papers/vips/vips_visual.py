@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from scrapy_pagelets.base.arrays import Bools, Floats, Ints
-from scrapy_pagelets.page.looks import POSITION, Layout
+from scrapy_pagelets.page.looks import POSITION, Layout, around
 from scrapy_pagelets.page.nodes import NodeTable
 from scrapy_pagelets.papers.vips.vips_blocks import Blocks, Pool, Strips, crossed, separators
 from scrapy_pagelets.papers.vips.vips_tree import GREATEST, LEAST, BlockTree, Growing
@@ -75,7 +75,7 @@ class Visual:
         ends = self.blocks.nodes.end
         roots = [0, *self.blocks.fixed.tolist()]
         pools = [self.blocks.pool([(row, int(ends[row]))]) for row in roots]
-        self._boxes[0] = _around(pools[0])
+        self._boxes[0] = around(pools[0].boxes)
         todo = [(0, 0, pools[0])]
         if len(roots) > 1:
             self._strength[0] = np.inf
@@ -88,7 +88,7 @@ class Visual:
         return self._finished()
 
     def _add(self, parent: int, pool: Pool, layer: int) -> int:
-        self._boxes.append(_around(pool))
+        self._boxes.append(around(pool.boxes))
         self._strength.append(-np.inf)
         return self._tree.add(parent, [(start, end) for start, end in pool.spans.tolist()], layer)
 
@@ -165,13 +165,6 @@ class Visual:
         return BlockTree(self.blocks.nodes, np.array(parent), doc.astype(np.int64), boxes, self._tree.owner)
 
 
-def _around(pool: Pool) -> Floats:
-    """(4,) The box around a pool; zeros for an empty one."""
-    if not len(pool):
-        return np.zeros(4)
-    return np.concatenate((pool.boxes[:, :2].min(axis=0), pool.boxes[:, 2:].max(axis=0)))
-
-
 class Cues:
     """Cues of the separators of a page.
 
@@ -243,8 +236,7 @@ class Cues:
 
     def _rulers(self, pool: Pool, strips: Strips) -> Floats:
         """(s,) Whether a ``<hr>`` lies in the separator."""
-        left, top = pool.boxes[:, :2].min(axis=0).tolist()
-        right, bottom = pool.boxes[:, 2:].max(axis=0).tolist()
+        left, top, right, bottom = around(pool.boxes).tolist()
         rulers = self.blocks.rulers
         near = rulers[slice(*np.searchsorted(rulers[:, 1], (top, bottom)))]
         middle = (near[:, 1] + near[:, 3])[(near[:, 0] < right) & (near[:, 2] > left)] / 2
