@@ -20,20 +20,12 @@ from scrapy_pagelets.page.roles import is_template
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What of a page is template, and what the page tells of itself.
+    """What of a page is template, and what the page tells of itself."""
 
-    Attributes
-    ----------
-    templateness : (m,) of each leaf, 0 to 1
-    headline : the page's own heading
-    metadata : what the page tells of itself
-    effect : by the name of the stat, what each rule of the user has done to the page
-    """
-
-    templateness: Floats
-    headline: Headline | None
-    metadata: Metadata
-    effect: dict[str, int]
+    templateness: Floats  # (m,) of each leaf, 0 to 1
+    headline: Headline | None  # the page's own heading
+    metadata: Metadata  # what the page tells of itself
+    effect: dict[str, int]  # by the name of the stat, what each rule of the user has done to the page
 
     @property
     def content(self) -> Bools:

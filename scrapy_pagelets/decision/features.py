@@ -29,19 +29,12 @@ Of = TypeVar("Of", bound=Measured)
 
 @dataclass(frozen=True)
 class Feature(Generic[M]):
-    """A row of a table.
+    """A row of a table."""
 
-    Attributes
-    ----------
-    name : its name in model files
-    about : what it says
-    column : (count,) its values, or one value for all
-    less, more : what the inspector says of a node whose value is below or above the mean of its page
-    """
-
-    name: str
-    about: str
-    column: Callable[[M], ArrayLike]
+    name: str  # its name in model files
+    about: str  # what it says
+    column: Callable[[M], ArrayLike]  # (count,) its values, or one value for all
+    #: what the inspector says of a node whose value is below or above the mean of its page
     less: str = ""
     more: str = ""
 

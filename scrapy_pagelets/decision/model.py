@@ -49,23 +49,15 @@ class ModelError(ConfigError):
 
 @dataclass(eq=False)
 class PageEvidence:
-    """The evidence of a page alone.
+    """The evidence of a page alone."""
 
-    Attributes
-    ----------
-    nodes : the node table of the page
-    features : (m, len(PAGE_FEATURES)) features of the leaves
-    first : (m,) log odds of the leaves by the first pass
-    odds : (n, CLASSIFIERS) log odds of all nodes by the page-level classifiers: first the trees, by their mean over the
-        words below the node, then the classifier
-    context : the second pass
-    """
-
-    nodes: NodeTable
-    features: NDArray[np.float32]
-    first: Floats
+    nodes: NodeTable  # the node table of the page
+    features: NDArray[np.float32]  # (m, len(PAGE_FEATURES)) features of the leaves
+    first: Floats  # (m,) log odds of the leaves by the first pass
+    #: (n, CLASSIFIERS) log odds of all nodes by the page-level classifiers: first the trees, by their mean over the
+    #: words below the node, then the classifier
     odds: Floats
-    context: Trees
+    context: Trees  # the second pass
 
     @cached_property
     def in_context(self) -> Floats:

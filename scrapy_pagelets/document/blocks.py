@@ -60,35 +60,22 @@ BREAK: Final = Run("\n")
 
 @dataclass(eq=False)
 class Block:
-    """A block of a document.
+    """A block of a document."""
 
-    Attributes
-    ----------
-    kind : ``document``, ``heading``, ``paragraph``, ``code``, ``math``, ``list``, ``item``, ``quote``, ``table`` or
-        ``rule``
-    children : the blocks inside a document, list, item or quote
-    runs : the text of a heading or paragraph; of code the links in it, which are listed below
-    rows : the cells of a table; its first row is its head
-    text : code or formula
-    language : language of code; "" if the page does not tell it
-    level : of a heading, 1 to 6
-    ordered : whether the items of a list are numbered
-    number : of an item of an ordered list; of a list that of its first item
-    step : from the number of an item to the next
-    leaves : (k,) indices of the leaves that it shows itself, ascending
-    """
-
+    #: ``document``, ``heading``, ``paragraph``, ``code``, ``math``, ``list``, ``item``, ``quote``, ``table`` or
+    #: ``rule``
     kind: str
-    children: list[Block] = field(default_factory=list)
+    children: list[Block] = field(default_factory=list)  # the blocks inside a document, list, item or quote
+    #: the text of a heading or paragraph; of code the links in it, which are listed below
     runs: list[Run] = field(default_factory=list)
-    rows: list[list[list[Run]]] = field(default_factory=list)
-    text: str = ""
-    language: str = ""
-    level: int = 0
-    ordered: bool = False
-    number: int = 1
-    step: int = 1
-    leaves: list[int] = field(default_factory=list)
+    rows: list[list[list[Run]]] = field(default_factory=list)  # the cells of a table; its first row is its head
+    text: str = ""  # code or formula
+    language: str = ""  # language of code; "" if the page does not tell it
+    level: int = 0  # of a heading, 1 to 6
+    ordered: bool = False  # whether the items of a list are numbered
+    number: int = 1  # of an item of an ordered list; of a list that of its first item
+    step: int = 1  # from the number of an item to the next
+    leaves: list[int] = field(default_factory=list)  # (k,) indices of the leaves that it shows itself, ascending
 
     def walk(self) -> Iterator[Block]:
         """Yield the block and all blocks inside it, in document order."""
@@ -101,18 +88,13 @@ class Block:
 
 @dataclass(frozen=True)
 class Switches:
-    """What the Markdown has beside text: ``PAGELETS_MARKDOWN``.
+    """What the Markdown has beside text: ``PAGELETS_MARKDOWN``."""
 
-    Attributes
-    ----------
-    links, images, tables : whether they are written; the text of links and cells is in any case
-    titles : whether links have their tooltips
-    """
-
+    #: whether they are written; the text of links and cells is in any case
     links: bool = True
     images: bool = True
     tables: bool = True
-    titles: bool = False
+    titles: bool = False  # whether links have their tooltips
 
 
 ALL: Final = Switches()

@@ -32,22 +32,15 @@ _SAFE: Final = "-._~!$&'()*+,;=:@/?"
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """A piece of a document.
+    """A piece of a document."""
 
-    Attributes
-    ----------
-    headings : the headings above all of its blocks, from the page's own; a heading is above the section that it begins
-    document : its blocks
-    leaves : (k,) indices of the leaves of the page that it shows, ascending
-    first : the leaf that it begins with, without what it repeats of the chunk before; None if it has only pictures
-    words : number of its words
-    """
-
+    #: the headings above all of its blocks, from the page's own; a heading is above the section that it begins
     headings: tuple[str, ...]
-    document: Block
-    leaves: tuple[int, ...]
+    document: Block  # its blocks
+    leaves: tuple[int, ...]  # (k,) indices of the leaves of the page that it shows, ascending
+    #: the leaf that it begins with, without what it repeats of the chunk before; None if it has only pictures
     first: int | None
-    words: int
+    words: int  # number of its words
 
     @property
     def markdown(self) -> str:

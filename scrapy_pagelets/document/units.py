@@ -23,26 +23,16 @@ _END: Final = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """A block, or a sentence of a paragraph, with the headings right above it.
+    """A block, or a sentence of a paragraph, with the headings right above it."""
 
-    Attributes
-    ----------
-    block : a block without children
-    origin : the block of the document that it is, or is a sentence of
-    above : the list, item and quote around it, from the outside
-    lead : the headings right above it, each with what is around it
-    headings : all headings above it, those of ``lead`` among them
-    path : the groups that it belongs to, from the largest: headings, pagelet, lists, items, paragraph
-    words : number of words, those of ``lead`` included
-    """
-
-    block: Block
-    origin: Block
-    above: tuple[Block, ...]
-    lead: tuple[tuple[Block, tuple[Block, ...]], ...]
-    headings: tuple[Block, ...]
+    block: Block  # a block without children
+    origin: Block  # the block of the document that it is, or is a sentence of
+    above: tuple[Block, ...]  # the list, item and quote around it, from the outside
+    lead: tuple[tuple[Block, tuple[Block, ...]], ...]  # the headings right above it, each with what is around it
+    headings: tuple[Block, ...]  # all headings above it, those of ``lead`` among them
+    #: the groups that it belongs to, from the largest: headings, pagelet, lists, items, paragraph
     path: tuple[object, ...]
-    words: int
+    words: int  # number of words, those of ``lead`` included
 
 
 def units_of(document: Block, most: int, pagelet: Mapping[int, int]) -> list[Unit]:

@@ -32,16 +32,10 @@ _EMPTY: Final = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class KeptPage:
-    """A page that can be stored and parsed again.
+    """A page that can be stored and parsed again."""
 
-    Attributes
-    ----------
-    url : its URL
-    markup : its tree as compressed HTML
-    """
-
-    url: str
-    markup: bytes = field(repr=False)
+    url: str  # its URL
+    markup: bytes = field(repr=False)  # its tree as compressed HTML
 
     @classmethod
     def of(cls, page: Page) -> Self:

@@ -197,18 +197,11 @@ class _Site:
 
 @dataclass
 class LinkedPages:
-    """A key page and the pages of its complete subdigraph.
+    """A key page and the pages of its complete subdigraph."""
 
-    Attributes
-    ----------
-    key_page : key of the key page
-    missing : keys of the pages that have not been added yet, the key page among them
-    pages : the pages that have been added, by key
-    """
-
-    key_page: int
-    missing: set[int]
-    pages: dict[int, Page] = field(default_factory=dict)
+    key_page: int  # key of the key page
+    missing: set[int]  # keys of the pages that have not been added yet, the key page among them
+    pages: dict[int, Page] = field(default_factory=dict)  # the pages that have been added, by key
 
     @property
     def is_complete(self) -> bool:

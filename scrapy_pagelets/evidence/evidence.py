@@ -91,28 +91,18 @@ def link_sets(nodes: NodeTable, targets: Ints) -> Ints:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Fragments:
-    """The contribution of a page to the counts.
+    """The contribution of a page to the counts."""
 
-    Attributes
-    ----------
-    keys : hashes of the fragments
-    odds : (n, CLASSIFIERS) log odds of the page-level classifiers
-    linked : (n,) whether most words of the row are link text
-    words, first, last : (m,) words of the leaves; (n,) first leaf of each row, and the leaf after its last one
-    leaves : (m,) rows of the leaves
-    seen : (n,) whether the row counts
-    links : (links,) whether the link counts
-    """
-
-    keys: Keys
-    odds: Floats
-    linked: Bools
+    keys: Keys  # hashes of the fragments
+    odds: Floats  # (n, CLASSIFIERS) log odds of the page-level classifiers
+    linked: Bools  # (n,) whether most words of the row are link text
+    #: (m,) words of the leaves; (n,) first leaf of each row, and the leaf after its last one
     words: Ints
     first: Ints
     last: Ints
-    leaves: Ints
-    seen: Bools
-    links: Bools
+    leaves: Ints  # (m,) rows of the leaves
+    seen: Bools  # (n,) whether the row counts
+    links: Bools  # (links,) whether the link counts
 
     @classmethod
     def of(cls, nodes: NodeTable, keys: Keys, odds: Floats) -> Self:
@@ -145,38 +135,28 @@ def countable_parts(nodes: NodeTable) -> tuple[Bools, Bools]:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class SiteEvidence:
-    """The evidence of the other pages of a site about a page. Shares are of the pages of the site, or of a page class.
+    """The evidence of the other pages of a site about a page. Shares are of pages of the site, or of a page class."""
 
-    Attributes
-    ----------
-    pages : number of other pages that count as those of the site: those of its family
-    text, placed : (m,) share of the pages with the text; share with the text at the same path
-    variants : (m,) number of different texts at the same path, divided by the number of pages that have the path
-    class_text : (m,) share of the pages of the class with the text
-    path, exact, links : (n,) share of the pages with the fragment
-    class_path : (n,) share of the pages of the class with the path
-    linked : (n,) of the pages with the node, the share on which most of its words are link text
-    fresh, mass : (n,) share of new words, which no earlier page had, below the node; mean number of them on a page
-    odds, shape_odds : (n, CLASSIFIERS) mean log odds of the same node, and of nodes of the same shape; NaN if there are
-        none
-    target : (links,) share of the pages that link to the target
-    """
-
-    pages: int
+    pages: int  # number of other pages that count as those of the site: those of its family
+    #: (m,) share of the pages with the text; share with the text at the same path
     text: Floats
     placed: Floats
+    #: (m,) number of different texts at the same path, divided by the number of pages that have the path
     variants: Floats
-    class_text: Floats
+    class_text: Floats  # (m,) share of the pages of the class with the text
+    #: (n,) share of the pages with the fragment
     path: Floats
     exact: Floats
     links: Floats
-    class_path: Floats
-    linked: Floats
+    class_path: Floats  # (n,) share of the pages of the class with the path
+    linked: Floats  # (n,) of the pages with the node, the share on which most of its words are link text
+    #: (n,) share of new words, which no earlier page had, below the node; mean number of them on a page
     fresh: Floats
     mass: Floats
+    #: (n, CLASSIFIERS) mean log odds of the same node, and of nodes of the same shape; NaN if there are none
     odds: Floats
     shape_odds: Floats
-    target: Floats
+    target: Floats  # (links,) share of the pages that link to the target
 
 
 class Counts:

@@ -29,23 +29,16 @@ def same_signature(nodes: NodeTable) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One of two pages whose classes have common numbers; rows that cannot be mapped are no one's children.
+    """One of two pages whose classes have common numbers; rows that cannot be mapped are no one's children."""
 
-    Attributes
-    ----------
-    label : (n,) number of the row's label
-    kind : (n,) number of the class of the row's subtree
-    text : (n,) hash of a run of text that the other page has at such a place as well, else 0
-    nodes, texts : (n,) number of rows, and of such texts, in the subtree
-    start, count, children : the children of a row are ``children[start[row] : start[row] + count[row]]``. Two rows of
-        one class have children of the same classes in this order
-    """
-
-    label: Ints
-    kind: Ints
-    text: Ints
+    label: Ints  # (n,) number of the row's label
+    kind: Ints  # (n,) number of the class of the row's subtree
+    text: Ints  # (n,) hash of a run of text that the other page has at such a place as well, else 0
+    #: (n,) number of rows, and of such texts, in the subtree
     nodes: Ints
     texts: Ints
+    #: the children of a row are ``children[start[row] : start[row] + count[row]]``. Two rows of one class have children
+    #: of the same classes in this order
     start: Ints
     count: Ints
     children: Ints

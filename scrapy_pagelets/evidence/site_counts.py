@@ -46,21 +46,13 @@ Entry = TypeVar("Entry")
 
 @dataclass
 class PageClass:
-    """A class of pages of a site with the same outline, and so with one template.
+    """A class of pages of a site with the same outline, and so with one template."""
 
-    Attributes
-    ----------
-    id : site and number, from 1: ``example.com#1``
-    number : number of the class, from 0
-    outline : outline of the first page of the class
-    pages : number of pages of the class, without copies
-    template : what its pages have in common with its key page; None if no page of it was parsed by this process
-    """
-
-    id: str
-    number: int
-    outline: frozenset[int]
-    pages: int = 0
+    id: str  # site and number, from 1: ``example.com#1``
+    number: int  # number of the class, from 0
+    outline: frozenset[int]  # outline of the first page of the class
+    pages: int = 0  # number of pages of the class, without copies
+    #: what its pages have in common with its key page; None if no page of it was parsed by this process
     template: ClassTemplate | None = None
 
     @property

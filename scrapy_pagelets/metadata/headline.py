@@ -43,19 +43,13 @@ _Title = tuple[list[str], float]
 
 @dataclass(frozen=True)
 class Headline:
-    """The own heading of a page.
+    """The own heading of a page."""
 
-    Attributes
-    ----------
-    row : row of its element
-    text : its text, white space folded
-    sections : rows of headings above it in the page that name its section: the title has their words, too
-    banners : rows of first-level headings above it that stand at the same place of many other pages
-    """
-
-    row: int
-    text: str
+    row: int  # row of its element
+    text: str  # its text, white space folded
+    #: rows of headings above it in the page that name its section: the title has their words, too
     sections: tuple[int, ...] = ()
+    #: rows of first-level headings above it that stand at the same place of many other pages
     banners: tuple[int, ...] = ()
 
 

@@ -61,19 +61,14 @@ _BY: Final = re.compile(r"^by\s+", re.IGNORECASE)
 
 @dataclass(frozen=True, eq=False)
 class Metadata:
-    """What a page tells of itself.
+    """What a page tells of itself."""
 
-    Attributes
-    ----------
-    fields : ``author`` (names, separated by commas), ``published`` and ``modified`` (ISO 8601, as exact as the page
-        tells them), ``canonical``, ``description``, ``image`` and ``breadcrumbs``, by their names in the feed; None,
-        or no breadcrumbs, if the page does not tell
-    trail : (m,) the leaves that surely show the breadcrumbs
-    names, prices : of the article or product: its own name and those of its authors, and what it costs
-    """
-
+    #: ``author`` (names, separated by commas), ``published`` and ``modified`` (ISO 8601, as exact as the page tells
+    #: them), ``canonical``, ``description``, ``image`` and ``breadcrumbs``, by their names in the feed; None, or no
+    #: breadcrumbs, if the page does not tell
     fields: dict[str, Any]
-    trail: Bools
+    trail: Bools  # (m,) the leaves that surely show the breadcrumbs
+    #: of the article or product: its own name and those of its authors, and what it costs
     names: tuple[str, ...] = ()
     prices: tuple[str, ...] = ()
 

@@ -84,59 +84,41 @@ class Links:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NodeTable:
-    """One row for each node in preorder: the elements, and the runs of text that a reader sees (*leaves*).
+    """One row for each node in preorder: the elements, and the runs of text that a reader sees (*leaves*)."""
 
-    Attributes
-    ----------
-    root : root of the tree, which must not be changed
-    tag : (n,) number of the tag in ``TAGS``
-    parent : (n,) row of the parent, -1 at the root
-    end : (n,) row after the last one of the subtree: ``slice(i, end[i])`` is the subtree
-    depth : (n,) 0 at the root
-    look : (n,) index into ``looks``; a run of text has the look of its parent
-    path : (n,) hash of the path from the root: signatures, each with its rank among equal siblings
-    looks : the distinct looks of the page
-    signs, class_signature : (looks,) what each look says, see `looks.signs`; hash of its tag and classes alone
-    signature : (n,) `signature` of the look
-    shape : (n,) hash of the path without ranks: the records of one listing have one shape
-    first_leaf, last_leaf : (n,) ``first_leaf:last_leaf`` are the leaves of the subtree, as indices of ``leaves``
-    leaves : (m,) rows of the runs of text
-    strings : (m,) the runs of text without control characters, white space folded outside ``pre``
-    spaces : by index of the leaf, the exact white space before a run of text inside ``pre``, from the start of the line
-        or the end of the previous run
-    text, words, gap, number : (m,) hash, number of words, gap after the previous run (``GLUED`` ... ``PARAGRAPH``),
-        k of ``text()[k]``
-    anchor, hidden : (n,) whether the row is inside a hyperlink; whether ``hidden`` or an inline style hides it
-    labels, relations : by row, ``aria-label`` and ``rel`` of the elements that have them
-    links : the hyperlinks
-    """
-
-    root: etree._Element
-    tag: Ints
-    parent: Ints
-    end: Ints
-    depth: Ints
-    look: Ints
-    path: Ints
-    signature: Ints
-    shape: Ints
-    looks: list[Look]
+    root: etree._Element  # root of the tree, which must not be changed
+    tag: Ints  # (n,) number of the tag in ``TAGS``
+    parent: Ints  # (n,) row of the parent, -1 at the root
+    end: Ints  # (n,) row after the last one of the subtree: ``slice(i, end[i])`` is the subtree
+    depth: Ints  # (n,) 0 at the root
+    look: Ints  # (n,) index into ``looks``; a run of text has the look of its parent
+    path: Ints  # (n,) hash of the path from the root: signatures, each with its rank among equal siblings
+    signature: Ints  # (n,) `signature` of the look
+    shape: Ints  # (n,) hash of the path without ranks: the records of one listing have one shape
+    looks: list[Look]  # the distinct looks of the page
+    #: (looks,) what each look says, see `looks.signs`; hash of its tag and classes alone
     signs: Ints
     class_signature: Ints
+    #: (n,) ``first_leaf:last_leaf`` are the leaves of the subtree, as indices of ``leaves``
     first_leaf: Ints
     last_leaf: Ints
-    leaves: Ints
-    strings: list[str]
+    leaves: Ints  # (m,) rows of the runs of text
+    strings: list[str]  # (m,) the runs of text without control characters, white space folded outside ``pre``
+    #: by index of the leaf, the exact white space before a run of text inside ``pre``, from the start of the line or
+    #: the end of the previous run
     spaces: dict[int, str]
+    #: (m,) hash, number of words, gap after the previous run (``GLUED`` ... ``PARAGRAPH``), k of ``text()[k]``
     text: Ints
     words: Ints
     gap: Ints
     number: Ints
+    #: (n,) whether the row is inside a hyperlink; whether ``hidden`` or an inline style hides it
     anchor: Bools
     hidden: Bools
+    #: by row, ``aria-label`` and ``rel`` of the elements that have them
     labels: dict[int, str]
     relations: dict[int, str]
-    links: Links
+    links: Links  # the hyperlinks
 
     def __len__(self) -> int:
         return len(self.parent)

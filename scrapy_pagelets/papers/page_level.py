@@ -44,20 +44,13 @@ _LINE: Final = 16.0
 
 @dataclass(frozen=True)
 class PageLevel:
-    """What the page-level system has learnt.
+    """What the page-level system has learnt."""
 
-    Attributes
-    ----------
-    plain : classifier over ``NODE_FEATURES``
-    rendered : classifier over ``NODE_FEATURES + VISUAL_FEATURES``; None if no training page was rendered
-    lexicon : log odds by hash of a class, id or role token, or of words of a heading
-    about : how it was made
-    """
-
-    plain: Classifier
+    plain: Classifier  # classifier over ``NODE_FEATURES``
+    #: classifier over ``NODE_FEATURES + VISUAL_FEATURES``; None if no training page was rendered
     rendered: Classifier | None
-    lexicon: Lexicon
-    about: dict[str, Any]
+    lexicon: Lexicon  # log odds by hash of a class, id or role token, or of words of a heading
+    about: dict[str, Any]  # how it was made
 
     def save(self, path: str | Path) -> None:
         """Write the file that ``load`` reads."""

@@ -44,37 +44,23 @@ ALL: Final = -1
 
 @dataclass(frozen=True)
 class Part:
-    """An example with some other pages of its site.
+    """An example with some other pages of its site."""
 
-    Attributes
-    ----------
-    example : the example
-    others : number of other pages of its site that are known
-    columns : (m, features) what the pass sees
-    weight : weight of the example in training
-    """
-
-    example: Example
-    others: int
-    columns: NDArray[np.float32]
-    weight: float = 1.0
+    example: Example  # the example
+    others: int  # number of other pages of its site that are known
+    columns: NDArray[np.float32]  # (m, features) what the pass sees
+    weight: float = 1.0  # weight of the example in training
 
 
 @dataclass(frozen=True)
 class Material:
-    """The training data of the passes that follow the page-level classifiers.
+    """The training data of the passes that follow the page-level classifiers."""
 
-    Attributes
-    ----------
-    page_level : by fold, models of the page alone that were trained without it, whose later passes are placeholders;
-        and `ALL`, trained on all examples
-    alone : the examples for the second pass
-    known : the examples with other pages of their sites, real or synthetic, for the third pass
-    """
-
+    #: by fold, models of the page alone that were trained without it, whose later passes are placeholders; and `ALL`,
+    #: trained on all examples
     page_level: dict[int, Model]
-    alone: list[Part]
-    known: list[Part]
+    alone: list[Part]  # the examples for the second pass
+    known: list[Part]  # the examples with other pages of their sites, real or synthetic, for the third pass
 
     @classmethod
     def of(cls, examples: Sequence[Example], trees: int = TREES, *, by_people: bool = True) -> Self:
@@ -101,17 +87,11 @@ class Material:
 
 @dataclass(frozen=True)
 class Trained:
-    """The result of training.
+    """The result of training."""
 
-    Attributes
-    ----------
-    model : model trained on all examples
-    folds : models trained without the sites of each fold
-    figures : mean F1 over pages of unseen sites: of nodes, and of content words without and with the rest of the site
-    """
-
-    model: Model
-    folds: list[Model]
+    model: Model  # model trained on all examples
+    folds: list[Model]  # models trained without the sites of each fold
+    #: mean F1 over pages of unseen sites: of nodes, and of content words without and with the rest of the site
     figures: dict[str, float]
 
 

@@ -121,16 +121,10 @@ def _table(parts: Iterable[tuple[Example, Floats]]) -> Nodes:
 
 @dataclass(frozen=True, eq=False)
 class SegmentedPage:
-    """A page with its blocks.
+    """A page with its blocks."""
 
-    Attributes
-    ----------
-    described : the page
-    blocks : (m,) number of the innermost block that each leaf of the tree is in, -1 for none
-    """
-
-    described: Described
-    blocks: Ints
+    described: Described  # the page
+    blocks: Ints  # (m,) number of the innermost block that each leaf of the tree is in, -1 for none
 
     @classmethod
     def of(cls, described: Described, paths: Sequence[str]) -> SegmentedPage:

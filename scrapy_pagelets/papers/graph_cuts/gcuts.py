@@ -61,18 +61,12 @@ _CHUNK: Final = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Described:
-    """A page with the features that its costs are computed from.
+    """A page with the features that its costs are computed from."""
 
-    Attributes
-    ----------
-    page : with at least one run of text or picture
-    tree : of its text and pictures
-    columns, situation : (k, F) features of the nodes, without and with features of their surroundings; on a rendered
-        page, both include the nodes' appearance
-    """
-
-    page: Page
-    tree: Tree
+    page: Page  # with at least one run of text or picture
+    tree: Tree  # of its text and pictures
+    #: (k, F) features of the nodes, without and with features of their surroundings; on a rendered page, both include
+    #: the nodes' appearance
     columns: Floats
     situation: Floats
 

@@ -47,16 +47,10 @@ class WeightsError(ConfigError):
 
 @dataclass(frozen=True, eq=False)
 class Logistic:
-    """A logistic regression.
+    """A logistic regression."""
 
-    Attributes
-    ----------
-    coefficients : (F,)
-    intercept : of the log odds
-    """
-
-    coefficients: Floats
-    intercept: float
+    coefficients: Floats  # (F,)
+    intercept: float  # of the log odds
 
     def __call__(self, columns: Floats) -> Floats:
         """(e,) Probabilities of the rows of an (e, F) matrix."""
@@ -153,18 +147,11 @@ def _weights(data: dict[str, NDArray[Any]]) -> Weights:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Nodes of one page.
+    """Nodes of one page."""
 
-    Attributes
-    ----------
-    columns : (n, F) their features
-    segment : (n,) number of their segment
-    target : (t, 2) pairs of a node and one of the nearest nodes of its segment
-    """
-
-    columns: Floats
-    segment: Ints
-    target: Ints
+    columns: Floats  # (n, F) their features
+    segment: Ints  # (n,) number of their segment
+    target: Ints  # (t, 2) pairs of a node and one of the nearest nodes of its segment
 
     @classmethod
     def of(cls, columns: Floats, segment: Ints) -> Group:

@@ -16,25 +16,16 @@ _SEEN: Final = np.array([TEXT, TAG["img"]])
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Nodes in preorder; the leaves are the runs of text and the pictures of the page, in document order.
+    """Nodes in preorder; the leaves are the runs of text and the pictures of the page, in document order."""
 
-    Attributes
-    ----------
-    rows : (k,) row in the page's node table; for a chain, that of its topmost element
-    of : (n,) number of the node that each row of the node table belongs to, -1 for rows without leaves
-    parent : (k,) -1 at the root
-    first, last : (k,) ``first:last`` are the leaves of the subtree
-    depth : (k,) 0 at the root
-    seen : (m,) row of each leaf: the run of text or the picture itself
-    """
-
-    rows: Ints
-    of: Ints
-    parent: Ints
+    rows: Ints  # (k,) row in the page's node table; for a chain, that of its topmost element
+    of: Ints  # (n,) number of the node that each row of the node table belongs to, -1 for rows without leaves
+    parent: Ints  # (k,) -1 at the root
+    #: (k,) ``first:last`` are the leaves of the subtree
     first: Ints
     last: Ints
-    depth: Ints
-    seen: Ints
+    depth: Ints  # (k,) 0 at the root
+    seen: Ints  # (m,) row of each leaf: the run of text or the picture itself
 
     def __len__(self) -> int:
         return len(self.rows)

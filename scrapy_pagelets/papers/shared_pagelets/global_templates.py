@@ -16,16 +16,10 @@ T = TypeVar("T", bound=Hashable)
 
 
 class RepeatedPagelet(NamedTuple):
-    """A template by Definition 4: pagelets with the same shingle on two pages or more.
+    """A template by Definition 4: pagelets with the same shingle on two pages or more."""
 
-    Attributes
-    ----------
-    shingle : shingle of all pagelets
-    pagelets : (page, pagelet) of each, in order
-    """
-
-    shingle: int
-    pagelets: tuple[tuple[Key, int], ...]
+    shingle: int  # shingle of all pagelets
+    pagelets: tuple[tuple[Key, int], ...]  # (page, pagelet) of each, in order
 
     @property
     def pages(self) -> tuple[Key, ...]:

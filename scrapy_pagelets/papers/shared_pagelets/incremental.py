@@ -42,21 +42,13 @@ _MAX_LEADERS: Final = 16
 
 
 class Shares(NamedTuple):
-    """Numbers of a site's pagelets that are template by the definitions.
-
-    Attributes
-    ----------
-    pagelets : all pagelets of its pages, without copies of pages
-    local : pagelets on enough pages of the site: two, and a fifth of them
-    linked : pagelets on as many pages, of any site, that links among such pages connect
-    near : local pagelets that repeat only approximately
-    """
+    """Numbers of a site's pagelets that are template by the definitions."""
 
     site: str
-    pagelets: int
-    local: int
-    linked: int
-    near: int
+    pagelets: int  # all pagelets of its pages, without copies of pages
+    local: int  # pagelets on enough pages of the site: two, and a fifth of them
+    linked: int  # pagelets on as many pages, of any site, that links among such pages connect
+    near: int  # local pagelets that repeat only approximately
 
 
 class Sisters(NamedTuple):

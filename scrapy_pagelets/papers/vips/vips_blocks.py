@@ -32,16 +32,10 @@ _LANDMARK_ROLES: Final = frozenset(
 
 
 class Pool(NamedTuple):
-    """Blocks among which separators are searched: siblings, or runs of inline siblings.
+    """Blocks among which separators are searched: siblings, or runs of inline siblings."""
 
-    Attributes
-    ----------
-    spans : (k, 2) rows of each block, from the first to before the last
-    boxes : (k, 4) left, top, right, bottom
-    """
-
-    spans: Ints
-    boxes: Floats
+    spans: Ints  # (k, 2) rows of each block, from the first to before the last
+    boxes: Floats  # (k, 4) left, top, right, bottom
 
     def __len__(self) -> int:
         return len(self.spans)
@@ -198,16 +192,10 @@ class Blocks:
 
 
 class Strips(NamedTuple):
-    """The separators of one direction, from left to right or from top to bottom.
+    """The separators of one direction, from left to right or from top to bottom."""
 
-    Attributes
-    ----------
-    side : (k,) number of separators before each block
-    start, end : (s,) where each separator begins and ends; if blocks overlap by less than the tolerance, it ends before
-        it begins
-    """
-
-    side: Ints
+    side: Ints  # (k,) number of separators before each block
+    #: (s,) where each separator begins and ends; if blocks overlap by less than the tolerance, it ends before it begins
     start: Floats
     end: Floats
 
